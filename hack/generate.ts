@@ -1,0 +1,50 @@
+/**
+ * Writes everything that follows from the CRDs: types and schema constants in src/api, docs/api.md, and the
+ * CRD of ConfigWatcher's second API group. With --check it writes nothing and fails on a difference.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { printApiDocs } from './generate/api-docs.ts';
+import { type Crd, readCrd } from './generate/crd.ts';
+import { printSecondGroup, secondGroup } from './generate/second-group.ts';
+import { printTypes } from './generate/types.ts';
+
+/** Path and text of every generated file, paths relative to the project. */
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  const at = await readCrd('crds/ats.yaml');
+  const configWatcher = { ...(await readCrd('crds/configwatchers.yaml')), otherGroups: [secondGroup] };
+  const types = (crd: Crd): [string, string] => [
+    `src/api/${crd.kind.toLowerCase()}.generated.ts`,
+    printTypes(crd),
+  ];
+  return new Map([
+    types(at),
+    types(configWatcher),
+    ['crds/com/configwatchers.yaml', printSecondGroup(configWatcher)],
+    ['docs/api.md', printApiDocs([at, configWatcher])],
+  ]);
+}
+
+async function differs(path: string, text: string): Promise<boolean> {
+  const current = await readFile(path, 'utf8').catch(() => undefined);
+  return current !== text;
+}
+
+async function main(): Promise<void> {
+  const check = process.argv.includes('--check');
+  for (const [path, text] of await generatedFiles()) {
+    if (!(await differs(path, text))) {
+      continue;
+    }
+    if (check) {
+      console.error(`${path} does not follow from crds/: run make generate`);
+      process.exitCode = 1;
+    } else {
+      await writeFile(path, text);
+      console.log(`wrote ${path}`);
+    }
+  }
+}
+
+if (import.meta.main) {
+  await main();
+}

@@ -1,0 +1,98 @@
+/**
+ * The words of the At API that are no fields: phases, outcomes, condition types, reasons, the keys of labels
+ * and annotations. Users match on them, so none is ever renamed.
+ */
+import type { AtStatusOutcome, AtStatusPhase } from './at.generated.ts';
+
+export const atPhase = {
+  pending: 'PENDING',
+  running: 'RUNNING',
+  done: 'DONE',
+} as const satisfies Record<string, AtStatusPhase>;
+
+export const atOutcome = {
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  missed: 'Missed',
+  canceled: 'Canceled',
+} as const satisfies Record<string, AtStatusOutcome>;
+
+export const atCondition = {
+  /** The spec can be run. False names what is wrong with it. */
+  accepted: 'Accepted',
+  /** False when the spec cannot be run, or the outcome is Failed or Missed. Waiting is not unready. */
+  ready: 'Ready',
+  /** The Pod exists or existed. Unknown while an AtMostOnce launch is under way. */
+  launched: 'Launched',
+  /** The command succeeded. Named as a Job's, for `kubectl wait`. */
+  complete: 'Complete',
+  /** The command failed. Named as a Job's. */
+  failed: 'Failed',
+  suspended: 'Suspended',
+  /** The opposite of ready, for kstatus. */
+  stalled: 'Stalled',
+} as const;
+
+/** Reasons of conditions, of `status.reason`. */
+export const atReason = {
+  armed: 'Armed',
+  invalidSchedule: 'InvalidSchedule',
+  invalidTimeZone: 'InvalidTimeZone',
+  invalidCommand: 'InvalidCommand',
+  invalidTemplate: 'InvalidTemplate',
+  suspended: 'Suspended',
+  resumed: 'Resumed',
+  launching: 'Launching',
+  launched: 'Launched',
+  podRejected: 'PodRejected',
+  podNameConflict: 'PodNameConflict',
+  imagePullBackOff: 'ImagePullBackOff',
+  unschedulable: 'Unschedulable',
+  succeeded: 'Succeeded',
+  commandFailed: 'CommandFailed',
+  backoffLimitExceeded: 'BackoffLimitExceeded',
+  deadlineExceeded: 'DeadlineExceeded',
+  pendingTimeout: 'PendingTimeout',
+  evicted: 'Evicted',
+  podLost: 'PodLost',
+  podUnreachable: 'PodUnreachable',
+  missedDeadline: 'MissedDeadline',
+  canceled: 'Canceled',
+  launchUnknown: 'LaunchUnknown',
+} as const;
+
+/** Reasons of Events about an At. */
+export const atEvent = {
+  scheduled: 'Scheduled',
+  rescheduled: 'Rescheduled',
+  suspended: 'Suspended',
+  resumed: 'Resumed',
+  launched: 'Launched',
+  launchedLate: 'LaunchedLate',
+  missedDeadline: 'MissedDeadline',
+  podStuck: 'PodStuck',
+  podNameConflict: 'PodNameConflict',
+  podRejected: 'PodRejected',
+  completed: 'Completed',
+  failed: 'Failed',
+  canceled: 'Canceled',
+  invalidSchedule: 'InvalidSchedule',
+  shellOperator: 'ShellOperator',
+} as const;
+
+/** Label of the Pod: the name of its At. Part of the book's contract. */
+export const atPodLabel = 'app';
+
+/** Annotations on the Pod that record why it was stopped, before it is: the cause survives a crash. */
+export const atAnnotation = {
+  stopReason: 'cnat.programming-kubernetes.info/stop-reason',
+  exitCode: 'cnat.programming-kubernetes.info/exit-code',
+} as const;
+
+/** Name and image of the main container when the template says nothing. Part of the book's contract. */
+export const atContainer = { name: 'busybox', image: 'busybox' } as const;
+
+/** Name of the Pod of an attempt, counted from 1. The name is the lock that lets one Pod only exist. */
+export function atPodName(atName: string, attempt = 1): string {
+  return attempt === 1 ? `${atName}-pod` : `${atName}-pod-${attempt}`;
+}

@@ -1,0 +1,361 @@
+// Generated from crds/ats.yaml by hack/generate.ts (make generate). Do not edit.
+import type { Condition, KubernetesObject } from './kubernetes.ts';
+
+/** At runs one command, once, at one instant, in a Pod. */
+export interface At extends KubernetesObject {
+  /** What to run and when. Immutable after the launch, except cancel, suspend and ttlSecondsAfterFinished. */
+  readonly spec: AtSpec;
+  /** What was observed. Written by the operator. */
+  readonly status?: AtStatus;
+}
+
+/** What to run and when. Immutable after the launch, except cancel, suspend and ttlSecondsAfterFinished. */
+export interface AtSpec {
+  /**
+   * The instant at which the command runs, as an RFC 3339 timestamp such as 2030-01-31T09:00:00Z or
+   * 2030-01-31T09:00:00.250+02:00. Seconds are required, T and Z are upper case, up to nine digits may follow
+   * a decimal point; a fraction finer than a millisecond is rounded up. Without Z or an offset it is a local
+   * time and timeZone must be set. An instant in the past is due at once.
+   */
+  readonly schedule: string;
+  /**
+   * IANA time zone such as Europe/Berlin in which a schedule without an offset is read. A local time that a
+   * clock change skips moves forward; of one that happens twice the first counts.
+   */
+  readonly timeZone?: string;
+  /**
+   * The command, split into words by the quoting rules of a POSIX shell (quotes and backslash) but run
+   * without a shell: operators such as | or && need the field shell. Kubernetes expands $(VAR) in it. Not
+   * together with argv. May be absent when template names what to run.
+   */
+  readonly command?: string;
+  /**
+   * The command as an exact list of program and arguments: nothing is split, expanded or unescaped. Not
+   * together with command or shell.
+   */
+  readonly argv?: readonly string[];
+  /**
+   * Absolute path of a shell in the image, such as /bin/sh. When set, the Pod runs it with -c and the whole
+   * of command as one argument.
+   */
+  readonly shell?: string;
+  /** Image of the main container. Wins over the template's; busybox when neither names one. */
+  readonly image?: string;
+  /**
+   * Pod template, as in a Job, for whatever the other fields cannot say. Its first container is the main one;
+   * command, argv and image of this spec win over it. Name, namespace, the label app, ownerReferences,
+   * restartPolicy, finalizers and nodeName of the Pod are not taken from here.
+   */
+  readonly template?: AtSpecTemplate;
+  /**
+   * Seconds after the schedule during which the command may still start. Later than that it is not run and
+   * the outcome is Missed. Unset means no limit.
+   */
+  readonly startingDeadlineSeconds?: number;
+  /**
+   * While true, nothing is started. On resume an At whose instant has passed is due at once. Without effect
+   * after the launch. Default false.
+   */
+  readonly suspend?: boolean;
+  /**
+   * Set to true to end the At for good. Before the launch nothing runs; after it the running command is
+   * stopped. Cannot be taken back. Default false.
+   */
+  readonly cancel?: boolean;
+  /**
+   * Seconds the command may run, counted from its first start. After that it is stopped and has failed. Unset
+   * means no limit.
+   */
+  readonly activeDeadlineSeconds?: number;
+  /**
+   * Seconds the Pod may need from its creation to the first start of its container. After that the At has
+   * failed with the reason the Pod waited for, such as ImagePullBackOff or Unschedulable. 0 means no limit.
+   * Default 900.
+   */
+  readonly pendingTimeoutSeconds?: number;
+  /**
+   * How often a failed command is started again before the At has failed. 0 is a hard limit of one start;
+   * with a higher value the kubelet may have begun one start more by the time it is stopped. Default 6.
+   */
+  readonly backoffLimit?: number;
+  /**
+   * What happens when the Pod is lost through no fault of the command (eviction, deletion, loss of its node).
+   * Fail ends the At. Retry runs the command again in a new Pod, at most ten times. Default Fail.
+   */
+  readonly disruptionPolicy?: AtSpecDisruptionPolicy;
+  /**
+   * AtLeastOnce creates the Pod until it is known to exist. AtMostOnce never creates it again when an earlier
+   * attempt may have succeeded, and fails with reason LaunchUnknown instead; it needs backoffLimit 0 and
+   * disruptionPolicy Fail. Default AtLeastOnce.
+   */
+  readonly launchGuarantee?: AtSpecLaunchGuarantee;
+  /** Seconds after which a finished At is deleted together with its Pod. Unset means never. */
+  readonly ttlSecondsAfterFinished?: number;
+}
+
+/**
+ * Pod template, as in a Job, for whatever the other fields cannot say. Its first container is the main one;
+ * command, argv and image of this spec win over it. Name, namespace, the label app, ownerReferences,
+ * restartPolicy, finalizers and nodeName of the Pod are not taken from here.
+ */
+export interface AtSpecTemplate {
+  /** Labels and annotations of the Pod. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** PodSpec of the Pod. It is checked by a dry run of the Pod before the command is due. */
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+export type AtSpecDisruptionPolicy = 'Fail' | 'Retry';
+
+export type AtSpecLaunchGuarantee = 'AtLeastOnce' | 'AtMostOnce';
+
+/** What was observed. Written by the operator. */
+export interface AtStatus {
+  /** PENDING until the Pod exists, then RUNNING, then DONE. Never goes back. Default PENDING. */
+  readonly phase?: AtStatusPhase;
+  /** How it ended. Set only with phase DONE. */
+  readonly outcome?: AtStatusOutcome;
+  /** Why the At is in its state, one CamelCase word for machines. */
+  readonly reason?: string;
+  /** The same for people. Of a failed command the end of its output. */
+  readonly message?: string;
+  /** metadata.generation of the spec that was handled last. -1 before the first time. */
+  readonly observedGeneration?: number;
+  /** The schedule, resolved to UTC. */
+  readonly scheduledTime?: string;
+  /** Name of the current Pod. */
+  readonly podName?: string;
+  /** UID of the current Pod. Once set, the command is known to have been launched. */
+  readonly podUID?: string;
+  /** Number of Pods created so far. More than one only under disruptionPolicy Retry. */
+  readonly attempts?: number;
+  /** Intent to create the Pod, written before the attempt. Used by launchGuarantee AtMostOnce only. */
+  readonly launchAttempt?: AtStatusLaunchAttempt;
+  /** When the Pod had been created, with milliseconds, by the operator's clock. */
+  readonly launchTime?: string;
+  /** When the command started for the first time. */
+  readonly startTime?: string;
+  /** When the command ended, or when the At was found to be done without it. */
+  readonly completionTime?: string;
+  /** Milliseconds from scheduledTime to launchTime. */
+  readonly latenessMilliseconds?: number;
+  /** Exit code of the command's last run. */
+  readonly exitCode?: number;
+  /** How often the command was started again, over all attempts. */
+  readonly restarts?: number;
+  /**
+   * Accepted, Ready, Launched, Complete, Failed, Suspended and Stalled. Ready is False, and Stalled True,
+   * when the spec cannot be run or the command failed or was missed.
+   */
+  readonly conditions?: readonly Condition[];
+}
+
+export type AtStatusPhase = 'PENDING' | 'RUNNING' | 'DONE';
+
+export type AtStatusOutcome = 'Succeeded' | 'Failed' | 'Missed' | 'Canceled';
+
+/** Intent to create the Pod, written before the attempt. Used by launchGuarantee AtMostOnce only. */
+export interface AtStatusLaunchAttempt {
+  /** Identity of the operator process that may make the attempt. */
+  readonly holder: string;
+  /** When the intent was written. */
+  readonly time: string;
+}
+
+/** What the API server fills in where spec says nothing. */
+export const atSpecDefaults = {
+  suspend: false,
+  cancel: false,
+  pendingTimeoutSeconds: 900,
+  backoffLimit: 6,
+  disruptionPolicy: 'Fail',
+  launchGuarantee: 'AtLeastOnce',
+} as const;
+
+/** The openAPIV3Schema of the CRD without descriptions, and without the rules that compare two states. */
+export const atSchema: Readonly<Record<string, unknown>> = {
+  type: 'object',
+  required: ['spec'],
+  'x-kubernetes-validations': [
+    {
+      rule: 'oldSelf.hasValue() || size(self.metadata.name) <= 63',
+      optionalOldSelf: true,
+      message: "metadata.name must not be longer than 63 characters, because it becomes the value of the Pod's label app",
+    },
+  ],
+  properties: {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    metadata: { type: 'object' },
+    spec: {
+      type: 'object',
+      required: ['schedule'],
+      'x-kubernetes-validations': [
+        {
+          rule: "has(self.timeZone) || !self.schedule.matches('T..:..:..([.][0-9]+)?$')",
+          fieldPath: '.schedule',
+          message: 'has no UTC offset: append Z or an offset such as +02:00, or set timeZone',
+        },
+        {
+          rule: "!has(self.timeZone) || !self.schedule.matches('(Z|[+-][0-9]{2}:[0-9]{2})$')",
+          fieldPath: '.timeZone',
+          message: 'must not be set when schedule has a UTC offset (Z or ±hh:mm)',
+        },
+        {
+          rule: 'has(self.command) || has(self.argv) || has(self.template)',
+          message: 'nothing to run: set command, argv or template',
+        },
+        {
+          rule: '!has(self.argv) || !has(self.command)',
+          fieldPath: '.argv',
+          message: 'must not be set together with command',
+        },
+        {
+          rule: '!has(self.argv) || !has(self.shell)',
+          fieldPath: '.argv',
+          message: 'must not be set together with shell',
+        },
+        {
+          rule: '!has(self.shell) || has(self.command) || has(self.argv)',
+          fieldPath: '.shell',
+          message: 'needs command, the text for the shell',
+        },
+        {
+          rule: "self.launchGuarantee != 'AtMostOnce' || (self.backoffLimit == 0 && self.disruptionPolicy == 'Fail')",
+          fieldPath: '.launchGuarantee',
+          message: 'AtMostOnce needs backoffLimit: 0 and disruptionPolicy: Fail',
+        },
+      ],
+      properties: {
+        schedule: {
+          type: 'string',
+          maxLength: 64,
+          'x-kubernetes-validations': [
+            {
+              rule: "self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?$')",
+              message: 'must be an RFC 3339 timestamp such as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00+02:00',
+            },
+            {
+              rule: "!self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T') || self.matches('^....-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))') || self.matches('^(..(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29')",
+              message: 'names a day that does not exist in the calendar',
+            },
+            {
+              rule: "!self.matches('^0000-')",
+              message: 'must lie in the years 0001 to 9999, also when converted to UTC',
+            },
+            {
+              rule: "!self.matches('^0001-01-01T..:..:.*[+]..:..$') || self.substring(11, 16) >= self.substring(size(self) - 5)",
+              message: 'must lie in the years 0001 to 9999, also when converted to UTC',
+            },
+            {
+              rule: "!self.matches('^9999-12-31T[0-9]{2}:[0-9]{2}:[^-]*-[0-9]{2}:[0-9]{2}$') || int(self.substring(11, 13)) * 60 + int(self.substring(14, 16)) + int(self.substring(size(self) - 5, size(self) - 3)) * 60 + int(self.substring(size(self) - 2)) < 1440",
+              message: 'must lie in the years 0001 to 9999, also when converted to UTC',
+            },
+          ],
+        },
+        timeZone: { type: 'string', minLength: 1, maxLength: 64 },
+        command: { type: 'string', minLength: 1, maxLength: 32768 },
+        argv: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 256,
+          'x-kubernetes-list-type': 'atomic',
+          items: { type: 'string', maxLength: 131072 },
+        },
+        shell: {
+          type: 'string',
+          maxLength: 4096,
+          'x-kubernetes-validations': [
+            {
+              rule: "self.matches('^/')",
+              message: 'must be an absolute path such as /bin/sh',
+            },
+          ],
+        },
+        image: { type: 'string', minLength: 1, maxLength: 1024 },
+        template: {
+          type: 'object',
+          properties: {
+            metadata: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+            spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+          },
+        },
+        startingDeadlineSeconds: { type: 'integer', format: 'int64', minimum: 1 },
+        suspend: { type: 'boolean', default: false },
+        cancel: { type: 'boolean', default: false },
+        activeDeadlineSeconds: { type: 'integer', format: 'int64', minimum: 1, maximum: 1000000000 },
+        pendingTimeoutSeconds: {
+          type: 'integer',
+          format: 'int64',
+          minimum: 0,
+          maximum: 1000000000,
+          default: 900,
+        },
+        backoffLimit: {
+          type: 'integer',
+          format: 'int32',
+          minimum: 0,
+          maximum: 100,
+          default: 6,
+        },
+        disruptionPolicy: { type: 'string', enum: ['Fail', 'Retry'], default: 'Fail' },
+        launchGuarantee: {
+          type: 'string',
+          enum: ['AtLeastOnce', 'AtMostOnce'],
+          default: 'AtLeastOnce',
+        },
+        ttlSecondsAfterFinished: { type: 'integer', format: 'int32', minimum: 0, maximum: 2147483647 },
+      },
+    },
+    status: {
+      type: 'object',
+      default: { phase: 'PENDING', observedGeneration: -1 },
+      properties: {
+        phase: {
+          type: 'string',
+          enum: ['PENDING', 'RUNNING', 'DONE'],
+          default: 'PENDING',
+        },
+        outcome: { type: 'string', enum: ['Succeeded', 'Failed', 'Missed', 'Canceled'] },
+        reason: { type: 'string', maxLength: 128 },
+        message: { type: 'string', maxLength: 1024 },
+        observedGeneration: { type: 'integer', format: 'int64' },
+        scheduledTime: { type: 'string', format: 'date-time' },
+        podName: { type: 'string', maxLength: 253 },
+        podUID: { type: 'string', maxLength: 64 },
+        attempts: { type: 'integer', format: 'int32', minimum: 0 },
+        launchAttempt: {
+          type: 'object',
+          required: ['holder', 'time'],
+          properties: {
+            holder: { type: 'string', maxLength: 253 },
+            time: { type: 'string', format: 'date-time' },
+          },
+        },
+        launchTime: { type: 'string', format: 'date-time' },
+        startTime: { type: 'string', format: 'date-time' },
+        completionTime: { type: 'string', format: 'date-time' },
+        latenessMilliseconds: { type: 'integer', format: 'int64', minimum: 0 },
+        exitCode: { type: 'integer', format: 'int32' },
+        restarts: { type: 'integer', format: 'int32', minimum: 0 },
+        conditions: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['type'],
+          items: {
+            type: 'object',
+            required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
+            properties: {
+              type: { type: 'string', maxLength: 316 },
+              status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
+              reason: { type: 'string', minLength: 1, maxLength: 1024 },
+              message: { type: 'string', maxLength: 32768 },
+              lastTransitionTime: { type: 'string', format: 'date-time' },
+              observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
+            },
+          },
+        },
+      },
+    },
+  },
+};

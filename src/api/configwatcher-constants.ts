@@ -1,0 +1,74 @@
+/**
+ * The words of the ConfigWatcher API that are no fields: condition types, reasons, the keys of annotations.
+ * Users match on them, so none is ever renamed.
+ */
+import type { ConfigWatcherStatusPendingReason } from './configwatcher.generated.ts';
+
+export const watcherCondition = {
+  /** The watcher works. False only for an invalid spec, a missing right or a missing required source. */
+  ready: 'Ready',
+  sourceAvailable: 'SourceAvailable',
+  podsMatched: 'PodsMatched',
+  /** A change waits or Pods are being restarted. */
+  progressing: 'Progressing',
+  /** Set only when True: a restart makes no progress. */
+  stalled: 'Stalled',
+} as const;
+
+/** Reasons of conditions. */
+export const watcherReason = {
+  watching: 'Watching',
+  invalidSpec: 'InvalidSpec',
+  forbidden: 'Forbidden',
+  sourceMissing: 'SourceMissing',
+  sourcesFound: 'SourcesFound',
+  podsMatched: 'PodsMatched',
+  noPodsMatched: 'NoPodsMatched',
+  upToDate: 'UpToDate',
+  paused: 'Paused',
+  onDelete: 'OnDelete',
+  reverted: 'Reverted',
+  progressDeadlineExceeded: 'ProgressDeadlineExceeded',
+} as const;
+
+/** What a pending change waits for, `status.pending.reason`. */
+export const pendingReason = {
+  debounce: 'Debounce',
+  cooldown: 'Cooldown',
+  window: 'Window',
+  suspended: 'Suspended',
+  dryRun: 'DryRun',
+  sourceMissing: 'SourceMissing',
+  inProgress: 'InProgress',
+  evictionBlocked: 'EvictionBlocked',
+  stalled: 'Stalled',
+} as const satisfies Record<string, ConfigWatcherStatusPendingReason>;
+
+/** Reasons of Events about a ConfigWatcher. */
+export const watcherEvent = {
+  changeDetected: 'ChangeDetected',
+  restartStarted: 'RestartStarted',
+  restartCompleted: 'RestartCompleted',
+  restartStalled: 'RestartStalled',
+  evictionBlocked: 'EvictionBlocked',
+  sourceMissing: 'SourceMissing',
+  sourceRestored: 'SourceRestored',
+  noPodsMatched: 'NoPodsMatched',
+  unmanagedPodSkipped: 'UnmanagedPodSkipped',
+  immutableSource: 'ImmutableSource',
+  cooldownActive: 'CooldownActive',
+  invalidSpec: 'InvalidSpec',
+  /** A CRD without the status subresource is installed. */
+  statusUnavailable: 'StatusUnavailable',
+} as const;
+
+/** Reason of the Event about each restarted owner; its note names the watcher. */
+export const configRestartEvent = 'ConfigRestart';
+
+export const watcherAnnotation = {
+  /** State of a watcher whose CRD has no /status, and of a ConfigMap in annotation mode. */
+  observed: 'k8spatterns.io/observed',
+  /** On a ConfigMap, annotation mode: the label selector of the Pods to delete. Either key. */
+  podDeleteSelector: 'k8spatterns.io/podDeleteSelector',
+  podDeleteSelectorCom: 'k8spatterns.com/podDeleteSelector',
+} as const;

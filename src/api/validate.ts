@@ -1,0 +1,148 @@
+/**
+ * Validation of an object against its CRD's own schema. The API server has done this already unless a CRD
+ * without the schema (the book's own, say) was in its place when the object was stored.
+ */
+import { Ajv, type ErrorObject } from 'ajv';
+import { type At, atSchema } from './at.generated.ts';
+import { type ConfigWatcher, configWatcherSchema } from './configwatcher.generated.ts';
+import { predicateOf, type RulePredicate } from './validation-rules.ts';
+
+/** One thing that is wrong with an object. */
+export interface Problem {
+  /** Where, such as `spec.windows[0].schedule`. */
+  readonly path: string;
+  /** What, as the rest of a sentence: `must have the five fields of a cron schedule`. */
+  readonly message: string;
+}
+
+export interface Validation<T> {
+  /** A copy with the defaults filled in. It has the shape of `T` only when there are no problems. */
+  readonly object: T;
+  readonly problems: readonly Problem[];
+}
+
+/** A list of a million wrong items needs no million sentences. */
+const mostProblems = 20;
+
+export const validateAt: (object: object) => Validation<At> = validator(atSchema);
+export const validateConfigWatcher: (object: object) => Validation<ConfigWatcher> =
+  validator(configWatcherSchema);
+
+/** The problems in one line for a condition: at most `limit` characters. */
+export function problemText(problems: readonly Problem[], limit = 1024): string {
+  const text = problems.map(({ path, message }) => `${path} ${message}`.trim()).join('; ');
+  return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+}
+
+/** The part of a schema that the walk over the rules reads. */
+interface RuleSchema {
+  readonly properties?: Readonly<Record<string, RuleSchema>>;
+  readonly items?: RuleSchema;
+  readonly 'x-kubernetes-validations'?: readonly Rule[];
+}
+
+interface Rule {
+  readonly rule: string;
+  readonly message: string;
+  readonly fieldPath?: string;
+}
+
+function validator<T>(schema: Readonly<Record<string, unknown>>): (object: object) => Validation<T> {
+  const validate = newAjv().compile(schema);
+  const checkRules = ruleCheck(schema);
+  return (object) => {
+    const copy: T = structuredClone(object) as T;
+    if (!validate(copy)) {
+      // The rules trust the schema: over a value of the wrong type or size they would only stumble.
+      return { object: copy, problems: (validate.errors ?? []).slice(0, mostProblems).map(problemOf) };
+    }
+    return { object: copy, problems: checkRules(copy, '') };
+  };
+}
+
+function newAjv(): Ajv {
+  const ajv = new Ajv({ strict: true, allErrors: true, useDefaults: true });
+  const withoutEffect = [
+    'x-kubernetes-validations',
+    'x-kubernetes-int-or-string',
+    'x-kubernetes-preserve-unknown-fields',
+  ];
+  for (const keyword of withoutEffect) {
+    ajv.addKeyword(keyword);
+  }
+  ajv.addKeyword({
+    keyword: 'x-kubernetes-list-type',
+    validate: (type: string, list: readonly unknown[]) =>
+      type !== 'set' || new Set(list).size === list.length,
+    error: { message: 'must not have duplicate items' },
+  });
+  ajv.addKeyword({
+    keyword: 'x-kubernetes-list-map-keys',
+    validate: (keys: readonly string[], list: readonly Readonly<Record<string, unknown>>[]) =>
+      new Set(list.map((item) => JSON.stringify(keys.map((key) => item?.[key])))).size === list.length,
+    error: { message: 'must not have two items with the same keys' },
+  });
+  ajv.addFormat('int32', {
+    type: 'number',
+    validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31,
+  });
+  ajv.addFormat('int64', {
+    type: 'number',
+    validate: (value: number) => value >= -(2 ** 63) && value < 2 ** 63,
+  });
+  ajv.addFormat(
+    'date-time',
+    /^\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d{2}:\d{2})$/,
+  );
+  return ajv;
+}
+
+function problemOf({ instancePath, keyword, params, message = 'is not valid' }: ErrorObject): Problem {
+  const path = instancePath
+    .slice(1)
+    .replaceAll(/\/(\d+)(?=\/|$)/g, '[$1]')
+    .replaceAll('/', '.')
+    .replaceAll('~1', '/');
+  switch (keyword) {
+    case 'required':
+      return { path: joined(path, `.${params.missingProperty}`), message: 'is required' };
+    case 'enum':
+      return { path, message: `must be one of ${params.allowedValues.join(', ')}` };
+    default:
+      return { path, message: message.replace('NOT', 'not') };
+  }
+}
+
+type RuleCheck = (value: unknown, path: string) => Problem[];
+
+/** All rules of a schema as one function; the predicates are looked up once. */
+function ruleCheck(schema: RuleSchema): RuleCheck {
+  const rules = (schema['x-kubernetes-validations'] ?? []).map((rule): [Rule, RulePredicate] => [
+    rule,
+    predicateOf(rule.rule),
+  ]);
+  const fields = Object.entries(schema.properties ?? {}).map(([name, property]): [string, RuleCheck] => [
+    name,
+    ruleCheck(property),
+  ]);
+  const items = schema.items && ruleCheck(schema.items);
+  return (value, path) => {
+    const problems = rules
+      .filter(([, predicate]) => !predicate(value as never))
+      .map(([{ fieldPath, message }]) => ({ path: joined(path, fieldPath ?? ''), message }));
+    for (const [name, check] of fields) {
+      const field = (value as Readonly<Record<string, unknown>>)[name];
+      if (field !== undefined) {
+        problems.push(...check(field, joined(path, `.${name}`)));
+      }
+    }
+    if (items && Array.isArray(value)) {
+      problems.push(...value.flatMap((item, index) => items(item, `${path}[${index}]`)));
+    }
+    return problems;
+  };
+}
+
+function joined(path: string, rest: string): string {
+  return path === '' ? rest.replace('.', '') : path + rest;
+}
