@@ -1,0 +1,245 @@
+/**
+ * ApiClient: the {@link Client} over a {@link Transport}: which path, query, content type and body each
+ * verb has in the Kubernetes REST API, and what comes back.
+ */
+import { apiVersionOf, type KubernetesObject, pods, type Resource } from '../../api/kubernetes.ts';
+import type { Clock } from '../clock.ts';
+import { TransportError } from './api-error.ts';
+import type {
+  CallOptions,
+  Client,
+  DeleteOptions,
+  ListOptions,
+  ListResult,
+  ObjectKey,
+  Patch,
+  Status,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './client.ts';
+import { metadataListType, metadataType, patchContentTypes } from './media-types.ts';
+import { listPages, type RawList } from './paged-list.ts';
+import { collectionPath, creationPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
+import type { HttpRequest, Transport } from './transport.ts';
+import { typed } from './typed.ts';
+import { watchEvents } from './watch-stream.ts';
+import { type WriteListener, type Written, writtenByDelete } from './written.ts';
+
+export interface ApiClientOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** Under which the server records the fields set, unless a call says otherwise. */
+  readonly fieldManager: string;
+}
+
+/** Sent with every write, so that the API server itself gives up one that it could only do late. */
+const serverTimeout = '4s';
+/** Milliseconds for all pages of a list. */
+const listTimeout = 30_000;
+
+export class ApiClient implements Client {
+  readonly #options: ApiClientOptions;
+  readonly #listeners = new Set<WriteListener>();
+
+  constructor(options: ApiClientOptions) {
+    this.#options = options;
+  }
+
+  /** Returns a remover. A listener must not throw. */
+  onWrite(listener: WriteListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async get<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    options: CallOptions & { readonly metadataOnly?: boolean } = {},
+  ): Promise<T> {
+    const accept = options.metadataOnly ? metadataType : undefined;
+    return typed(resource, await this.#read<T>(objectPath(resource, key), options, accept));
+  }
+
+  list<T extends KubernetesObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
+    const { clock } = this.#options;
+    const path = collectionPath(resource, options.namespace);
+    const accept = options.metadataOnly ? metadataListType : undefined;
+    const end = clock.monotonic() + (options.timeout ?? listTimeout);
+    return listPages(
+      (query) => {
+        const timeout = Math.max(0, end - clock.monotonic());
+        return this.#read<RawList<T>>(withQuery(path, query), { ...options, timeout }, accept);
+      },
+      (item) => typed(resource, item),
+      options,
+    );
+  }
+
+  async watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+  ): Promise<AsyncIterable<WatchEvent<T>>> {
+    const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal } = options;
+    const path = withQuery(collectionPath(resource, options.namespace), {
+      watch: true,
+      allowWatchBookmarks: true,
+      timeoutSeconds,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      ...(options.sendInitialEvents && { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }),
+    });
+    const accept = options.metadataOnly ? metadataType : undefined;
+    const stream = await this.#options.transport.stream({ method: 'GET', path, accept, signal });
+    return watchEvents<T>(stream, (object) => typed(resource, object));
+  }
+
+  create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
+    const path = creationPath(resource, object.metadata.namespace);
+    return this.#store(resource, 'POST', path, object, options);
+  }
+
+  update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
+    return this.#store(resource, 'PUT', objectPath(resource, object.metadata), object, options);
+  }
+
+  updateStatus<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T> {
+    return this.#store(resource, 'PUT', objectPath(resource, object.metadata, 'status'), object, options);
+  }
+
+  patch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T> {
+    return this.#patch(resource, objectPath(resource, key), patch, options);
+  }
+
+  patchStatus<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T> {
+    return this.#patch(resource, objectPath(resource, key, 'status'), patch, options);
+  }
+
+  async delete<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    options: DeleteOptions = {},
+  ): Promise<void> {
+    const { signal, timeout } = options;
+    const path = withQuery(objectPath(resource, key), { timeout: serverTimeout });
+    const body = JSON.stringify(deleteBody(options));
+    const answer = await this.#json<T | Status>({ method: 'DELETE', path, body, signal, timeout });
+    if (options.dryRun) return;
+    this.#notify(resource, writtenByDelete(resource, key, answer, options.uid));
+  }
+
+  async evict(key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+    const { dryRun = false, signal, timeout } = options;
+    const query = { timeout: serverTimeout, dryRun: dryRun ? 'All' : undefined };
+    const body = JSON.stringify({
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: key.name, namespace: key.namespace },
+      deleteOptions: deleteBody({ ...options, dryRun: false }),
+    });
+    await this.#json({
+      method: 'POST',
+      path: withQuery(objectPath(pods, key, 'eviction'), query),
+      body,
+      signal,
+      timeout,
+    });
+  }
+
+  getRaw(path: string, options: CallOptions = {}): Promise<unknown> {
+    return this.#read(path, options);
+  }
+
+  #store<T extends KubernetesObject>(
+    resource: Resource<T>,
+    method: 'POST' | 'PUT',
+    path: string,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const body = JSON.stringify({ ...object, apiVersion: apiVersionOf(resource), kind: resource.kind });
+    const query = { fieldManager: options.fieldManager ?? this.#options.fieldManager };
+    return this.#write(resource, { method, path, body }, query, options);
+  }
+
+  #patch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    path: string,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const contentType = patchContentTypes[patch.type];
+    const fieldManager = options.fieldManager ?? this.#options.fieldManager;
+    if (patch.type === 'json') {
+      const body = JSON.stringify(patch.operations);
+      return this.#write(resource, { method: 'PATCH', path, body, contentType }, { fieldManager }, options);
+    }
+    const query =
+      patch.type === 'apply'
+        ? { fieldManager: patch.fieldManager, force: patch.force || undefined }
+        : { fieldManager };
+    const body = JSON.stringify(patch.body);
+    return this.#write(resource, { method: 'PATCH', path, body, contentType }, query, options);
+  }
+
+  async #write<T extends KubernetesObject>(
+    resource: Resource<T>,
+    request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
+    query: Readonly<Record<string, QueryValue>>,
+    { dryRun, signal, timeout }: WriteOptions,
+  ): Promise<T> {
+    const path = withQuery(request.path, {
+      timeout: serverTimeout,
+      dryRun: dryRun ? 'All' : undefined,
+      ...query,
+    });
+    const object = typed(resource, await this.#json<T>({ ...request, path, signal, timeout }));
+    if (!dryRun) this.#notify(resource, object);
+    return object;
+  }
+
+  #read<R>(path: string, { signal, timeout }: CallOptions, accept?: string): Promise<R> {
+    return this.#json<R>({ method: 'GET', path, accept, signal, timeout });
+  }
+
+  async #json<R>(request: HttpRequest): Promise<R> {
+    const body = await this.#options.transport.request(request);
+    try {
+      return JSON.parse(body.toString('utf8'));
+    } catch {
+      // The cause would quote the answer, which may be a Secret.
+      throw new TransportError(`${request.method} ${request.path}: the answer is not JSON`, true);
+    }
+  }
+
+  #notify(resource: Resource, written: Written): void {
+    for (const listener of this.#listeners) listener(resource, written);
+  }
+}
+
+function deleteBody(options: DeleteOptions): object {
+  const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, dryRun } = options;
+  return {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { uid, resourceVersion } }),
+    gracePeriodSeconds,
+    propagationPolicy,
+    ...(dryRun && { dryRun: ['All'] }),
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * What a call to the API server can end with instead of an answer. Not-found, conflict and already-exists
+ * are normal control flow: ask with the predicates below, never by comparing messages.
+ */
+import type { Status } from './client.ts';
+
+/** The API server answered, and the answer was not 2xx. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status code. */
+  readonly code: number;
+  /** metav1.StatusReason, such as `NotFound`; empty when the body was not a Status. */
+  readonly reason: string;
+  readonly status: Status;
+  /** Milliseconds to wait before the next try, from Retry-After or details.retryAfterSeconds. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, code: number, status: Status, retryAfter?: number, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.reason = status.reason ?? '';
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * There was no usable answer: connection refused or cut, deadline over, TLS or name-resolution failure.
+ * Of a write it is unknown whether it happened, unless `sent` is false.
+ */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  /** False when the request certainly never left this process (leadership gate, no connection). */
+  readonly sent: boolean;
+
+  constructor(message: string, sent: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.sent = sent;
+  }
+}
+
+function hasReason(error: unknown, code: number, reason: string): boolean {
+  return error instanceof ApiError && error.code === code && (error.reason === reason || error.reason === '');
+}
+
+/** 404: no such object, or no such resource. */
+export function isNotFound(error: unknown): boolean {
+  return hasReason(error, 404, 'NotFound');
+}
+
+/** 409: an object of that name exists, perhaps the one that a create with a lost answer has made. */
+export function isAlreadyExists(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 409 && error.reason === 'AlreadyExists';
+}
+
+/** Somebody changed the object first, or a uid or resourceVersion precondition did not hold. */
+export function isConflict(error: unknown): boolean {
+  return hasReason(error, 409, 'Conflict');
+}
+
+/** 403: no right, quota exceeded, or an admission plugin refused. */
+export function isForbidden(error: unknown): boolean {
+  return hasReason(error, 403, 'Forbidden');
+}
+
+/** 422: the object is not valid. */
+export function isInvalid(error: unknown): boolean {
+  return hasReason(error, 422, 'Invalid');
+}
+
+/** 429: the server is busy, or a disruption budget forbids an eviction; `retryAfter` says how long. */
+export function isTooManyRequests(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 429;
+}
+
+/** 410, or the same in a watch event: the resourceVersion is too old; list again. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 410;
+}

@@ -1,0 +1,187 @@
+/**
+ * Client: typed verbs over the Kubernetes REST API. Raw JSON in and out, the content type of every patch
+ * explicit, a deadline on every call. Rejections are {@link ApiError} for an answer of the API server and
+ * {@link TransportError} when there was none (api-error.ts).
+ */
+import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+
+/** Namespace and name; `namespace` is absent for cluster-scoped resources. */
+export interface ObjectKey {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** Of every call. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /**
+   * Milliseconds for the whole call, retries included. Default 30 000 for reads; 5 000 for writes, which is
+   * also their most: what a leader sends must be over before another process may lead.
+   */
+  readonly timeout?: number;
+}
+
+/** Of every write but deletes. */
+export interface WriteOptions extends CallOptions {
+  /** `dryRun=All`: the server validates and admits, and stores nothing. */
+  readonly dryRun?: boolean;
+  /** Name under which the server records the fields set; default the client's own. */
+  readonly fieldManager?: string;
+}
+
+/** Which objects of a collection, in the string form of the API; both must hold. */
+export interface SelectorOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** What to list, and in which form. */
+export interface ListOptions extends CallOptions, SelectorOptions {
+  /** Absent or empty: all namespaces. */
+  readonly namespace?: string;
+  /** Page size; default 500. All pages are fetched. */
+  readonly limit?: number;
+  /** Absent: consistent read from etcd. `'0'`: any version the server has cached. */
+  readonly resourceVersion?: string;
+  /** Ask for PartialObjectMetadata: the items carry apiVersion, kind and metadata only. */
+  readonly metadataOnly?: boolean;
+  /**
+   * Slims an object of the listed type as its page arrives, so that of a large list no more than one page is
+   * ever held as it was sent.
+   */
+  transform?(object: KubernetesObject): KubernetesObject;
+}
+
+/** All pages of a list as one. */
+export interface ListResult<T> {
+  readonly items: T[];
+  /** Of the whole collection, to start a watch from. */
+  readonly resourceVersion: string;
+}
+
+/** What to watch, and from where. */
+export interface WatchOptions extends SelectorOptions {
+  readonly signal: AbortSignal;
+  readonly namespace?: string;
+  readonly resourceVersion?: string;
+  /** Seconds after which the server ends the watch. */
+  readonly timeoutSeconds: number;
+  /** WatchList: the watch begins with the whole collection, closed by an annotated bookmark. */
+  readonly sendInitialEvents?: boolean;
+  readonly metadataOnly?: boolean;
+}
+
+/** One line of a watch stream. ERROR carries a metav1.Status as the object. */
+export type WatchEvent<T> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | { readonly type: 'BOOKMARK'; readonly object: KubernetesObject }
+  | { readonly type: 'ERROR'; readonly object: Status };
+
+/** metav1.Status. */
+export interface Status {
+  readonly kind?: 'Status';
+  readonly status?: string;
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: {
+    readonly name?: string;
+    readonly kind?: string;
+    readonly group?: string;
+    readonly uid?: string;
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly {
+      readonly reason?: string;
+      readonly message?: string;
+      readonly field?: string;
+    }[];
+  };
+}
+
+/** One operation of RFC 6902. `path` and `from` are JSON Pointers. */
+export interface JsonPatchOperation {
+  readonly op: 'add' | 'remove' | 'replace' | 'test' | 'move' | 'copy';
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: unknown;
+}
+
+/** The three patch types in use. Strategic merge is left out: custom resources do not have it. */
+export type Patch =
+  | { readonly type: 'merge'; readonly body: object }
+  | { readonly type: 'json'; readonly operations: readonly JsonPatchOperation[] }
+  | {
+      readonly type: 'apply';
+      readonly body: object;
+      readonly fieldManager: string;
+      readonly force?: boolean;
+    };
+
+/** metav1.DeleteOptions, with the preconditions flat. */
+export interface DeleteOptions extends CallOptions {
+  /** The object is deleted only if it still has this uid; otherwise 409 Conflict. */
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+  readonly dryRun?: boolean;
+}
+
+/**
+ * All ways to one API server. Nothing is cached: what may be read from the cache is read from a Lister.
+ *
+ * @throws every method rejects with an {@link ApiError} or a {@link TransportError}; a write from a process
+ *   that does not lead with the latter, not sent.
+ */
+export interface Client {
+  /** The object as the API server has it now. */
+  get<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    options?: CallOptions & { readonly metadataOnly?: boolean },
+  ): Promise<T>;
+  /** The whole collection, page by page. */
+  list<T extends KubernetesObject>(resource: Resource<T>, options?: ListOptions): Promise<ListResult<T>>;
+  /**
+   * Opens a watch. The returned promise resolves once the server has answered 200; the iterable ends when
+   * the server ends the stream and throws when it breaks.
+   */
+  watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+  ): Promise<AsyncIterable<WatchEvent<T>>>;
+  /** `object.metadata.namespace` says where. */
+  create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
+  /** PUT; `object.metadata.resourceVersion` makes it conditional. */
+  update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
+  /** PUT of the status subresource: everything but the status is ignored. */
+  updateStatus<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /** `metadata.resourceVersion` in a merge or apply body makes it conditional, a `test` a JSON patch. */
+  patch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /** {@link patch} of the status subresource. */
+  patchStatus<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /** Resolves when the server has accepted the deletion, not when the object is gone. */
+  delete<T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    options?: DeleteOptions,
+  ): Promise<void>;
+  /** policy/v1 Eviction of a Pod, with the uid as precondition. 429 when a disruption budget forbids it. */
+  evict(key: ObjectKey, options: DeleteOptions): Promise<void>;
+  /** Plain GET of a path that is no object, such as `/apis/apps/v1` or `/version`. */
+  getRaw(path: string, options?: CallOptions): Promise<unknown>;
+}

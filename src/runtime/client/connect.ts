@@ -1,0 +1,101 @@
+/**
+ * Connection: all ways from this process to one API server. What reconcilers write goes through the gated
+ * client; the Lease has a client of its own that nothing else can hold up.
+ */
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Registry } from '@prometheus-io/client';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { ApiClient } from './api-client.ts';
+import type { Client } from './client.ts';
+import { clientMetrics, noClientMetrics } from './client-metrics.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { Credentials } from './credentials.ts';
+import { Transport } from './transport.ts';
+import type { WriteGate } from './write-gate.ts';
+import type { WriteListener } from './written.ts';
+
+/** A renewal, and another one beside it should the first hang. */
+const leaseConnections = 2;
+
+/** Where to, as whom, and what to account to whom. */
+export interface ConnectOptions {
+  readonly kubeConfig: KubeConfig;
+  /** Asked right before each write of {@link Connection.client} is sent. */
+  readonly gate: WriteGate;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Where the `rest_client_*` metrics go; none without. */
+  readonly registry?: Registry;
+  readonly userAgent: string;
+  readonly fieldManager: string;
+  /** Connections for requests; more callers wait in line. Default 32. */
+  readonly maxRequests?: number;
+  /** Connections for watches, one each. Default 200. */
+  readonly maxWatches?: number;
+}
+
+/** The two clients of one API server, and what can be heard of their traffic. */
+export interface Connection {
+  /** For everything but the Lease; its writes ask the gate. */
+  readonly client: Client;
+  /**
+   * For the Lease alone: connections of its own, no gate, no retries (the LeaderElector has its own), and
+   * the elector gives each call its timeout.
+   */
+  readonly leaseClient: Client;
+  /** Told each successful write of {@link client}, before its caller. Returns a remover. */
+  onWrite(listener: WriteListener): () => void;
+  /** Told the API server's wall clock, epoch ms of whole seconds, with each answer. Returns a remover. */
+  onServerDate(listener: (serverTime: number) => void): () => void;
+  /** Breaks off everything in progress; later calls are refused. */
+  close(): void;
+}
+
+/** @throws {KubeConfigError} when the KubeConfig names no cluster. Connects with the first call. */
+export function connect(options: ConnectOptions): Connection {
+  const { clock, registry, gate, userAgent, fieldManager, maxRequests = 32, maxWatches = 200 } = options;
+  const credentials = new Credentials(options.kubeConfig, clock, options.log);
+  const dateListeners = new Set<(serverTime: number) => void>();
+  const shared = {
+    credentials,
+    clock,
+    userAgent,
+    random: Math.random,
+    metrics: registry === undefined ? noClientMetrics : clientMetrics(registry, credentials.server.host),
+    onDate(date: string) {
+      if (dateListeners.size === 0) return;
+      const serverTime = Date.parse(date);
+      if (Number.isNaN(serverTime)) return;
+      for (const listener of dateListeners) listener(serverTime);
+    },
+  };
+  const transport = new Transport({
+    ...shared,
+    gate,
+    retry: true,
+    requests: new ConnectionPool(maxRequests),
+    watches: new ConnectionPool(maxWatches),
+  });
+  const leaseTransport = new Transport({
+    ...shared,
+    gate: undefined,
+    retry: false,
+    requests: new ConnectionPool(leaseConnections),
+    watches: new ConnectionPool(leaseConnections),
+  });
+  const client = new ApiClient({ transport, clock, fieldManager });
+  return {
+    client,
+    leaseClient: new ApiClient({ transport: leaseTransport, clock, fieldManager }),
+    onWrite: (listener) => client.onWrite(listener),
+    onServerDate(listener) {
+      dateListeners.add(listener);
+      return () => dateListeners.delete(listener);
+    },
+    close() {
+      transport.close();
+      leaseTransport.close();
+    },
+  };
+}

@@ -1,0 +1,208 @@
+/**
+ * Transport: HTTP to the API server with what every call needs: credentials, a deadline, a bounded number
+ * of connections, retries where they are harmless, the write gate, and accounting.
+ */
+import { type Clock, sleep } from '../clock.ts';
+import { ApiError, TransportError } from './api-error.ts';
+import type { ClientMetrics } from './client-metrics.ts';
+import type { ConnectionPool } from './connection-pool.ts';
+import type { CredentialSet, Credentials } from './credentials.ts';
+import { Deadline } from './deadline.ts';
+import type { Endpoint } from './endpoint.ts';
+import { Exchange, type Response } from './exchange.ts';
+import { errorOfResponse } from './response-error.ts';
+import { retryDelay } from './retry.ts';
+import type { WriteGate } from './write-gate.ts';
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path and query, beginning with a slash. */
+  readonly path: string;
+  /** Default application/json. */
+  readonly accept?: string | undefined;
+  readonly contentType?: string;
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds for everything, retries included. Default 30 000 for GET; 5 000, and no more, for the others. */
+  readonly timeout?: number | undefined;
+}
+
+export interface TransportOptions {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  /** Asked about every request that is not a GET; undefined for one that needs no leadership. */
+  readonly gate: WriteGate | undefined;
+  readonly requests: ConnectionPool;
+  readonly watches: ConnectionPool;
+  readonly metrics: ClientMetrics;
+  readonly userAgent: string;
+  /** False for callers with a retry loop of their own. */
+  readonly retry: boolean;
+  /** Uniform in [0, 1), such as Math.random. */
+  readonly random: () => number;
+  /** Told every `Date` header, which has whole seconds. */
+  readonly onDate?: ((date: string) => void) | undefined;
+}
+
+const readTimeout = 30_000;
+/**
+ * At most lease duration − renew deadline: what is sent while leading is over before a rival may lead. So no
+ * caller can have more.
+ */
+const writeTimeout = 5000;
+
+interface Call {
+  readonly request: HttpRequest;
+  /** `GET https://host/path`, for messages. */
+  readonly title: string;
+  readonly deadline: Deadline;
+  readonly streaming: boolean;
+}
+
+export class Transport {
+  readonly #options: TransportOptions;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The body of a 2xx answer.
+   *
+   * @throws {ApiError} for any other answer. @throws {TransportError} when there was none.
+   */
+  async request(request: HttpRequest): Promise<Buffer> {
+    const exchange = await this.#perform(request, false);
+    return (await exchange.response).body;
+  }
+
+  /**
+   * Opens a stream. The time limit is for the head of the answer; after that only the signal ends it.
+   *
+   * @throws {ApiError} for any answer but 200. @throws {TransportError} when there was none.
+   */
+  async stream(request: HttpRequest): Promise<AsyncIterable<Buffer>> {
+    const exchange = await this.#perform(request, true);
+    if (exchange.stream === undefined) throw new TransportError('the answer is not 200 and no error', true);
+    return exchange.stream;
+  }
+
+  /** Breaks off everything; later calls are refused. */
+  close(): void {
+    this.#options.requests.close();
+    this.#options.watches.close();
+  }
+
+  async #perform(request: HttpRequest, streaming: boolean): Promise<Exchange> {
+    const { clock, credentials } = this.#options;
+    const { method } = request;
+    const title = `${method} ${credentials.server.origin}${request.path.split('?', 1)[0]}`;
+    const { timeout = readTimeout } = request;
+    const limit = method === 'GET' ? timeout : Math.min(timeout, writeTimeout);
+    const deadline = new Deadline(clock, limit, request.signal);
+    try {
+      const exchange = await this.#retried({ request, title, deadline, streaming });
+      if (streaming) deadline.lift();
+      else deadline.cancel();
+      return exchange;
+    } catch (error) {
+      deadline.cancel();
+      if (error instanceof ApiError || error instanceof TransportError) throw error;
+      // Before anything was sent: no credentials, or the end came while waiting.
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new TransportError(`${title}: ${reason}`, false, { cause: error });
+    }
+  }
+
+  async #retried(call: Call): Promise<Exchange> {
+    const { clock, random, retry } = this.#options;
+    const { method } = call.request;
+    for (let retries = 0; ; retries++) {
+      try {
+        return await this.#authenticated(call);
+      } catch (error) {
+        // A watch has its own way to begin anew.
+        if (!retry || call.streaming || call.deadline.signal.aborted) throw error;
+        const delay = retryDelay({ method, error, retries, random });
+        // Whoever would wait in vain is told now, with what the server said.
+        if (delay === undefined || delay >= call.deadline.remaining) throw error;
+        await sleep(clock, delay, call.deadline.signal).catch(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  /** One attempt, and one more after 401 if there are other credentials by then. */
+  async #authenticated(call: Call): Promise<Exchange> {
+    const { credentials } = this.#options;
+    const first = credentials.fresh ?? (await call.deadline.race(credentials.refresh()));
+    try {
+      return await this.#attempt(call, first);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 401)) throw error;
+      const other = await call.deadline.race(credentials.renew(first)).catch(() => undefined);
+      if (other === undefined) throw error;
+      return this.#attempt(call, other);
+    }
+  }
+
+  async #attempt(call: Call, { endpoint, headers }: CredentialSet): Promise<Exchange> {
+    const { title, request, deadline, streaming } = call;
+    const { signal } = deadline;
+    const pool = streaming ? this.#options.watches : this.#options.requests;
+    const connection = await pool.take(endpoint, signal);
+    // In the turn in which it came this call may have been aborted (the connection of one that is aborted
+    // goes to the next in line), or the pool closed.
+    const refusal: unknown = signal.aborted ? signal.reason : pool.refusal;
+    if (refusal !== undefined) {
+      pool.release(connection);
+      throw refusal;
+    }
+    const exchange: Exchange = new Exchange({
+      title,
+      streaming,
+      beforeSend: () => this.#beforeSend(request),
+      over: (reusable) => {
+        signal.removeEventListener('abort', onAbort);
+        if (!reusable) connection.break();
+        pool.release(connection);
+        if (exchange.stream !== undefined) deadline.cancel();
+      },
+    });
+    const onAbort = () => exchange.abandon(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const startedAt = this.#options.clock.monotonic();
+    connection.dispatch(this.#dispatchOptions(request, endpoint, headers), exchange);
+    try {
+      const response = await exchange.response;
+      this.#account(request, response, startedAt);
+      if (response.code < 200 || response.code > 299) throw errorOfResponse(title, response);
+      return exchange;
+    } catch (error) {
+      if (error instanceof TransportError && exchange.sent) this.#account(request, undefined, startedAt);
+      throw error;
+    }
+  }
+
+  /** Runs in the same turn as the sending: nothing can happen between the question and the send. */
+  #beforeSend({ method }: HttpRequest): void {
+    if (method !== 'GET') this.#options.gate?.assertMayWrite();
+  }
+
+  #dispatchOptions(request: HttpRequest, endpoint: Endpoint, credentials: readonly string[]) {
+    const headers = ['accept', request.accept ?? 'application/json', 'user-agent', this.#options.userAgent];
+    if (request.body !== undefined) headers.push('content-type', request.contentType ?? 'application/json');
+    headers.push(...credentials);
+    const { pathname } = endpoint.server;
+    const path = pathname === '/' ? request.path : `${pathname.replace(/\/$/, '')}${request.path}`;
+    return { method: request.method, path, headers, body: request.body ?? null };
+  }
+
+  #account({ method }: HttpRequest, response: Response | undefined, startedAt: number): void {
+    const { metrics, clock, onDate } = this.#options;
+    metrics.observe(method, response?.code, clock.monotonic() - startedAt);
+    const date = response?.headers.date;
+    if (typeof date === 'string') onDate?.(date);
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * Typed: an object that says what it is. The API server leaves apiVersion and kind out of the items of a
+ * list, and writes its own into metadata-only objects.
+ */
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+
+/** The object with the resource's apiVersion and kind. */
+export function typed<T extends KubernetesObject>(resource: Resource<T>, object: T): T {
+  const apiVersion = apiVersionOf(resource);
+  if (object.apiVersion === apiVersion && object.kind === resource.kind) return object;
+  return { ...object, apiVersion, kind: resource.kind };
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isConflict, isNotFound } from '../../../src/runtime/client/api-error.ts';
+import { errorOfResponse } from '../../../src/runtime/client/response-error.ts';
+
+function errorOf(code: number, body: string | object, headers: Record<string, string> = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify({ kind: 'Status', ...body });
+  return errorOfResponse('GET https://host/x', { code, headers, body: Buffer.from(text) });
+}
+
+describe('errorOfResponse', () => {
+  test('takes the words of a Status', () => {
+    const error = errorOf(404, { message: 'pods "x" not found', reason: 'NotFound', details: { name: 'x' } });
+    assert.ok(isNotFound(error));
+    assert.deepEqual(
+      [error.message, error.code, error.status.details?.name],
+      ['pods "x" not found', 404, 'x'],
+    );
+  });
+
+  test('takes the HTTP code when the Status has none of its own, and names the request', () => {
+    const error = errorOf(409, { reason: 'Conflict' });
+    assert.ok(isConflict(error));
+    assert.equal(error.message, 'GET https://host/x: HTTP 409 Conflict');
+  });
+
+  const retryAfter = [
+    { title: 'the header, in milliseconds', headers: { 'retry-after': '3' }, body: {}, is: 3000 },
+    { title: 'the details', headers: {}, body: { details: { retryAfterSeconds: 2 } }, is: 2000 },
+    {
+      title: 'the header before the details',
+      headers: { 'retry-after': '3' },
+      body: { details: { retryAfterSeconds: 2 } },
+      is: 3000,
+    },
+    {
+      title: 'no date',
+      headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' },
+      body: {},
+      is: undefined,
+    },
+    { title: 'no nonsense', headers: { 'retry-after': '-1' }, body: {}, is: undefined },
+    {
+      title: 'the header of a plain text',
+      headers: { 'retry-after': '1' },
+      body: 'Too many requests',
+      is: 1000,
+    },
+  ];
+  for (const { title, headers, body, is } of retryAfter) {
+    test(`retryAfter: ${title}`, () => assert.equal(errorOf(429, body, headers).retryAfter, is));
+  }
+
+  const foreign = [
+    {
+      title: 'a page of HTML becomes a line',
+      headers: { 'content-type': 'text/html' },
+      body: '<html><head><style>p { color: red }</style><title>502 Bad Gateway</title></head>\n<body>\n<hr>nginx</body></html>',
+      is: 'GET https://host/x: HTTP 502: 502 Bad Gateway nginx',
+    },
+    {
+      title: 'plain text stays',
+      body: 'no healthy upstream\n',
+      is: 'GET https://host/x: HTTP 502: no healthy upstream',
+    },
+    { title: 'nothing is said about nothing', body: '', is: 'GET https://host/x: HTTP 502' },
+    {
+      title: 'escapes for a terminal are taken out',
+      body: '\u001b[31mred\u0007',
+      is: 'GET https://host/x: HTTP 502: [31mred',
+    },
+    {
+      title: 'JSON that is no Status',
+      body: '{"error":"x"}',
+      is: 'GET https://host/x: HTTP 502: {"error":"x"}',
+    },
+    {
+      title: 'JSON that is none',
+      body: '{"kind":"Status"',
+      is: 'GET https://host/x: HTTP 502: {"kind":"Status"',
+    },
+    {
+      title: 'a novel is cut',
+      body: 'x'.repeat(5000),
+      is: `GET https://host/x: HTTP 502: ${'x'.repeat(200)}…`,
+    },
+  ];
+  for (const { title, body, headers = {}, is } of foreign) {
+    test(title, () => {
+      const error = errorOf(502, body, headers);
+      assert.deepEqual([error.message, error.code, error.reason], [is, 502, '']);
+    });
+  }
+});
