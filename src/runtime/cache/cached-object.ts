@@ -1,0 +1,68 @@
+/**
+ * Cached object: the form in which an object of the API server is kept. Slimmed by the informer's
+ * transform, without managedFields, with apiVersion and kind (which the items of a typed list lack), and
+ * frozen to its last leaf, because everybody who reads the cache is handed the same object.
+ *
+ * Freezing deeply costs 0.7 µs and no memory for an object of 20 fields, so nothing less is offered.
+ */
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+
+/** Freezes an object and all it holds. With an explicit stack: objects may be nested thousands deep. */
+export function deepFreeze<T extends object>(value: T): T {
+  const rest: object[] = [value];
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    Object.freeze(next);
+    for (const child of Object.values(next)) {
+      if (typeof child === 'object' && child !== null && !Object.isFrozen(child)) rest.push(child);
+    }
+  }
+  return value;
+}
+
+/** True for what can be stored at all: an object that has a name. */
+export function isStorable(object: unknown): object is KubernetesObject {
+  if (typeof object !== 'object' || object === null || !('metadata' in object)) return false;
+  const { metadata } = object;
+  if (typeof metadata !== 'object' || metadata === null) return false;
+  return 'name' in metadata && typeof metadata.name === 'string' && metadata.name !== '';
+}
+
+export interface CachedForm<T> {
+  readonly metadataOnly: boolean;
+  readonly transform: ((object: T) => T) | undefined;
+}
+
+/**
+ * The frozen form of `object`, which must not be used by anybody else afterwards.
+ *
+ * @throws what the transform throws.
+ */
+export function toCachedObject<T extends KubernetesObject>(
+  resource: Resource<T>,
+  form: CachedForm<T>,
+  object: T,
+): T {
+  const slim = form.transform === undefined ? object : form.transform(object);
+  const { managedFields: _dropped, ...metadata } = slim.metadata;
+  const identity = identityOf(resource);
+  // PartialObjectMetadata is the kind of the answer; the kind of the thing is what references need.
+  const cached = form.metadataOnly ? { ...identity, metadata } : { ...slim, ...identity, metadata };
+  return deepFreeze(cached as T);
+}
+
+interface Identity {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+const identities = new WeakMap<Resource, Identity>();
+
+/** The same strings each time: objects that had their own, as parsed, would be a tenth larger. */
+function identityOf(resource: Resource): Identity {
+  let identity = identities.get(resource);
+  if (identity === undefined) {
+    identity = { apiVersion: apiVersionOf(resource), kind: resource.kind };
+    identities.set(resource, identity);
+  }
+  return identity;
+}

@@ -1,0 +1,53 @@
+/**
+ * Informer: keeps a local, indexed copy of one resource (in one namespace or all) and tells handlers what
+ * changed. Shared: one per (resource, namespace, selector, metadata-only). It lists and watches for as
+ * long as the process lives, whatever the API server does.
+ */
+import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { IndexFunction, Lister } from './lister.ts';
+
+/**
+ * Called synchronously, in the order of the watch, once for each change it shows; what a handler throws is
+ * logged and never stops it. An own write reaches handlers when it arrives in the watch, and no sooner, so
+ * the lister may be ahead of what they are told.
+ */
+export interface InformerHandler<T> {
+  /** @param initial true for objects of the first list. */
+  onAdd?(object: T, initial: boolean): void;
+  onUpdate?(previous: T, current: T): void;
+  /** The last state known; after a missed delete that is older than the object's true end. */
+  onDelete?(object: T): void;
+}
+
+/** What is kept of which objects. The same options mean the same informer. */
+export interface InformerOptions<T extends KubernetesObject> {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Watch PartialObjectMetadata only: `T` then has no more than apiVersion, kind and metadata. */
+  readonly metadataOnly?: boolean;
+  /** Named indexes for {@link Lister.byIndex}. An object for which one throws is not found by it. */
+  readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  /**
+   * Slims an object before it is stored or shown to handlers. Must be pure and keep metadata's name,
+   * namespace, uid and resourceVersion. managedFields are dropped in any case, after it ran. An object for
+   * which it throws is kept whole.
+   */
+  readonly transform?: (object: T) => T;
+}
+
+/** One shared copy and its watch; made by {@link Informers.informerFor}. */
+export interface Informer<T extends KubernetesObject> {
+  readonly resource: Resource<T>;
+  readonly lister: Lister<T>;
+  /** True once the first list is in the store and its handlers have been called. */
+  readonly hasSynced: boolean;
+  /** Resolves when {@link hasSynced} becomes true; rejects when the signal aborts first. */
+  waitForSync(signal: AbortSignal): Promise<void>;
+  /** A handler added after the sync is shown every stored object as an initial add. Returns a remover. */
+  addHandler(handler: InformerHandler<T>): () => void;
+  /**
+   * Milliseconds (monotonic) since the API server last answered; `Infinity` before its first answer. A
+   * refusal (403, 404) is an answer, too; silence and 5xx are none.
+   */
+  sinceLastContact(): number;
+}

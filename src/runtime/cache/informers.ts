@@ -1,0 +1,145 @@
+/**
+ * Informers: all the informers of a process, shared. Whoever asks for the same resource, selector and
+ * form gets the same informer, hence one watch and one copy; it starts and ends with the others.
+ */
+import type { Registry } from '@prometheus-io/client';
+import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { Client } from '../client/client.ts';
+import type { Written } from '../client/written.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { Informer, InformerOptions } from './informer.ts';
+import { InformerMetrics, uncounted } from './informer-metrics.ts';
+import { type ReflectorProblem, resourceName } from './reflector-problem.ts';
+import { SharedInformer } from './shared-informer.ts';
+
+export interface InformersOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Namespaces to watch; empty: all. Without meaning for cluster-scoped resources. */
+  readonly namespaces: readonly string[];
+  readonly registry?: Registry;
+  /** Uniform in [0, 1), for jitter. Default Math.random. */
+  readonly random?: () => number;
+}
+
+interface Entry {
+  readonly informer: SharedInformer<KubernetesObject>;
+  readonly transform: unknown;
+}
+
+/** Started and stopped by the Manager. */
+export class Informers {
+  readonly #options: InformersOptions;
+  readonly #metrics: InformerMetrics | undefined;
+  readonly #entries = new Map<string, Entry>();
+  #signal: AbortSignal | undefined;
+
+  constructor(options: InformersOptions) {
+    this.#options = options;
+    this.#metrics = options.registry && new InformerMetrics(options.registry);
+  }
+
+  /** True when every informer has synced. */
+  get hasSynced(): boolean {
+    return this.#all().every(({ hasSynced }) => hasSynced);
+  }
+
+  /** Why informers are not following their resources right now; empty when all do. */
+  get problems(): ReflectorProblem[] {
+    return this.#all().flatMap(({ problems }) => problems);
+  }
+
+  /**
+   * The informer for a resource; the same one for the same selectors and `metadataOnly`. New indexes are
+   * added to it. It runs from {@link start} on, or at once after that.
+   *
+   * @throws {RangeError} when it exists with another transform (also with one where none is asked for
+   * now, or the other way round), or with another function under the name of an index.
+   * @throws {SyntaxError} when a selector is not one.
+   */
+  informerFor<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: InformerOptions<T> = {},
+  ): Informer<T> {
+    const key = keyOf(resource, options);
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      if (known.transform !== options.transform) {
+        throw new RangeError(`the informer for ${resourceName(resource)} exists with another transform`);
+      }
+      // The key holds the resource, which determines T.
+      const informer = known.informer as unknown as SharedInformer<T>;
+      informer.addIndexes(options.indexes ?? {});
+      return informer;
+    }
+    const informer = this.#create(resource, options);
+    const shared = informer as unknown as SharedInformer<KubernetesObject>;
+    this.#entries.set(key, { informer: shared, transform: options.transform });
+    if (this.#signal !== undefined) void shared.run(this.#signal);
+    return informer;
+  }
+
+  /** Runs all informers, and those asked for later, until the signal aborts. Call once. */
+  start(signal: AbortSignal): void {
+    if (this.#signal !== undefined) throw new Error('the informers have been started already');
+    this.#signal = signal;
+    for (const informer of this.#all()) void informer.run(signal);
+  }
+
+  /** Resolves when every informer, also one asked for meanwhile, has synced. Rejects when the signal aborts. */
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    while (!this.hasSynced) {
+      await Promise.all(this.#all().map((informer) => informer.waitForSync(signal)));
+    }
+  }
+
+  /** A {@link WriteListener} for the client, so that what is read here is at least as new as own writes. */
+  observeWrite(resource: Resource, written: Written): void {
+    for (const { informer } of this.#entries.values()) {
+      if (isSameResource(informer.resource, resource)) informer.observeWrite(written);
+    }
+  }
+
+  /**
+   * Milliseconds (monotonic) since the API server last answered, of the informer for which that is
+   * longest; counted from the start where it has not yet. 0 without informers.
+   */
+  sinceLastContact(): number {
+    return Math.max(0, ...this.#all().map((informer) => informer.silence()));
+  }
+
+  #all(): SharedInformer<KubernetesObject>[] {
+    return [...this.#entries.values()].map(({ informer }) => informer);
+  }
+
+  #create<T extends KubernetesObject>(resource: Resource<T>, options: InformerOptions<T>): SharedInformer<T> {
+    const { client, clock, log, namespaces, random = Math.random } = this.#options;
+    const name = resourceName(resource);
+    const informer = new SharedInformer(
+      {
+        client,
+        clock,
+        log,
+        random,
+        namespaces: resource.namespaced ? [...new Set(namespaces)] : [],
+        counters: this.#metrics?.countersFor(name) ?? uncounted,
+      },
+      resource,
+      options,
+    );
+    this.#metrics?.add(name, informer);
+    return informer;
+  }
+}
+
+function isSameResource(one: Resource, other: Resource): boolean {
+  return one.plural === other.plural && one.group === other.group && one.version === other.version;
+}
+
+function keyOf<T extends KubernetesObject>(resource: Resource<T>, options: InformerOptions<T>): string {
+  const { group, version, plural } = resource;
+  const { labelSelector = '', fieldSelector = '', metadataOnly = false } = options;
+  return JSON.stringify([group, version, plural, labelSelector, fieldSelector, metadataOnly]);
+}

@@ -1,0 +1,163 @@
+/**
+ * Partition: the part of a store that one reflector fills, which is one namespace or all of them.
+ *
+ * It tells apart what the watch has shown and what this process has written itself and not yet seen in
+ * the watch. Readers of the store see own writes at once. Handlers see the watch alone, so that each
+ * change reaches them exactly once, in its order, and with the true previous object; an own write reaches
+ * them when it arrives in the watch.
+ *
+ * All objects passed in are in their cached form (cached-object.ts).
+ */
+import type { KubernetesObject } from '../../api/kubernetes.ts';
+import { OwnWrites } from './own-writes.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import type { Store } from './store.ts';
+
+/** What handlers are told. */
+export type Change<T> =
+  | { readonly type: 'add'; readonly object: T }
+  | { readonly type: 'update'; readonly previous: T; readonly object: T }
+  | { readonly type: 'delete'; readonly object: T };
+
+export class Partition<T extends KubernetesObject> {
+  readonly #store: Store<T>;
+  readonly #ownWrites: OwnWrites<T>;
+  readonly #namespace: string | undefined;
+  #position: string | undefined;
+
+  /** @param namespace undefined for all of them, or for a cluster-scoped resource. */
+  constructor(store: Store<T>, namespace: string | undefined) {
+    this.#store = store;
+    this.#namespace = namespace;
+    this.#ownWrites = new OwnWrites(store);
+  }
+
+  /** Everything up to this resource version has been shown; undefined before the first list. */
+  get position(): string | undefined {
+    return this.#position;
+  }
+
+  /** How many own writes the watch has not shown yet. */
+  get pendingOwnWrites(): number {
+    return this.#ownWrites.size;
+  }
+
+  /** The objects as the watch has shown them, which is what handlers know. */
+  *watched(): Generator<T, void, undefined> {
+    for (const object of this.#store.objects(this.#namespace)) {
+      if (!this.#ownWrites.has(object)) yield object;
+    }
+    yield* this.#ownWrites.watched();
+  }
+
+  /**
+   * Makes a whole list the state. The store has all of it before the first change is returned; an object
+   * that was deleted and made again in between is a delete and an add.
+   *
+   * @param resourceVersion of the list; undefined when there is none because the resource is gone.
+   */
+  replace(objects: Iterable<T>, resourceVersion: string | undefined): Change<T>[] {
+    const next = new Map<string, Map<string, T>>();
+    for (const object of objects) {
+      const { namespace = '', name } = object.metadata;
+      const names = next.get(namespace) ?? new Map<string, T>();
+      next.set(namespace, names.set(name, object));
+    }
+    const gone = [...this.watched()].filter(({ metadata }) => {
+      return next.get(metadata.namespace ?? '')?.has(metadata.name) !== true;
+    });
+
+    const changes: Change<T>[] = [];
+    if (resourceVersion === undefined || this.#isBehind(resourceVersion)) this.#ownWrites.clear();
+    this.#position = resourceVersion ?? this.#position;
+    for (const object of gone) this.#remove(object, changes);
+    for (const names of next.values()) {
+      for (const object of names.values()) this.#put(object, changes);
+    }
+    if (resourceVersion !== undefined) this.#ownWrites.listed(resourceVersion);
+    return changes;
+  }
+
+  /** One event of the watch. One that is not newer than what was shown is a replay and changes nothing. */
+  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): Change<T>[] {
+    const { resourceVersion } = object.metadata;
+    if (resourceVersion !== undefined) {
+      if (this.#isShown(resourceVersion)) return [];
+      this.#position = resourceVersion;
+    }
+    const changes: Change<T>[] = [];
+    if (type === 'DELETED') this.#remove(object, changes);
+    else this.#put(object, changes);
+    return changes;
+  }
+
+  /** A bookmark: everything up to `resourceVersion` has been shown. */
+  advance(resourceVersion: string): void {
+    if (this.#isShown(resourceVersion)) return;
+    this.#position = resourceVersion;
+    this.#ownWrites.passed(resourceVersion);
+  }
+
+  /** An own write: visible to readers from now on, until the watch shows it or something newer. */
+  observeWrite(object: T): void {
+    const { resourceVersion } = object.metadata;
+    if (resourceVersion === undefined || !this.#isAhead(resourceVersion)) return;
+    this.#ownWrites.write(object, resourceVersion);
+  }
+
+  /** An own write that took the object out of what is watched, such as out of the label selector. */
+  observeExit(object: T): void {
+    const { resourceVersion } = object.metadata;
+    if (resourceVersion === undefined || !this.#isAhead(resourceVersion)) return;
+    this.#ownWrites.hide(object.metadata, resourceVersion);
+  }
+
+  /** An own write that ended the object: hidden from readers from now on. */
+  observeEnd(key: { readonly namespace?: string; readonly name: string; readonly uid?: string }): void {
+    this.#ownWrites.hide(key, undefined);
+  }
+
+  #isShown(resourceVersion: string): boolean {
+    if (this.#position === undefined) return false;
+    const order = compareResourceVersions(resourceVersion, this.#position);
+    return order !== undefined && order <= 0;
+  }
+
+  /** True for a version that the watch has yet to show; false also when the versions cannot be compared. */
+  #isAhead(resourceVersion: string): boolean {
+    const order = compareResourceVersions(resourceVersion, this.#position ?? '0');
+    return order !== undefined && order > 0;
+  }
+
+  /** True for a list from before what was shown: the API server's storage was restored from a backup. */
+  #isBehind(resourceVersion: string): boolean {
+    if (this.#position === undefined) return false;
+    const order = compareResourceVersions(resourceVersion, this.#position);
+    return order === undefined || order < 0;
+  }
+
+  #put(object: T, changes: Change<T>[]): void {
+    const previous = this.#ownWrites.lastWatched(object.metadata);
+    if (previous === undefined) {
+      changes.push({ type: 'add', object });
+    } else if (previous.metadata.uid !== object.metadata.uid) {
+      changes.push({ type: 'delete', object: previous }, { type: 'add', object });
+    } else if (isSameVersion(previous, object)) {
+      return;
+    } else {
+      changes.push({ type: 'update', previous, object });
+    }
+    this.#ownWrites.shown(object);
+  }
+
+  #remove(object: T, changes: Change<T>[]): void {
+    const previous = this.#ownWrites.lastWatched(object.metadata);
+    if (previous !== undefined) changes.push({ type: 'delete', object });
+    this.#ownWrites.removed(object);
+  }
+}
+
+function isSameVersion(one: KubernetesObject, other: KubernetesObject): boolean {
+  const version = one.metadata.resourceVersion;
+  return version !== undefined && version === other.metadata.resourceVersion;
+}

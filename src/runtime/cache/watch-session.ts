@@ -1,0 +1,150 @@
+/**
+ * Watch session: one watch request with limits on everything it could hang in. The server must answer,
+ * must bring the initial events to their end, must end the stream at the agreed time, and once it has sent
+ * a bookmark must keep sending them: a half-open connection, which never says anything again, is left in
+ * minutes instead of never.
+ */
+import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { Client, WatchEvent, WatchOptions } from '../client/client.ts';
+import type { Clock, Timer } from '../clock.ts';
+
+/** Milliseconds for the answer to the request itself. */
+const openLimit = 30_000;
+/** Milliseconds between two initial events, and for all of them. */
+const initialSilenceLimit = 10_000;
+const initialLimit = 120_000;
+/** Milliseconds without a line after which a server that sends bookmarks (about one a minute) is silent. */
+const bookmarkLimit = 150_000;
+/** Milliseconds that a server may be late with ending the stream. */
+const endGrace = 30_000;
+
+/** A limit of the session is over; the request itself was right. */
+export class WatchLimitError extends Error {
+  override readonly name = 'WatchLimitError';
+}
+
+/** The initial events had no end: the server does not know `sendInitialEvents`. */
+export class InitialEventsError extends Error {
+  override readonly name = 'InitialEventsError';
+}
+
+interface Limit {
+  /** Monotonic ms. */
+  readonly due: number;
+  readonly error: () => Error;
+}
+
+export class WatchSession<T extends KubernetesObject> {
+  /** Lines received so far. */
+  events = 0;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #resource: Resource<T>;
+  readonly #options: Omit<WatchOptions, 'signal'>;
+  readonly #controller = new AbortController();
+  readonly #startedAt: number;
+  #openedAt: number | undefined;
+  #lastEvent = 0;
+  #initial: boolean;
+  #sentBookmark = false;
+  #timer: Timer | undefined;
+
+  constructor(client: Client, clock: Clock, resource: Resource<T>, options: Omit<WatchOptions, 'signal'>) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#resource = resource;
+    this.#options = options;
+    this.#initial = options.sendInitialEvents === true;
+    this.#startedAt = clock.monotonic();
+  }
+
+  /** Milliseconds since the server answered; undefined before that. */
+  get age(): number | undefined {
+    return this.#openedAt === undefined ? undefined : this.#clock.monotonic() - this.#openedAt;
+  }
+
+  /** Gives the request up, wherever it is. */
+  close(): void {
+    this.#controller.abort(new WatchLimitError('the watch was given up'));
+  }
+
+  /** The initial events are complete. */
+  endInitialEvents(): void {
+    this.#initial = false;
+  }
+
+  /**
+   * Opens the watch and yields its events.
+   *
+   * @param opened called when the server has answered 200.
+   * @throws {WatchLimitError} {@link InitialEventsError}, the signal's reason, or what the client throws.
+   */
+  async *run(signal: AbortSignal, opened: () => void): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const onAbort = () => {
+      this.#controller.abort(signal.reason);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      this.#controller.signal.throwIfAborted();
+      this.#checkLimits();
+      const options = { ...this.#options, signal: this.#controller.signal };
+      const stream = await this.#client.watch(this.#resource, options);
+      this.#controller.signal.throwIfAborted();
+      this.#openedAt = this.#lastEvent = this.#clock.monotonic();
+      opened();
+      this.#checkLimits();
+      for await (const event of stream) {
+        this.#controller.signal.throwIfAborted();
+        this.events++;
+        this.#lastEvent = this.#clock.monotonic();
+        if (event.type === 'BOOKMARK') this.#sentBookmark = true;
+        yield event;
+      }
+      this.#controller.signal.throwIfAborted();
+    } catch (error) {
+      // A transport wraps or replaces the reason of an abort; here it is known.
+      this.#controller.signal.throwIfAborted();
+      throw error;
+    } finally {
+      this.#timer?.cancel();
+      signal.removeEventListener('abort', onAbort);
+      this.close();
+    }
+  }
+
+  /** Aborts when a limit is over, otherwise looks again when the next one may be: one timer, not one per line. */
+  #checkLimits(): void {
+    this.#timer?.cancel();
+    const now = this.#clock.monotonic();
+    const limits = this.#limits();
+    const over = limits.find(({ due }) => due <= now);
+    if (over !== undefined) {
+      this.#controller.abort(over.error());
+      return;
+    }
+    const next = Math.min(now + bookmarkLimit, ...limits.map(({ due }) => due));
+    // A timer may fire up to 1 ms early.
+    this.#timer = this.#clock.setTimer(Math.max(1, next - now), () => this.#checkLimits());
+  }
+
+  #limits(): Limit[] {
+    const limit = (due: number, message: string): Limit => ({
+      due,
+      error: () => new WatchLimitError(message),
+    });
+    if (this.#openedAt === undefined) {
+      return [limit(this.#startedAt + openLimit, `the watch was not answered within ${openLimit / 1000} s`)];
+    }
+    const end = this.#openedAt + this.#options.timeoutSeconds * 1000 + endGrace;
+    const limits = [limit(end, 'the server did not end the watch in time')];
+    if (this.#sentBookmark) limits.push(limit(this.#lastEvent + bookmarkLimit, 'the watch fell silent'));
+    if (this.#initial) {
+      limits.push({
+        due: Math.min(this.#lastEvent + initialSilenceLimit, this.#openedAt + initialLimit),
+        error: () => new InitialEventsError('the initial events of the watch had no end'),
+      });
+    }
+    return limits;
+  }
+}
