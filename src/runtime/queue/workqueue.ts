@@ -1,0 +1,239 @@
+/**
+ * Workqueue: which keys are to be looked at, in which order, from when on. The semantics are those of
+ * controller-runtime's `priorityqueue`, which joins client-go's workqueue, delaying queue and rate limiter:
+ *
+ * - There is one entry per key; adding again merges. The higher priority and the earlier time win, and ready
+ *   beats waiting: an immediate add consumes the delay, a delayed add does not hold back a ready key.
+ * - A key that was taken is not handed out again before `done`; an add meanwhile counts from then on.
+ * - Higher priorities come first, then the key that became ready first; one second of readiness (`ageing`)
+ *   weighs as much as one priority step (ready-queue.ts). So of a flood of ordinary keys only what becomes
+ *   ready in the first 100 s gets ahead of the initial list, which is 100 steps below.
+ */
+import type { Clock } from '../clock.ts';
+import { type AddOptions, priorityOf, type RateLimitedOptions } from './add-options.ts';
+import { ExponentialBackoff, type RateLimiter } from './rate-limiter.ts';
+import { ReadyQueue } from './ready-queue.ts';
+import { TimerHeap } from './timer-heap.ts';
+import { type Entry, newEntry } from './workqueue-entry.ts';
+import { noMetrics, type WorkInProgress, type WorkqueueMetrics } from './workqueue-metrics.ts';
+
+/** What {@link Workqueue.get} hands out. */
+export interface WorkItem {
+  readonly key: string;
+  readonly priority: number;
+}
+
+export interface WorkqueueOptions {
+  readonly clock: Clock;
+  /** Default: an {@link ExponentialBackoff} with its defaults. */
+  readonly rateLimiter?: RateLimiter;
+  /** Milliseconds of readiness that count as much as one priority step. Default 1000. */
+  readonly ageing?: number;
+  readonly metrics?: WorkqueueMetrics;
+}
+
+export class Workqueue {
+  readonly #clock: Clock;
+  readonly #limiter: RateLimiter;
+  readonly #metrics: WorkqueueMetrics;
+  readonly #entries = new Map<string, Entry>();
+  /** Ready entries whose key is not being processed. */
+  readonly #queue: ReadyQueue<Entry>;
+  readonly #delays: TimerHeap<Entry>;
+  readonly #instants: TimerHeap<Entry>;
+  #waiters: ((item: WorkItem | undefined) => void)[] = [];
+  #ready = 0;
+  #shutDown = false;
+
+  constructor(options: WorkqueueOptions) {
+    const { clock, rateLimiter, ageing = 1000, metrics = noMetrics } = options;
+    this.#clock = clock;
+    this.#limiter = rateLimiter ?? new ExponentialBackoff();
+    this.#queue = new ReadyQueue(clock, ageing);
+    this.#metrics = metrics;
+    const onDue = (entry: Entry) => this.#makeReady(entry);
+    this.#delays = new TimerHeap({ clock, time: 'monotonic', onDue });
+    this.#instants = new TimerHeap({ clock, time: 'wall', onDue });
+    metrics.observe(() => this.#workInProgress());
+  }
+
+  /** How many keys are ready, those included that are still being processed from an earlier add. */
+  get length(): number {
+    return this.#ready;
+  }
+
+  /** Makes the key ready now. Ignored after {@link shutDown}, as is every other add. */
+  add(key: string, options?: AddOptions): void {
+    const priority = priorityOf(options);
+    if (this.#shutDown) return;
+    this.#makeReady(this.#pend(key, priority));
+  }
+
+  /**
+   * Makes the key ready after a delay on the monotonic clock, unless it becomes ready sooner.
+   *
+   * @param delay milliseconds; 0 is an immediate add.
+   * @throws {RangeError} for NaN, negative and infinite delays.
+   */
+  addAfter(key: string, delay: number, options?: AddOptions): void {
+    if (!(delay >= 0 && Number.isFinite(delay))) {
+      throw new RangeError(`a delay must be a finite number of ms ≥ 0, got ${delay}`);
+    }
+    if (delay === 0) {
+      this.add(key, options);
+      return;
+    }
+    const priority = priorityOf(options);
+    if (this.#shutDown) return;
+    this.#metrics.retried();
+    const entry = this.#pend(key, priority);
+    const due = this.#clock.monotonic() + delay;
+    if (entry.ready || (entry.delay && entry.delay.rank <= due)) return;
+    if (entry.delay) this.#delays.cancel(entry.delay);
+    entry.delay = this.#delays.schedule(entry, due);
+  }
+
+  /**
+   * Makes the key ready at an instant of the wall clock, wherever that clock is set to meanwhile, unless it
+   * becomes ready sooner. An instant in the past is an immediate add. A key may wait for a delay and for an
+   * instant at once: whichever comes first consumes both.
+   *
+   * @param instant epoch milliseconds.
+   * @throws {RangeError} for NaN and infinite instants.
+   */
+  addAt(key: string, instant: number, options?: AddOptions): void {
+    if (!Number.isFinite(instant)) throw new RangeError(`an instant must be a finite number, got ${instant}`);
+    if (instant <= this.#clock.now()) {
+      this.add(key, options);
+      return;
+    }
+    const priority = priorityOf(options);
+    if (this.#shutDown) return;
+    this.#metrics.retried();
+    const entry = this.#pend(key, priority);
+    if (entry.ready || (entry.instant && entry.instant.rank <= instant)) return;
+    if (entry.instant) this.#instants.cancel(entry.instant);
+    entry.instant = this.#instants.schedule(entry, instant);
+  }
+
+  /** {@link addAfter} with the backoff that one more failure of this key earns, within the bounds given. */
+  addRateLimited(key: string, options: RateLimitedOptions = {}): void {
+    const { atLeast = 0, atMost = Infinity } = options;
+    this.addAfter(key, Math.min(atMost, Math.max(atLeast, this.#limiter.when(key))), options);
+  }
+
+  /** The key's next failure counts as its first. Does not take the key out of the queue. */
+  forget(key: string): void {
+    this.#limiter.forget(key);
+  }
+
+  /** Failures of the key since {@link forget}. */
+  retries(key: string): number {
+    return this.#limiter.retries(key);
+  }
+
+  /** Resolves with the next key as soon as there is one, or with undefined once the queue is shut down. */
+  get(): Promise<WorkItem | undefined> {
+    if (this.#shutDown) return Promise.resolve(undefined);
+    this.#queue.serve();
+    const entry = this.#queue.pop();
+    if (entry) return Promise.resolve(this.#take(entry));
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  /** Ends the processing of a key that `get` handed out; of any other key it is ignored. */
+  done(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry?.takenAt === undefined) return;
+    this.#metrics.finished(this.#clock.monotonic() - entry.takenAt);
+    entry.takenAt = undefined;
+    if (entry.ready) this.#offer(entry);
+    else if (!entry.delay && !entry.instant) this.#entries.delete(key);
+  }
+
+  /**
+   * Final: whoever waits in `get` is told so, everything pending is dropped, later adds are ignored. Keys
+   * being processed may still be ended with `done`.
+   */
+  shutDown(): void {
+    if (this.#shutDown) return;
+    this.#shutDown = true;
+    this.#delays.clear();
+    this.#instants.clear();
+    this.#queue.clear();
+    for (const entry of this.#entries.values()) {
+      if (entry.ready) this.#metrics.depth(entry.priority, -1);
+      entry.ready = false;
+      entry.delay = undefined;
+      entry.instant = undefined;
+      if (entry.takenAt === undefined) this.#entries.delete(entry.key);
+    }
+    this.#ready = 0;
+    for (const resolve of this.#waiters.splice(0)) resolve(undefined);
+  }
+
+  /** The key's entry, its priority raised to at least this one, if it was pending, or set to it. */
+  #pend(key: string, priority: number): Entry {
+    let entry = this.#entries.get(key);
+    if (!entry) {
+      entry = newEntry(key, priority);
+      this.#entries.set(key, entry);
+    } else if (entry.ready) {
+      if (priority > entry.priority) this.#raise(entry, priority);
+    } else if (entry.delay || entry.instant) {
+      entry.priority = Math.max(entry.priority, priority);
+    } else {
+      entry.priority = priority;
+    }
+    return entry;
+  }
+
+  #raise(entry: Entry, priority: number): void {
+    this.#metrics.depth(entry.priority, -1);
+    this.#metrics.depth(priority, 1);
+    this.#queue.reprioritize(entry, priority);
+  }
+
+  #makeReady(entry: Entry): void {
+    if (entry.ready) return;
+    if (entry.delay) this.#delays.cancel(entry.delay);
+    if (entry.instant) this.#instants.cancel(entry.instant);
+    entry.delay = undefined;
+    entry.instant = undefined;
+    entry.ready = true;
+    this.#queue.stamp(entry);
+    this.#ready++;
+    this.#metrics.added();
+    this.#metrics.depth(entry.priority, 1);
+    if (entry.takenAt === undefined) this.#offer(entry);
+  }
+
+  /** To a worker that waits, if there is one: then no other entry is ready, so nobody is overtaken. */
+  #offer(entry: Entry): void {
+    const waiter = this.#waiters.shift();
+    if (waiter) waiter(this.#take(entry));
+    else this.#queue.push(entry);
+  }
+
+  #take(entry: Entry): WorkItem {
+    const now = this.#clock.monotonic();
+    entry.ready = false;
+    entry.takenAt = now;
+    this.#ready--;
+    this.#metrics.depth(entry.priority, -1);
+    this.#metrics.taken(now - entry.readySince);
+    return { key: entry.key, priority: entry.priority };
+  }
+
+  /** Walks all entries, which once a scrape is cheaper than keeping those in progress apart. */
+  #workInProgress(): WorkInProgress {
+    const now = this.#clock.monotonic();
+    let total = 0;
+    let longest = 0;
+    for (const { takenAt = now } of this.#entries.values()) {
+      total += now - takenAt;
+      longest = Math.max(longest, now - takenAt);
+    }
+    return { total, longest };
+  }
+}
