@@ -1,0 +1,25 @@
+/**
+ * EventRecorder: tells people what happened, as events.k8s.io/v1 Events. Fire and forget: recording never
+ * waits, never throws, and a full queue drops Events before it delays a reconcile.
+ */
+import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+
+/** What happened, as far as it is said to people. */
+export interface EventRecord {
+  readonly type: 'Normal' | 'Warning';
+  /** UpperCamelCase, for machines: `Launched`. ≤ 128 characters. */
+  readonly reason: string;
+  /** What the controller did or tried, UpperCamelCase: `CreatePod`. ≤ 128 characters. */
+  readonly action: string;
+  /** For people, ≤ 1024 bytes; longer notes are cut. */
+  readonly note: string;
+}
+
+/** Of one controller; from the Manager. */
+export interface EventRecorder {
+  /**
+   * Records an Event about `regarding`. Equal ones (same object, type, reason, action and note) become one
+   * series, until nothing was added to it for 6 minutes.
+   */
+  record(resource: Resource, regarding: KubernetesObject, event: EventRecord): void;
+}

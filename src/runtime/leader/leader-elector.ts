@@ -1,0 +1,245 @@
+/**
+ * LeaderElector: takes the Lease when it is free, renews it, and gives it back. At most one process holds
+ * it; {@link Leadership} fences that process's writes in time. Once lost or given back it is never taken
+ * again: the process ends and another one starts.
+ *
+ * After client-go's tools/leaderelection, with three differences: the fence counts from when a renewal was
+ * sent, on two clocks; a candidate also wakes exactly when the lease it has seen expires; and a lease that
+ * was deleted, or whose holder was wiped out, is not free before the record last seen has expired.
+ */
+import type { Registry } from '@prometheus-io/client';
+import { isAlreadyExists, isConflict, isNotFound } from '../client/api-error.ts';
+import type { Client } from '../client/client.ts';
+import { type Clock, sleep, type Timer } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { leaderMetrics } from './leader-metrics.ts';
+import type { Leadership } from './leadership.ts';
+import { holderOf, type Lease } from './lease.ts';
+import { LeaseLock } from './lease-lock.ts';
+import { LeaseObservation } from './lease-observation.ts';
+
+/** How long one renewal lets its holder write, ms: the term of a {@link Leadership}. */
+export const defaultRenewDeadline = 10_000;
+
+/** How often one renewal starts again because somebody else wrote the lease meanwhile. */
+const conflictRounds = 3;
+
+export interface LeaderElectorOptions {
+  /** Not gated, with connections of its own: nobody's writes may delay a renewal. */
+  readonly client: Client;
+  /** Its term is the renew deadline. */
+  readonly leadership: Leadership;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Of the Lease. */
+  readonly namespace: string;
+  /** Of the Lease. */
+  readonly name: string;
+  /** Of this process, unlike any other's, earlier ones on the same machine included: `host_uuid`. */
+  readonly identity: string;
+  readonly registry?: Registry;
+  /** How long candidates wait for a record that does not change, ms. Default 15 000; whole seconds. */
+  readonly leaseDuration?: number;
+  /** Between two renewals, and, plus up to a tenth, between two looks of a candidate, ms. Default 2000. */
+  readonly retryPeriod?: number;
+  /** 0 ≤ x < 1; for the candidates' jitter. Default Math.random. */
+  readonly random?: () => number;
+}
+
+/** This process led and does not any more; it must end without writing anything. */
+export class LeadershipLostError extends Error {
+  override readonly name = 'LeadershipLostError';
+}
+
+export class LeaderElector {
+  readonly #leadership: Leadership;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #lease: string;
+  readonly #identity: string;
+  readonly #retryPeriod: number;
+  readonly #random: () => number;
+  readonly #lock: LeaseLock;
+  readonly #observation: LeaseObservation;
+  readonly #lost = new AbortController();
+  /** Aborted when no call for the lease may go on, but the one that gives it back. */
+  readonly #stopped = new AbortController();
+  #renewing: Promise<void> | undefined;
+  #deadline: Timer | undefined;
+  #problem = '';
+
+  constructor(options: LeaderElectorOptions) {
+    const { leaseDuration = 15_000, retryPeriod = 2000, leadership, namespace, name, identity } = options;
+    if (!(leaseDuration > leadership.term && leadership.term > retryPeriod * 1.1 && retryPeriod > 0)) {
+      throw new RangeError('lease duration > renew deadline > retry period > 0 must hold');
+    }
+    const holder = { namespace, name, identity, leaseDurationSeconds: leaseDuration / 1000 };
+    this.#leadership = leadership;
+    this.#clock = options.clock;
+    this.#lease = `${namespace}/${name}`;
+    this.#log = options.log.child({ lease: this.#lease });
+    this.#identity = identity;
+    this.#retryPeriod = retryPeriod;
+    this.#random = options.random ?? Math.random;
+    this.#lock = new LeaseLock(options.client, options.clock, holder);
+    this.#observation = new LeaseObservation(identity, leaseDuration);
+    if (options.registry) leaderMetrics(options.registry, name, () => leadership.isHeld);
+  }
+
+  /** Aborted, with a {@link LeadershipLostError} as the reason, when this process led and lost the lease. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /**
+   * Resolves once this process leads, and goes on renewing until {@link release} or {@link abandon}.
+   * When the signal is aborted first: lets an attempt under way end, gives back what that may have won, and
+   * rejects with the signal's reason.
+   */
+  async acquire(signal: AbortSignal): Promise<void> {
+    if (this.#renewing || this.#leadership.isOver) throw new Error('a lease is acquired only once');
+    signal.throwIfAborted();
+    this.#log.info({ identity: this.#identity }, 'waiting for leadership');
+    const ended = AbortSignal.any([signal, this.#stopped.signal]);
+    while (!(await this.#tryToAcquire())) await sleep(this.#clock, this.#untilNextTry(), ended);
+    this.#watchDeadline();
+    this.#renewing = this.#keepRenewing();
+    if (signal.aborted) {
+      await this.release();
+      throw signal.reason;
+    }
+    this.#log.info({ identity: this.#identity }, 'leading');
+  }
+
+  /**
+   * Closes the gate for good and gives the lease back, so that another process need not wait. Only when no
+   * write of this process can be under way any more; otherwise {@link abandon}. Never rejects: a failure
+   * costs the others the rest of the lease's duration.
+   *
+   * @param limit ms for all of it.
+   */
+  async release(limit = 2000): Promise<void> {
+    const held = this.#renewing !== undefined && !this.#leadership.isOver;
+    this.abandon();
+    await this.#renewing;
+    if (!held) return;
+    const late = new AbortController();
+    const timer = this.#clock.setTimer(limit, () => late.abort(new Error(`no answer within ${limit} ms`)));
+    try {
+      await againOnConflict(() => this.#lock.giveBack(late.signal));
+      this.#log.info('gave the lease back');
+    } catch (error) {
+      this.#log.warn({ err: error }, 'could not give the lease back; it expires by itself');
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Closes the gate for good and lets the lease expire. */
+  abandon(): void {
+    this.#leadership.end();
+    this.#deadline?.cancel();
+    this.#stopped.abort(new Error('leader election has ended'));
+  }
+
+  /** Ms until a candidate looks again: after the retry period, or as soon as the lease seen expires. */
+  #untilNextTry(): number {
+    const period = this.#retryPeriod * (1 + 0.1 * this.#random());
+    const expiry = this.#observation.expiresAt - this.#clock.monotonic();
+    return expiry > 0 ? Math.min(period, Math.ceil(expiry)) : period;
+  }
+
+  async #tryToAcquire(): Promise<boolean> {
+    try {
+      const current = await this.#look();
+      const free = this.#clock.monotonic() >= this.#observation.expiresAt;
+      const leads = free && this.#leadership.extend(await this.#lock.take(current, this.#stopped.signal));
+      this.#report(undefined);
+      return leads;
+    } catch (error) {
+      // Somebody was faster: no problem, the next look shows who.
+      if (!isConflict(error) && !isAlreadyExists(error)) this.#report(error);
+      return false;
+    }
+  }
+
+  async #look(): Promise<Lease | undefined> {
+    const before = this.#observation.holder;
+    const current = await this.#lock.read(this.#stopped.signal);
+    this.#observation.observe(current, this.#clock.monotonic());
+    const leader = this.#observation.holder;
+    if (leader !== before && leader !== '') this.#log.info({ leader }, 'another process leads');
+    return current;
+  }
+
+  /** Every retry period, counted from the beginning of each renewal; never rejects. */
+  async #keepRenewing(): Promise<void> {
+    const { signal } = this.#stopped;
+    let begun = this.#clock.monotonic();
+    while (!signal.aborted) {
+      const pause = Math.max(0, begun + this.#retryPeriod - this.#clock.monotonic());
+      await sleep(this.#clock, pause, signal).catch(() => {});
+      begun = this.#clock.monotonic();
+      if (!signal.aborted) await this.#tryToRenew();
+    }
+  }
+
+  async #tryToRenew(): Promise<void> {
+    try {
+      await againOnConflict(() => this.#renew());
+      this.#report(undefined);
+    } catch (error) {
+      if (!this.#stopped.signal.aborted) this.#report(error);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { signal } = this.#stopped;
+    const current = this.#lock.known ?? (await this.#lock.read(signal));
+    const holder = holderOf(current);
+    if (holder !== '' && holder !== this.#identity) this.#lose(`${holder} holds it now`);
+    // Asked again right before sending: the process may have been stopped since this attempt began.
+    else if (this.#leadership.remaining <= 0) this.#loseForLateness();
+    else this.#leadership.extend(await this.#lock.take(current, signal));
+  }
+
+  /** A call that hangs must not delay the end: this timer does not wait for it. */
+  #watchDeadline(): void {
+    const { remaining } = this.#leadership;
+    if (remaining <= 0) this.#loseForLateness();
+    else this.#deadline = this.#clock.setTimer(Math.ceil(remaining), () => this.#watchDeadline());
+  }
+
+  #loseForLateness(): void {
+    this.#lose(`it was not renewed for ${this.#leadership.term / 1000} s`);
+  }
+
+  #lose(why: string): void {
+    if (this.#leadership.isOver) return;
+    this.abandon();
+    this.#log.error({ why }, 'lost the lease');
+    this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${why}`));
+  }
+
+  /** Logs a problem when it begins or changes, and its end; not each of its repetitions. */
+  #report(error: unknown): void {
+    const problem = error instanceof Error ? error.message : String(error ?? '');
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    if (problem === '') this.#log.info('the lease can be reached again');
+    else this.#log.warn({ err: error }, 'cannot reach or write the lease; trying again');
+  }
+}
+
+/** Runs a conditional write again while somebody else wrote, created or deleted the lease meanwhile. */
+async function againOnConflict(attempt: () => Promise<void>): Promise<void> {
+  for (let round = 1; ; round++) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      const raced = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+      if (!raced || round >= conflictRounds) throw error;
+    }
+  }
+}

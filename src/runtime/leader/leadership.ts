@@ -1,0 +1,86 @@
+/**
+ * Leadership: the fence. It knows until when this process may write, and answers from two clocks without
+ * asking anybody, so that no stop, no suspended machine and no blocked event loop can make an old leader
+ * believe in itself.
+ *
+ * The right to write ends `term` after a renewal was *sent*. The rivals count a whole lease duration from
+ * when they *saw* that renewal, which is later. What lies between the two, lease duration − term, is what
+ * a write may take that was sent at the last moment: the API server drops writes after their own, shorter
+ * `timeout`.
+ */
+import { TransportError } from '../client/api-error.ts';
+import type { WriteGate } from '../client/write-gate.ts';
+import type { Clock } from '../clock.ts';
+
+/** One moment on both clocks. */
+export interface Instant {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+export function instantOf(clock: Clock): Instant {
+  return { monotonic: clock.monotonic(), wall: clock.now() };
+}
+
+export class Leadership implements WriteGate {
+  /** Ms that one renewal is good for, counted from its sending. */
+  readonly term: number;
+  readonly #clock: Clock;
+  #renewed: Instant | undefined;
+  #over = false;
+
+  constructor(clock: Clock, term: number) {
+    this.#clock = clock;
+    this.term = term;
+  }
+
+  /**
+   * The lease was acquired or renewed by a request that was sent at `sent`.
+   *
+   * @returns false when the answer came too late to be of use, or after {@link end}.
+   */
+  extend(sent: Instant): boolean {
+    this.#renewed = sent;
+    return this.isHeld;
+  }
+
+  /** Final: this process never writes again. */
+  end(): void {
+    this.#over = true;
+  }
+
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  /** Whether a write may be sent right now. */
+  get isHeld(): boolean {
+    const age = this.#age();
+    return age !== undefined && age.monotonic < this.term && age.wall < this.term;
+  }
+
+  /**
+   * This process holds the lease by its own account, but could not renew it in time. Also true for a
+   * moment after the wall clock was set forward, until the next renewal.
+   */
+  get isStale(): boolean {
+    return this.#age() !== undefined && !this.isHeld;
+  }
+
+  /** Monotonic milliseconds until the last renewal is worth nothing; ≤ 0 afterwards and without one. */
+  get remaining(): number {
+    const age = this.#age();
+    return age === undefined ? 0 : this.term - age.monotonic;
+  }
+
+  assertMayWrite(): void {
+    if (this.isHeld) return;
+    throw new TransportError('not sent: this process does not hold the leader lease', false);
+  }
+
+  #age(): Instant | undefined {
+    if (this.#over || this.#renewed === undefined) return undefined;
+    const now = instantOf(this.#clock);
+    return { monotonic: now.monotonic - this.#renewed.monotonic, wall: now.wall - this.#renewed.wall };
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * LeaseObservation: what a candidate has seen of the lease, and when it may take it. The instants written
+ * in the lease come from foreign clocks and are never compared: a record expires when it has not changed
+ * for its duration, measured here (client-go, tools/leaderelection).
+ */
+import { holderOf, type Lease } from './lease.ts';
+
+/** A holder that gives the lease back writes this duration and no holder. */
+export const releasedDurationSeconds = 1;
+
+export class LeaseObservation {
+  readonly #identity: string;
+  readonly #leaseDuration: number;
+  #record = '';
+  #expiresAt = -Infinity;
+  #holder = '';
+
+  /** @param leaseDuration ms, for records that name none. */
+  constructor(identity: string, leaseDuration: number) {
+    this.#identity = identity;
+    this.#leaseDuration = leaseDuration;
+  }
+
+  /** The holder last seen; empty for none. */
+  get holder(): string {
+    return this.#holder;
+  }
+
+  /**
+   * Monotonic instant from which the lease may be taken; `-Infinity` when it is free, ours, or was never
+   * seen.
+   */
+  get expiresAt(): number {
+    return this.#expiresAt;
+  }
+
+  /**
+   * The API server showed this lease, or that there is none. One that vanished is not free before its
+   * last record has expired: somebody deleted it under a leader that does not know yet.
+   *
+   * @param now monotonic, when the answer arrived.
+   */
+  observe(lease: Lease | undefined, now: number): void {
+    if (lease === undefined) return;
+    const record = JSON.stringify(lease.spec ?? {});
+    if (record === this.#record) return;
+    this.#record = record;
+    this.#holder = holderOf(lease);
+    this.#expiresAt = this.#isFree(lease) ? -Infinity : now + this.#durationOf(lease);
+  }
+
+  /**
+   * Ours, or given back properly. A record whose holder alone was wiped out by somebody else still counts:
+   * the holder does not know yet.
+   */
+  #isFree(lease: Lease): boolean {
+    if (this.#holder === this.#identity) return true;
+    const duration = lease.spec?.leaseDurationSeconds;
+    return this.#holder === '' && (duration === undefined || duration <= releasedDurationSeconds);
+  }
+
+  #durationOf(lease: Lease): number {
+    const seconds = lease.spec?.leaseDurationSeconds ?? 0;
+    return seconds > 0 ? seconds * 1000 : this.#leaseDuration;
+  }
+}

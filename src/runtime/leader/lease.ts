@@ -1,0 +1,35 @@
+/**
+ * Lease: the coordination.k8s.io/v1 object that says who leads. Its times are written for people; nobody
+ * here reads another machine's clock.
+ */
+import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+
+export interface LeaseSpec {
+  /** Empty or absent: given back, free to take. */
+  readonly holderIdentity?: string;
+  /** How long the others wait after the record last changed. */
+  readonly leaseDurationSeconds?: number;
+  /** metav1.MicroTime. */
+  readonly acquireTime?: string;
+  /** metav1.MicroTime. */
+  readonly renewTime?: string;
+  /** How often the lease went from one holder to another. */
+  readonly leaseTransitions?: number;
+}
+
+export interface Lease extends KubernetesObject {
+  readonly spec?: LeaseSpec;
+}
+
+export const leases: Resource<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+
+/** Who holds the lease; empty when nobody does. */
+export function holderOf(lease: Lease | undefined): string {
+  return lease?.spec?.holderIdentity ?? '';
+}
