@@ -1,0 +1,111 @@
+/**
+ * The public entry of the runtime, `atwatch/runtime`: everything an operator for another kind is built of,
+ * and no more. What is not named here may change at any time. docs/runtime.md explains it.
+ *
+ * It stands beside src/runtime/ and not inside, because it also offers what src/api/ knows about objects of
+ * any kind; nothing of this project's own kinds is behind it.
+ */
+
+// biome-ignore-start lint/performance/noBarrelFile: the one deliberate entry for other packages; nothing in src imports it.
+export {
+  findCondition,
+  isConditionTrue,
+  type NewCondition,
+  removeCondition,
+  setCondition,
+} from './api/conditions.ts';
+export {
+  apiVersionOf,
+  type Condition,
+  type ConfigMap,
+  configMaps,
+  controllerOf,
+  type KubernetesObject,
+  type ObjectMeta,
+  type OwnerReference,
+  type Pod,
+  pods,
+  type Resource,
+} from './api/kubernetes.ts';
+export { controllerRef, isControlledBy } from './api/owner.ts';
+export { formatTime, parseTime } from './api/time.ts';
+export type { Informer, InformerHandler, InformerOptions } from './runtime/cache/informer.ts';
+export type { Informers } from './runtime/cache/informers.ts';
+export type { IndexFunction, Lister } from './runtime/cache/lister.ts';
+export {
+  ApiError,
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  isTooManyRequests,
+  TransportError,
+} from './runtime/client/api-error.ts';
+export type {
+  CallOptions,
+  Client,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListOptions,
+  ListResult,
+  ObjectKey,
+  Patch,
+  Status,
+  WriteOptions,
+} from './runtime/client/client.ts';
+export { type Connection, type ConnectOptions, connect } from './runtime/client/connect.ts';
+export { discover, findServed, type ServedResource } from './runtime/client/discovery.ts';
+export { KubeConfigError, type KubeConfigSources, loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
+export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
+export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
+export {
+  type ControllerBuilder,
+  type ControllerHost,
+  controllerManagedBy,
+  type WatchOptions,
+} from './runtime/controller/builder.ts';
+export type { Controller, ControllerOptions } from './runtime/controller/controller.ts';
+export {
+  type EventHandler,
+  enqueueRequestForObject,
+  enqueueRequestForOwner,
+  enqueueRequestsFromMap,
+  type ObjectEvent,
+} from './runtime/controller/event-handler.ts';
+export {
+  and,
+  annotationChanged,
+  generationChanged,
+  labelsChanged,
+  not,
+  or,
+  type Predicate,
+  resourceVersionChanged,
+} from './runtime/controller/predicate.ts';
+export {
+  type ReconcileContext,
+  type Reconciler,
+  type Request,
+  type Result,
+  RetryError,
+  TerminalError,
+} from './runtime/controller/reconciler.ts';
+export type { Runnable } from './runtime/controller/runnable.ts';
+export {
+  type Enqueue,
+  initialListPriority,
+  type PriorityFunction,
+  type Source,
+} from './runtime/controller/source.ts';
+export type { EventRecord, EventRecorder } from './runtime/events/event-recorder.ts';
+export type { HealthCheck } from './runtime/health/health-checks.ts';
+export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
+export { errorFields, type Logger, type LogMethod, silentLogger } from './runtime/logger.ts';
+export { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
+export { type LeaderElectionOptions, Manager, type ManagerOptions } from './runtime/manager/manager.ts';
+export { ManagerError } from './runtime/manager/manager-error.ts';
+export { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
+export { ExponentialBackoff, type RateLimiter } from './runtime/queue/rate-limiter.ts';
+// biome-ignore-end lint/performance/noBarrelFile: the one deliberate entry ends here.

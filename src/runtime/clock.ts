@@ -1,0 +1,70 @@
+/**
+ * Clock: the only source of time and timers in this runtime, so that a test can own both.
+ *
+ * Two times, on purpose. The wall clock says when a thing is due for people and may jump; the monotonic
+ * clock measures delays and never does (a suspended machine may stop it). Leadership asks both.
+ */
+
+/** A timer that has been set. `cancel` is idempotent and may be called after it fired. */
+export interface Timer {
+  cancel(): void;
+}
+
+/** Both times, and a timer. */
+export interface Clock {
+  /** Wall-clock time, epoch milliseconds. */
+  now(): number;
+  /** Monotonic time in milliseconds from an arbitrary zero. */
+  monotonic(): number;
+  /**
+   * Calls back once after `delay` milliseconds, never synchronously, possibly up to 1 ms early (as Node's
+   * own timers do), so callers compare instants again when called.
+   *
+   * @param delay 0 … 2³¹−1 ms.
+   * @throws {RangeError} for NaN, negative, infinite or longer delays: Node would fire those at once.
+   */
+  setTimer(delay: number, callback: () => void): Timer;
+}
+
+const longestTimer = 2 ** 31 - 1;
+
+/** Throws the {@link Clock.setTimer} RangeError unless `delay` is a number of ms a timer can wait for. */
+export function assertTimerDelay(delay: number): void {
+  if (!(delay >= 0 && delay <= longestTimer)) {
+    throw new RangeError(`a timer delay must be 0 to ${longestTimer} ms, got ${delay}`);
+  }
+}
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(delay, callback) {
+    assertTimerDelay(delay);
+    const timeout = setTimeout(callback, delay);
+    return { cancel: () => clearTimeout(timeout) };
+  },
+};
+
+/**
+ * Resolves after `delay` ms, or rejects with the signal's reason as soon as it is aborted.
+ *
+ * @param delay 0 … 2³¹−1 ms.
+ */
+export function sleep(clock: Clock, delay: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.setTimer(delay, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

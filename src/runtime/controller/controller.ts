@@ -1,0 +1,229 @@
+/**
+ * Controller: takes requests from its sources through a workqueue to one reconciler, several at once but never
+ * two for the same object.
+ *
+ * Its life: `warmUp` starts the sources and waits until everything that exists is in the queue; only then do
+ * workers take from it, and only while the process leads. On `stop` the sources and the queue end at once and
+ * the reconciles in progress run to their end; `abort` breaks those off through their context's signal.
+ */
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Registry } from '@prometheus-io/client';
+import { assertTimerDelay, type Clock } from '../clock.ts';
+import { errorFields, type Logger } from '../logger.ts';
+import { ExponentialBackoff, type RateLimiter } from '../queue/rate-limiter.ts';
+import { type WorkItem, Workqueue } from '../queue/workqueue.ts';
+import { workqueueMetrics } from '../queue/workqueue-metrics.ts';
+import { ControllerMetrics } from './controller-metrics.ts';
+import { type Outcome, outcomeOf, retryBounds } from './outcome.ts';
+import { type ReconcileContext, type Reconciler, requestOfKey } from './reconciler.ts';
+import type { Runnable } from './runnable.ts';
+import { enqueueInto, initialListPriority, type Source } from './source.ts';
+
+/** What can be chosen about a controller; everything has a default. */
+export interface ControllerOptions {
+  /** Workers, and so the most reconciles at once. Default 1. */
+  readonly maxConcurrentReconciles?: number;
+  /**
+   * Milliseconds after which a reconcile is told to stop, through its context's signal. Its worker then goes
+   * on with other keys; its own key stays locked until its promise settles. Default: no limit.
+   */
+  readonly reconcileTimeout?: number;
+  /** False: reconciles on every replica. Default true. */
+  readonly needsLeaderElection?: boolean;
+  /** Longest backoff of a failing key, ms. Default 1 000 000. Not together with `rateLimiter`. */
+  readonly maxBackoff?: number;
+  /** Default: exponential, 5 ms · 2ⁿ up to `maxBackoff`. */
+  readonly rateLimiter?: RateLimiter;
+}
+
+export interface ControllerConfig extends ControllerOptions {
+  /** Of the controller; the value of `controller` in logs and metrics. */
+  readonly name: string;
+  readonly reconciler: Reconciler;
+  readonly sources: readonly Source[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+/** A reconcile in progress. */
+interface Call {
+  readonly abort: AbortController;
+  /** Resolves when the reconcile has settled and its key is unlocked. */
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Reconciles that need no I/O follow each other without a turn of the event loop, and could keep the lease
+ * from being renewed. So a worker lets the loop turn after so many.
+ */
+const reconcilesPerTurn = 64;
+
+/** A Runnable that the Manager drives; made by the builder. */
+export class Controller implements Runnable {
+  readonly name: string;
+  readonly needsLeaderElection: boolean;
+  readonly #config: ControllerConfig;
+  readonly #workers: number;
+  readonly #log: Logger;
+  readonly #metrics: ControllerMetrics;
+  readonly #queue: Workqueue;
+  readonly #calls = new Set<Call>();
+  #warm: Promise<void> | undefined;
+  #abort: AbortSignal | undefined;
+
+  /** @throws {RangeError} for options that make no sense. */
+  constructor(config: ControllerConfig) {
+    const { name, clock, registry, maxConcurrentReconciles = 1, reconcileTimeout, maxBackoff } = config;
+    if (!(Number.isSafeInteger(maxConcurrentReconciles) && maxConcurrentReconciles > 0)) {
+      throw new RangeError(`maxConcurrentReconciles must be an integer > 0, got ${maxConcurrentReconciles}`);
+    }
+    if (reconcileTimeout !== undefined) assertTimerDelay(reconcileTimeout);
+    if (reconcileTimeout === 0)
+      throw new RangeError('reconcileTimeout must be > 0 ms; leave it out for none');
+    if (config.rateLimiter && maxBackoff !== undefined) {
+      throw new RangeError('maxBackoff is an option of the default rateLimiter; give one of the two');
+    }
+    this.name = name;
+    this.needsLeaderElection = config.needsLeaderElection ?? true;
+    this.#config = config;
+    this.#workers = maxConcurrentReconciles;
+    this.#log = config.log.child({ controller: name });
+    this.#metrics = new ControllerMetrics(registry, name, maxConcurrentReconciles);
+    this.#queue = new Workqueue({
+      clock,
+      rateLimiter:
+        config.rateLimiter ?? new ExponentialBackoff(maxBackoff === undefined ? {} : { cap: maxBackoff }),
+      metrics: workqueueMetrics(registry, name, [0, initialListPriority]),
+    });
+  }
+
+  /** Starts the sources; resolves when all have synced. A second call gives the same promise. */
+  warmUp(stop: AbortSignal): Promise<void> {
+    this.#warm ??= this.#startSources(stop);
+    return this.#warm;
+  }
+
+  async start(stop: AbortSignal, abort: AbortSignal): Promise<void> {
+    if (this.#abort) throw new Error(`controller ${this.name} was started before; a controller starts once`);
+    this.#abort = abort;
+    const onAbort = () => this.#breakOff(abort);
+    abort.addEventListener('abort', onAbort, { once: true });
+    try {
+      await this.warmUp(stop);
+    } catch (err) {
+      if (stop.aborted) return;
+      throw new Error(`controller ${this.name} could not start its sources`, { cause: err });
+    }
+    if (abort.aborted) onAbort();
+    this.#log.info({ workers: this.#workers }, 'starting workers');
+    await Promise.all(Array.from({ length: this.#workers }, () => this.#work()));
+    await Promise.all(Array.from(this.#calls, (call) => call.ended));
+    abort.removeEventListener('abort', onAbort);
+    this.#log.info('all workers finished');
+  }
+
+  async #startSources(stop: AbortSignal): Promise<void> {
+    stop.throwIfAborted();
+    stop.addEventListener('abort', () => this.#queue.shutDown(), { once: true });
+    const { sources } = this.#config;
+    for (const source of sources) source.start(enqueueInto(this.#queue), this.#log, stop);
+    await Promise.all(sources.map((source) => source.waitForSync(stop)));
+  }
+
+  #breakOff(abort: AbortSignal): void {
+    this.#queue.shutDown();
+    for (const call of this.#calls) call.abort.abort(abort.reason);
+  }
+
+  async #work(): Promise<void> {
+    let reconciles = 0;
+    for (let item = await this.#queue.get(); item; item = await this.#queue.get()) {
+      // Handed out in the same turn in which everything was broken off.
+      if (this.#abort?.aborted) return;
+      this.#metrics.busy(1);
+      await this.#reconcile(item);
+      this.#metrics.busy(-1);
+      if (++reconciles % reconcilesPerTurn === 0) await nextTurn();
+    }
+  }
+
+  /** Resolves when the worker is free: the reconcile has ended, or has been told to by its timeout. */
+  #reconcile(item: WorkItem): Promise<void> {
+    const { clock, reconcileTimeout } = this.#config;
+    const request = requestOfKey(item.key);
+    const reconcileID = randomUUID();
+    const log = this.#log.child({ ...request, reconcileID });
+    const abort = new AbortController();
+    let release = () => {};
+    const timer =
+      reconcileTimeout === undefined
+        ? undefined
+        : clock.setTimer(reconcileTimeout, () => {
+            this.#metrics.timedOut();
+            log.warn(
+              { timeout: reconcileTimeout },
+              'reconcile timed out; its object stays locked until it ends',
+            );
+            abort.abort(new DOMException(`no result after ${reconcileTimeout} ms`, 'TimeoutError'));
+            release();
+          });
+    const ended = this.#reconcileHandler(item, { signal: abort.signal, log, reconcileID }).finally(() => {
+      timer?.cancel();
+      this.#calls.delete(call);
+      this.#queue.done(item.key);
+    });
+    const call: Call = { abort, ended };
+    this.#calls.add(call);
+    if (!timer) return ended;
+    return Promise.race([ended, new Promise<void>((resolve) => (release = resolve))]);
+  }
+
+  /** Calls the reconciler and draws the consequences. All requeues happen before the key is unlocked. */
+  async #reconcileHandler({ key, priority }: WorkItem, context: ReconcileContext): Promise<void> {
+    const { clock, reconciler } = this.#config;
+    const begin = clock.monotonic();
+    const outcome = await outcomeOf(() => reconciler.reconcile(requestOfKey(key), context));
+    const duration = clock.monotonic() - begin;
+    switch (outcome.kind) {
+      case 'success':
+        this.#metrics.ended('success', duration);
+        this.#queue.forget(key);
+        break;
+      case 'requeue':
+        this.#metrics.ended('requeue_after', duration);
+        this.#queue.forget(key);
+        if (outcome.after !== undefined) {
+          this.#queue.addAfter(key, outcome.after, { priority: outcome.priority });
+        }
+        if (outcome.at !== undefined) this.#queue.addAt(key, outcome.at, { priority: outcome.priority });
+        break;
+      case 'terminal':
+        this.#metrics.ended('error', duration);
+        this.#metrics.terminalError();
+        this.#queue.forget(key);
+        break;
+      case 'panic':
+        this.#metrics.ended('error', duration);
+        this.#metrics.panic();
+        this.#queue.addRateLimited(key, { priority });
+        break;
+      case 'error':
+        this.#metrics.ended('error', duration);
+        this.#queue.addRateLimited(key, { priority, ...retryBounds(outcome.error) });
+        break;
+    }
+    this.#report(outcome, duration, context.log);
+  }
+
+  #report(outcome: Outcome, duration: number, log: Logger): void {
+    if (outcome.kind === 'success' || outcome.kind === 'requeue') {
+      log.debug({ duration, ...outcome }, 'reconciled');
+    } else if (this.#abort?.aborted) {
+      log.debug({ duration, err: errorFields(outcome.error) }, 'reconcile broken off');
+    } else {
+      log.error({ duration, failure: outcome.kind, err: errorFields(outcome.error) }, 'reconcile failed');
+    }
+  }
+}

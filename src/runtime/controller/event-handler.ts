@@ -1,0 +1,58 @@
+/**
+ * EventHandler: turns what happened to one object into requests for the objects that have to be looked at
+ * because of it. Pure; the queue folds duplicates.
+ */
+import { controllerOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import type { Request } from './reconciler.ts';
+
+/** What an informer saw. `object` is the newest state known. */
+export type ObjectEvent<T extends KubernetesObject> =
+  | {
+      readonly type: 'create';
+      readonly object: T;
+      /** True for objects of the first list. */
+      readonly initial: boolean;
+    }
+  | { readonly type: 'update'; readonly previous: T; readonly object: T }
+  | { readonly type: 'delete'; readonly object: T };
+
+/** Whom an event concerns; none is fine. One that throws loses its event, logged. */
+export type EventHandler<T extends KubernetesObject> = (event: ObjectEvent<T>) => readonly Request[];
+
+/** The object itself. */
+export const enqueueRequestForObject: EventHandler<KubernetesObject> = ({ object }) => [requestFor(object)];
+
+/**
+ * The requests that `map` gives for the object; of an update for its old and its new state, because what
+ * the object no longer points to has to be looked at as well.
+ */
+export function enqueueRequestsFromMap<T extends KubernetesObject>(
+  map: (object: T) => readonly Request[],
+): EventHandler<T> {
+  return (event) =>
+    event.type === 'update' ? [...map(event.previous), ...map(event.object)] : map(event.object);
+}
+
+/**
+ * The object's controller owner, if that is of the given kind. As in Kubernetes an owner is in the
+ * namespace of the object or cluster-scoped; references to anything else are ignored. The version does not
+ * count: an owner created through another version of its API is the same object.
+ */
+export function enqueueRequestForOwner(owner: Resource): EventHandler<KubernetesObject> {
+  return enqueueRequestsFromMap((object) => {
+    const reference = controllerOf(object);
+    if (reference?.kind !== owner.kind || groupOf(reference.apiVersion) !== owner.group) return [];
+    if (!owner.namespaced) return [{ namespace: '', name: reference.name }];
+    const { namespace } = object.metadata;
+    return namespace ? [{ namespace, name: reference.name }] : [];
+  });
+}
+
+function requestFor(object: KubernetesObject): Request {
+  return { namespace: object.metadata.namespace ?? '', name: object.metadata.name };
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}

@@ -1,0 +1,102 @@
+/**
+ * Source: where a controller's requests come from. The usual one listens to an informer and puts, for each
+ * event that its predicates let pass, the requests of its event handler into the queue.
+ */
+import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { Informer } from '../cache/informer.ts';
+import type { Logger } from '../logger.ts';
+import type { AddOptions } from '../queue/add-options.ts';
+import type { EventHandler, ObjectEvent } from './event-handler.ts';
+import { and, type Predicate } from './predicate.ts';
+import { type Request, requestKey } from './reconciler.ts';
+
+/** Where a source puts its requests. */
+export type Enqueue = (request: Request, options: AddOptions) => void;
+
+/** Started during the warm-up, also on standbys; no reconcile begins before it has synced. */
+export interface Source {
+  /** Begins to enqueue; ends when `stop` is aborted. */
+  start(enqueue: Enqueue, log: Logger, stop: AbortSignal): void;
+  /** Resolves once everything that existed at the start is enqueued; rejects when `stop` is aborted. */
+  waitForSync(stop: AbortSignal): Promise<void>;
+}
+
+/** Priority of the initial list, as in controller-runtime: behind everything that happens meanwhile. */
+export const initialListPriority = -100;
+
+/**
+ * Priority of the requests of one event. `initial` is true for objects of the first list and for updates
+ * that bring nothing new; without a function those get {@link initialListPriority}, all others 0.
+ */
+export type PriorityFunction<T> = (object: T, about: { readonly initial: boolean }) => number;
+
+export interface InformerSourceOptions<T extends KubernetesObject> {
+  readonly informer: Informer<T>;
+  readonly handler: EventHandler<T>;
+  /** All must pass. Default: everything passes. */
+  readonly predicates?: readonly Predicate<T>[];
+  readonly priority?: PriorityFunction<T>;
+}
+
+/**
+ * One bad object must not stop its source, nor be lost: where a predicate throws, the event passes; where
+ * the priority function throws or gives no integer, the priority is 0. An event whose handler throws is
+ * dropped, since nobody knows whom it concerns. Each is logged.
+ */
+export function informerSource<T extends KubernetesObject>(options: InformerSourceOptions<T>): Source {
+  const { informer, handler, predicates = [], priority = defaultPriority } = options;
+  const passes = and(...predicates);
+  return {
+    start(enqueue, log, stop) {
+      if (stop.aborted) return;
+      const attempt = <R>(what: string, event: ObjectEvent<T>, run: () => R, otherwise: R): R => {
+        try {
+          return run();
+        } catch (err) {
+          const { namespace, name } = event.object.metadata;
+          log.error({ err, kind: informer.resource.kind, namespace, name }, `${what} threw`);
+          return otherwise;
+        }
+      };
+      const onEvent = (event: ObjectEvent<T>) => {
+        if (!attempt('predicate', event, () => passes(event), true)) return;
+        const requests = attempt('event handler', event, () => handler(event), []);
+        if (requests.length === 0) return;
+        const value = attempt('priority function', event, () => integerPriority(priority, event), 0);
+        for (const request of requests) enqueue(request, { priority: value });
+      };
+      const remove = informer.addHandler({
+        onAdd: (object, initial) => onEvent({ type: 'create', object, initial }),
+        onUpdate: (previous, object) => onEvent({ type: 'update', previous, object }),
+        onDelete: (object) => onEvent({ type: 'delete', object }),
+      });
+      stop.addEventListener('abort', remove, { once: true });
+    },
+    waitForSync: (stop) => informer.waitForSync(stop),
+  };
+}
+
+function defaultPriority(_object: unknown, { initial }: { readonly initial: boolean }): number {
+  return initial ? initialListPriority : 0;
+}
+
+function integerPriority<T extends KubernetesObject>(
+  priority: PriorityFunction<T>,
+  event: ObjectEvent<T>,
+): number {
+  const value = priority(event.object, { initial: bringsNothingNew(event) });
+  if (!Number.isSafeInteger(value)) throw new RangeError(`a priority must be an integer, got ${value}`);
+  return value;
+}
+
+function bringsNothingNew(event: ObjectEvent<KubernetesObject>): boolean {
+  if (event.type === 'create') return event.initial;
+  if (event.type === 'delete') return false;
+  const { resourceVersion } = event.object.metadata;
+  return resourceVersion !== undefined && resourceVersion === event.previous.metadata.resourceVersion;
+}
+
+/** {@link Enqueue} over a queue of keys. */
+export function enqueueInto(queue: { add(key: string, options: AddOptions): void }): Enqueue {
+  return (request, options) => queue.add(requestKey(request), options);
+}

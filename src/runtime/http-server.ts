@@ -1,0 +1,146 @@
+/**
+ * HttpServer: answers GET and HEAD on one address, for machines that look in from outside (kubelet,
+ * Prometheus). It believes nobody: requests are small, soon over, and few at a time.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Logger } from './logger.ts';
+
+export interface HttpReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Undefined: there is nothing at that path, 404. */
+export type HttpHandler = (
+  path: string,
+  query: URLSearchParams,
+) => HttpReply | undefined | Promise<HttpReply | undefined>;
+
+export interface HttpServerOptions {
+  /** What is served, for logs and errors: `metrics`. */
+  readonly name: string;
+  /** `host:port`, `:port` for every interface, `[address]:port`, port 0 for any free one; `0` or empty: off. */
+  readonly bindAddress: string;
+  readonly handler: HttpHandler;
+  readonly log: Logger;
+}
+
+/** The address cannot be served; the message is one sentence. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+export const plainText = 'text/plain; charset=utf-8';
+
+const limits = {
+  maxHeaderSize: 8192,
+  headersTimeout: 5000,
+  requestTimeout: 5000,
+  // Longer than the usual time between two scrapes, so that they share a connection.
+  keepAliveTimeout: 70_000,
+  connectionsCheckingInterval: 5000,
+};
+
+const maxConnections = 100;
+
+export class HttpServer {
+  readonly #options: HttpServerOptions;
+  #server: Server | undefined;
+
+  constructor(options: HttpServerOptions) {
+    this.#options = options;
+  }
+
+  /** `host:port` in use, with the true port; undefined while it is not listening. */
+  get address(): string | undefined {
+    const address = this.#server?.address();
+    if (address === null || address === undefined || typeof address === 'string') return undefined;
+    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    return `${host}:${address.port}`;
+  }
+
+  /** Resolves once it listens, or at once when it is switched off. @throws {ListenError} */
+  async start(): Promise<void> {
+    const { name, bindAddress, log } = this.#options;
+    const where = parseBindAddress(bindAddress);
+    if (where === undefined) return;
+    const server = createServer(limits, (request, response) => void this.#answer(request, response));
+    server.maxConnections = maxConnections;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(where, resolve);
+      });
+    } catch (error) {
+      throw new ListenError(
+        `cannot serve ${name} on ${bindAddress}: ${reasonOf(error)}; choose another address, or 0 to switch it off`,
+        { cause: error },
+      );
+    }
+    server.on('error', (error) => log.error({ err: error }, `the ${name} server has a problem`));
+    this.#server = server;
+    log.info({ address: this.address }, `serving ${name}`);
+  }
+
+  /** Cuts what is still open. Idempotent. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    request.resume();
+    const { method } = request;
+    if (method !== 'GET' && method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      send(response, { status: 405, contentType: plainText, body: 'method not allowed\n' });
+      return;
+    }
+    const url = URL.parse(request.url ?? '', 'http://localhost');
+    try {
+      const reply = url ? await this.#options.handler(url.pathname, url.searchParams) : undefined;
+      send(response, reply ?? { status: 404, contentType: plainText, body: 'not found\n' });
+    } catch (error) {
+      this.#options.log.error({ err: error }, `the ${this.#options.name} server failed to answer`);
+      send(response, { status: 500, contentType: plainText, body: 'internal error\n' });
+    }
+  }
+}
+
+/** @throws {ListenError} when it is neither an address nor `0`. Undefined for `0` and the empty string. */
+export function parseBindAddress(
+  text: string,
+): { readonly host?: string; readonly port: number } | undefined {
+  if (text === '0' || text === '') return undefined;
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) {
+    throw new ListenError(`${JSON.stringify(text)} is no address: expected HOST:PORT, :PORT, or 0 for none`);
+  }
+  const host = match[1] ?? match[2] ?? '';
+  return host === '' ? { port } : { host, port };
+}
+
+function send(response: ServerResponse, { status, contentType, body }: HttpReply): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  // For HEAD, Node leaves the body out by itself.
+  response.end(body);
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return 'the address is in use';
+  if (code === 'EADDRNOTAVAIL') return 'this machine does not have that address';
+  if (code === 'EACCES') return 'permission denied';
+  return message;
+}

@@ -1,0 +1,65 @@
+/**
+ * CreateManager: a Manager from what an operator really has to say: its name, its cluster, its log. Whoever
+ * needs another connection, clock or identity makes a {@link Manager} directly.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { Registry } from '@prometheus-io/client';
+import { connect } from '../client/connect.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { Manager } from './manager.ts';
+
+/** Name, KubeConfig and log; everything else has a default. */
+export interface CreateManagerOptions {
+  /** Of the operator: its field manager, its user agent, and the name of its Lease. A DNS subdomain. */
+  readonly name: string;
+  /** Shown in the user agent, as `name/version`. */
+  readonly version?: string;
+  readonly kubeConfig: KubeConfig;
+  readonly log: Logger;
+  /** Namespaces to watch. Empty or absent: all. */
+  readonly namespaces?: readonly string[];
+  /** True: act only while holding the Lease, so that several replicas may run. Default false. */
+  readonly leaderElection?: boolean;
+  /** Namespace of the Lease. Default: that of the KubeConfig's context, in a Pod its own; else `default`. */
+  readonly leaderElectionNamespace?: string;
+  /** Where `/metrics` is served: `host:port`, `:port` for every interface. Default `0`, which is off. */
+  readonly metricsBindAddress?: string;
+  /** Where `/healthz` and `/readyz` are served, as {@link metricsBindAddress}. Default `0`, which is off. */
+  readonly healthProbeBindAddress?: string;
+  /** Command that installs the CRDs, for the sentence that says they are missing. */
+  readonly installCommand?: string;
+  /** Name of this process in Events and, with a UUID, in the Lease. Default: the host's name. */
+  readonly instance?: string;
+  /** Default {@link systemClock}. */
+  readonly clock?: Clock;
+  /** Where all metrics go. Default: a new one, the Manager's `registry`. */
+  readonly registry?: Registry;
+}
+
+/**
+ * Nothing is sent before the Manager is started.
+ *
+ * @throws {KubeConfigError} when the KubeConfig names no cluster.
+ */
+export function createManager(options: CreateManagerOptions): Manager {
+  const { name, version, kubeConfig, log, installCommand, leaderElection = false } = options;
+  const { clock = systemClock, registry = new Registry(), instance = hostname() } = options;
+  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  const namespace = options.leaderElectionNamespace ?? context?.namespace ?? 'default';
+  const userAgent = version === undefined ? name : `${name}/${version}`;
+  return new Manager({
+    connect: (gate) => connect({ kubeConfig, gate, clock, log, registry, userAgent, fieldManager: name }),
+    ...{ clock, log, registry, instance },
+    server: kubeConfig.getCurrentCluster()?.server ?? '',
+    namespaces: options.namespaces ?? [],
+    metricsBindAddress: options.metricsBindAddress ?? '0',
+    healthProbeBindAddress: options.healthProbeBindAddress ?? '0',
+    ...(installCommand !== undefined && { installCommand }),
+    ...(leaderElection && {
+      leaderElection: { namespace, name, identity: `${instance}_${randomUUID()}` },
+    }),
+  });
+}

@@ -1,0 +1,249 @@
+/**
+ * Manager: the life of an operator process. It holds what controllers share (client, informers, Events,
+ * metrics, health), starts everything in the right order and stops it in the reverse one.
+ *
+ * Start: servers → API server reached → informers and warm-ups → leader election → workers. A standby stops
+ * before the last step, with full caches. Stop: not ready → sources and workers → Events → lease given
+ * back → servers. Whatever fails in between ends the process without a drain: the state of another leader
+ * is unknown then, and every reconcile can be repeated.
+ */
+import type { Registry } from '@prometheus-io/client';
+import { Informers } from '../cache/informers.ts';
+import type { Client } from '../client/client.ts';
+import type { Connection } from '../client/connect.ts';
+import { openGate, type WriteGate } from '../client/write-gate.ts';
+import type { Clock } from '../clock.ts';
+import type { ControllerHost } from '../controller/builder.ts';
+import type { Runnable } from '../controller/runnable.ts';
+import { EventBroadcaster } from '../events/event-broadcaster.ts';
+import type { EventRecorder } from '../events/event-recorder.ts';
+import type { HealthCheck } from '../health/health-checks.ts';
+import { defaultRenewDeadline, LeaderElector } from '../leader/leader-elector.ts';
+import { Leadership } from '../leader/leadership.ts';
+import { leases } from '../leader/lease.ts';
+import type { Logger } from '../logger.ts';
+import { aborted, endsWithin } from '../time-limit.ts';
+import { ManagerError } from './manager-error.ts';
+import { Probes, type ProbesOptions } from './probes.ts';
+import { RunnableGroup } from './runnable-group.ts';
+import { assertPermitted, awaitSync, reachApiServer, type StartupOptions } from './startup.ts';
+
+/** How long a stop waits for reconciles in progress, ms. */
+const drainLimit = 20_000;
+/** After that, how long for those that were told to break off, ms. */
+const breakOffLimit = 500;
+/** How long a stop waits for Events, and then for the lease to be given back, ms. */
+const flushLimit = 2000;
+const releaseLimit = 2000;
+
+/** The Lease to hold, and as whom. */
+export interface LeaderElectionOptions {
+  readonly namespace: string;
+  readonly name: string;
+  /** Unlike any other process's, earlier ones on the same machine included: `host_uuid`. */
+  readonly identity: string;
+}
+
+/** Everything a Manager is made of; {@link createManager} fills in what is usual. */
+export interface ManagerOptions extends StartupOptions, ProbesOptions {
+  /**
+   * Connects to the API server; called once, by the constructor. The gate is the Manager's: it is open only
+   * while this process leads, so the connection must ask it before every write.
+   */
+  readonly connect: (gate: WriteGate) => Connection;
+  /** Name of this process in Events: its host's name. */
+  readonly instance: string;
+  /** Namespaces to watch. Empty or absent: all. */
+  readonly namespaces?: readonly string[];
+  /** Absent: this process always leads. */
+  readonly leaderElection?: LeaderElectionOptions;
+}
+
+/** One per process, started once. */
+export class Manager implements ControllerHost {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly connection: Connection;
+  readonly informers: Informers;
+  readonly #options: ManagerOptions;
+  readonly #leadership: Leadership;
+  readonly #elector: LeaderElector | undefined;
+  readonly #events: EventBroadcaster;
+  readonly #probes: Probes;
+  readonly #stop = new AbortController();
+  readonly #abort = new AbortController();
+  readonly #informersStop = new AbortController();
+  readonly #failure = Promise.withResolvers<never>();
+  readonly #runnables: RunnableGroup;
+  #started = false;
+  #ready = false;
+
+  constructor(options: ManagerOptions) {
+    const { clock, log, registry, namespaces = [], instance, leaderElection } = options;
+    this.#options = options;
+    this.clock = clock;
+    this.log = log;
+    this.registry = registry;
+    this.#leadership = new Leadership(clock, defaultRenewDeadline);
+    const gate = leaderElection ? this.#leadership : openGate;
+    this.connection = options.connect(gate);
+    const { client, leaseClient } = this.connection;
+    this.informers = new Informers({ client, clock, log, namespaces, registry });
+    this.connection.onWrite((resource, written) => this.informers.observeWrite(resource, written));
+    this.#events = new EventBroadcaster({ client, gate, clock, log, registry, instance });
+    if (leaderElection) {
+      const leadership = this.#leadership;
+      this.#elector = new LeaderElector({
+        ...leaderElection,
+        ...{ client: leaseClient, leadership, clock, log, registry },
+      });
+    }
+    this.#probes = new Probes(options, {
+      isReady: () => this.#ready,
+      sinceLastContact: () => this.informers.sinceLastContact(),
+      isStaleLeader: () => this.#leadership.isStale,
+    });
+    const signals = { stop: this.#stop.signal, abort: this.#abort.signal };
+    this.#runnables = new RunnableGroup({ ...signals, onFailure: (error) => this.#fail(error) });
+    this.#failure.promise.catch(() => {});
+  }
+
+  /** Its writes are refused while this process does not lead. */
+  get client(): Client {
+    return this.connection.client;
+  }
+
+  /** @param controllerName as `reportingController` in the Events, `domain/name` or a plain name. */
+  recorder(controllerName: string): EventRecorder {
+    return this.#events.recorder(controllerName);
+  }
+
+  /** Before {@link start} only. */
+  add(runnable: Runnable): void {
+    this.#runnables.add(runnable);
+  }
+
+  /** A further check of `/readyz`. It throws, or rejects, as long as this process cannot do its work. */
+  addReadyCheck(name: string, check: HealthCheck): void {
+    this.#probes.readyz.add(name, check);
+  }
+
+  /** A further check of `/healthz`. It throws, or rejects, when this process should be restarted. */
+  addHealthCheck(name: string, check: HealthCheck): void {
+    this.#probes.healthz.add(name, check);
+  }
+
+  /**
+   * Runs until the signal is aborted. Resolves after a clean stop, within 25 s.
+   *
+   * @throws {Error} with one sentence for people, when the process must end with a failure: it could not
+   *   start, lost the lease, something failed that nobody can go on from, or the drain took too long.
+   */
+  async start(signal: AbortSignal): Promise<void> {
+    if (this.#started) throw new Error('a Manager is started only once');
+    this.#started = true;
+    const onStop = () => {
+      this.#ready = false;
+      this.#stop.abort(new Error('the manager is stopping'));
+    };
+    if (signal.aborted) onStop();
+    else signal.addEventListener('abort', onStop, { once: true });
+    try {
+      await Promise.race([this.#run(), this.#failure.promise]);
+      await Promise.race([this.#drain(), this.#failure.promise]);
+    } catch (error) {
+      this.#breakOff();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onStop);
+      await this.#close();
+    }
+  }
+
+  /** Nobody knows what state the process is in: everything is broken off, and {@link start} rejects. */
+  fatal(error: unknown): void {
+    this.log.error({ err: error }, 'unexpected error');
+    const why = error instanceof Error ? error.message : String(error);
+    this.#fail(new ManagerError(`ended by an unexpected error: ${why}`, { cause: error }));
+  }
+
+  /** The way up; resolves when a stop was asked for, at whatever step. */
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    try {
+      signal.throwIfAborted();
+      await this.#probes.start();
+      await this.#assertUsable(signal);
+      this.informers.start(this.#informersStop.signal);
+      await this.#warmUp(signal);
+      this.#ready = true;
+      this.log.info({ leaderElection: this.#elector !== undefined }, 'ready');
+      this.#runnables.start(false);
+      await this.#lead(signal);
+      this.#runnables.start(true);
+      await aborted(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #assertUsable(signal: AbortSignal): Promise<void> {
+    const { leaseClient } = this.connection;
+    await reachApiServer(leaseClient, this.#options, signal);
+    const lease = this.#options.leaderElection;
+    if (lease) await assertPermitted(() => leaseClient.get(leases, lease, { signal }), this.#options, signal);
+  }
+
+  async #warmUp(signal: AbortSignal): Promise<void> {
+    const synced = Promise.all([this.informers.waitForSync(signal), this.#runnables.warmUp()]);
+    // A warm-up that does not hear the stop does not hold it up.
+    const over = Promise.race([synced, aborted(signal)]);
+    await awaitSync(over, () => this.informers.problems, this.#options);
+    signal.throwIfAborted();
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    if (this.#elector === undefined) return;
+    const { lost } = this.#elector;
+    lost.addEventListener('abort', () => this.#fail(lost.reason), { once: true });
+    await this.#elector.acquire(signal);
+  }
+
+  /** The way down, while this process still leads; then the lease is free for the next. */
+  async #drain(): Promise<void> {
+    if (!(await endsWithin(this.clock, drainLimit, this.#runnables.ended()))) {
+      const late = this.#runnables.running.join(', ');
+      this.#abort.abort(new Error('the drain limit is over'));
+      await endsWithin(this.clock, breakOffLimit, this.#runnables.ended());
+      throw new ManagerError(`stopped, but not within ${drainLimit / 1000} s: ${late}`);
+    }
+    this.#informersStop.abort(new Error('the manager is stopping'));
+    // Before the lease is given back: Events are writes, and after it nothing may be written.
+    await this.#events.stop(flushLimit);
+    await this.#elector?.release(releaseLimit);
+  }
+
+  #fail(error: unknown): void {
+    this.#breakOff();
+    this.#failure.reject(error);
+  }
+
+  /**
+   * Ends everything in this very turn. The lease is not given back but expires: what this process has sent
+   * may still be under way, and must not arrive after somebody else leads.
+   */
+  #breakOff(): void {
+    this.#ready = false;
+    this.#elector?.abandon();
+    this.#leadership.end();
+    const reason = new Error('the manager has ended');
+    for (const controller of [this.#abort, this.#stop, this.#informersStop]) controller.abort(reason);
+    void this.#events.stop(0);
+  }
+
+  async #close(): Promise<void> {
+    await this.#probes.stop();
+    this.connection.close();
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * RunnableGroup: the runnables of a Manager through their two phases. It knows which of them are at work,
+ * so that a stop can wait for them and name those that do not end.
+ */
+import type { Runnable } from '../controller/runnable.ts';
+
+export interface RunnableGroupOptions {
+  /** Aborted when nothing new may be taken up. */
+  readonly stop: AbortSignal;
+  /** Aborted when what is in progress must be broken off as well. */
+  readonly abort: AbortSignal;
+  /** A runnable failed; called at most once for each. */
+  readonly onFailure: (error: Error) => void;
+}
+
+export class RunnableGroup {
+  readonly #options: RunnableGroupOptions;
+  readonly #runnables = new Map<string, Runnable>();
+  readonly #running = new Map<Runnable, Promise<void>>();
+  #begun = false;
+
+  constructor(options: RunnableGroupOptions) {
+    this.#options = options;
+  }
+
+  add(runnable: Runnable): void {
+    if (this.#begun) throw new Error(`${runnable.name} was added after the start`);
+    if (this.#runnables.has(runnable.name)) throw new Error(`there is a runnable ${runnable.name} already`);
+    this.#runnables.set(runnable.name, runnable);
+  }
+
+  /** Resolves when all are warm. */
+  async warmUp(): Promise<void> {
+    this.#begun = true;
+    await Promise.all(
+      Array.from(this.#runnables.values(), (runnable) => runnable.warmUp?.(this.#options.stop)),
+    );
+  }
+
+  /** Starts those that need leadership, or those that do not. After a stop has begun: none. */
+  start(needsLeaderElection: boolean): void {
+    const { stop, abort, onFailure } = this.#options;
+    for (const runnable of this.#runnables.values()) {
+      if (runnable.needsLeaderElection !== needsLeaderElection || stop.aborted) continue;
+      const ended = (async () => runnable.start(stop, abort))()
+        .catch((cause: unknown) => {
+          const why = cause instanceof Error ? cause.message : String(cause);
+          onFailure(new Error(`${runnable.name} failed: ${why}`, { cause }));
+        })
+        .finally(() => this.#running.delete(runnable));
+      this.#running.set(runnable, ended);
+    }
+  }
+
+  /** Names of those at work. */
+  get running(): string[] {
+    return Array.from(this.#running.keys(), ({ name }) => name);
+  }
+
+  /** Resolves when none is at work any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+}

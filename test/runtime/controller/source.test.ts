@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { enqueueRequestForObject } from '../../../src/runtime/controller/event-handler.ts';
+import { generationChanged } from '../../../src/runtime/controller/predicate.ts';
+import { type InformerSourceOptions, informerSource } from '../../../src/runtime/controller/source.ts';
+import { FakeInformer, recordingLogger, type Widget, widget, widgets } from './fixtures.ts';
+
+function start(options: Partial<InformerSourceOptions<Widget>> = {}) {
+  const informer = new FakeInformer(widgets);
+  const log = recordingLogger();
+  const stop = new AbortController();
+  const enqueued: string[] = [];
+  const source = informerSource({ informer, handler: enqueueRequestForObject, ...options });
+  source.start(({ name }, { priority }) => enqueued.push(`${name} ${priority}`), log, stop.signal);
+  return { source, informer, log, stop, enqueued };
+}
+
+const bang = () => {
+  throw new TypeError('boom');
+};
+
+describe('informerSource', () => {
+  it('puts the initial list at −100 and everything else at 0', () => {
+    const { informer, enqueued } = start();
+    informer.sync(widget('a'));
+    informer.add(widget('b'));
+    informer.update(widget('c'), widget('c', { resourceVersion: '2' }));
+    informer.remove(widget('d'));
+    assert.deepEqual(enqueued, ['a -100', 'b 0', 'c 0', 'd 0']);
+  });
+
+  it('puts updates that bring nothing new at −100', () => {
+    const { informer, enqueued } = start();
+    informer.update(widget('a'), widget('a'));
+    assert.deepEqual(enqueued, ['a -100']);
+  });
+
+  it('asks the priority function about every event, and tells it what is initial', () => {
+    const { informer, enqueued } = start({
+      priority: ({ spec }, { initial }) => (spec?.size ?? 0) + (initial ? -1000 : 0),
+    });
+    const due = { ...widget('due'), spec: { size: 100 } };
+    informer.sync(due);
+    informer.update(due, { ...due, metadata: { ...due.metadata, resourceVersion: '2' } });
+    informer.remove(due);
+    assert.deepEqual(enqueued, ['due -900', 'due 100', 'due 100']);
+  });
+
+  it('enqueues only what all predicates let pass', () => {
+    const { informer, enqueued } = start({
+      predicates: [generationChanged, ({ object }) => object.metadata.name !== 'b'],
+    });
+    informer.add(widget('a'));
+    informer.add(widget('b'));
+    informer.update(widget('a'), widget('a', { resourceVersion: '2' }));
+    assert.deepEqual(enqueued, ['a 0']);
+  });
+
+  it('ends with the signal', () => {
+    const { informer, stop, enqueued } = start();
+    stop.abort();
+    informer.add(widget('a'));
+    assert.deepEqual([enqueued, informer.handlers.size], [[], 0]);
+  });
+
+  it('does not begin when the signal is aborted already', () => {
+    const informer = new FakeInformer(widgets);
+    informerSource({ informer, handler: enqueueRequestForObject }).start(
+      () => assert.fail('enqueued'),
+      recordingLogger(),
+      AbortSignal.abort(),
+    );
+    assert.equal(informer.handlers.size, 0);
+  });
+
+  it('waits for its informer', async () => {
+    const { source, informer } = start();
+    let synced = false;
+    const waiting = source.waitForSync(new AbortController().signal).then(() => {
+      synced = true;
+    });
+    await Promise.resolve();
+    assert.equal(synced, false);
+    informer.sync();
+    await waiting;
+  });
+
+  it('I21: an object that no function can cope with stops nothing', () => {
+    const rows = [
+      { name: 'predicate', options: { predicates: [bang] }, expected: ['a 0', 'b 0'] },
+      { name: 'priority function', options: { priority: bang }, expected: ['a 0', 'b 0'] },
+      { name: 'priority function', options: { priority: () => Number.NaN }, expected: ['a 0', 'b 0'] },
+      { name: 'event handler', options: { handler: bang }, expected: [] },
+    ];
+    for (const { name, options, expected } of rows) {
+      const { informer, log, enqueued } = start(options);
+      informer.add(widget('a'));
+      informer.add(widget('b'));
+      assert.deepEqual(enqueued, expected, name);
+      assert.deepEqual(
+        log.lines.map(({ level, message, fields }) => [level, message, fields.kind, fields.name]),
+        [
+          ['error', `${name} threw`, 'Widget', 'a'],
+          ['error', `${name} threw`, 'Widget', 'b'],
+        ],
+      );
+    }
+  });
+});

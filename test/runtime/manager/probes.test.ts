@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import { silentLogger } from '../../../src/runtime/logger.ts';
+import { Probes } from '../../../src/runtime/manager/probes.ts';
+import { FakeClock } from '../../fake/clock.ts';
+
+function probed() {
+  const clock = new FakeClock();
+  const state = { silence: 0 };
+  const probes = new Probes(
+    {
+      ...{ metricsBindAddress: '0', healthProbeBindAddress: '0', registry: new Registry() },
+      ...{ clock, log: silentLogger },
+    },
+    { isReady: () => true, sinceLastContact: () => state.silence, isStaleLeader: () => false },
+  );
+  const health = () => probes.healthz.report(new URLSearchParams());
+  return { clock, state, probes, health };
+}
+
+describe('Probes: I19', () => {
+  it('an informer may be silent for 15 minutes, not longer', async () => {
+    const { state, health } = probed();
+    state.silence = 15 * 60_000;
+    assert.equal((await health()).status, 200);
+    state.silence++;
+    const { status, body } = await health();
+    assert.equal(status, 500);
+    assert.match(body, /^\[-\]informers failed: reason withheld$/m);
+  });
+
+  it('an event loop that stood still is seen by the probe after it, also when it turns again', async () => {
+    const { clock, probes, health } = probed();
+    await probes.start();
+    clock.suspend(12_000, { monotonic: 'moves' });
+    clock.advance(5000);
+    const { status, body } = await health();
+    assert.equal(status, 500);
+    assert.match(body, /^\[-\]event-loop failed: reason withheld$/m);
+    clock.advance(15_000);
+    assert.equal((await health()).status, 200);
+    await probes.stop();
+    assert.equal(clock.pendingTimers, 0);
+  });
+});
