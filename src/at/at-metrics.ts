@@ -1,0 +1,86 @@
+/**
+ * AtMetrics: what happens to Ats, for Prometheus. Launches and ends are counted as they are written to
+ * status; how many Ats there are is read from the store when the metrics are asked for.
+ */
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { At, AtStatus } from '../api/at.generated.ts';
+import { atOutcome, atPhase, atReason } from '../api/at-constants.ts';
+import { parseTime } from '../api/time.ts';
+import { isDue } from './spec/due.ts';
+import { phaseOf } from './spec/phase.ts';
+
+const latenessBuckets = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600];
+const startBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900];
+const knownReasons: readonly string[] = Object.values(atReason);
+
+export class AtMetrics {
+  readonly #lateness: Histogram;
+  readonly #startLatency: Histogram;
+  readonly #finished: Counter<'outcome' | 'reason'>;
+
+  /**
+   * @param ats all the Ats that this process sees
+   * @param now epoch milliseconds
+   */
+  constructor(registry: Registry, ats: () => readonly At[], now: () => number) {
+    const registers = [registry];
+    this.#lateness = new Histogram({
+      name: 'atwatch_at_launch_lateness_seconds',
+      help: 'Time from the scheduled instant to the creation of the Pod.',
+      buckets: latenessBuckets,
+      registers,
+    });
+    this.#startLatency = new Histogram({
+      name: 'atwatch_at_start_latency_seconds',
+      help: 'Time from the creation of the Pod to the first start of the command.',
+      buckets: startBuckets,
+      registers,
+    });
+    this.#finished = new Counter({
+      name: 'atwatch_at_finished_total',
+      help: 'Ats that reached DONE, by outcome and reason.',
+      labelNames: ['outcome', 'reason'],
+      registers,
+    });
+    this.#finished.inc({ outcome: atOutcome.succeeded, reason: atReason.succeeded }, 0);
+    this.#finished.inc({ outcome: atOutcome.canceled, reason: atReason.canceled }, 0);
+    this.#finished.inc({ outcome: atOutcome.missed, reason: atReason.missedDeadline }, 0);
+    this.#finished.inc({ outcome: atOutcome.failed, reason: atReason.commandFailed }, 0);
+    const phases: Gauge<'phase'> = new Gauge({
+      name: 'atwatch_ats',
+      help: 'Ats, by phase.',
+      labelNames: ['phase'],
+      registers,
+      collect: () => {
+        const counts = Map.groupBy(ats(), phaseOf);
+        for (const phase of Object.values(atPhase)) {
+          phases.set({ phase }, counts.get(phase)?.length ?? 0);
+        }
+      },
+    });
+    const backlog: Gauge = new Gauge({
+      name: 'atwatch_at_due_backlog',
+      help: 'Ats whose instant has passed and whose Pod has not been created.',
+      registers,
+      collect: () => backlog.set(ats().filter((at) => isDue(at, now())).length),
+    });
+  }
+
+  /** A status has been written in place of another one. */
+  written(before: AtStatus, after: AtStatus): void {
+    if (before.podUID === undefined && after.latenessMilliseconds !== undefined) {
+      this.#lateness.observe(after.latenessMilliseconds / 1000);
+    }
+    if (before.startTime === undefined && after.startTime !== undefined) {
+      const latency = parseTime(after.startTime) - parseTime(after.launchTime ?? '');
+      // The kubelet's times have whole seconds, the rest of which is dropped.
+      this.#startLatency.observe(Number.isNaN(latency) ? 0 : Math.max(0, latency / 1000));
+    }
+    if (before.outcome === undefined && after.outcome !== undefined) {
+      // A kubelet may name other reasons for a wait, and an annotation any: not every word makes a series.
+      const reason =
+        after.reason !== undefined && knownReasons.includes(after.reason) ? after.reason : 'Other';
+      this.#finished.inc({ outcome: after.outcome, reason });
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Decide, PENDING: nothing has been launched. Wait for the instant, then launch, unless the spec, the user or
+ * a deadline says otherwise.
+ */
+
+import type { AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atEvent, atOutcome, atPodName, atReason } from '../../api/at-constants.ts';
+import { findCondition, isConditionTrue } from '../../api/conditions.ts';
+import { formatMilliTime, parseTime } from '../../api/time.ts';
+import { isEdited } from '../spec/phase.ts';
+import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
+import { buildPod } from '../spec/pod.ts';
+import {
+  type AtEvent,
+  bulkPriority,
+  type Decision,
+  dryRunPriority,
+  launchPriority,
+  type Observed,
+  readLive,
+} from './decision.ts';
+import { create, obstacle, obstacleEvent, operatorWarning } from './launch.ts';
+import type { Ending } from './outcome.ts';
+import { doneStatus } from './run-status.ts';
+import {
+  armedStatus,
+  heldStatus,
+  invalidStatus,
+  launchingStatus,
+  suspendedStatus,
+} from './waiting-status.ts';
+
+/** After so many milliseconds a create that was sent can no longer happen: the API server has dropped it. */
+const writeTimeout = 5000;
+
+/** Nearer to its time than this, in milliseconds, a Pod is not tried: a slow answer must not make it late. */
+const dryRunLead = 10_000;
+
+/** For an At of which neither status nor memory nor a Pod shows a launch. */
+export function decidePending(o: Observed): Decision {
+  if (o.ambiguous && !o.live) {
+    return readLive;
+  }
+  const unknown = decideUnknownLaunch(o);
+  if (unknown !== undefined) {
+    return unknown;
+  }
+  if (o.at.spec.cancel === true) {
+    const message = 'canceled before its time';
+    return endUnlaunched(o, { outcome: atOutcome.canceled, reason: atReason.canceled, message });
+  }
+  const plan = planOf(o.at);
+  if (isInvalid(plan)) {
+    return refuse(o, plan);
+  }
+  if (o.at.spec.suspend === true) {
+    return suspend(o, plan);
+  }
+  if (o.now < plan.dueAt) {
+    return arm(o, plan);
+  }
+  if (o.now > startingDeadline(o, plan)) {
+    const message = 'startingDeadlineSeconds were over before the command could start';
+    return endUnlaunched(o, { outcome: atOutcome.missed, reason: atReason.missedDeadline, message });
+  }
+  return launch(o, plan);
+}
+
+function startingDeadline({ at }: Observed, plan: Plan): number {
+  const { startingDeadlineSeconds } = at.spec;
+  return startingDeadlineSeconds === undefined
+    ? Number.POSITIVE_INFINITY
+    : plan.dueAt + startingDeadlineSeconds * 1000;
+}
+
+/**
+ * An intent that an other process wrote, or that this one got no answer to: the Pod may come into being for
+ * as long as a write can be under way, and if it did not by then, nobody knows whether the command ran.
+ */
+function decideUnknownLaunch(o: Observed): Decision | undefined {
+  const intent = o.at.status?.launchAttempt;
+  if (intent === undefined || (intent.holder === o.holder && !o.ambiguous)) {
+    return undefined;
+  }
+  const written = parseTime(intent.time);
+  const settled = Math.max(o.intentSeenAt ?? o.now, Number.isNaN(written) ? 0 : written) + writeTimeout;
+  if (o.now < settled) {
+    return { actions: [], events: [], requeueAt: settled };
+  }
+  const message = 'the operator stopped while it created the Pod; whether the command ran is unknown';
+  return endUnlaunched(o, { outcome: atOutcome.failed, reason: atReason.launchUnknown, message });
+}
+
+/** DONE without a Pod. The API server is asked first: a cache may not show yet what was launched. */
+function endUnlaunched(o: Observed, end: Pick<Ending, 'outcome' | 'reason' | 'message'>): Decision {
+  if (!o.live) {
+    return readLive;
+  }
+  const { podName: _, ...from } = o.at.status ?? {};
+  const status = doneStatus(o, from, { ...end, exitCode: undefined, disrupted: false });
+  const type = end.outcome === atOutcome.canceled ? 'Normal' : 'Warning';
+  const reason = end.outcome === atOutcome.failed ? atEvent.failed : end.reason;
+  return { actions: [], status, events: [{ type, reason, action: 'EndWithoutPod', note: end.message }] };
+}
+
+function refuse(o: Observed, invalid: InvalidPlan): Decision {
+  const { reason, message } = invalid;
+  const said = findCondition(o.at.status?.conditions, atCondition.accepted);
+  const isKnown = said?.reason === reason && said.message === message && !isEdited(o.at);
+  const event: AtEvent = { type: 'Warning', reason, action: 'ReadSpec', note: message };
+  return { actions: [], status: invalidStatus(o, invalid), events: isKnown ? [] : [event] };
+}
+
+function suspend(o: Observed, plan: Plan): Decision {
+  const note = 'nothing is started while spec.suspend is true';
+  const event: AtEvent = { type: 'Normal', reason: atEvent.suspended, action: 'ReadSpec', note };
+  const isKnown = isConditionTrue(o.at.status?.conditions, atCondition.suspended);
+  return { actions: [], status: suspendedStatus(o, plan), events: isKnown ? [] : [event] };
+}
+
+function arm(o: Observed, plan: Plan): Decision {
+  const events = [...armEvents(o, plan), ...operatorWarning(o, plan)];
+  const status = armedStatus(o, plan);
+  if (isEdited(o.at) && plan.dueAt - o.now > dryRunLead) {
+    // Accepted first, so that a restart does not try all the Pods again; then tried, when nothing else waits.
+    return { actions: [], status, events, untried: true, requeueAfter: 0, priority: dryRunPriority };
+  }
+  const triesPod = o.untried === true && plan.dueAt - o.now > dryRunLead;
+  const actions: Decision['actions'] = triesPod ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1) }] : [];
+  return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };
+}
+
+function armEvents(o: Observed, plan: Plan): AtEvent[] {
+  const { status } = o.at;
+  const time = formatMilliTime(plan.dueAt);
+  const normal = (reason: string, note: string): AtEvent => ({
+    type: 'Normal',
+    reason,
+    action: 'Schedule',
+    note,
+  });
+  if (isConditionTrue(status?.conditions, atCondition.suspended)) {
+    return [normal(atEvent.resumed, 'spec.suspend is false'), normal(atEvent.scheduled, `runs at ${time}`)];
+  }
+  const isMoved = status?.scheduledTime !== undefined && status.scheduledTime !== time;
+  return isMoved && isEdited(o.at) ? [normal(atEvent.rescheduled, `runs at ${time}`)] : [];
+}
+
+function launch(o: Observed, plan: Plan): Decision {
+  const trouble = obstacle(o, o.pod, 1);
+  if (trouble !== undefined) {
+    return hold(o, plan, trouble.reason, trouble.message);
+  }
+  if (o.at.spec.launchGuarantee === 'AtMostOnce' && !mayPost(o)) {
+    // The intent is durable before the create is sent: whoever finds it later knows that it may have been.
+    const status = launchingStatus(o, plan, atPodName(o.at.metadata.name));
+    return { actions: [], status, events: [], again: true };
+  }
+  return create(o, plan, 1);
+}
+
+/** One intent, one create: a second try writes its own first, so that its age bounds the create's. */
+function mayPost(o: Observed): boolean {
+  return o.continued === true && o.at.status?.launchAttempt?.holder === o.holder;
+}
+
+/** Due, but the API server does not take the Pod: said once, tried again until the deadline. */
+function hold(o: Observed, plan: Plan, reason: string, message: string): Decision {
+  const isKnown = o.at.status?.reason === reason;
+  // The numbers in a quota's sentence change with each try; a status write for each would be noise.
+  const status: AtStatus = heldStatus(o, plan, reason, isKnown ? (o.at.status?.message ?? message) : message);
+  const deadline = startingDeadline(o, plan);
+  return {
+    actions: [],
+    status,
+    events: isKnown ? [] : [obstacleEvent(reason, message)],
+    requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
+    // Behind those that were not refused: a thousand that will be refused again must not hold them up.
+    priority: bulkPriority,
+  };
+}

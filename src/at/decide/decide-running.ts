@@ -1,0 +1,155 @@
+/**
+ * Decide, RUNNING: a Pod has been launched, whether status shows it yet or not. Follow it to its end; stop it
+ * when the user, a deadline or its failures say so; start another one only after a disruption.
+ */
+
+import type { AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
+import { findCondition } from '../../api/conditions.ts';
+import { isInvalid, planOf } from '../spec/plan.ts';
+import { podUidLabel } from '../spec/pod.ts';
+import { type Run, runOf } from '../spec/run.ts';
+import { type AtEvent, type Decision, nothing, type Observed, readLive } from './decision.ts';
+import { create, obstacle, obstacleEvent, record } from './launch.ts';
+import type { PodView } from './observe-pod.ts';
+import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
+import { type CurrentLaunch, currentLaunch, isOurs } from './own-pod.ts';
+import { doneStatus, stuckStatus } from './run-status.ts';
+import { nextDeadline, type Running, steadyStatus } from './running.ts';
+import { followStop, stop, stopCause } from './stop.ts';
+
+const mostAttempts = 10;
+/** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
+const deletionSlack = 60_000;
+/** How often to look at a Pod whose events no longer lead to its At, in milliseconds. */
+const strippedPoll = 10_000;
+
+export function decideRunning(o: Observed): Decision {
+  const launch = currentLaunch(o);
+  if (launch === undefined) {
+    return nothing;
+  }
+  const { view } = launch;
+  if (view === undefined && !o.live) {
+    return readLive;
+  }
+  const { status, events } = record(o, launch);
+  if (view === undefined) {
+    // The launch first: podUID in status is what keeps a restarted operator from launching again.
+    return launch.isNew ? { actions: [], status, events, again: true } : decideLost(o, launch);
+  }
+  const running = { launch, view, run: runOf(o.at, view.pod), status, events };
+  const ending = endingOf(view);
+  return ending === undefined ? decideAlive(o, running) : decideEnded(o, running, ending);
+}
+
+/** The Pod is gone. If that was this operator's doing, status says why. */
+function decideLost(o: Observed, launch: CurrentLaunch): Decision {
+  const { status = {} } = o.at;
+  const { reason, message, exitCode } = status;
+  if (o.at.spec.cancel === true) {
+    return done(o, status, stoppedEnding(atReason.canceled, exitCode));
+  }
+  if (reason !== undefined && reason !== atReason.podUnreachable) {
+    return done(o, status, stoppedEnding(reason, exitCode, message));
+  }
+  return mayRetry(o, launch, runOf(o.at, undefined))
+    ? retry(o, launch.attempt + 1)
+    : done(o, status, lostEnding);
+}
+
+function decideEnded(o: Observed, running: Running, found: Ending): Decision {
+  const { launch, run, view, status, events } = running;
+  if (found.disrupted && mayRetry(o, launch, run)) {
+    return launch.isNew ? { actions: [], status, events, again: true } : retry(o, launch.attempt + 1);
+  }
+  const ending =
+    found.disrupted && o.at.spec.cancel === true ? stoppedEnding(atReason.canceled, found.exitCode) : found;
+  // What kept the Pod from starting was noted before it was stopped, and says more than its end does.
+  const message = view.stop !== undefined && status.message ? status.message : ending.message;
+  return done(o, status, { ...ending, message }, running);
+}
+
+function mayRetry({ at }: Observed, { attempt }: CurrentLaunch, run: Run): boolean {
+  return run.retriesDisruption && attempt < mostAttempts && at.spec.cancel !== true;
+}
+
+/** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
+function retry(o: Observed, attempt: number): Decision {
+  const plan = planOf(o.at);
+  if (isInvalid(plan)) {
+    return done(o, o.at.status ?? {}, { ...lostEnding, message: plan.message });
+  }
+  const trouble = obstacle(o, o.nextPod, attempt);
+  if (trouble === undefined) {
+    return create(o, plan, attempt);
+  }
+  const { reason, message } = trouble;
+  return { actions: [], events: [obstacleEvent(reason, message)], requeueAfter: o.retryDelay };
+}
+
+function decideAlive(o: Observed, running: Running): Decision {
+  const { view, events } = running;
+  if (!isOurs(o, view.pod)) {
+    return { actions: [], status: steadyStatus(o, running), events, requeueAfter: strippedPoll };
+  }
+  if (view.deletionDue !== undefined) {
+    return decideTerminating(o, running, view.deletionDue + deletionSlack);
+  }
+  if (view.stop !== undefined) {
+    return followStop(o, running);
+  }
+  const cause = stopCause(o, running);
+  if (cause !== undefined) {
+    return stop(o, running, cause);
+  }
+  return {
+    actions: o.live ? relabel(view) : [],
+    status: withoutCause(steadyStatus(o, running)),
+    events,
+    ...nextDeadline(running),
+  };
+}
+
+/** A Pod that came to life after all, between the note of what it waited for and the stop. */
+function withoutCause({ reason: _, message: __, ...status }: AtStatus): AtStatus {
+  return status;
+}
+
+/** Somebody deletes the Pod. Nothing is stopped any more; a node that does not answer is only reported. */
+function decideTerminating(o: Observed, running: Running, overdue: number): Decision {
+  const { view, events } = running;
+  const status = steadyStatus(o, running);
+  if (o.now <= overdue) {
+    return { actions: [], status, events, requeueAt: overdue + 1 };
+  }
+  const message = `Pod ${view.name} should have ended by now: its node does not answer`;
+  const told = findCondition(status.conditions, atCondition.launched)?.reason === atReason.podUnreachable;
+  const warning: AtEvent = { type: 'Warning', reason: atEvent.podStuck, action: 'FollowPod', note: message };
+  const stuck = stuckStatus(o, status, message);
+  return { actions: [], status: stuck, events: told ? events : [...events, warning] };
+}
+
+/** A Pod without the label is not watched: its end would be missed. */
+function relabel({ pod, uid, name }: PodView): Decision['actions'] {
+  const { labels, namespace = '', resourceVersion, ownerReferences } = pod.metadata;
+  if (labels?.[podUidLabel] !== undefined) {
+    return [];
+  }
+  const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid;
+  const body = { metadata: { uid, resourceVersion, labels: { [podUidLabel]: owner } } };
+  return [{ type: 'PatchPod', namespace, name, body }];
+}
+
+/** DONE, and one Event that says so without the words of the command or its output. */
+function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): Decision {
+  const { outcome, reason, exitCode } = ending;
+  const status = doneStatus(o, from, ending, running?.view);
+  const because = outcome === atOutcome.failed ? `: ${reason}` : '';
+  const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
+  const type = outcome === atOutcome.failed ? 'Warning' : 'Normal';
+  const eventReason = outcome === atOutcome.succeeded ? atEvent.completed : outcome;
+  const note = `${outcome}${because}${code}`;
+  const event: AtEvent = { type, reason: eventReason, action: 'FollowPod', note };
+  return { actions: [], status, events: [...(running?.events ?? []), event] };
+}

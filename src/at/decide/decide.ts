@@ -1,0 +1,27 @@
+/**
+ * Decide: what to do about one At, from what was observed of it and its Pods. Pure and synchronous; deciding
+ * again after any part of a decision was performed, or none, leads to the same end.
+ */
+
+import { phaseOf } from '../spec/phase.ts';
+import { decideDone } from './decide-done.ts';
+import { decidePending } from './decide-pending.ts';
+import { decideRunning } from './decide-running.ts';
+import { type Decision, nothing, type Observed } from './decision.ts';
+import { currentLaunch } from './own-pod.ts';
+
+export function decide(o: Observed): Decision {
+  // On its way out: nothing is launched, tried again or written. Its Pods go with it.
+  if (o.at.metadata.deletionTimestamp !== undefined) {
+    return nothing;
+  }
+  switch (phaseOf(o.at)) {
+    case 'PENDING':
+      // Our Pod exists, or existed: whatever the phase says, and however the spec was edited since.
+      return currentLaunch(o) === undefined ? decidePending(o) : decideRunning(o);
+    case 'RUNNING':
+      return decideRunning(o);
+    case 'DONE':
+      return decideDone(o);
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Decision: what one look at an At leads to. It is plain data: whoever performs it may stop after any part
+ * of it, because the next decision starts again from what is there by then.
+ */
+import type { At, AtStatus } from '../../api/at.generated.ts';
+import type { Pod } from '../../api/kubernetes.ts';
+
+/** One line of what happened, for people; the shape that an EventRecorder takes. */
+export interface AtEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+}
+
+/** The Pod that this process knows it has created, whatever its caches say by now. */
+export interface KnownLaunch {
+  readonly attempt: number;
+  readonly podName: string;
+  readonly podUID: string;
+  /** Epoch milliseconds at which the API server's 201 arrived. */
+  readonly launchTime: number;
+}
+
+/** A definite no of the API server to the create that was tried just now. */
+export interface Refusal {
+  readonly message: string;
+}
+
+/** Everything a decision may depend on. */
+export interface Observed {
+  readonly at: At;
+  /** What stands at the name of the current attempt's Pod, whoever owns it. */
+  readonly pod: Pod | undefined;
+  /** The same for the attempt after it. */
+  readonly nextPod: Pod | undefined;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** True when the At and the Pods come from the API server itself, read within this reconcile. */
+  readonly live: boolean;
+  /** This process, as `launchAttempt.holder` names it. */
+  readonly holder: string;
+  /** From memory: the launch that status may not show yet. */
+  readonly launch?: KnownLaunch;
+  /** From memory: a create was sent and no answer came, so that the Pod may exist. */
+  readonly ambiguous?: boolean;
+  /** From memory: when this process first saw the launch intent of another one, epoch milliseconds. */
+  readonly intentSeenAt?: number;
+  /** A status that the decision before this one asked for has been written in the same pass. */
+  readonly continued?: boolean;
+  /** From memory: this process accepted the spec and has not tried its Pod yet. */
+  readonly untried?: boolean;
+  /** Of the create that was tried just now. */
+  readonly refusal?: Refusal;
+  /** Milliseconds to wait before the next try of something that was refused; grows with each. */
+  readonly retryDelay: number;
+}
+
+/** Reads the At, and its Pods where asked to, from the API server, then decides again. */
+export interface ReadLive {
+  readonly type: 'ReadLive';
+  readonly pods: boolean;
+}
+
+export interface CreatePod {
+  readonly type: 'CreatePod';
+  readonly attempt: number;
+  readonly pod: Pod;
+}
+
+/** Has the API server check the Pod without storing it. */
+export interface DryRunPod {
+  readonly type: 'DryRunPod';
+  readonly pod: Pod;
+}
+
+/** Merges `body` into the Pod; it carries uid and resourceVersion, so that it meets only what was seen. */
+export interface PatchPod {
+  readonly type: 'PatchPod';
+  readonly namespace: string;
+  readonly name: string;
+  readonly body: object;
+}
+
+/** Deletes the Pod with this uid, and only in this resourceVersion where one is named. */
+export interface DeletePod {
+  readonly type: 'DeletePod';
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion?: string;
+}
+
+/** Deletes the At with this uid in this resourceVersion. */
+export interface DeleteAt {
+  readonly type: 'DeleteAt';
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export type Action = ReadLive | CreatePod | DryRunPod | PatchPod | DeletePod | DeleteAt;
+
+/** Actions first, in their order; then the status; then the Events. */
+export interface Decision {
+  readonly actions: readonly Action[];
+  /** The whole status; absent: as it is. */
+  readonly status?: AtStatus;
+  readonly events: readonly AtEvent[];
+  /** Epoch milliseconds at which to look again, at the latest. */
+  readonly requeueAt?: number;
+  /** Milliseconds after which to look again, at the latest. */
+  readonly requeueAfter?: number;
+  /** Queue priority of looking again. */
+  readonly priority?: number;
+  /** Remember that the Pod of this spec has not been tried yet ({@link Observed.untried}). */
+  readonly untried?: boolean;
+  /** Decide again at once when the status has been written: it had to be durable before the next action. */
+  readonly again?: boolean;
+}
+
+/** Queue priority of an At whose command is due: Pods are created before any status is written. */
+export const launchPriority = 100;
+
+/**
+ * Queue priority of an At that is due but not one of the first of its namespace, or was refused before. As far
+ * from both neighbours as 50 s of waiting weigh, so that a long queue keeps this order.
+ */
+export const bulkPriority = 50;
+
+/** Queue priority of trying Pods long before they are due: whatever else there is goes first. */
+export const dryRunPriority = -50;
+
+/** Nothing to do until something changes. */
+export const nothing: Decision = { actions: [], events: [] };
+
+/** Asks for the truth before something that cannot be undone. */
+export const readLive: Decision = { actions: [{ type: 'ReadLive', pods: true }], events: [] };

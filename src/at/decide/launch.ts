@@ -1,0 +1,114 @@
+/**
+ * Launch: the creation of a Pod, for the first attempt and for those after it, and what a launch looks like
+ * in status and Events. The fixed name is the lock: whoever is refused with AlreadyExists looks who has it.
+ */
+
+import type { AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atEvent, atPodName, atReason } from '../../api/at-constants.ts';
+import { findCondition } from '../../api/conditions.ts';
+import type { Pod } from '../../api/kubernetes.ts';
+import { parseTime } from '../../api/time.ts';
+import { isEdited } from '../spec/phase.ts';
+import { isInvalid, type Plan, planOf } from '../spec/plan.ts';
+import { buildPod } from '../spec/pod.ts';
+import { runOf } from '../spec/run.ts';
+import type { AtEvent, Decision, Observed } from './decision.ts';
+import { type CurrentLaunch, recordedPod } from './own-pod.ts';
+import { launchedStatus } from './run-status.ts';
+
+/** From here on a launch counts as late, in milliseconds. */
+const lateAfter = 5000;
+
+/** In milliseconds: the watch event of a new Pod comes by itself, this is the net. */
+const podEventNet = 5000;
+
+/** Creates the Pod; what becomes of it is seen in the next decision. */
+export function create(o: Observed, plan: Plan, attempt: number): Decision {
+  const pod = buildPod(o.at, plan, attempt);
+  return { actions: [{ type: 'CreatePod', attempt, pod }], events: [], requeueAfter: podEventNet };
+}
+
+/** Why the API server does not take the Pod of this attempt, as far as this pass has found out. */
+export function obstacle(
+  o: Observed,
+  atName: Pod | undefined,
+  attempt: number,
+): { readonly reason: string; readonly message: string } | undefined {
+  if (o.refusal !== undefined) {
+    return { reason: atReason.podRejected, message: o.refusal.message };
+  }
+  // Only the API server knows who has the name: a cached Pod may be gone, then the create succeeds.
+  if (o.live && atName !== undefined) {
+    const name = atPodName(o.at.metadata.name, attempt);
+    return {
+      reason: atReason.podNameConflict,
+      message:
+        atName.metadata.deletionTimestamp === undefined
+          ? `a Pod ${name} that does not belong to this At exists`
+          : `a Pod ${name} that does not belong to this At has not ended yet`,
+    };
+  }
+  return undefined;
+}
+
+export function obstacleEvent(reason: string, message: string): AtEvent {
+  return { type: 'Warning', reason, action: 'CreatePod', note: message };
+}
+
+/** Status and Events of a launch; of one that status shows already, the status as it is. */
+export function record(
+  o: Observed,
+  launch: CurrentLaunch,
+): { readonly status: AtStatus; readonly events: readonly AtEvent[] } {
+  if (!launch.isNew) {
+    return { status: o.at.status ?? {}, events: [] };
+  }
+  const { attempt, podName, podUID, view } = launch;
+  const known = o.launch?.podUID === podUID ? o.launch.launchTime : undefined;
+  const launchTime = known ?? view?.createdAt ?? o.now;
+  const { scheduledTime } = runOf(o.at, view?.pod);
+  const previous = attempt === 1 ? undefined : recordedPod(o);
+  const restarts = (attempt === 1 ? 0 : (o.at.status?.restarts ?? 0)) + (previous?.restarts ?? 0);
+  const status = launchedStatus(o, { attempt, podName, podUID, launchTime, scheduledTime, restarts });
+  const plan = attempt === 1 ? planOf(o.at) : undefined;
+  const warnings = plan === undefined || isInvalid(plan) ? [] : operatorWarning(o, plan);
+  return { status, events: [...warnings, launchEvent(o, launch, launchTime, scheduledTime)] };
+}
+
+/** Said once for each spec. The command is run as it is written all the same: to guess would be worse. */
+export function operatorWarning({ at }: Observed, plan: Plan): AtEvent[] {
+  const note = 'command holds a shell operator such as | or &&, which does nothing without spec.shell';
+  return plan.hasOperator && isEdited(at)
+    ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note }]
+    : [];
+}
+
+function launchEvent(
+  o: Observed,
+  { attempt, podName }: CurrentLaunch,
+  launchTime: number,
+  scheduledTime: number | undefined,
+): AtEvent {
+  const late = attempt === 1 && scheduledTime !== undefined ? lateness(o, launchTime, scheduledTime) : 0;
+  if (late > lateAfter) {
+    const note = `created Pod ${podName} ${Math.round(late / 1000)} s late`;
+    return { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
+  }
+  const note = attempt === 1 ? `created Pod ${podName}` : `created Pod ${podName}, attempt ${attempt}`;
+  return { type: 'Normal', reason: atEvent.launched, action: 'CreatePod', note };
+}
+
+/**
+ * Milliseconds by which the operator, not the user, was late: what was due before the At existed, was edited
+ * or was resumed could not start earlier. An edit that no status has shown yet was seen just now.
+ */
+function lateness({ at }: Observed, launchTime: number, scheduledTime: number): number {
+  const { generation = 1, creationTimestamp = '' } = at.metadata;
+  const handled = Math.max(1, at.status?.observedGeneration ?? 1);
+  if (generation > handled) {
+    return 0;
+  }
+  const resumed = findCondition(at.status?.conditions, atCondition.suspended)?.lastTransitionTime ?? '';
+  const possible = [parseTime(creationTimestamp), parseTime(resumed)].filter((time) => !Number.isNaN(time));
+  return launchTime - Math.max(scheduledTime, ...possible);
+}

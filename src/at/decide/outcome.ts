@@ -1,0 +1,99 @@
+/**
+ * Outcome: how a run ended, judged from its Pod. Only here is it decided what counts as the command's own
+ * failure and what as a disruption from outside.
+ */
+
+import type { AtStatusOutcome } from '../../api/at.generated.ts';
+import { atOutcome, atReason } from '../../api/at-constants.ts';
+import type { PodView } from './observe-pod.ts';
+
+export interface Ending {
+  readonly outcome: AtStatusOutcome;
+  readonly reason: string;
+  readonly message: string;
+  readonly exitCode: number | undefined;
+  /** The command did not fail, it was disturbed: disruptionPolicy decides. */
+  readonly disrupted: boolean;
+}
+
+/** status.reason of a Pod that lost its node or its place there (kubelet, scheduler, node controllers). */
+const disruptionReasons =
+  /^(Evicted|Preempting|NodeLost|Terminated|NodeAffinity|UnexpectedAdmissionError|OutOf.*)$/;
+
+/** How the run of a Pod ended; undefined while it has not. */
+export function endingOf(view: PodView): Ending | undefined {
+  if (view.ended === undefined) {
+    return undefined;
+  }
+  // The cause was written before the Pod was stopped; what the Pod reports is only its consequence.
+  if (view.stop !== undefined) {
+    return stoppedEnding(view.stop.reason, view.stop.exitCode ?? view.last?.exitCode, saidBy(view));
+  }
+  const exitCode = view.last?.exitCode;
+  if (view.ended === 'Succeeded' || (exitCode === 0 && disruptionOf(view) !== undefined)) {
+    return ending(atOutcome.succeeded, atReason.succeeded, '', exitCode ?? 0);
+  }
+  const disruption = disruptionOf(view);
+  if (disruption !== undefined) {
+    const message = view.pod.status?.message ?? disruptionMessage(disruption);
+    return { ...ending(atOutcome.failed, disruption, message, exitCode), disrupted: true };
+  }
+  if (view.pod.status?.reason === atReason.deadlineExceeded) {
+    const reason = view.started ? atReason.deadlineExceeded : atReason.pendingTimeout;
+    return ending(atOutcome.failed, reason, messageOf(view), exitCode);
+  }
+  return ending(atOutcome.failed, atReason.commandFailed, messageOf(view), exitCode);
+}
+
+/** The ending of a run that this operator ended. */
+export function stoppedEnding(reason: string, exitCode: number | undefined, message = ''): Ending {
+  const outcome = reason === atReason.canceled ? atOutcome.canceled : atOutcome.failed;
+  return ending(outcome, reason, message || (stopMessages[reason] ?? ''), exitCode);
+}
+
+/** For a command that says nothing itself. */
+const stopMessages: Readonly<Record<string, string>> = {
+  [atReason.canceled]: 'canceled while the command ran',
+  [atReason.deadlineExceeded]: 'the command ran longer than activeDeadlineSeconds',
+  [atReason.backoffLimitExceeded]: 'the command failed more often than backoffLimit allows',
+  [atReason.pendingTimeout]: 'the command did not start within pendingTimeoutSeconds',
+};
+
+/** The ending of a run whose Pod is gone. */
+export const lostEnding: Ending = {
+  ...ending(atOutcome.failed, atReason.podLost, 'the Pod is gone', undefined),
+  disrupted: true,
+};
+
+function ending(
+  outcome: AtStatusOutcome,
+  reason: string,
+  message: string,
+  exitCode: number | undefined,
+): Ending {
+  return { outcome, reason, message, exitCode, disrupted: false };
+}
+
+function disruptionOf({ pod, deletionDue }: PodView): string | undefined {
+  const { conditions, reason = '' } = pod.status ?? {};
+  const target = conditions?.find(({ type }) => type === 'DisruptionTarget');
+  if (target?.status === 'True' || disruptionReasons.test(reason)) {
+    return atReason.evicted;
+  }
+  return deletionDue === undefined ? undefined : atReason.podLost;
+}
+
+function disruptionMessage(reason: string): string {
+  return reason === atReason.podLost ? 'the Pod was deleted while it ran' : 'the Pod was evicted';
+}
+
+/** What the container said at its end. */
+function saidBy({ last }: PodView): string {
+  return last?.message?.trimEnd() ?? '';
+}
+
+/** What the container said at its end, else why the Pod failed. */
+function messageOf(view: PodView): string {
+  const reason = view.last?.reason === 'Error' ? undefined : view.last?.reason;
+  return saidBy(view) || (view.pod.status?.message ?? reason ?? '');
+}

@@ -1,0 +1,109 @@
+/**
+ * Run status: the whole status of an At whose command was launched, or that ended without a launch, made from
+ * the one it has. Every function here is told what was observed; none foresees.
+ */
+
+import type { AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
+import { findCondition, isConditionTrue } from '../../api/conditions.ts';
+import { formatMilliTime } from '../../api/time.ts';
+import type { Observed } from './decision.ts';
+import type { PodView } from './observe-pod.ts';
+import type { Ending } from './outcome.ts';
+import { accepted, clip, resumed, type Statement, stated } from './statement.ts';
+
+/** What is known of a launch. Times are epoch milliseconds. */
+export interface Launched {
+  readonly attempt: number;
+  readonly podName: string;
+  readonly podUID: string;
+  readonly launchTime: number;
+  readonly scheduledTime: number | undefined;
+  /** Restarts of the attempts before this one. */
+  readonly restarts: number;
+}
+
+/** RUNNING: the Pod is there, or is known to have been. */
+export function launchedStatus(o: Observed, launched: Launched): AtStatus {
+  const { reason: _, message: __, startTime: ___, launchAttempt: ____, ...rest } = o.at.status ?? {};
+  const { attempt, podName, podUID, launchTime, scheduledTime, restarts } = launched;
+  const first = attempt === 1;
+  const message = `Pod ${podName} was created`;
+  const status: AtStatus = {
+    ...rest,
+    phase: atPhase.running,
+    podName,
+    podUID,
+    attempts: attempt,
+    ...(restarts > 0 ? { restarts } : {}),
+    ...(first ? { launchTime: formatMilliTime(launchTime) } : {}),
+    ...(first && scheduledTime !== undefined
+      ? {
+          scheduledTime: formatMilliTime(scheduledTime),
+          latenessMilliseconds: Math.max(0, launchTime - scheduledTime),
+        }
+      : {}),
+  };
+  return stated(o, status, [
+    ...accepted,
+    { type: atCondition.ready, status: 'True', reason: atReason.launched, message },
+    { type: atCondition.launched, status: 'True', reason: atReason.launched, message },
+    ...resumed(o.at),
+  ]);
+}
+
+/** DONE, from the status of the launch or, without a Pod, from the one there is. */
+export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: PodView): AtStatus {
+  const { reason: _, message: __, launchAttempt: ___, ...rest } = from;
+  const { outcome, reason, exitCode } = ending;
+  const startTime = view?.startTime;
+  const restarts = (from.restarts ?? 0) + (view?.restarts ?? 0);
+  const code = exitCode ?? from.exitCode;
+  const status: AtStatus = {
+    ...rest,
+    phase: atPhase.done,
+    outcome,
+    reason,
+    ...(ending.message === '' ? {} : { message: clip(ending.message) }),
+    ...(startTime === undefined || from.startTime !== undefined
+      ? {}
+      : { startTime: formatMilliTime(startTime) }),
+    completionTime: formatMilliTime(view?.finishTime ?? o.now),
+    ...(code === undefined ? {} : { exitCode: code }),
+    ...(from.podUID === undefined ? {} : { restarts }),
+  };
+  return stated(o, status, endConditions(from, ending));
+}
+
+function endConditions(from: AtStatus, { outcome, reason }: Ending): Statement[] {
+  const { complete, failed, launched, ready, stalled, suspended } = atCondition;
+  const bad = outcome === atOutcome.failed || outcome === atOutcome.missed;
+  const refused = findCondition(from.conditions, atCondition.accepted)?.status === 'False';
+  const message = `the outcome is ${outcome}`;
+  const is = (type: string, holds: boolean): Statement => ({
+    type,
+    status: holds ? 'True' : 'False',
+    reason,
+    message,
+  });
+  return [
+    ...(refused ? [] : [is(ready, !bad)]),
+    ...(bad && !refused ? [is(stalled, true)] : []),
+    ...(from.podUID === undefined && reason !== atReason.launchUnknown ? [is(launched, false)] : []),
+    is(complete, outcome === atOutcome.succeeded),
+    is(failed, bad),
+    ...(isConditionTrue(from.conditions, suspended) ? [is(suspended, false)] : []),
+  ];
+}
+
+/** The same status with changed fields, as seen in this generation of the spec. */
+export function updatedStatus(o: Observed, from: AtStatus, fields: Partial<AtStatus>): AtStatus {
+  return stated(o, { ...from, ...fields }, []);
+}
+
+/** RUNNING, with a Pod that should have been gone by now. A cause that status names already stays. */
+export function stuckStatus(o: Observed, from: AtStatus, message: string): AtStatus {
+  const reason = atReason.podUnreachable;
+  const status: AtStatus = { ...from, reason: from.reason ?? reason, message: from.message ?? message };
+  return stated(o, status, [{ type: atCondition.launched, status: 'True', reason, message }]);
+}

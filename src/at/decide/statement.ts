@@ -1,0 +1,58 @@
+/**
+ * Statement: one condition of an At as a status function states it, and what all of them share: the
+ * generation they speak of, and texts that fit.
+ */
+
+import type { At, AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atReason } from '../../api/at-constants.ts';
+import { findCondition, type NewCondition, removeCondition, setCondition } from '../../api/conditions.ts';
+import type { Observed } from './decision.ts';
+
+export type Statement = Pick<NewCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** Bytes that status.message may have. */
+const longestMessage = 1024;
+
+export const accepted: readonly Statement[] = [
+  { type: atCondition.accepted, status: 'True', reason: atReason.armed, message: 'the spec can be run' },
+];
+
+/** An At that was suspended says that it no longer is; one that never was says nothing. */
+export function resumed({ status }: At): Statement[] {
+  return findCondition(status?.conditions, atCondition.suspended) === undefined
+    ? []
+    : [
+        {
+          type: atCondition.suspended,
+          status: 'False',
+          reason: atReason.resumed,
+          message: 'spec.suspend is false',
+        },
+      ];
+}
+
+/** Adds the conditions and the generation. Stalled is there only while it is True. */
+export function stated(o: Observed, status: AtStatus, statements: readonly Statement[]): AtStatus {
+  // A cached At may be older than the last status this process has written: observedGeneration never falls.
+  const observedGeneration = Math.max(o.at.metadata.generation ?? 0, o.at.status?.observedGeneration ?? 0);
+  let conditions = status.conditions ?? [];
+  if (statements.some(({ type, status: holds }) => type === atCondition.ready && holds === 'True')) {
+    conditions = removeCondition(conditions, atCondition.stalled);
+  }
+  for (const statement of statements) {
+    conditions = setCondition(conditions, { ...statement, observedGeneration }, o.now);
+  }
+  return { ...status, observedGeneration, conditions };
+}
+
+/** The end of a text that is too long: of an output, the end says why. */
+export function clip(message: string): string {
+  const bytes = new TextEncoder().encode(message);
+  if (bytes.length <= longestMessage) {
+    return message;
+  }
+  // A character that the cut goes through is left out.
+  const kept = bytes.subarray(bytes.length - longestMessage);
+  const start = kept.findIndex((byte) => (byte & 0b1100_0000) !== 0b1000_0000);
+  return new TextDecoder().decode(kept.subarray(start));
+}

@@ -1,0 +1,122 @@
+/**
+ * Stop: ends a running Pod from outside and keeps it, with its log, where that is possible. One patch lowers
+ * its deadline, which makes the kubelet stop it, and writes the cause on it, so that the cause survives a
+ * crash. A Pod that no kubelet has taken cannot be stopped, only deleted; then the cause goes into the status
+ * of the At first.
+ */
+import { atAnnotation, atReason } from '../../api/at-constants.ts';
+import { formatMilliTime } from '../../api/time.ts';
+import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
+import { type PodView, stopTimeAnnotation, waitingFor } from './observe-pod.ts';
+import { updatedStatus } from './run-status.ts';
+import { type Running, startOf, steadyStatus } from './running.ts';
+import { clip } from './statement.ts';
+
+/** How long after its grace period a stopped Pod may take to end, in milliseconds. */
+const stopSlack = 10_000;
+const defaultGraceSeconds = 30;
+
+export interface StopCause {
+  readonly reason: string;
+  readonly exitCode?: number | undefined;
+  /** What the Pod waited for. */
+  readonly message?: string;
+}
+
+/** Why the Pod has to be stopped now; undefined while it may go on. */
+export function stopCause(o: Observed, running: Running): StopCause | undefined {
+  const { view, run } = running;
+  const start = startOf(running);
+  if (o.at.spec.cancel === true) {
+    return { reason: atReason.canceled };
+  }
+  const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
+  if (start !== undefined && isOver(o, start, activeDeadlineSeconds)) {
+    return { reason: atReason.deadlineExceeded };
+  }
+  // With restartPolicy Never nothing starts again, and the Pod ends when its other containers do.
+  if (view.pod.spec.restartPolicy !== 'Never' && view.failedStarts > run.backoffLimit) {
+    return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode };
+  }
+  if (!view.started && pendingTimeoutSeconds > 0 && isOver(o, view.createdAt, pendingTimeoutSeconds)) {
+    return waitingFor(view);
+  }
+  return undefined;
+}
+
+function isOver({ now }: Observed, since: number, seconds: number | undefined): boolean {
+  return seconds !== undefined && now >= since + seconds * 1000;
+}
+
+/** Starts the stop for this cause. */
+export function stop(o: Observed, running: Running, cause: StopCause): Decision {
+  const { view, events } = running;
+  if (!view.seen) {
+    // Its resourceVersion: a kubelet that takes the Pod meanwhile makes this a Pod to be stopped.
+    return erase(o, running, cause, { ...deletion(view), ...versionOf(view) });
+  }
+  if (cause.message !== undefined && !isNoted(o, cause)) {
+    return note(o, running, cause);
+  }
+  return { actions: [stopPatch(view, cause, o.now)], status: steadyStatus(o, running), events };
+}
+
+/** Follows a stop that has been started: a Pod that does not end in time is deleted. */
+export function followStop(o: Observed, running: Running): Decision {
+  const { view, events } = running;
+  const { stop: started } = view;
+  const grace = view.pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+  const overdue = (started?.time ?? Number.POSITIVE_INFINITY) + grace * 1000 + stopSlack;
+  if (started !== undefined && o.now >= overdue) {
+    return erase(o, running, started, deletion(view));
+  }
+  const status = steadyStatus(o, running);
+  return { actions: [], status, events, ...(Number.isFinite(overdue) ? { requeueAt: overdue } : {}) };
+}
+
+/** Deletes the Pod once status names the cause, which else would be gone with it. */
+function erase(o: Observed, running: Running, cause: StopCause, action: DeletePod): Decision {
+  return isNoted(o, cause)
+    ? { actions: [action], status: steadyStatus(o, running), events: running.events }
+    : note(o, running, cause);
+}
+
+function isNoted({ at }: Observed, cause: StopCause): boolean {
+  return at.status?.reason === cause.reason;
+}
+
+function note(o: Observed, running: Running, { reason, message, exitCode }: StopCause): Decision {
+  const status = updatedStatus(o, steadyStatus(o, running), {
+    reason,
+    ...(message === undefined || message === '' ? {} : { message: clip(message) }),
+    ...(exitCode === undefined ? {} : { exitCode }),
+  });
+  return { actions: [], status, events: running.events, again: true };
+}
+
+/** Deletes exactly this Pod. */
+export function deletion({ pod, name, uid }: PodView): DeletePod {
+  return { type: 'DeletePod', namespace: pod.metadata.namespace ?? '', name, uid };
+}
+
+/** The precondition that the Pod is as it was seen. */
+export function versionOf({ pod }: PodView): { readonly resourceVersion?: string } {
+  const { resourceVersion } = pod.metadata;
+  return resourceVersion === undefined ? {} : { resourceVersion };
+}
+
+/** Meets the Pod only in the version that was seen, so that a stop is never written on a Pod that has ended. */
+export function stopPatch(
+  { pod, name, uid }: PodView,
+  { reason, exitCode }: StopCause,
+  now: number,
+): PatchPod {
+  const annotations = {
+    [atAnnotation.stopReason]: reason,
+    ...(exitCode === undefined ? {} : { [atAnnotation.exitCode]: String(exitCode) }),
+    [stopTimeAnnotation]: formatMilliTime(now),
+  };
+  const { namespace = '', resourceVersion } = pod.metadata;
+  const body = { metadata: { uid, resourceVersion, annotations }, spec: { activeDeadlineSeconds: 1 } };
+  return { type: 'PatchPod', namespace, name, body };
+}

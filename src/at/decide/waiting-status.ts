@@ -1,0 +1,90 @@
+/**
+ * Waiting status: the whole status of an At that is PENDING, made from the one it has. Every function here is
+ * told what was observed; none foresees.
+ */
+
+import type { AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atPhase, atReason } from '../../api/at-constants.ts';
+import { removeCondition } from '../../api/conditions.ts';
+import type { Condition } from '../../api/kubernetes.ts';
+import { formatMilliTime } from '../../api/time.ts';
+import type { InvalidPlan, Plan } from '../spec/plan.ts';
+import type { Observed } from './decision.ts';
+import { accepted, clip, resumed, stated } from './statement.ts';
+
+/** PENDING, waiting for its time. Forgets what an earlier try to launch has left behind. */
+export function armedStatus(o: Observed, plan: Plan): AtStatus {
+  const status = { ...waiting(o, plan), reason: atReason.armed };
+  return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
+    ...accepted,
+    { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'waits for its time' },
+    ...resumed(o.at),
+  ]);
+}
+
+/** PENDING for as long as spec.suspend is true. */
+export function suspendedStatus(o: Observed, plan: Plan): AtStatus {
+  const message = 'nothing is started while spec.suspend is true';
+  const status = { ...waiting(o, plan), reason: atReason.suspended };
+  return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
+    ...accepted,
+    { type: atCondition.ready, status: 'True', reason: atReason.suspended, message },
+    { type: atCondition.suspended, status: 'True', reason: atReason.suspended, message },
+  ]);
+}
+
+/** PENDING with a spec that nobody can run. */
+export function invalidStatus(o: Observed, { reason, message }: InvalidPlan): AtStatus {
+  const { scheduledTime: _, podName: __, launchAttempt: ___, ...rest } = o.at.status ?? {};
+  const status = { ...rest, phase: atPhase.pending, reason, message };
+  return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
+    { type: atCondition.accepted, status: 'False', reason, message },
+    { type: atCondition.ready, status: 'False', reason, message },
+    { type: atCondition.stalled, status: 'True', reason, message },
+  ]);
+}
+
+/** PENDING and due, but the API server does not take the Pod. */
+export function heldStatus(o: Observed, plan: Plan, reason: string, message: string): AtStatus {
+  // The intent of a launch that may happen at most once stays: its holder goes on.
+  const status: AtStatus = {
+    ...o.at.status,
+    phase: atPhase.pending,
+    reason,
+    message: clip(message),
+    scheduledTime: formatMilliTime(plan.dueAt),
+  };
+  return stated(o, status, [
+    ...accepted,
+    { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'the launch is tried again' },
+    { type: atCondition.launched, status: 'False', reason, message: clip(message) },
+    ...resumed(o.at),
+  ]);
+}
+
+/** PENDING, with the intent to create the Pod, for a launch that may happen at most once. */
+export function launchingStatus(o: Observed, plan: Plan, podName: string): AtStatus {
+  const message = `Pod ${podName} is about to be created, at most once`;
+  const launchAttempt = { holder: o.holder, time: formatMilliTime(o.now) };
+  if (o.at.status?.launchAttempt !== undefined) {
+    // Another try after a refusal: what status says of that stays until something else is known.
+    return stated(o, { ...o.at.status, launchAttempt }, []);
+  }
+  const status: AtStatus = { ...waiting(o, plan), podName, launchAttempt };
+  return stated(o, status, [
+    ...accepted,
+    { type: atCondition.ready, status: 'True', reason: atReason.launching, message },
+    { type: atCondition.launched, status: 'Unknown', reason: atReason.launching, message },
+    ...resumed(o.at),
+  ]);
+}
+
+/** The part that all statuses of a waiting At with a good spec share. */
+function waiting(o: Observed, plan: Plan): AtStatus {
+  const { reason: _, message: __, podName: ___, launchAttempt: ____, ...rest } = o.at.status ?? {};
+  return { ...rest, phase: atPhase.pending, scheduledTime: formatMilliTime(plan.dueAt) };
+}
+
+function without(status: AtStatus, type: string): readonly Condition[] {
+  return removeCondition(status.conditions, type);
+}

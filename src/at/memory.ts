@@ -1,0 +1,128 @@
+/**
+ * Memory: what this process knows of an At that the API does not show, or not yet. All of it may be lost at
+ * any time; a decision without it is slower or more careful, never wrong.
+ */
+import type { At } from '../api/at.generated.ts';
+import type { KnownLaunch, Observed } from './decide/decision.ts';
+
+interface Recollection {
+  /** Of the At; another At of the same name has a memory of its own. */
+  readonly uid: string;
+  launch?: KnownLaunch;
+  ambiguous: boolean;
+  untried: boolean;
+  /** The launch intent seen, by the time in it, and when it was first seen (epoch milliseconds). */
+  intent?: { readonly time: string; readonly seenAt: number };
+  /** Refusals in a row. */
+  refusals: number;
+  /** It has let other namespaces go first. */
+  gaveWay?: true;
+}
+
+export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intentSeenAt'>;
+
+export class Memory {
+  /** By namespace/name. Only Ats that something is known of have an entry. */
+  readonly #entries = new Map<string, Recollection>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  recall(at: At, now: number): Remembered {
+    const intent = at.status?.launchAttempt;
+    if (intent !== undefined) {
+      const entry = this.#entry(at);
+      if (entry.intent?.time !== intent.time) {
+        entry.intent = { time: intent.time, seenAt: now };
+      }
+    }
+    const entry = this.#known(at);
+    return {
+      ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
+      ...(entry?.intent === undefined ? {} : { intentSeenAt: entry.intent.seenAt }),
+      ambiguous: entry?.ambiguous ?? false,
+      untried: entry?.untried ?? false,
+    };
+  }
+
+  /** The API server has answered the create with 201. */
+  launched(at: At, launch: KnownLaunch): void {
+    const entry = this.#entry(at);
+    entry.launch = launch;
+    entry.ambiguous = false;
+    entry.refusals = 0;
+  }
+
+  /** A create was refused. Returns how often in a row. */
+  refused(at: At): number {
+    const entry = this.#entry(at);
+    entry.ambiguous = false;
+    entry.refusals += 1;
+    return entry.refusals;
+  }
+
+  /** A create was sent and not answered; it may take effect until a write's time limit after `now`. */
+  unanswered(at: At, now: number): void {
+    const entry = this.#entry(at);
+    entry.ambiguous = true;
+    if (entry.intent !== undefined) {
+      entry.intent = { ...entry.intent, seenAt: now };
+    }
+  }
+
+  gaveWay(at: At): boolean {
+    return this.#known(at)?.gaveWay === true;
+  }
+
+  /** It lets other namespaces go first, once. */
+  giveWay(at: At): void {
+    this.#entry(at).gaveWay = true;
+  }
+
+  /** Its Pod is to be tried. */
+  toTry(at: At): void {
+    this.#entry(at).untried = true;
+  }
+
+  /** Its Pod has been tried. Most Ats then wait for a long time, and nothing more need be known of them. */
+  tried(at: At): void {
+    const entry = this.#known(at);
+    if (entry === undefined) {
+      return;
+    }
+    entry.untried = false;
+    if (
+      entry.launch === undefined &&
+      entry.intent === undefined &&
+      !entry.ambiguous &&
+      entry.refusals === 0
+    ) {
+      this.#entries.delete(keyOf(at));
+    }
+  }
+
+  /** Nothing about this name matters any more. */
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  #known(at: At): Recollection | undefined {
+    const entry = this.#entries.get(keyOf(at));
+    return entry?.uid === at.metadata.uid ? entry : undefined;
+  }
+
+  #entry(at: At): Recollection {
+    const known = this.#known(at);
+    if (known !== undefined) {
+      return known;
+    }
+    const entry = { uid: at.metadata.uid ?? '', ambiguous: false, untried: false, refusals: 0 };
+    this.#entries.set(keyOf(at), entry);
+    return entry;
+  }
+}
+
+function keyOf({ metadata }: At): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`;
+}

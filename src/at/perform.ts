@@ -1,0 +1,180 @@
+/**
+ * Perform: the actions of a decision, one request each. What an answer means for the At is not decided here:
+ * it goes into memory and into what the next decision sees.
+ */
+import type { At } from '../api/at.generated.ts';
+import { type Pod, pods } from '../api/kubernetes.ts';
+import { ats } from '../api/resources.ts';
+import {
+  ApiError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  isTooManyRequests,
+  TransportError,
+} from '../runtime/client/api-error.ts';
+import type { Client } from '../runtime/client/client.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type ReconcileContext, type Result, RetryError } from '../runtime/controller/reconciler.ts';
+import type { Action, CreatePod, DryRunPod, Observed } from './decide/decision.ts';
+import { podNames } from './decide/own-pod.ts';
+import type { Memory } from './memory.ts';
+
+/** Longest waits before a create is tried again, in milliseconds. */
+const mostDelay = 10_000;
+const mostDelayWithoutAnswer = 2000;
+/** For a read that a launch waits for, in milliseconds. */
+const readTimeout = 5000;
+/** After a write met something newer than the cache: its watch event comes by itself, this is the net. */
+const conflictDelay = 1000;
+
+export interface PerformerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  /** Told what the API server says against the Pod of an At that is not due yet. */
+  readonly onRefusedDryRun: (at: At, message: string) => void;
+}
+
+/** What comes after an action: nothing, another decision from what is known now, or the end of the pass. */
+export type Performed =
+  | { readonly next: 'goOn' }
+  | { readonly next: 'decide'; readonly observed: Observed }
+  | { readonly next: 'end'; readonly result: Result };
+
+const goOn: Performed = { next: 'goOn' };
+
+export class Performer {
+  readonly #options: PerformerOptions;
+
+  constructor(options: PerformerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {RetryError} when nobody knows what became of a create; other errors as the client's. */
+  perform(action: Action, observed: Observed, { signal }: ReconcileContext): Promise<Performed> {
+    const { client } = this.#options;
+    switch (action.type) {
+      case 'ReadLive':
+        return this.#readLive(observed, action.pods, signal);
+      case 'CreatePod':
+        return this.#create(action, observed, signal);
+      case 'DryRunPod':
+        return this.#dryRun(action, observed, signal);
+      case 'PatchPod': {
+        const patch = { type: 'merge', body: action.body } as const;
+        return settled(client.patch(pods, action, patch, { signal }));
+      }
+      case 'DeletePod': {
+        const { uid, resourceVersion } = action;
+        const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
+        return settled(client.delete(pods, action, { ...preconditions, signal }));
+      }
+      case 'DeleteAt': {
+        const { uid, resourceVersion } = action;
+        const options = { uid, resourceVersion, propagationPolicy: 'Background', signal } as const;
+        return settled(client.delete(ats, action, options));
+      }
+    }
+  }
+
+  /** The truth, for a decision that must not rest on a cache. An At that is gone or another ends the pass. */
+  async #readLive(observed: Observed, withPods: boolean, signal: AbortSignal): Promise<Performed> {
+    const { client, clock } = this.#options;
+    const { namespace = '', name, uid } = observed.at.metadata;
+    const options = { signal, timeout: readTimeout };
+    const at = await found(client.get(ats, { namespace, name }, options));
+    if (at === undefined || at.metadata.uid !== uid) {
+      return { next: 'end', result: { requeueAfter: conflictDelay } };
+    }
+    const read = async (podName: string | undefined): Promise<Pod | undefined> =>
+      podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));
+    const { current, next } = podNames(at);
+    const [pod, nextPod] = withPods
+      ? [await read(current), await read(next)]
+      : [observed.pod, observed.nextPod];
+    return { next: 'decide', observed: { ...observed, at, pod, nextPod, live: true, now: clock.now() } };
+  }
+
+  async #create({ pod, attempt }: CreatePod, observed: Observed, signal: AbortSignal): Promise<Performed> {
+    const { client, clock, memory } = this.#options;
+    const { at } = observed;
+    try {
+      const { metadata } = await client.create(pods, pod, { signal });
+      // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
+      const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
+      memory.launched(at, launch);
+      return goOn;
+    } catch (error) {
+      if (isAlreadyExists(error)) {
+        const retryDelay = delayAfter(memory.refused(at));
+        return this.#readLive({ ...observed, retryDelay }, true, signal);
+      }
+      if (isRefusal(error)) {
+        const retryDelay = delayAfter(memory.refused(at));
+        const refusal = { message: error.message };
+        return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
+      }
+      if (mayHaveHappened(error)) {
+        memory.unanswered(at, clock.now());
+      }
+      const delay = error instanceof TransportError ? mostDelayWithoutAnswer : mostDelay;
+      throw new RetryError(`Pod ${pod.metadata.name} could not be created`, delay, { cause: error });
+    }
+  }
+
+  /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such. */
+  async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
+    const { client, memory, onRefusedDryRun } = this.#options;
+    memory.tried(at);
+    try {
+      await client.create(pods, pod, { dryRun: true, signal });
+    } catch (error) {
+      if (error instanceof ApiError && (isForbidden(error) || isInvalid(error))) {
+        onRefusedDryRun(at, error.message);
+      }
+    }
+    return goOn;
+  }
+}
+
+/** Somebody was faster: what they did is in the cache soon, and decided upon then. */
+async function settled(write: Promise<unknown>): Promise<Performed> {
+  try {
+    await write;
+    return goOn;
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) {
+      return { next: 'end', result: { requeueAfter: conflictDelay } };
+    }
+    throw error;
+  }
+}
+
+async function found<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isNotFound(error)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** Looked at and turned down: the Pod does not exist, and will not without a change somewhere. */
+function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code >= 400 && error.code < 500 && !isTooManyRequests(error);
+}
+
+/** No answer, or one that a server in trouble gives: it may have stored the Pod before. */
+function mayHaveHappened(error: unknown): boolean {
+  return error instanceof TransportError ? error.sent : !isTooManyRequests(error);
+}
+
+/** 250 ms, doubled by each refusal in a row. */
+function delayAfter(refusals: number): number {
+  return Math.min(mostDelay, 125 * 2 ** Math.min(refusals, 10));
+}

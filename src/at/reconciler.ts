@@ -1,0 +1,164 @@
+/**
+ * AtReconciler: reads one At and its Pods from the store, decides, performs, writes the status. It decides
+ * nothing itself, and keeps nothing but what {@link Memory} may forget.
+ */
+import type { At, AtStatus } from '../api/at.generated.ts';
+import type { Pod } from '../api/kubernetes.ts';
+import { ats } from '../api/resources.ts';
+import type { Lister } from '../runtime/cache/lister.ts';
+import { isConflict, isNotFound } from '../runtime/client/api-error.ts';
+import type { Client } from '../runtime/client/client.ts';
+import type { Clock } from '../runtime/clock.ts';
+import {
+  type ReconcileContext,
+  type Reconciler,
+  type Request,
+  type Result,
+  requestKey,
+} from '../runtime/controller/reconciler.ts';
+import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import { decide } from './decide/decide.ts';
+import { bulkPriority, type Decision, type Observed } from './decide/decision.ts';
+import { obstacleEvent } from './decide/launch.ts';
+import { podNames } from './decide/own-pod.ts';
+import { Memory } from './memory.ts';
+import { Performer } from './perform.ts';
+import { isDue } from './spec/due.ts';
+import { phaseOf } from './spec/phase.ts';
+import { statusPatch } from './status-patch.ts';
+import { Turns } from './turns.ts';
+
+/** Decisions in one pass; each follows from what the one before has learned or written. */
+const mostDecisions = 8;
+/** After a status write met a newer At: its watch event comes by itself, this is the net. Milliseconds. */
+const conflictDelay = 1000;
+/** First wait before a create that was refused is tried again, in milliseconds. */
+const firstRetryDelay = 250;
+
+export interface AtReconcilerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly ats: Lister<At>;
+  readonly pods: Lister<Pod>;
+  /** Names this process among all that may ever hold a launch intent: random at each start. */
+  readonly holder: string;
+  /** Told every status that was written. */
+  readonly onStatus?: (before: AtStatus, after: AtStatus) => void;
+}
+
+export class AtReconciler implements Reconciler {
+  readonly #options: AtReconcilerOptions;
+  readonly #memory = new Memory();
+  readonly #turns = new Turns(this.#memory);
+  readonly #performer: Performer;
+
+  constructor(options: AtReconcilerOptions) {
+    const { client, clock, recorder } = options;
+    const onRefusedDryRun = (at: At, message: string) =>
+      recorder.record(ats, at, obstacleEvent('PodRejected', message));
+    this.#options = options;
+    this.#performer = new Performer({ client, clock, memory: this.#memory, onRefusedDryRun });
+  }
+
+  async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
+    const at = this.#options.ats.get(request.namespace, request.name);
+    if (at === undefined || phaseOf(at) === 'DONE') {
+      this.#memory.forget(requestKey(request));
+    }
+    if (at === undefined) {
+      return {};
+    }
+    const { clock } = this.#options;
+    if (isDue(at, clock.now()) && this.#turns.mustGiveWay(at, clock.monotonic())) {
+      return { requeueAfter: 0, priority: bulkPriority };
+    }
+    let observed = this.#observe(at);
+    for (let decisions = 0; decisions < mostDecisions; decisions += 1) {
+      const next = await this.#perform(observed, decide(observed), context);
+      if (!('at' in next)) {
+        return next;
+      }
+      observed = next;
+    }
+    return { requeueAfter: observed.retryDelay };
+  }
+
+  #observe(at: At): Observed {
+    const { clock, holder, pods } = this.#options;
+    const namespace = at.metadata.namespace ?? '';
+    const { current, next } = podNames(at);
+    const now = clock.now();
+    return {
+      at,
+      pod: pods.get(namespace, current),
+      nextPod: next === undefined ? undefined : pods.get(namespace, next),
+      now,
+      live: false,
+      holder,
+      retryDelay: firstRetryDelay,
+      ...this.#memory.recall(at, now),
+    };
+  }
+
+  /** Actions, status, Events. Returns what to decide from next, or how the pass ends. */
+  async #perform(
+    observed: Observed,
+    decision: Decision,
+    context: ReconcileContext,
+  ): Promise<Observed | Result> {
+    for (const action of decision.actions) {
+      // Crash window before and after each action: whatever is done by now, the next decision sees it.
+      const performed = await this.#performer.perform(action, observed, context);
+      if (performed.next !== 'goOn') {
+        return performed.next === 'decide' ? performed.observed : performed.result;
+      }
+    }
+    const written = await this.#write(observed.at, decision, context);
+    if (written === undefined) {
+      return { requeueAfter: conflictDelay };
+    }
+    const { again = false, requeueAt, requeueAfter, priority } = decision;
+    if (again) {
+      const { refusal: _, ...rest } = observed;
+      return { ...rest, at: written, continued: true, now: this.#options.clock.now() };
+    }
+    return {
+      ...(requeueAt === undefined ? {} : { requeueAt }),
+      ...(requeueAfter === undefined ? {} : { requeueAfter }),
+      ...(priority === undefined ? {} : { priority }),
+    };
+  }
+
+  /** The At with the status wanted; undefined when it has changed since it was read. */
+  async #write(
+    at: At,
+    { status, events, untried }: Decision,
+    { signal, log }: ReconcileContext,
+  ): Promise<At | undefined> {
+    const { client, onStatus, recorder } = this.#options;
+    const body = status && statusPatch(at, status);
+    let written = at;
+    if (body !== undefined) {
+      const { namespace = '', name } = at.metadata;
+      try {
+        written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
+      } catch (error) {
+        if (isConflict(error) || isNotFound(error)) {
+          return undefined;
+        }
+        throw error;
+      }
+      onStatus?.(at.status ?? {}, status ?? {});
+    }
+    // Crash window: status says it and no Event does. Events are hints, and a lost one is not made up.
+    for (const event of events) {
+      recorder.record(ats, at, event);
+      log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
+    }
+    if (untried) {
+      this.#memory.toTry(at);
+    }
+    return written;
+  }
+}

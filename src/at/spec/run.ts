@@ -1,0 +1,80 @@
+/**
+ * Run: the terms under which a command was launched. They are written on its Pod, because the spec may be
+ * edited between the creation of the Pod and the first status that makes it immutable, and an edit that
+ * comes after the Pod changes nothing.
+ */
+import { type At, type AtSpec, atSpecDefaults } from '../../api/at.generated.ts';
+import type { Pod } from '../../api/kubernetes.ts';
+import { formatMilliTime, parseTime } from '../../api/time.ts';
+import { resolveSchedule } from './schedule.ts';
+import { isJson } from './template.ts';
+
+export interface Run {
+  /** Epoch milliseconds; undefined when neither Pod, status nor spec tells it. */
+  readonly scheduledTime: number | undefined;
+  readonly backoffLimit: number;
+  /** 0: no limit. */
+  readonly pendingTimeoutSeconds: number;
+  readonly activeDeadlineSeconds: number | undefined;
+  readonly retriesDisruption: boolean;
+}
+
+/** The Pod's annotation that holds the run, as JSON. */
+export const runAnnotation = 'cnat.programming-kubernetes.info/run';
+
+type RunSpec = Pick<
+  AtSpec,
+  'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds' | 'disruptionPolicy'
+>;
+
+/** The value of {@link runAnnotation} for a Pod of this At. */
+export function formatRun({ spec }: At, scheduledTime: number | undefined): string {
+  return JSON.stringify({
+    ...(scheduledTime === undefined ? {} : { scheduledTime: formatMilliTime(scheduledTime) }),
+    backoffLimit: spec.backoffLimit,
+    pendingTimeoutSeconds: spec.pendingTimeoutSeconds,
+    activeDeadlineSeconds: spec.activeDeadlineSeconds,
+    disruptionPolicy: spec.disruptionPolicy,
+  });
+}
+
+/**
+ * The run that the Pod was made for. Without a Pod, or for one without the annotation (another
+ * implementation of this API may have made it), the spec and the status say it.
+ */
+export function runOf(at: At, pod: Pod | undefined): Run {
+  const written = parse(pod?.metadata.annotations?.[runAnnotation]);
+  const terms: RunSpec = written ?? at.spec;
+  const scheduledTime =
+    timeOf(written?.scheduledTime) ?? timeOf(at.status?.scheduledTime) ?? specifiedTime(at);
+  return {
+    scheduledTime,
+    backoffLimit: terms.backoffLimit ?? atSpecDefaults.backoffLimit,
+    pendingTimeoutSeconds: terms.pendingTimeoutSeconds ?? atSpecDefaults.pendingTimeoutSeconds,
+    activeDeadlineSeconds: terms.activeDeadlineSeconds,
+    retriesDisruption: terms.disruptionPolicy === 'Retry',
+  };
+}
+
+function specifiedTime({ spec }: At): number | undefined {
+  const resolved = resolveSchedule(String(spec.schedule), spec.timeZone);
+  return resolved.ok ? resolved.instant : undefined;
+}
+
+function parse(annotation: string | undefined): (RunSpec & { readonly scheduledTime?: string }) | undefined {
+  if (annotation === undefined) {
+    return undefined;
+  }
+  try {
+    const value: unknown = JSON.parse(annotation);
+    // Whoever edits the annotation of a Pod may as well delete the Pod: the shape is all that is checked.
+    return isJson(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const time = typeof text === 'string' ? parseTime(text) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}

@@ -1,0 +1,116 @@
+/**
+ * Schedule: the instant at which an At is due. This is the only parser that decides it: strict, so that its
+ * verdict is that of the CRD's validation rules, and without any default zone.
+ */
+import { DateTime, IANAZone } from 'luxon';
+
+/** The resolved instant, or why there is none, in words that fit a condition. */
+export type ResolvedSchedule =
+  | {
+      readonly ok: true /** Epoch milliseconds, never before the written instant. */;
+      readonly instant: number;
+    }
+  | {
+      readonly ok: false;
+      readonly reason: 'InvalidSchedule' | 'InvalidTimeZone';
+      readonly message: string;
+    };
+
+const timestamp =
+  /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(Z|([+-])([01]\d|2[0-3]):([0-5]\d))?$/;
+const zoneName = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
+const minute = 60_000;
+const day = 24 * 60 * minute;
+/** The years 0001 to 9999 in UTC, those of Go's time and of the API server's date-time format. */
+const firstInstant = DateTime.utc(1, 1, 1).toMillis();
+const lastInstant = DateTime.utc(9999, 12, 31, 23, 59, 59, 999).toMillis();
+
+/**
+ * Resolves `schedule`, in `timeZone` when it has no offset of its own. A fraction finer than a millisecond
+ * rounds up. A local time that a clock change skips moves forward by the gap; one that happens twice means
+ * the first. Zone rules are looked up anew on each call, because they change during an At's life.
+ */
+export function resolveSchedule(schedule: string, timeZone?: string): ResolvedSchedule {
+  const fields = timestamp.exec(schedule);
+  if (fields === null) {
+    return invalid(
+      'schedule must be an RFC 3339 timestamp such as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00+02:00',
+    );
+  }
+  const local = localSecond(fields);
+  if (local === undefined) {
+    return invalid('schedule names a day that does not exist in the calendar, or the year 0000');
+  }
+  const whole = toInstant(local, fields, timeZone);
+  if (typeof whole !== 'number') {
+    return whole;
+  }
+  if (whole < firstInstant || whole > lastInstant) {
+    return invalid('schedule must lie in the years 0001 to 9999, also when converted to UTC');
+  }
+  // Rounding up must not leave the years that can be written: the last millisecond stands for its own rest.
+  return { ok: true, instant: Math.min(whole + millisecondsUp(fields[7]), lastInstant) };
+}
+
+function invalid(message: string): ResolvedSchedule {
+  return { ok: false, reason: 'InvalidSchedule', message };
+}
+
+/** The written date and time read as UTC, epoch ms; undefined for 30 February and the year 0. */
+function localSecond(fields: RegExpExecArray): number | undefined {
+  const [year, month, dayOfMonth, hour, minuteOfHour, second] = fields.slice(1, 7).map(Number);
+  if (year === 0) {
+    return undefined;
+  }
+  // Luxon refuses what the calendar does not have instead of rolling it over, which is the round trip.
+  const utc = DateTime.fromObject(
+    { year, month, day: dayOfMonth, hour, minute: minuteOfHour, second },
+    { zone: 'utc' },
+  );
+  return utc.isValid ? utc.toMillis() : undefined;
+}
+
+function toInstant(
+  local: number,
+  fields: RegExpExecArray,
+  timeZone: string | undefined,
+): number | ResolvedSchedule {
+  const [, , , , , , , , offset, sign, hours, minutes] = fields;
+  if (offset === undefined) {
+    return timeZone === undefined
+      ? invalid('schedule has no UTC offset: append Z or an offset such as +02:00, or set timeZone')
+      : inZone(local, timeZone);
+  }
+  if (timeZone !== undefined) {
+    return invalid('timeZone must not be set when schedule has a UTC offset');
+  }
+  if (offset === 'Z') {
+    return local;
+  }
+  const shift = (Number(hours) * 60 + Number(minutes)) * minute;
+  return sign === '+' ? local - shift : local + shift;
+}
+
+/**
+ * The earliest instant whose wall time in the zone is `local`, or, where the clocks skip it, the instant
+ * that the offset before the change gives. Two offsets a day away on either side are all there is to try.
+ */
+function inZone(local: number, timeZone: string): number | ResolvedSchedule {
+  // Intl also takes offsets such as +02:00 for zones; they name no place whose rules could be looked up.
+  if (!zoneName.test(timeZone) || !IANAZone.isValidZone(timeZone)) {
+    return {
+      ok: false,
+      reason: 'InvalidTimeZone',
+      message: 'timeZone must be the name of an IANA time zone such as Europe/Berlin',
+    };
+  }
+  const zone = IANAZone.create(timeZone);
+  const before = local - zone.offset(local - day) * minute;
+  const after = local - zone.offset(local + day) * minute;
+  const matches = [before, after].filter((instant) => instant + zone.offset(instant) * minute === local);
+  return matches.length === 0 ? before : Math.min(...matches);
+}
+
+function millisecondsUp(fraction: string | undefined): number {
+  return fraction === undefined ? 0 : Math.ceil(Number(fraction.padEnd(9, '0')) / 1_000_000);
+}

@@ -1,0 +1,63 @@
+/**
+ * Template: the untyped part of an At, a PodTemplateSpec as the user wrote it. Only what this controller
+ * itself has to touch is checked here; the API server checks the rest when it gets the Pod.
+ */
+import type { AtSpec } from '../../api/at.generated.ts';
+
+/** Some JSON object whose fields nobody here knows. */
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface Template {
+  readonly labels: Json;
+  readonly annotations: Json;
+  /** The PodSpec without its containers. */
+  readonly spec: Json;
+  /** The first one is the main container; empty when the template names none. */
+  readonly containers: readonly Json[];
+  readonly initContainers: readonly Json[];
+}
+
+export type ReadTemplate =
+  | { readonly ok: true; readonly template: Template }
+  | { readonly ok: false; readonly message: string };
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads the template of `spec`; an absent one is an empty one. */
+export function readTemplate({ template = {} }: AtSpec): ReadTemplate {
+  const metadata = optional(template.metadata);
+  const spec = optional(template.spec);
+  const labels = optional(metadata?.labels);
+  const annotations = optional(metadata?.annotations);
+  if (spec === undefined || labels === undefined || annotations === undefined) {
+    return refuse('template.metadata and template.spec must be those of a Pod template');
+  }
+  const { containers: mainContainers, initContainers: firstContainers, ...rest } = spec;
+  const containers = listOf(mainContainers);
+  const initContainers = listOf(firstContainers);
+  if (containers === undefined || initContainers === undefined) {
+    return refuse('template.spec.containers and initContainers must be lists of containers');
+  }
+  if (rest.restartPolicy === 'Always') {
+    return refuse('template.spec.restartPolicy must not be Always: the command would never end');
+  }
+  return { ok: true, template: { labels, annotations, spec: rest, containers, initContainers } };
+}
+
+function refuse(message: string): ReadTemplate {
+  return { ok: false, message };
+}
+
+/** An absent object is an empty one; undefined for anything that is no object. */
+function optional(value: unknown): Json | undefined {
+  return value === undefined || value === null ? {} : isJson(value) ? value : undefined;
+}
+
+function listOf(value: unknown): readonly Json[] | undefined {
+  if (value === undefined || value === null) {
+    return [];
+  }
+  return Array.isArray(value) && value.every(isJson) ? value : undefined;
+}

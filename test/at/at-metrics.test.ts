@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import type { AtStatus } from '../../src/api/at.generated.ts';
+import { AtMetrics } from '../../src/at/at-metrics.ts';
+import { accepted, dueTime, finished, waiting } from '../fixtures/at.ts';
+
+describe('AtMetrics', () => {
+  const suspended = accepted({ suspend: true });
+  const metricsOf = (statuses: readonly (readonly [AtStatus, AtStatus])[]) => {
+    const registry = new Registry();
+    const known = [waiting(), accepted(), suspended, finished()];
+    const metrics = new AtMetrics(
+      registry,
+      () => known,
+      () => dueTime,
+    );
+    for (const [before, after] of statuses) metrics.written(before, after);
+    return registry.metrics();
+  };
+
+  it('counts what is there, and what should have been launched', async () => {
+    const text = await metricsOf([]);
+    assert.match(text, /^atwatch_ats\{phase="PENDING"\} 3$/m);
+    assert.match(text, /^atwatch_ats\{phase="RUNNING"\} 0$/m);
+    assert.match(text, /^atwatch_ats\{phase="DONE"\} 1$/m);
+    assert.match(text, /^atwatch_at_due_backlog 2$/m);
+    assert.match(text, /^atwatch_at_finished_total\{outcome="Missed",reason="MissedDeadline"\} 0$/m);
+  });
+
+  it('measures a life once', async () => {
+    const running: AtStatus = {
+      phase: 'RUNNING',
+      podUID: 'u',
+      launchTime: '2030-01-31T09:00:00.020Z',
+      latenessMilliseconds: 20,
+    };
+    const done: AtStatus = {
+      ...running,
+      phase: 'DONE',
+      outcome: 'Succeeded',
+      reason: 'Succeeded',
+      startTime: '2030-01-31T09:00:02.000Z',
+    };
+    const text = await metricsOf([
+      [{}, running],
+      [running, done],
+      [done, { ...done, observedGeneration: 2 }],
+    ]);
+    assert.match(text, /^atwatch_at_launch_lateness_seconds_sum 0.02$/m);
+    assert.match(text, /^atwatch_at_launch_lateness_seconds_count 1$/m);
+    assert.match(text, /^atwatch_at_start_latency_seconds_sum 1.98$/m);
+    assert.match(text, /^atwatch_at_finished_total\{outcome="Succeeded",reason="Succeeded"\} 1$/m);
+  });
+
+  it('makes no series of a word that somebody has written on a Pod', async () => {
+    const text = await metricsOf([[{}, { outcome: 'Failed', reason: 'Surprise' }]]);
+    assert.match(text, /^atwatch_at_finished_total\{outcome="Failed",reason="Other"\} 1$/m);
+    assert.doesNotMatch(text, /Surprise/);
+  });
+});

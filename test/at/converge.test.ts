@@ -1,0 +1,320 @@
+/**
+ * The promises of an At, held against crashes, lost answers, stale caches and a second operator: decisions
+ * are performed in a small world and may be cut after any write.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { At, AtSpec } from '../../src/api/at.generated.ts';
+import { dueTime } from '../fixtures/at.ts';
+import { type Fault, faults, Operator, World } from './world.ts';
+
+/** Everybody sees everything and nothing fails any more, until nothing happens. */
+async function quiesce(world: World, operators: readonly Operator[], exitCode?: number): Promise<void> {
+  for (let round = 0, quiet = 0; round < 60 && quiet < 5; round += 1) {
+    const before = world.requests.length;
+    world.collectGarbage();
+    world.kubelet(exitCode);
+    for (const operator of operators) {
+      operator.faults = [];
+      operator.syncAts();
+      operator.syncPods();
+      await operator.reconcile();
+    }
+    world.now += 20_000;
+    quiet = world.requests.length === before ? quiet + 1 : 0;
+  }
+  for (const { status } of world.ats.values()) assert.equal(status?.phase, 'DONE', JSON.stringify(status));
+  const before = world.requests.length;
+  await Promise.all(operators.map((operator) => operator.reconcile()));
+  assert.equal(world.requests.length, before, 'silence');
+}
+
+/** The end without what times and names of processes leave in it. */
+function endOf(at: At | undefined) {
+  const { phase, outcome, reason, exitCode, podName, attempts } = at?.status ?? {};
+  return { phase, outcome, reason, exitCode, podName, attempts };
+}
+
+/**
+ * @param deletions whether a Pod may be created again after it was deleted: the window of AtLeastOnce in
+ *   which a create that is under way, or a stale replica's, comes too late.
+ */
+function assertKept(world: World, { deletions }: { readonly deletions: boolean }): void {
+  assert.deepEqual(world.violations, []);
+  const created = Map.groupBy(world.creations, ({ atUid, name }) => `${atUid} ${name}`);
+  for (const [key, { length }] of created) {
+    const deleted = world.deletions.filter((name) => key.endsWith(` ${name}`)).length;
+    assert.ok(length <= 1 + (deletions ? deleted : 0), `the Pod ${key} was created ${length} times`);
+  }
+  for (const { time, afterDone } of world.creations) {
+    assert.ok(time >= dueTime, 'a Pod was created early');
+    assert.ok(deletions || !afterDone, 'a Pod was created after the outcome was told');
+  }
+  for (const { status } of world.ats.values()) {
+    const isLost = status?.reason === 'PodLost';
+    assert.ok(!isLost || world.deletions.length > 0, 'a Pod that is there was called lost');
+  }
+}
+
+interface Scenario {
+  readonly name: string;
+  readonly spec: Partial<AtSpec>;
+  /** Absent: the command does not end by itself. */
+  readonly exitCode?: number;
+  /** What people do, by step. */
+  readonly acts: Readonly<Record<number, (world: World) => void>>;
+  /** It ends with the deletion of the Pod. */
+  readonly deletes?: boolean;
+}
+
+const guaranteed = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const;
+const evict = (name: string) => (world: World) => world.setPod(name, { phase: 'Failed', reason: 'Evicted' });
+
+const scenarios: readonly Scenario[] = [
+  { name: 'a command that succeeds', spec: {}, exitCode: 0, acts: {} },
+  { name: 'a command that fails', spec: { backoffLimit: 0 }, exitCode: 3, acts: {} },
+  { name: 'AtMostOnce', spec: guaranteed, exitCode: 0, acts: {} },
+  {
+    name: 'a cancel before the launch',
+    spec: {},
+    exitCode: 0,
+    acts: { 1: (w) => w.editAt({ cancel: true }) },
+  },
+  {
+    name: 'a cancel of a running command',
+    spec: {},
+    exitCode: 0,
+    acts: { 6: (w) => w.editAt({ cancel: true }) },
+  },
+  {
+    name: 'suspend and resume',
+    spec: {},
+    exitCode: 0,
+    acts: { 1: (w) => w.editAt({ suspend: true }), 4: (w) => w.editAt({ suspend: false }) },
+  },
+  {
+    name: 'an eviction with Retry',
+    spec: { disruptionPolicy: 'Retry' },
+    exitCode: 0,
+    acts: { 6: evict('example-at-pod') },
+  },
+  { name: 'a deadline', spec: { activeDeadlineSeconds: 1 }, acts: {} },
+  { name: 'a time to live', spec: { ttlSecondsAfterFinished: 5 }, exitCode: 0, acts: {} },
+  {
+    name: 'a Pod that never starts',
+    spec: { pendingTimeoutSeconds: 1 },
+    exitCode: 0,
+    acts: {},
+    deletes: true,
+  },
+];
+
+/** One life, step by step; the n-th write of the operator meets the fault. Returns how many writes there were. */
+async function live(scenario: Scenario, fault?: { readonly write: number; readonly kind: Fault }) {
+  const world = new World(dueTime - 3000);
+  world.createAt(scenario.spec);
+  const operator = new Operator(world);
+  let writes = 0;
+  for (let step = 0; step < 16; step += 1) {
+    scenario.acts[step]?.(world);
+    operator.syncAts();
+    operator.syncPods();
+    const before = world.requests.length;
+    operator.faults = Array.from({ length: 12 }, (_, index) =>
+      fault !== undefined && writes + index === fault.write ? fault.kind : undefined,
+    );
+    await operator.reconcile();
+    writes += world.requests.slice(before).filter((request) => !request.startsWith('GET')).length;
+    world.now += 1000;
+    if (step >= 5 && step % 2 === 1) world.kubelet(scenario.exitCode);
+    if (step % 3 === 2) world.land();
+  }
+  await quiesce(world, [operator], scenario.exitCode);
+  return { world, writes };
+}
+
+describe('an At converges', () => {
+  for (const scenario of scenarios) {
+    it(`to the same end after a fault at any write: ${scenario.name}`, async () => {
+      const faultFree = await live(scenario);
+      const rules = { deletions: scenario.deletes === true };
+      assertKept(faultFree.world, { deletions: false });
+      assert.ok(faultFree.writes > 1);
+      const expected = endOf(faultFree.world.ats.get('example-at'));
+      for (let write = 0; write < faultFree.writes; write += 1) {
+        for (const kind of faults) {
+          const { world } = await live(scenario, { write, kind });
+          assertKept(world, rules);
+          const end = endOf(world.ats.get('example-at'));
+          const isLaunchUnknown =
+            scenario.spec.launchGuarantee === 'AtMostOnce' && end.reason === 'LaunchUnknown';
+          if (!isLaunchUnknown) assert.deepEqual(end, expected, `write ${write}, ${kind}`);
+        }
+      }
+    });
+  }
+
+  it('needs two status writes and one create from the due instant on', async () => {
+    const { world } = await live({ name: '', spec: {}, exitCode: 0, acts: {} });
+    assert.deepEqual(world.requests, [
+      'PATCH ats/status',
+      'POST pods',
+      'PATCH ats/status',
+      'PATCH ats/status',
+    ]);
+  });
+});
+
+type Step =
+  | { readonly act: 'time'; readonly ms: number }
+  | { readonly act: 'sync'; readonly operator: number; readonly what: 'ats' | 'pods' | 'both' }
+  | { readonly act: 'reconcile'; readonly operator: number; readonly faults: (Fault | undefined)[] }
+  | { readonly act: 'restart'; readonly operator: number }
+  | { readonly act: 'kubelet'; readonly exitCode: number }
+  | { readonly act: 'land' | 'cancel' | 'deletePod' | 'evict' | 'recreate' };
+
+const operatorIndex = fc.constantFrom(0, 1);
+const faultList = fc.array(fc.option(fc.constantFrom(...faults), { nil: undefined, freq: 2 }), {
+  maxLength: 4,
+});
+const time = fc.record({ act: fc.constant('time' as const), ms: fc.constantFrom(1, 1000, 3000, 6000) });
+const sync = fc.record({
+  act: fc.constant('sync' as const),
+  operator: operatorIndex,
+  what: fc.constantFrom('ats' as const, 'pods' as const, 'both' as const),
+});
+const reconcile = fc.record({
+  act: fc.constant('reconcile' as const),
+  operator: operatorIndex,
+  faults: faultList,
+});
+const restart = fc.record({ act: fc.constant('restart' as const), operator: operatorIndex });
+const kubelet = fc.record({ act: fc.constant('kubelet' as const), exitCode: fc.constantFrom(0, 3) });
+const people = (...acts: ('land' | 'cancel' | 'deletePod' | 'evict' | 'recreate')[]) =>
+  fc.record({ act: fc.constantFrom(...acts) });
+
+function story(...acts: ('land' | 'cancel' | 'deletePod' | 'evict' | 'recreate')[]): fc.Arbitrary<Step[]> {
+  const step = fc.oneof(
+    { weight: 6, arbitrary: reconcile },
+    { weight: 4, arbitrary: sync },
+    { weight: 3, arbitrary: time },
+    { weight: 2, arbitrary: kubelet },
+    { weight: 1, arbitrary: restart },
+    { weight: 2, arbitrary: people(...acts) },
+  );
+  return fc.array<Step>(step, { minLength: 8, maxLength: 40 });
+}
+
+/** One operator that neither crashes nor loses answers. */
+function calm(...acts: ('cancel' | 'deletePod' | 'evict')[]): fc.Arbitrary<Step[]> {
+  const answered = fc.array(fc.constantFrom<(Fault | undefined)[]>(undefined, 'refused', 'busy'), {
+    maxLength: 3,
+  });
+  const pass = fc.record({
+    act: fc.constant('reconcile' as const),
+    operator: fc.constant(0),
+    faults: answered,
+  });
+  const look = sync.map((step) => ({ ...step, operator: 0 }));
+  return fc.array<Step>(fc.oneof(pass, look, time, kubelet, people(...acts)), {
+    minLength: 8,
+    maxLength: 40,
+  });
+}
+
+async function perform(world: World, operator: Operator | undefined, step: Step): Promise<void> {
+  switch (step.act) {
+    case 'time':
+      world.now += step.ms;
+      break;
+    case 'sync':
+      if (step.what !== 'pods') operator?.syncAts();
+      if (step.what !== 'ats') operator?.syncPods();
+      break;
+    case 'reconcile':
+      if (operator !== undefined) operator.faults = [...step.faults];
+      await operator?.reconcile();
+      break;
+    case 'restart':
+      operator?.restart();
+      break;
+    case 'kubelet':
+      world.kubelet(step.exitCode);
+      break;
+    case 'land':
+      world.land();
+      break;
+    case 'cancel':
+      world.editAt({ cancel: true });
+      break;
+    case 'deletePod':
+      world.removePods();
+      break;
+    case 'evict':
+      for (const name of world.pods.keys()) world.setPod(name, { phase: 'Failed', reason: 'Evicted' });
+      break;
+    case 'recreate':
+      world.removeAt();
+      world.createAt({ schedule: new Date(dueTime).toISOString() });
+      break;
+  }
+}
+
+interface Conditions {
+  readonly operators: number;
+  readonly runs: number;
+  /** Whether a create may come too late, after the Pod was deleted. */
+  readonly deletions: boolean;
+}
+
+function holds(
+  name: string,
+  spec: Partial<AtSpec>,
+  steps: fc.Arbitrary<Step[]>,
+  conditions: Conditions,
+): void {
+  it(name, async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (story) => {
+        const world = new World(dueTime - 2000);
+        world.createAt(spec);
+        const operators = Array.from({ length: conditions.operators }, () => new Operator(world));
+        for (const step of story) {
+          await perform(world, 'operator' in step ? operators[step.operator] : undefined, step);
+        }
+        assertKept(world, conditions);
+        await quiesce(world, operators, 0);
+        assertKept(world, conditions);
+      }),
+      { numRuns: conditions.runs },
+    );
+  });
+}
+
+describe('an At has at most one Pod for each attempt, never early, and comes to rest', () => {
+  const two = { operators: 2, runs: 200, deletions: false };
+  holds('with two operators, stale caches, crashes and lost answers', {}, story('land'), two);
+  holds('when it is canceled at any moment', {}, story('land', 'cancel'), { ...two, deletions: true });
+  const retrying = { disruptionPolicy: 'Retry' } as const;
+  holds('with Retry and evictions', retrying, story('land', 'evict'), two);
+  holds('with Retry, evictions, deletions and a cancel', retrying, story('evict', 'deletePod', 'cancel'), {
+    ...two,
+    deletions: true,
+  });
+  holds('when it is deleted and created again under the same name', {}, story('land', 'recreate'), two);
+  holds(
+    'with AtMostOnce, even when its Pod is deleted at any moment',
+    guaranteed,
+    story('land', 'deletePod', 'cancel'),
+    {
+      ...two,
+      runs: 400,
+    },
+  );
+  holds('with one operator that gets its answers, even when its Pod is deleted (B6)', {}, calm('deletePod'), {
+    operators: 1,
+    runs: 200,
+    deletions: false,
+  });
+});

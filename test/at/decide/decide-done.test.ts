@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/at/decide/decide.ts';
+import {
+  actionTypes,
+  created,
+  dueTime,
+  finished,
+  observing,
+  ownedBy,
+  second,
+  started,
+  succeeded,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+describe('decide, DONE', () => {
+  it('does nothing more', () => {
+    const at = finished();
+    const decision = decide(observing({ at, pod: succeeded(created(at)), now: dueTime + 1e9 }));
+    assert.deepEqual(decision.actions, []);
+    assert.deepEqual(decision.events, []);
+    assert.deepEqual(decision.status, at.status);
+    assert.equal(decision.requeueAt, undefined);
+  });
+
+  it('does not mind that its Pod is gone', () => {
+    const at = finished();
+    assert.deepEqual(decide(observing({ at })).status, at.status);
+  });
+
+  it('raises observedGeneration for the edits that are still allowed', () => {
+    const at = finished();
+    const edited = { ...at, metadata: { ...at.metadata, generation: 2 } };
+    const { status } = decide(observing({ at: edited }));
+    assert.deepEqual(status, { ...at.status, observedGeneration: 2 });
+  });
+
+  it('stops a Pod of ours that its outcome does not speak of', () => {
+    const at = finished();
+    const stray = { ...created(at), metadata: { ...created(at).metadata, uid: 'stray-uid' } };
+    assert.deepEqual(decide(observing({ at, pod: stray })).actions, [
+      {
+        type: 'DeletePod',
+        namespace: 'default',
+        name: 'example-at-pod',
+        uid: 'stray-uid',
+        resourceVersion: '20',
+      },
+    ]);
+    assert.deepEqual(actionTypes(decide(observing({ at, pod: started(stray) }))), ['PatchPod']);
+    assert.deepEqual(actionTypes(decide(observing({ at, pod: succeeded(stray) }))), []);
+    assert.deepEqual(actionTypes(decide(observing({ at, pod: ownedBy(stray, 'other') }))), []);
+  });
+});
+
+describe('decide, DONE with ttlSecondsAfterFinished', () => {
+  const at = finished({ ttlSecondsAfterFinished: 60 });
+  // The command ended at 09:00:02; status told it at 09:00:00.001, of which a condition keeps whole seconds.
+  const expiry = dueTime + 62 * second;
+
+  it('waits for its end', () => {
+    const decision = decide(observing({ at, now: expiry - 1 }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.requeueAt, expiry);
+  });
+
+  it('counts from the time at which DONE was written when that is later', () => {
+    const conditions = (at.status?.conditions ?? []).map((condition) => ({
+      ...condition,
+      lastTransitionTime: '2030-01-31T10:00:00Z',
+    }));
+    const late = withStatus(at, { ...at.status, conditions });
+    assert.equal(
+      decide(observing({ at: late, now: expiry })).requeueAt,
+      dueTime + 3_600_000 + 999 + 60 * second,
+    );
+  });
+
+  it('reads the At again before it deletes it', () => {
+    assert.deepEqual(decide(observing({ at, now: expiry })).actions, [{ type: 'ReadLive', pods: false }]);
+  });
+
+  it('deletes exactly the At that was read', () => {
+    assert.deepEqual(decide(observing({ at, now: expiry, live: true })).actions, [
+      { type: 'DeleteAt', namespace: 'default', name: 'example-at', uid: 'at-uid', resourceVersion: '10' },
+    ]);
+  });
+
+  it('deletes at once with 0', () => {
+    const now = finished({ ttlSecondsAfterFinished: 0 });
+    assert.deepEqual(actionTypes(decide(observing({ at: now, now: dueTime + 2 * second, live: true }))), [
+      'DeleteAt',
+    ]);
+  });
+});

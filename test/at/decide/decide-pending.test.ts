@@ -1,0 +1,459 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At, AtSpec } from '../../../src/api/at.generated.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { bulkPriority, dryRunPriority, launchPriority } from '../../../src/at/decide/decision.ts';
+import {
+  accepted,
+  actionOf,
+  actionTypes,
+  condition,
+  conditions,
+  created,
+  dueTime,
+  eventReasons,
+  justAfterDue,
+  justBeforeDue,
+  longBeforeDue,
+  observing,
+  ownedBy,
+  second,
+  terminating,
+  timeText,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+/** The At with another spec, as the API server stores an edit. */
+function edited(at: At, spec: Partial<AtSpec>): At {
+  const generation = (at.metadata.generation ?? 0) + 1;
+  return { ...at, metadata: { ...at.metadata, generation }, spec: { ...at.spec, ...spec } };
+}
+
+describe('decide, PENDING and not due', () => {
+  it('accepts a new At in one status write without Events', () => {
+    const decision = decide(observing({ at: waiting(), now: longBeforeDue }));
+    assert.deepEqual(decision.actions, []);
+    assert.deepEqual(decision.events, []);
+    const { status } = decision;
+    assert.equal(status?.phase, 'PENDING');
+    assert.equal(status?.observedGeneration, 1);
+    assert.equal(status?.scheduledTime, '2030-01-31T09:00:00.000Z');
+    assert.deepEqual(conditions(status), { Accepted: 'True Armed', Ready: 'True Armed' });
+  });
+
+  it('waits for the very instant, ahead of everything else', () => {
+    const decision = decide(observing({ at: accepted(), now: longBeforeDue }));
+    assert.equal(decision.requeueAt, dueTime);
+    assert.equal(decision.priority, launchPriority);
+  });
+
+  it('is never early, not by a millisecond', () => {
+    const early = decide(observing({ at: accepted(), now: justBeforeDue }));
+    assert.deepEqual(early.actions, []);
+    assert.deepEqual(actionTypes(decide(observing({ at: accepted(), now: dueTime }))), ['CreatePod']);
+  });
+
+  it('writes nothing the second time (B12)', () => {
+    const at = accepted();
+    const { actions, status, events } = decide(observing({ at, now: longBeforeDue + second }));
+    assert.deepEqual(actions, []);
+    assert.deepEqual(events, []);
+    assert.deepEqual(status, at.status);
+  });
+
+  it('tries the Pod after the acceptance, when nothing else waits', () => {
+    const first = decide(observing({ at: waiting(), now: longBeforeDue }));
+    assert.equal(first.untried, true);
+    assert.equal(first.requeueAfter, 0);
+    assert.equal(first.priority, dryRunPriority);
+    const second = decide(observing({ at: accepted(), now: longBeforeDue, untried: true }));
+    assert.deepEqual(actionTypes(second), ['DryRunPod']);
+    assert.equal(second.requeueAt, dueTime);
+  });
+
+  it('tries no Pod that is due in a moment', () => {
+    const decision = decide(observing({ at: waiting(), now: dueTime - 5 * second }));
+    assert.equal(decision.untried, undefined);
+    assert.equal(decision.requeueAt, dueTime);
+  });
+
+  it('tries no Pod whose turn comes only when it is due in a moment', () => {
+    const decision = decide(observing({ at: accepted(), now: dueTime - 5 * second, untried: true }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.requeueAt, dueTime);
+  });
+
+  it('is armed again by an edit, and says so', () => {
+    const at = edited(accepted(), { schedule: timeText(dueTime + 60 * second) });
+    const decision = decide(observing({ at, now: longBeforeDue }));
+    assert.deepEqual(eventReasons(decision), ['Rescheduled']);
+    assert.equal(decision.status?.scheduledTime, '2030-01-31T09:01:00.000Z');
+    assert.equal(decision.status?.observedGeneration, 2);
+  });
+
+  it('says nothing when an edit leaves the time', () => {
+    const at = edited(accepted(), { command: 'echo NO' });
+    assert.deepEqual(eventReasons(decide(observing({ at, now: longBeforeDue }))), []);
+  });
+
+  it('warns once of an operator that no shell will see (B9)', () => {
+    const at = waiting({ command: 'echo a | wc' });
+    const decision = decide(observing({ at, now: longBeforeDue }));
+    assert.deepEqual(eventReasons(decision), ['ShellOperator (W)']);
+    const again = decide(observing({ at: withStatus(at, decision.status), now: longBeforeDue }));
+    assert.deepEqual(eventReasons(again), []);
+  });
+});
+
+describe('decide, PENDING with a spec that cannot be run (B8)', () => {
+  const rows: { name: string; spec: Partial<AtSpec>; reason: string }[] = [
+    { name: 'an impossible day', spec: { schedule: '2030-02-30T00:00:00Z' }, reason: 'InvalidSchedule' },
+    { name: 'no offset', spec: { schedule: '2030-02-01T00:00:00' }, reason: 'InvalidSchedule' },
+    { name: 'a number', spec: { schedule: 20_300_201 as unknown as string }, reason: 'InvalidSchedule' },
+    {
+      name: 'an unknown zone',
+      spec: { schedule: '2030-02-01T00:00:00', timeZone: 'Mars/Olympus' },
+      reason: 'InvalidTimeZone',
+    },
+    {
+      name: 'an offset as a zone',
+      spec: { schedule: '2030-02-01T00:00:00', timeZone: '+02:00' },
+      reason: 'InvalidTimeZone',
+    },
+    { name: 'a quote left open', spec: { command: `echo 'a` }, reason: 'InvalidCommand' },
+    { name: 'blanks only', spec: { command: '  ' }, reason: 'InvalidCommand' },
+    { name: 'an empty program', spec: { command: `'' a` }, reason: 'InvalidCommand' },
+    { name: 'a NUL', spec: { command: 'echo a\0b' }, reason: 'InvalidCommand' },
+    { name: 'a list that is none', spec: { command: ['a'] as unknown as string }, reason: 'InvalidCommand' },
+    {
+      name: 'a limit that is no number',
+      spec: { backoffLimit: 'six' as unknown as number },
+      reason: 'InvalidCommand',
+    },
+    { name: 'two commands', spec: { command: 'a', argv: ['b'] }, reason: 'InvalidCommand' },
+    {
+      name: 'a shell without an absolute path',
+      spec: { shell: 'sh', command: 'a' },
+      reason: 'InvalidCommand',
+    },
+    { name: 'a template without anything to run', spec: { template: {} }, reason: 'InvalidCommand' },
+    {
+      name: 'containers that are none',
+      spec: { command: 'a', template: { spec: { containers: 'all' } } },
+      reason: 'InvalidTemplate',
+    },
+    {
+      name: 'a template that never ends',
+      spec: { command: 'a', template: { spec: { restartPolicy: 'Always' } } },
+      reason: 'InvalidTemplate',
+    },
+  ];
+  for (const { name, spec, reason } of rows) {
+    it(`refuses ${name} with a condition, one Event, and no retry`, () => {
+      const at = waiting(spec);
+      const decision = decide(observing({ at, now: justAfterDue }));
+      assert.deepEqual(decision.actions, []);
+      assert.deepEqual(eventReasons(decision), [`${reason} (W)`]);
+      assert.deepEqual(conditions(decision.status), {
+        Accepted: `False ${reason}`,
+        Ready: `False ${reason}`,
+        Stalled: `True ${reason}`,
+      });
+      assert.equal(decision.requeueAt ?? decision.requeueAfter, undefined);
+      const again = decide(observing({ at: withStatus(at, decision.status), now: justAfterDue }));
+      assert.deepEqual(again.events, []);
+      assert.deepEqual(again.status, decision.status);
+    });
+  }
+
+  it('refuses a name that no label can hold (B10)', () => {
+    const at = waiting({}, { name: 'a'.repeat(64) });
+    assert.equal(condition(decide(observing({ at })).status, 'Accepted'), 'False InvalidTemplate');
+  });
+
+  it('forgets the refusal when the spec is mended', () => {
+    const bad = waiting({ command: `echo 'a` });
+    const refused = withStatus(bad, decide(observing({ at: bad, now: longBeforeDue })).status);
+    const { status } = decide(observing({ at: edited(refused, { command: 'echo a' }), now: longBeforeDue }));
+    assert.deepEqual(conditions(status), { Accepted: 'True Armed', Ready: 'True Armed' });
+    assert.equal(status?.message, undefined);
+  });
+
+  it('never shows the command', () => {
+    const at = waiting({ command: `echo 'secret` });
+    const { status, events } = decide(observing({ at }));
+    assert.doesNotMatch(JSON.stringify([status, events]), /secret/);
+  });
+});
+
+describe('decide, PENDING and due', () => {
+  it('creates the Pod of a new At at once, without accepting it first', () => {
+    const decision = decide(observing({ at: waiting(), now: justAfterDue }));
+    const { pod, attempt } = actionOf(decision, 'CreatePod');
+    assert.equal(pod.metadata.name, 'example-at-pod');
+    assert.equal(attempt, 1);
+    assert.equal(decision.status, undefined);
+    assert.deepEqual(decision.events, []);
+  });
+
+  it('runs a schedule that is long past, as the samples of the book are', () => {
+    const at = waiting({ schedule: '2019-04-12T10:12:00Z' });
+    assert.deepEqual(actionTypes(decide(observing({ at }))), ['CreatePod']);
+  });
+
+  it('takes no cached stranger for an answer of the API server', () => {
+    const pod = ownedBy(created(waiting()), 'other-uid');
+    assert.deepEqual(actionTypes(decide(observing({ pod }))), ['CreatePod']);
+  });
+
+  for (const [name, uid] of [
+    ['of a stranger', undefined],
+    ['of an earlier At of the same name', 'earlier-uid'],
+  ] as const) {
+    it(`does not touch a Pod ${name}, and tries again (B4, B5)`, () => {
+      const pod = ownedBy(created(waiting()), uid);
+      const decision = decide(observing({ pod, live: true, retryDelay: 500 }));
+      assert.deepEqual(decision.actions, []);
+      assert.equal(decision.status?.phase, 'PENDING');
+      assert.equal(decision.status?.podUID, undefined);
+      assert.deepEqual(conditions(decision.status), {
+        Accepted: 'True Armed',
+        Ready: 'True Armed',
+        Launched: 'False PodNameConflict',
+      });
+      assert.deepEqual(eventReasons(decision), ['PodNameConflict (W)']);
+      assert.equal(decision.requeueAfter, 500);
+      assert.equal(decision.priority, bulkPriority);
+    });
+  }
+
+  it('says once that the API server rejects the Pod, however its sentence changes', () => {
+    const first = decide(observing({ refusal: { message: 'exceeded quota, used: 5' } }));
+    assert.deepEqual(eventReasons(first), ['PodRejected (W)']);
+    assert.equal(condition(first.status, 'Launched'), 'False PodRejected');
+    assert.equal(condition(first.status, 'Ready'), 'True Armed');
+    const at = withStatus(waiting(), first.status);
+    const second = decide(observing({ at, refusal: { message: 'exceeded quota, used: 6' } }));
+    assert.deepEqual(second.events, []);
+    assert.deepEqual(second.status, first.status);
+    assert.deepEqual(actionTypes(decide(observing({ at }))), ['CreatePod']);
+  });
+
+  it('reads before it creates again when an answer is missing', () => {
+    assert.deepEqual(actionTypes(decide(observing({ ambiguous: true }))), ['ReadLive']);
+    assert.deepEqual(actionTypes(decide(observing({ ambiguous: true, live: true }))), ['CreatePod']);
+  });
+
+  it('does nothing for an At that is being deleted', () => {
+    const at = waiting({}, { deletionTimestamp: timeText(dueTime) });
+    const decision = decide(observing({ at }));
+    assert.deepEqual(decision, { actions: [], events: [] });
+  });
+});
+
+describe('decide, PENDING with startingDeadlineSeconds', () => {
+  const at = waiting({ startingDeadlineSeconds: 60 });
+  const lastMoment = dueTime + 60 * second;
+
+  it('still launches at the last moment', () => {
+    assert.deepEqual(actionTypes(decide(observing({ at, now: lastMoment }))), ['CreatePod']);
+  });
+
+  it('asks the API server before it says Missed', () => {
+    assert.deepEqual(actionTypes(decide(observing({ at, now: lastMoment + 1 }))), ['ReadLive']);
+  });
+
+  it('is DONE, Missed, without a Pod after that', () => {
+    const decision = decide(observing({ at, now: lastMoment + 1, live: true }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.phase, 'DONE');
+    assert.equal(decision.status?.outcome, 'Missed');
+    assert.equal(decision.status?.completionTime, '2030-01-31T09:01:00.001Z');
+    assert.deepEqual(conditions(decision.status), {
+      Ready: 'False MissedDeadline',
+      Stalled: 'True MissedDeadline',
+      Launched: 'False MissedDeadline',
+      Complete: 'False MissedDeadline',
+      Failed: 'True MissedDeadline',
+    });
+    assert.deepEqual(eventReasons(decision), ['MissedDeadline (W)']);
+  });
+
+  it('looks again right after the deadline, however long the retry would wait', () => {
+    const decision = decide(
+      observing({ at, now: lastMoment - 100, refusal: { message: 'no' }, retryDelay: 10_000 }),
+    );
+    assert.equal(decision.requeueAfter, 101);
+  });
+});
+
+describe('decide, PENDING and suspended', () => {
+  const suspended = () => {
+    const at = edited(accepted(), { suspend: true });
+    return withStatus(at, decide(observing({ at, now: longBeforeDue })).status);
+  };
+
+  it('says so once and starts nothing, even when due', () => {
+    const at = edited(accepted(), { suspend: true });
+    const decision = decide(observing({ at, now: longBeforeDue }));
+    assert.deepEqual(eventReasons(decision), ['Suspended']);
+    assert.equal(condition(decision.status, 'Suspended'), 'True Suspended');
+    assert.equal(condition(decision.status, 'Ready'), 'True Suspended');
+    const due = decide(observing({ at: suspended(), now: justAfterDue }));
+    assert.deepEqual(due.actions, []);
+    assert.deepEqual(due.events, []);
+    assert.equal(due.requeueAt, undefined);
+  });
+
+  it('waits again after a resume', () => {
+    const decision = decide(observing({ at: edited(suspended(), { suspend: false }), now: longBeforeDue }));
+    assert.deepEqual(eventReasons(decision), ['Resumed', 'Scheduled']);
+    assert.equal(condition(decision.status, 'Suspended'), 'False Resumed');
+  });
+
+  it('is due at once after a resume past its time, and not late', () => {
+    const at = edited(suspended(), { suspend: false });
+    const now = dueTime + 3_600_000;
+    assert.deepEqual(actionTypes(decide(observing({ at, now }))), ['CreatePod']);
+    const launched = decide(observing({ at, now, pod: created(at, now) }));
+    assert.deepEqual(eventReasons(launched), ['Launched']);
+    assert.equal(condition(launched.status, 'Suspended'), 'False Resumed');
+  });
+
+  it('can be missed while it is suspended', () => {
+    const at = edited(suspended(), { suspend: false, startingDeadlineSeconds: 1 });
+    assert.equal(decide(observing({ at, now: dueTime + 2 * second, live: true })).status?.outcome, 'Missed');
+  });
+});
+
+describe('decide, PENDING and canceled', () => {
+  it('asks the API server, then is DONE without a Pod', () => {
+    const at = edited(accepted(), { cancel: true });
+    assert.deepEqual(actionTypes(decide(observing({ at, now: longBeforeDue }))), ['ReadLive']);
+    const decision = decide(observing({ at, now: longBeforeDue, live: true }));
+    assert.equal(decision.status?.outcome, 'Canceled');
+    assert.deepEqual(eventReasons(decision), ['Canceled']);
+    assert.deepEqual(conditions(decision.status), {
+      Accepted: 'True Armed',
+      Ready: 'True Canceled',
+      Launched: 'False Canceled',
+      Complete: 'False Canceled',
+      Failed: 'False Canceled',
+    });
+  });
+
+  it('stays not ready when its spec could not be run either', () => {
+    const bad = waiting({ command: `'` });
+    const at = edited(withStatus(bad, decide(observing({ at: bad })).status), { cancel: true });
+    const { status } = decide(observing({ at, live: true }));
+    assert.equal(status?.outcome, 'Canceled');
+    assert.equal(condition(status, 'Ready'), 'False InvalidCommand');
+  });
+});
+
+describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
+  const guaranteed = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const;
+  const intend = () => {
+    const at = waiting(guaranteed);
+    return withStatus(at, decide(observing({ at })).status);
+  };
+
+  it('writes its intent before it creates the Pod', () => {
+    const decision = decide(observing({ at: waiting(guaranteed) }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.again, true);
+    assert.equal(condition(decision.status, 'Launched'), 'Unknown Launching');
+    assert.deepEqual(decision.status?.launchAttempt, {
+      holder: 'this-process',
+      time: '2030-01-31T09:00:00.001Z',
+    });
+    assert.equal(decision.status?.podName, 'example-at-pod');
+    assert.deepEqual(actionTypes(decide(observing({ at: intend(), continued: true }))), ['CreatePod']);
+  });
+
+  it('renews its intent before another try', () => {
+    const decision = decide(observing({ at: intend(), now: justAfterDue + second }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.again, true);
+    assert.equal(decision.status?.launchAttempt?.time, '2030-01-31T09:00:01.001Z');
+  });
+
+  it('leaves the intent open after a definite refusal, and says so once', () => {
+    const held = decide(observing({ at: intend(), continued: true, refusal: { message: 'quota' } }));
+    assert.equal(condition(held.status, 'Launched'), 'False PodRejected');
+    assert.equal(held.status?.launchAttempt?.holder, 'this-process');
+    const renewed = decide(observing({ at: withStatus(intend(), held.status), now: justAfterDue + second }));
+    const at = withStatus(intend(), renewed.status);
+    const again = decide(observing({ at, continued: true, refusal: { message: 'quota' } }));
+    assert.deepEqual(again.events, []);
+    assert.deepEqual(again.status, at.status);
+  });
+
+  for (const [name, observed] of [
+    ['the intent of another process', { holder: 'another-process' }],
+    ['an intent that got no answer', { ambiguous: true, live: true }],
+  ] as const) {
+    it(`never creates a Pod for ${name}`, () => {
+      const at = intend();
+      const seen = { at, intentSeenAt: justAfterDue, ...observed };
+      const waitingDecision = decide(observing({ ...seen, now: justAfterDue + 4999 }));
+      assert.deepEqual(waitingDecision.actions, []);
+      assert.equal(waitingDecision.requeueAt, justAfterDue + 5000);
+      const end = decide(observing({ ...seen, now: justAfterDue + 5000, live: true }));
+      assert.equal(end.status?.outcome, 'Failed');
+      assert.equal(end.status?.reason, 'LaunchUnknown');
+      assert.equal(condition(end.status, 'Launched'), 'Unknown Launching');
+      assert.deepEqual(eventReasons(end), ['Failed (W)']);
+    });
+  }
+
+  it('asks the API server before it gives a launch up', () => {
+    const observed = { at: intend(), holder: 'another-process', intentSeenAt: justAfterDue };
+    assert.deepEqual(actionTypes(decide(observing({ ...observed, now: dueTime + 10_000 }))), ['ReadLive']);
+  });
+
+  it('gives an edit no way around the guarantee', () => {
+    const at = edited(intend(), { launchGuarantee: 'AtLeastOnce', schedule: timeText(dueTime + 9999) });
+    const other = { holder: 'another-process', intentSeenAt: justAfterDue, live: true };
+    const decision = decide(observing({ at, ...other, now: dueTime + 10_000 }));
+    assert.equal(decision.status?.reason, 'LaunchUnknown');
+  });
+
+  it('forgets an intent that was refused when an edit arms it again', () => {
+    const at = edited(intend(), { schedule: timeText(dueTime + 60_000) });
+    const { status } = decide(observing({ at }));
+    assert.equal(status?.launchAttempt, undefined);
+    assert.equal(status?.podName, undefined);
+    assert.equal(condition(status, 'Launched'), undefined);
+  });
+});
+
+describe('decide, PENDING and our Pod exists', () => {
+  it('adopts it, by the uid of its owner', () => {
+    const at = waiting();
+    const decision = decide(observing({ at, pod: created(at) }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.phase, 'RUNNING');
+    assert.equal(decision.status?.podUID, 'pod-uid-1');
+    assert.equal(decision.status?.launchTime, '2030-01-31T09:00:00.000Z');
+  });
+
+  it('lets no edit change the run (schedule, limits, suspend)', () => {
+    const before = waiting({ activeDeadlineSeconds: 10 });
+    const pod = created(before);
+    const later = timeText(dueTime + 3_600_000);
+    const at = edited(before, { schedule: later, activeDeadlineSeconds: 99, backoffLimit: 0, suspend: true });
+    const decision = decide(observing({ at, pod }));
+    assert.equal(decision.status?.phase, 'RUNNING');
+    assert.equal(decision.status?.scheduledTime, '2030-01-31T09:00:00.000Z');
+    assert.equal(decision.status?.observedGeneration, 2);
+  });
+
+  it('waits for a terminating Pod of an earlier At', () => {
+    const pod = terminating(ownedBy(created(waiting()), 'earlier-uid'), dueTime + 30 * second);
+    const decision = decide(observing({ pod, live: true }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(condition(decision.status, 'Launched'), 'False PodNameConflict');
+  });
+});

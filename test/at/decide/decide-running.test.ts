@@ -1,0 +1,424 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At, AtSpec } from '../../../src/api/at.generated.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { podUidLabel } from '../../../src/at/spec/pod.ts';
+import {
+  accepted,
+  actionOf,
+  actionTypes,
+  conditions,
+  created,
+  dueTime,
+  eventReasons,
+  evicted,
+  exited,
+  failed,
+  inState,
+  justAfterDue,
+  launched,
+  observing,
+  ownedBy,
+  second,
+  started,
+  succeeded,
+  terminating,
+  timeText,
+  waiting,
+  withPodStatus,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+const retrying = { disruptionPolicy: 'Retry' } as const;
+
+describe('decide, from launch to RUNNING', () => {
+  it('writes the launch when the Pod is seen, with the time at which its 201 arrived', () => {
+    const at = accepted();
+    const launchTime = dueTime + 12;
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+    const decision = decide(observing({ at, pod: created(at), launch, now: dueTime + 20 }));
+    assert.equal(decision.status?.phase, 'RUNNING');
+    assert.equal(decision.status?.podName, 'example-at-pod');
+    assert.equal(decision.status?.podUID, 'pod-uid-1');
+    assert.equal(decision.status?.attempts, 1);
+    assert.equal(decision.status?.launchTime, '2030-01-31T09:00:00.012Z');
+    assert.equal(decision.status?.latenessMilliseconds, 12);
+    assert.equal(decision.status?.reason, undefined);
+    assert.deepEqual(eventReasons(decision), ['Launched']);
+    assert.deepEqual(conditions(decision.status), {
+      Accepted: 'True Armed',
+      Ready: 'True Launched',
+      Launched: 'True Launched',
+    });
+  });
+
+  it('is never negatively late', () => {
+    const at = accepted();
+    const pod = created(at, dueTime);
+    const early = { ...pod, metadata: { ...pod.metadata, creationTimestamp: timeText(dueTime - second) } };
+    assert.equal(decide(observing({ at, pod: early })).status?.latenessMilliseconds, 0);
+  });
+
+  it('skips RUNNING when the Pod has ended already', () => {
+    const at = waiting();
+    const decision = decide(observing({ at, pod: succeeded(created(at)) }));
+    assert.equal(decision.status?.phase, 'DONE');
+    assert.equal(decision.status?.podUID, 'pod-uid-1');
+    assert.deepEqual(eventReasons(decision), ['Launched', 'Completed']);
+  });
+
+  it('warns of an operator in a command that was due before it was accepted', () => {
+    const at = waiting({ command: 'echo a; echo b' });
+    const decision = decide(observing({ at, pod: created(at) }));
+    assert.deepEqual(eventReasons(decision), ['ShellOperator (W)', 'Launched']);
+  });
+
+  it('writes nothing the second time (B12)', () => {
+    const at = launched();
+    const decision = decide(observing({ at, pod: created(at) }));
+    assert.deepEqual(decision.actions, []);
+    assert.deepEqual(decision.events, []);
+    assert.deepEqual(decision.status, at.status);
+  });
+
+  it('raises observedGeneration for an edit without effect', () => {
+    const at = launched();
+    const suspended: At = {
+      ...at,
+      metadata: { ...at.metadata, generation: 2 },
+      spec: { ...at.spec, suspend: true },
+    };
+    const { status } = decide(observing({ at: suspended, pod: created(at) }));
+    assert.deepEqual(status, { ...at.status, observedGeneration: 2 });
+  });
+});
+
+describe('decide, LaunchedLate', () => {
+  const rows: { name: string; at: At; launchTime: number; late: boolean }[] = [
+    { name: 'on time', at: accepted(), launchTime: dueTime + 5000, late: false },
+    { name: 'more than 5 s late', at: accepted(), launchTime: dueTime + 5001, late: true },
+    {
+      name: 'past at its creation',
+      at: waiting({ schedule: '2019-04-12T10:12:00Z' }, { creationTimestamp: timeText(dueTime) }),
+      launchTime: dueTime + 1000,
+      late: false,
+    },
+    {
+      name: 'past at its creation, and the operator away',
+      at: waiting({ schedule: '2019-04-12T10:12:00Z' }, { creationTimestamp: timeText(dueTime) }),
+      launchTime: dueTime + 60_000,
+      late: true,
+    },
+    {
+      name: 'edited to a past time a moment ago',
+      at: { ...accepted(), metadata: { ...accepted().metadata, generation: 2 } },
+      launchTime: dueTime + 60_000,
+      late: false,
+    },
+  ];
+  for (const { name, at, launchTime, late } of rows) {
+    it(`${late ? 'warns of' : 'takes for normal'} a launch ${name}`, () => {
+      const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+      const decision = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
+      assert.deepEqual(eventReasons(decision), [late ? 'LaunchedLate (W)' : 'Launched']);
+    });
+  }
+});
+
+describe('decide, startTime', () => {
+  it('is left to the end when the command starts soon', () => {
+    const at = launched();
+    assert.equal(decide(observing({ at, pod: started(created(at)) })).status?.startTime, undefined);
+  });
+
+  it('is written when the command starts late', () => {
+    const at = launched();
+    const pod = started(created(at), dueTime + 60 * second);
+    assert.equal(decide(observing({ at, pod })).status?.startTime, '2030-01-31T09:01:00.000Z');
+  });
+
+  it('is written when a deadline counts from it', () => {
+    const at = launched({ activeDeadlineSeconds: 30 });
+    const decision = decide(observing({ at, pod: started(created(at)) }));
+    assert.equal(decision.status?.startTime, '2030-01-31T09:00:01.000Z');
+    assert.equal(decision.requeueAt, dueTime + 31 * second);
+  });
+
+  it('is that of the Pod when restarts have made it unknown', () => {
+    const at = launched({ activeDeadlineSeconds: 30 });
+    const pod = inState(
+      created(at),
+      { running: { startedAt: timeText(dueTime + 99 * second) } },
+      2,
+      exited(1),
+    );
+    assert.equal(decide(observing({ at, pod })).status?.startTime, '2030-01-31T09:00:00.000Z');
+  });
+});
+
+describe('decide, the end of the Pod (B3)', () => {
+  it('is Succeeded with exit code 0', () => {
+    const at = launched();
+    const decision = decide(observing({ at, pod: succeeded(created(at)), now: dueTime + 3 * second }));
+    const { status } = decision;
+    assert.equal(status?.phase, 'DONE');
+    assert.equal(status?.outcome, 'Succeeded');
+    assert.equal(status?.exitCode, 0);
+    assert.equal(status?.restarts, 0);
+    assert.equal(status?.startTime, '2030-01-31T09:00:01.000Z');
+    assert.equal(status?.completionTime, '2030-01-31T09:00:02.000Z');
+    assert.deepEqual(eventReasons(decision), ['Completed']);
+    assert.deepEqual(conditions(status), {
+      Accepted: 'True Armed',
+      Ready: 'True Succeeded',
+      Launched: 'True Launched',
+      Complete: 'True Succeeded',
+      Failed: 'False Succeeded',
+    });
+  });
+
+  it('is Failed with the exit code and the words of the command', () => {
+    const at = launched({ backoffLimit: 0 });
+    const decision = decide(observing({ at, pod: failed(created(at), 3, 'no such table\n') }));
+    const { status } = decision;
+    assert.equal(status?.outcome, 'Failed');
+    assert.equal(status?.reason, 'CommandFailed');
+    assert.equal(status?.exitCode, 3);
+    assert.equal(status?.message, 'no such table');
+    assert.deepEqual(eventReasons(decision), ['Failed (W)']);
+    assert.doesNotMatch(JSON.stringify(decision.events), /table/, 'output stays in the status');
+    assert.deepEqual(conditions(status), {
+      Accepted: 'True Armed',
+      Ready: 'False CommandFailed',
+      Launched: 'True Launched',
+      Stalled: 'True CommandFailed',
+      Complete: 'False CommandFailed',
+      Failed: 'True CommandFailed',
+    });
+  });
+
+  it('counts the restarts', () => {
+    const at = launched();
+    const pod = withPodStatus(inState(created(at), exited(0), 2, exited(1)), { phase: 'Succeeded' });
+    assert.equal(decide(observing({ at, pod })).status?.restarts, 2);
+  });
+
+  it('names memory as the cause when the kernel says so', () => {
+    const at = launched({ backoffLimit: 0 });
+    const pod = withPodStatus(inState(created(at), { terminated: { exitCode: 137, reason: 'OOMKilled' } }), {
+      phase: 'Failed',
+    });
+    assert.equal(decide(observing({ at, pod })).status?.message, 'OOMKilled');
+  });
+
+  it('takes a Pod that its backstop has ended for DeadlineExceeded', () => {
+    const at = launched({ activeDeadlineSeconds: 5 });
+    const pod = withPodStatus(failed(created(at), 137), { reason: 'DeadlineExceeded' });
+    assert.equal(decide(observing({ at, pod })).status?.reason, 'DeadlineExceeded');
+  });
+});
+
+describe('decide, disruption with policy Fail', () => {
+  const at = launched();
+  const rows = [
+    { name: 'evicted', pod: evicted(created(at)), reason: 'Evicted' },
+    {
+      name: 'rejected by its node',
+      pod: withPodStatus(created(at), { phase: 'Failed', reason: 'OutOfcpu' }),
+      reason: 'Evicted',
+    },
+    {
+      name: 'failed while it was deleted',
+      pod: terminating(failed(created(at), 137), dueTime + 30 * second),
+      reason: 'PodLost',
+    },
+  ];
+  for (const { name, pod, reason } of rows) {
+    it(`ends as ${reason} when the Pod was ${name}`, () => {
+      const { status } = decide(observing({ at, pod }));
+      assert.equal(status?.outcome, 'Failed');
+      assert.equal(status?.reason, reason);
+    });
+  }
+
+  it('is Succeeded all the same when the command had ended with 0', () => {
+    const pod = terminating(withPodStatus(inState(created(at), exited(0)), { phase: 'Failed' }), dueTime);
+    assert.equal(decide(observing({ at, pod })).status?.outcome, 'Succeeded');
+  });
+
+  it('never runs the command of a lost Pod again (B6)', () => {
+    assert.deepEqual(actionTypes(decide(observing({ at }))), ['ReadLive']);
+    const decision = decide(observing({ at, live: true }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.reason, 'PodLost');
+    assert.equal(decision.status?.podUID, 'pod-uid-1');
+  });
+
+  it('takes a Pod of the same name with another uid for no Pod of this run (B5)', () => {
+    const other = { ...created(at), metadata: { ...created(at).metadata, uid: 'other-uid' } };
+    assert.equal(decide(observing({ at, pod: other, live: true })).status?.reason, 'PodLost');
+  });
+
+  it('records a launch that only memory knows before it says that the Pod is lost', () => {
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime: justAfterDue };
+    const observed = { at: accepted(), launch, live: true };
+    const first = decide(observing(observed));
+    assert.equal(first.status?.podUID, 'pod-uid-1');
+    assert.equal(first.again, true);
+    const second = decide(observing({ ...observed, at: withStatus(accepted(), first.status) }));
+    assert.equal(second.status?.reason, 'PodLost');
+    assert.deepEqual(second.actions, []);
+  });
+});
+
+describe('decide, disruption with policy Retry', () => {
+  const at = launched(retrying);
+
+  it('creates the next Pod, under the next name', () => {
+    const decision = decide(observing({ at, pod: evicted(created(at)) }));
+    const { pod, attempt } = actionOf(decision, 'CreatePod');
+    assert.equal(pod.metadata.name, 'example-at-pod-2');
+    assert.equal(attempt, 2);
+  });
+
+  it('does so for a Pod that is gone, once the API server says so', () => {
+    assert.deepEqual(actionTypes(decide(observing({ at }))), ['ReadLive']);
+    assert.deepEqual(actionTypes(decide(observing({ at, live: true }))), ['CreatePod']);
+  });
+
+  it('goes on with the next Pod when that is there', () => {
+    const pod = withPodStatus(inState(created(at), exited(137), 2, exited(1)), {
+      phase: 'Failed',
+      reason: 'Evicted',
+    });
+    const nextPod = created(at, dueTime + 60 * second, 2);
+    const decision = decide(observing({ at, pod, nextPod }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.attempts, 2);
+    assert.equal(decision.status?.podUID, 'pod-uid-2');
+    assert.equal(decision.status?.restarts, 2);
+    assert.equal(decision.status?.launchTime, at.status?.launchTime);
+    assert.deepEqual(eventReasons(decision), ['Launched']);
+  });
+
+  it('gives up after ten attempts, with the last reason', () => {
+    const tenth = withStatus(at, { ...at.status, attempts: 10, podUID: 'pod-uid-10' });
+    const decision = decide(observing({ at: tenth, pod: evicted(created(at, dueTime, 10)) }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.reason, 'Evicted');
+  });
+
+  it('does not wait for a starting deadline', () => {
+    const late = launched({ ...retrying, startingDeadlineSeconds: 1 });
+    const decision = decide(observing({ at: late, pod: evicted(created(late)), now: dueTime + 60 * second }));
+    assert.deepEqual(actionTypes(decision), ['CreatePod']);
+  });
+
+  const rows: { name: string; spec: Partial<AtSpec>; reason: string }[] = [
+    { name: 'a command that fails', spec: { ...retrying, backoffLimit: 0 }, reason: 'CommandFailed' },
+  ];
+  for (const { name, spec, reason } of rows) {
+    it(`does not repeat ${name}`, () => {
+      const once = launched(spec);
+      const decision = decide(observing({ at: once, pod: failed(created(once)) }));
+      assert.deepEqual(decision.actions, []);
+      assert.equal(decision.status?.reason, reason);
+    });
+  }
+
+  it('does not repeat what was canceled', () => {
+    const canceled = { ...at, spec: { ...at.spec, cancel: true } };
+    const decision = decide(observing({ at: canceled, pod: evicted(created(at)) }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.outcome, 'Canceled');
+  });
+
+  it('waits while the API server rejects the next Pod', () => {
+    const observed = { at, pod: evicted(created(at)), refusal: { message: 'quota' }, retryDelay: 500 };
+    const decision = decide(observing(observed));
+    assert.deepEqual(eventReasons(decision), ['PodRejected (W)']);
+    assert.equal(decision.requeueAfter, 500);
+  });
+});
+
+describe('decide, a Pod that somebody deletes', () => {
+  const at = launched(retrying);
+  const deletionDue = dueTime + 30 * second;
+  const pod = terminating(started(created(at)), deletionDue);
+
+  it('is waited for', () => {
+    const decision = decide(observing({ at, pod, now: deletionDue }));
+    assert.deepEqual(decision.actions, []);
+    assert.deepEqual(decision.status, at.status);
+    assert.equal(decision.requeueAt, deletionDue + 60 * second + 1);
+  });
+
+  it('is called stuck once, when it is still there a minute too late', () => {
+    const now = deletionDue + 60 * second + 1;
+    const decision = decide(observing({ at, pod, now }));
+    assert.deepEqual(eventReasons(decision), ['PodStuck (W)']);
+    assert.equal(decision.status?.phase, 'RUNNING');
+    assert.equal(decision.status?.reason, 'PodUnreachable');
+    const again = decide(observing({ at: withStatus(at, decision.status), pod, now }));
+    assert.deepEqual(again.events, []);
+    assert.deepEqual(again.actions, []);
+    assert.deepEqual(again.status, decision.status);
+  });
+
+  it('is called stuck, too, when this operator has deleted it, and the cause stays', () => {
+    const now = deletionDue + 60 * second + 1;
+    const doomed = withStatus(at, { ...at.status, reason: 'DeadlineExceeded' });
+    const decision = decide(observing({ at: doomed, pod, now }));
+    assert.deepEqual(eventReasons(decision), ['PodStuck (W)']);
+    assert.equal(decision.status?.reason, 'DeadlineExceeded');
+    const stuck = withStatus(at, decision.status);
+    assert.deepEqual(eventReasons(decide(observing({ at: stuck, pod, now }))), []);
+    assert.equal(decide(observing({ at: stuck, live: true })).status?.reason, 'DeadlineExceeded');
+  });
+});
+
+describe('decide, a Pod whose ownerReference somebody took away', () => {
+  const at = { ...launched(), spec: { ...launched().spec, cancel: true } };
+
+  it('is not written, and looked at again', () => {
+    const decision = decide(observing({ at, pod: ownedBy(started(created(at)), undefined) }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.requeueAfter, 10_000);
+  });
+
+  it('is followed to its end', () => {
+    const decision = decide(observing({ at, pod: ownedBy(succeeded(created(at)), undefined) }));
+    assert.equal(decision.status?.outcome, 'Succeeded');
+  });
+});
+
+describe('decide, an At that the operator of the book has launched', () => {
+  const at = withStatus(waiting(), { phase: 'RUNNING' });
+  const pod = created(at);
+  const plain = { ...pod, metadata: { ...pod.metadata, annotations: {}, labels: { app: 'example-at' } } };
+
+  it('is taken over, by the owner of its Pod', () => {
+    const decision = decide(observing({ at, pod: plain, live: true }));
+    assert.equal(decision.status?.podUID, 'pod-uid-1');
+    assert.equal(decision.status?.attempts, 1);
+    assert.deepEqual(actionTypes(decision), ['PatchPod'], 'with our label its end is seen');
+  });
+
+  it('is PodLost when its Pod is gone, and not run again', () => {
+    const decision = decide(observing({ at, live: true }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.reason, 'PodLost');
+  });
+});
+
+describe('decide, a Pod without our label', () => {
+  it('gets it back, when the API server shows that the Pod is ours', () => {
+    const at = launched();
+    const pod = created(at);
+    const unlabelled = { ...pod, metadata: { ...pod.metadata, labels: { app: 'example-at' } } };
+    const { body } = actionOf(decide(observing({ at, pod: unlabelled, live: true })), 'PatchPod');
+    assert.deepEqual(body, {
+      metadata: { uid: 'pod-uid-1', resourceVersion: '20', labels: { [podUidLabel]: 'at-uid' } },
+    });
+  });
+});

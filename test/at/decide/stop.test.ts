@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At, AtSpec } from '../../../src/api/at.generated.ts';
+import type { Pod } from '../../../src/api/kubernetes.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import type { PatchPod } from '../../../src/at/decide/decision.ts';
+import {
+  actionOf,
+  actionTypes,
+  crashLooping,
+  created,
+  dueTime,
+  eventReasons,
+  failed,
+  inState,
+  launched,
+  observing,
+  second,
+  started,
+  succeeded,
+  timeText,
+  waiting,
+  withPodStatus,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+const prefix = 'cnat.programming-kubernetes.info';
+
+/** The Pod after the patch, as the API server stores it. */
+function patched(pod: Pod, { body }: PatchPod): Pod {
+  const { metadata, spec } = body as { metadata: Pod['metadata']; spec: Partial<Pod['spec']> };
+  const annotations = { ...pod.metadata.annotations, ...metadata.annotations };
+  return { ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, ...spec } };
+}
+
+function canceled(at: At): At {
+  return { ...at, metadata: { ...at.metadata, generation: 2 }, spec: { ...at.spec, cancel: true } };
+}
+
+/** A Pod that no node has room for. */
+function unschedulable(pod: Pod): Pod {
+  return withPodStatus(pod, {
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }],
+  });
+}
+
+describe('stop in place', () => {
+  const rows: {
+    name: string;
+    spec: Partial<AtSpec>;
+    pod: (at: At) => Pod;
+    now: number;
+    reason: string;
+    code?: string;
+  }[] = [
+    {
+      name: 'activeDeadlineSeconds',
+      spec: { activeDeadlineSeconds: 30 },
+      pod: (at) => started(created(at)),
+      now: dueTime + 31 * second,
+      reason: 'DeadlineExceeded',
+    },
+    {
+      name: 'a command that has failed backoffLimit + 1 times (B2)',
+      spec: { backoffLimit: 2 },
+      pod: (at) => crashLooping(created(at), 3),
+      now: dueTime + 60 * second,
+      reason: 'BackoffLimitExceeded',
+      code: '3',
+    },
+  ];
+  for (const { name, spec, pod: podOf, now, reason, code } of rows) {
+    it(`ends ${name} by one patch that keeps Pod and log, and says why on the Pod`, () => {
+      const at = launched(spec);
+      const pod = podOf(at);
+      const patch = actionOf(decide(observing({ at, pod, now })), 'PatchPod');
+      assert.deepEqual(patch.body, {
+        metadata: {
+          uid: 'pod-uid-1',
+          resourceVersion: '20',
+          annotations: {
+            [`${prefix}/stop-reason`]: reason,
+            ...(code === undefined ? {} : { [`${prefix}/exit-code`]: code }),
+            [`${prefix}/stop-time`]: new Date(now).toISOString(),
+          },
+        },
+        spec: { activeDeadlineSeconds: 1 },
+      });
+      const ended = withPodStatus(failed(patched(pod, patch), 137), { reason: 'DeadlineExceeded' });
+      const { status } = decide(observing({ at, pod: ended, now }));
+      assert.equal(status?.outcome, 'Failed');
+      assert.equal(status?.reason, reason);
+      assert.equal(status?.exitCode, code === undefined ? 137 : Number(code));
+    });
+  }
+
+  it('ends a canceled run as Canceled', () => {
+    const at = canceled(launched());
+    const pod = started(created(at));
+    const patch = actionOf(decide(observing({ at, pod })), 'PatchPod');
+    const decision = decide(observing({ at, pod: failed(patched(pod, patch), 143) }));
+    assert.equal(decision.status?.outcome, 'Canceled');
+    assert.deepEqual(eventReasons(decision), ['Canceled']);
+    assert.equal(decision.status?.message, 'canceled while the command ran');
+  });
+
+  for (const word of ['', 'two words', 'x'.repeat(200)]) {
+    it(`does not believe the stop reason ${JSON.stringify(word.slice(0, 12))} on a Pod`, () => {
+      const at = launched();
+      const pod = failed(created(at));
+      const annotations = { [`${prefix}/stop-reason`]: word, [`${prefix}/exit-code`]: '99999999999' };
+      const forged = { ...pod, metadata: { ...pod.metadata, annotations } };
+      const { status } = decide(observing({ at, pod: forged }));
+      assert.equal(status?.reason, 'CommandFailed');
+      assert.equal(status?.exitCode, 3);
+    });
+  }
+
+  it('stops once', () => {
+    const at = canceled(launched());
+    const pod = started(created(at));
+    const first = decide(observing({ at, pod }));
+    const stopping = patched(pod, actionOf(first, 'PatchPod'));
+    const again = decide(observing({ at: withStatus(at, first.status), pod: stopping }));
+    assert.deepEqual(again.actions, []);
+    assert.deepEqual(again.status, first.status);
+    assert.equal(again.requeueAt, dueTime + 1 + 40 * second);
+  });
+
+  it('is Succeeded when the command has succeeded before the cancel was seen', () => {
+    const at = canceled(launched());
+    assert.equal(decide(observing({ at, pod: succeeded(created(at)) })).status?.outcome, 'Succeeded');
+  });
+
+  const patient: { name: string; spec: Partial<AtSpec>; pod: (at: At) => Pod; now: number }[] = [
+    {
+      name: 'a moment before activeDeadlineSeconds',
+      spec: { activeDeadlineSeconds: 30 },
+      pod: (at) => started(created(at)),
+      now: dueTime + 31 * second - 1,
+    },
+    {
+      name: 'as long as backoffLimit allows',
+      spec: { backoffLimit: 2 },
+      pod: (at) => crashLooping(created(at), 2),
+      now: dueTime + 60 * second,
+    },
+    {
+      name: 'another container with restartPolicy Never',
+      spec: { backoffLimit: 0 },
+      pod: (at) => inState(created(at), { terminated: { exitCode: 1 } }),
+      now: dueTime + 60 * second,
+    },
+    {
+      name: 'without any limit on waiting',
+      spec: { pendingTimeoutSeconds: 0 },
+      pod: created,
+      now: dueTime + 1e9,
+    },
+  ];
+  for (const { name, spec, pod, now } of patient) {
+    it(`lets the Pod go on ${name}`, () => {
+      const at = launched(spec);
+      assert.deepEqual(decide(observing({ at, pod: pod(at), now })).actions, []);
+    });
+  }
+
+  it('deletes a Pod that does not end, after its grace period and 10 s, once status says why', () => {
+    const at = canceled(launched());
+    const pod = { ...started(created(at)) };
+    const slow = { ...pod, spec: { ...pod.spec, terminationGracePeriodSeconds: 5 } };
+    const stopping = patched(slow, actionOf(decide(observing({ at, pod: slow })), 'PatchPod'));
+    const overdue = dueTime + 1 + 15 * second;
+    assert.deepEqual(decide(observing({ at, pod: stopping, now: overdue - 1 })).actions, []);
+    const noted = decide(observing({ at, pod: stopping, now: overdue }));
+    assert.equal(noted.again, true);
+    assert.equal(noted.status?.reason, 'Canceled');
+    const deletion = decide(observing({ at: withStatus(at, noted.status), pod: stopping, now: overdue }));
+    assert.deepEqual(deletion.actions, [
+      { type: 'DeletePod', namespace: 'default', name: 'example-at-pod', uid: 'pod-uid-1' },
+    ]);
+  });
+});
+
+describe('pendingTimeoutSeconds (B7)', () => {
+  const timeout = dueTime + 900 * second;
+
+  it('is looked at in time', () => {
+    const at = launched();
+    assert.equal(decide(observing({ at, pod: created(at) })).requeueAt, timeout);
+  });
+
+  it('deletes a Pod that no kubelet has taken, once status says what it waited for', () => {
+    const at = launched();
+    const pod = unschedulable(created(at));
+    assert.deepEqual(decide(observing({ at, pod, now: timeout - 1 })).actions, []);
+    const noted = decide(observing({ at, pod, now: timeout }));
+    assert.deepEqual(noted.actions, []);
+    assert.equal(noted.again, true);
+    const doomed = withStatus(at, noted.status);
+    assert.deepEqual(decide(observing({ at: doomed, pod, now: timeout })).actions, [
+      {
+        type: 'DeletePod',
+        namespace: 'default',
+        name: 'example-at-pod',
+        uid: 'pod-uid-1',
+        resourceVersion: '20',
+      },
+    ]);
+    const end = decide(observing({ at: doomed, live: true, now: timeout + second }));
+    assert.equal(end.status?.outcome, 'Failed');
+    assert.equal(end.status?.reason, 'Unschedulable');
+    assert.equal(end.status?.message, '0/1 nodes');
+  });
+
+  it('does not retry it', () => {
+    const at = launched({ disruptionPolicy: 'Retry' });
+    const noted = decide(observing({ at, pod: unschedulable(created(at)), now: timeout }));
+    const end = decide(observing({ at: withStatus(at, noted.status), live: true, now: timeout }));
+    assert.deepEqual(end.actions, []);
+    assert.equal(end.status?.phase, 'DONE');
+  });
+
+  for (const reason of ['ImagePullBackOff', 'ErrImagePull']) {
+    it(`stops a Pod whose image cannot be pulled (${reason})`, () => {
+      const at = launched();
+      const pod = inState(created(at), { waiting: { reason, message: 'no such image' } });
+      const noted = decide(observing({ at, pod, now: timeout }));
+      assert.equal(noted.status?.reason, 'ImagePullBackOff');
+      const doomed = withStatus(at, noted.status);
+      const patch = actionOf(decide(observing({ at: doomed, pod, now: timeout })), 'PatchPod');
+      const ended = withPodStatus(patched(pod, patch), { phase: 'Failed', reason: 'DeadlineExceeded' });
+      const { status } = decide(observing({ at: doomed, pod: ended, now: timeout + second }));
+      assert.equal(status?.reason, 'ImagePullBackOff');
+      assert.equal(status?.message, 'no such image');
+    });
+  }
+
+  it('takes its note back when the command starts after all', () => {
+    const at = launched();
+    const pending = inState(created(at), { waiting: { reason: 'ImagePullBackOff' } });
+    const doomed = withStatus(at, decide(observing({ at, pod: pending, now: timeout })).status);
+    const decision = decide(observing({ at: doomed, pod: started(created(at), timeout), now: timeout }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.reason, undefined);
+    assert.equal(decision.status?.startTime, new Date(timeout).toISOString());
+  });
+
+  it('is no limit for a command that has started', () => {
+    const at = launched();
+    const pod = started(created(at));
+    assert.deepEqual(actionTypes(decide(observing({ at, pod, now: timeout + second }))), []);
+  });
+});
+
+describe('the terms of a run', () => {
+  it('are those of its Pod, whatever the spec says by now', () => {
+    const before = launched({ activeDeadlineSeconds: 30 });
+    const pod = started(created(before));
+    const at = { ...before, spec: { ...before.spec, activeDeadlineSeconds: 3000 } };
+    assert.deepEqual(actionTypes(decide(observing({ at, pod, now: dueTime + 31 * second }))), ['PatchPod']);
+  });
+
+  it('are those of the spec for a Pod that does not carry them', () => {
+    const at = launched({ activeDeadlineSeconds: 30 });
+    const pod = started(created(at));
+    const plain = { ...pod, metadata: { ...pod.metadata, annotations: {} } };
+    const observed = { at, pod: plain, now: dueTime + 31 * second };
+    assert.deepEqual(actionTypes(decide(observing(observed))), ['PatchPod']);
+    assert.equal(at.status?.scheduledTime, '2030-01-31T09:00:00.000Z');
+  });
+
+  for (const annotation of ['', '{', '[]', '"x"', '{"backoffLimit":"six"}']) {
+    it(`survive the annotation ${JSON.stringify(annotation)}`, () => {
+      const at = launched();
+      const pod = started(created(at));
+      const annotations = { [`${prefix}/run`]: annotation };
+      const damaged = { ...pod, metadata: { ...pod.metadata, annotations } };
+      assert.equal(decide(observing({ at, pod: damaged })).status?.phase, 'RUNNING');
+    });
+  }
+
+  it('know their time from the Pod, and from the spec of an At that was never accepted', () => {
+    const at = waiting();
+    const pod = created(at);
+    const plain = { ...pod, metadata: { ...pod.metadata, annotations: {} } };
+    const edited = { ...at, spec: { ...at.spec, schedule: timeText(dueTime + second) } };
+    const scheduledTime = timeText(dueTime).replace('Z', '.000Z');
+    assert.equal(decide(observing({ at: edited, pod })).status?.scheduledTime, scheduledTime);
+    assert.equal(decide(observing({ at, pod: plain })).status?.scheduledTime, scheduledTime);
+  });
+});

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { bulkPriority } from '../../src/at/decide/decision.ts';
+import { RetryError } from '../../src/runtime/controller/reconciler.ts';
+import { dueTime, longBeforeDue } from '../fixtures/at.ts';
+import { type Fault, Operator, World } from './world.ts';
+
+function due(fault?: Fault): { world: World; operator: Operator } {
+  const world = new World(dueTime);
+  world.createAt();
+  const operator = new Operator(world);
+  operator.faults = [fault];
+  return { world, operator };
+}
+
+describe('AtReconciler', () => {
+  it('launches with one request, and tells it when the Pod is seen', async () => {
+    const { world, operator } = due();
+    await operator.reconcile();
+    assert.deepEqual(world.requests, ['POST pods']);
+    assert.deepEqual(operator.events, []);
+    await operator.reconcile();
+    assert.deepEqual(world.requests, ['POST pods', 'PATCH ats/status']);
+    assert.deepEqual(operator.events, ['Launched']);
+    assert.deepEqual(operator.lines, ['info created Pod example-at-pod']);
+  });
+
+  it('lets the thirty-third due At of a namespace give way, once', async () => {
+    const world = new World(dueTime);
+    const names = Array.from({ length: 33 }, (_, index) => `at-${index}`);
+    for (const name of names) world.createAt({}, name);
+    const operator = new Operator(world);
+    for (const name of names.slice(0, 32)) await operator.reconcile(name);
+    assert.equal(world.creations.length, 32);
+    assert.deepEqual(await operator.reconcile('at-32'), { requeueAfter: 0, priority: bulkPriority });
+    assert.equal(world.creations.length, 32);
+    await operator.reconcile('at-32');
+    assert.equal(world.creations.length, 33);
+  });
+
+  it('tells nothing and asks nothing of an At that is not there', async () => {
+    const { world, operator } = due();
+    assert.deepEqual(await operator.reconcile('another-at'), {});
+    assert.deepEqual(world.requests, []);
+  });
+
+  it('finds out who has the name before it speaks of a conflict (B4)', async () => {
+    const { world, operator } = due();
+    world.createStranger('example-at-pod');
+    const result = await operator.reconcile();
+    assert.deepEqual(world.requests, ['POST pods', 'GET ats', 'GET pods', 'PATCH ats/status']);
+    assert.deepEqual(operator.events, ['PodNameConflict (W)']);
+    assert.match(operator.lines.join(), /^warn .*example-at-pod/);
+    assert.deepEqual(result, { requeueAfter: 250, priority: bulkPriority });
+    assert.equal(world.ats.get('example-at')?.status?.reason, 'PodNameConflict');
+  });
+
+  it('waits longer with each refusal, 10 s at most, and runs soon after the stranger is gone', async () => {
+    const { world, operator } = due();
+    world.createStranger('example-at-pod');
+    const waits: (number | undefined)[] = [];
+    for (let tries = 0; tries < 8; tries += 1) {
+      const result = await operator.reconcile();
+      waits.push('requeueAfter' in result ? result.requeueAfter : undefined);
+    }
+    assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+    assert.equal(world.requests.filter((request) => request === 'PATCH ats/status').length, 1);
+    world.removePods();
+    await operator.reconcile();
+    assert.equal(world.creations.length, 1);
+  });
+
+  it('adopts the Pod that another replica has created (B11)', async () => {
+    const { world, operator } = due();
+    const other = new Operator(world);
+    await other.reconcile();
+    await operator.reconcile();
+    assert.equal(world.creations.length, 1);
+    assert.equal(world.ats.get('example-at')?.status?.phase, 'RUNNING');
+    assert.equal(world.ats.get('example-at')?.status?.podUID, world.pods.get('example-at-pod')?.metadata.uid);
+  });
+
+  it('says why the API server rejects the Pod, and goes on trying', async () => {
+    const { world, operator } = due('refused');
+    const result = await operator.reconcile();
+    assert.deepEqual(result, { requeueAfter: 250, priority: bulkPriority });
+    assert.deepEqual(operator.events, ['PodRejected (W)']);
+    assert.equal(world.ats.get('example-at')?.status?.message, 'exceeded quota');
+    await operator.reconcile();
+    assert.equal(world.creations.length, 1);
+  });
+
+  for (const [fault, atMost] of [
+    ['lostAfter', 2000],
+    ['lostBefore', 2000],
+    ['busy', 10_000],
+  ] as const) {
+    it(`tries again within ${atMost} ms after the fault ${fault}`, async () => {
+      const { world, operator } = due(fault);
+      const error = await operator.reconcile();
+      assert.ok(error instanceof RetryError);
+      assert.equal(error.maxDelay, atMost);
+      await operator.reconcile();
+      assert.equal(world.creations.length, 1);
+      // Only after an answer that is missing does it have to look first.
+      assert.equal(world.requests.includes('GET pods'), fault !== 'busy');
+    });
+  }
+
+  it('starts nothing that was suspended while the answer was missing', async () => {
+    const { world, operator } = due('lostBefore');
+    await operator.reconcile();
+    world.editAt({ suspend: true });
+    await operator.reconcile();
+    assert.equal(world.creations.length, 0);
+  });
+
+  it('tries the Pod without storing it, once, and warns when it will be rejected', async () => {
+    const world = new World(longBeforeDue);
+    world.createAt();
+    const operator = new Operator(world);
+    operator.faults = [undefined, 'refused'];
+    await operator.reconcile();
+    assert.deepEqual(world.requests, ['PATCH ats/status']);
+    const accepted = world.ats.get('example-at')?.status;
+    await operator.reconcile();
+    await operator.reconcile();
+    assert.deepEqual(world.requests, ['PATCH ats/status', 'DRYRUN pods']);
+    assert.deepEqual(operator.events, ['PodRejected (W)']);
+    assert.deepEqual(world.ats.get('example-at')?.status, accepted);
+    assert.equal(world.creations.length, 0);
+  });
+
+  it('ignores other errors of a dry run', async () => {
+    const world = new World(longBeforeDue);
+    world.createAt();
+    const operator = new Operator(world);
+    operator.faults = [undefined, 'busy'];
+    await operator.reconcile();
+    assert.deepEqual(await operator.reconcile(), { requeueAt: dueTime, priority: 100 });
+    assert.deepEqual(operator.events, []);
+  });
+
+  it('leaves a status to the next pass when the At has changed meanwhile', async () => {
+    const { world, operator } = due();
+    await operator.reconcile();
+    world.editAt({ ttlSecondsAfterFinished: 60 });
+    assert.deepEqual(await operator.reconcile(), { requeueAfter: 1000 });
+    assert.deepEqual(operator.events, []);
+    operator.syncAts();
+    await operator.reconcile();
+    assert.deepEqual(operator.events, ['Launched']);
+  });
+
+  it('deletes what has lived long enough, after another look', async () => {
+    const world = new World(dueTime);
+    world.createAt({ ttlSecondsAfterFinished: 5 });
+    const operator = new Operator(world);
+    for (let step = 0; step < 4; step += 1) {
+      await operator.reconcile();
+      world.kubelet(0);
+      operator.syncPods();
+    }
+    await operator.reconcile();
+    assert.equal(world.ats.get('example-at')?.status?.phase, 'DONE');
+    world.now += 6001;
+    world.requests.length = 0;
+    await operator.reconcile();
+    assert.deepEqual(world.requests, ['GET ats', 'DELETE ats']);
+    assert.equal(world.ats.size, 0);
+  });
+});

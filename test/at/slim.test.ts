@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../src/at/decide/decide.ts';
+import { slimAt, slimPod } from '../../src/at/slim.ts';
+import {
+  crashLooping,
+  created,
+  dueTime,
+  evicted,
+  failed,
+  launched,
+  observing,
+  ownedBy,
+  second,
+  started,
+  succeeded,
+  terminating,
+} from '../fixtures/at.ts';
+
+describe('slimmed objects', () => {
+  const at = launched({ activeDeadlineSeconds: 30, backoffLimit: 1 });
+  const pods = {
+    created: created(at),
+    started: started(created(at)),
+    succeeded: succeeded(created(at)),
+    failed: failed(created(at), 3, 'why'),
+    evicted: evicted(created(at)),
+    crashLooping: crashLooping(created(at), 5),
+    terminating: terminating(started(created(at)), dueTime),
+    foreign: ownedBy(created(at), 'other'),
+  };
+  for (const [name, pod] of Object.entries(pods)) {
+    for (const now of [dueTime + second, dueTime + 1000 * second]) {
+      it(`lead to the same decision: ${name} at ${now - dueTime} ms`, () => {
+        const whole = decide(observing({ at, pod, now }));
+        assert.deepEqual(decide(observing({ at: slimAt(at), pod: slimPod(pod), now })), whole);
+      });
+    }
+  }
+
+  it('survive a Pod of any shape', () => {
+    const bare = { metadata: { name: 'x' }, spec: { containers: [] } };
+    assert.equal(slimPod(bare).metadata.name, 'x');
+  });
+});
