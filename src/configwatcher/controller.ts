@@ -1,0 +1,173 @@
+/**
+ * The ConfigWatcher controller: what it watches and how its parts are wired.
+ *
+ * ConfigMaps and Pods are watched as metadata only, under a form of their own, so no other controller of
+ * the process shares or shapes these copies. Contents and the state of Pods are read when a decision turns
+ * on them, from the API server and not from a copy that may be old.
+ */
+
+import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
+import { configMaps, type KubernetesObject, pods, type Resource } from '../api/kubernetes.ts';
+import { configWatchers, configWatchersCom } from '../api/resources.ts';
+import type { Lister } from '../runtime/cache/lister.ts';
+import type { Client } from '../runtime/client/client.ts';
+import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
+import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
+import { generationChanged, resourceVersionChanged } from '../runtime/controller/predicate.ts';
+import type { Runnable } from '../runtime/controller/runnable.ts';
+import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './annotated-config-map.ts';
+import { AnnotationStore } from './annotation-store.ts';
+import { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
+import { HashKeyStore, secrets } from './observe/hash-key.ts';
+import { Observer } from './observe/observer.ts';
+import { podWakeUps } from './observe/pod-wake-ups.ts';
+import { ServerClock } from './observe/server-clock.ts';
+import { slimPod, slimSource, sourceIndex, sourcesOf, watchersOf } from './observe/watched-objects.ts';
+import { PodRestarter } from './pod-restarter.ts';
+import { ConfigWatcherReconciler, type ReconcilerOptions } from './reconciler.ts';
+import { ServedController } from './served-controller.ts';
+import { StateStore } from './state-store.ts';
+
+/** What this controller needs of the Manager. */
+export interface ConfigWatcherHost extends ControllerHost {
+  readonly client: Client;
+  recorder(controllerName: string): EventRecorder;
+}
+
+export interface ConfigWatcherControllerOptions {
+  /** Tells the listener each `Date` of an API server's answer, epoch ms: `Connection.onServerDate`. */
+  readonly onServerDate: (listener: (serverTime: number) => void) => unknown;
+  /** The Pod this process runs in, which is restarted after all others. */
+  readonly ownPod?: { readonly namespace: string; readonly name: string };
+  /**
+   * Present where the operator is installed with access to Secrets: the operator's own namespace, where the
+   * key of their published hashes is kept.
+   */
+  readonly secretKeyNamespace?: string;
+  /** Whether ConfigMaps that name their Pods in an annotation are served as well. */
+  readonly annotationController?: boolean;
+  /** Watchers looked at at the same time. Default 10. */
+  readonly maxConcurrentReconciles?: number;
+}
+
+const name = 'configwatcher';
+/** Reads and a batch of evictions; longer means that the API server hangs. */
+const reconcileTimeout = 120_000;
+/** A failed look is repeated at least this often, so that a change is not found minutes late. */
+const maxBackoff = 60_000;
+
+/** Metadata of any kind has the same shape, whatever the type of the whole object. */
+function metadataOf(resource: Resource): Resource<KubernetesObject> {
+  return { ...resource };
+}
+
+const sourceOptions = { metadataOnly: true, transform: slimSource };
+const podOptions = { metadataOnly: true, transform: slimPod };
+const watcherOptions = { indexes: { [sourceIndex]: sourcesOf } };
+
+/** What the controllers of both groups share: one clock, one bound on requests, one key, one set of metrics. */
+interface Shared {
+  readonly host: ConfigWatcherHost;
+  readonly options: ConfigWatcherControllerOptions;
+  readonly serverClock: ServerClock;
+  readonly restarter: PodRestarter;
+  readonly metrics: ConfigWatcherMetrics;
+  readonly keys: HashKeyStore | undefined;
+}
+
+/**
+ * Adds the controllers of both API groups to the manager. Which groups are served is learned from
+ * discovery; where neither is, the first one is missed.
+ */
+export function addConfigWatcherController(
+  host: ConfigWatcherHost,
+  options: ConfigWatcherControllerOptions,
+): void {
+  const { client, clock, log, registry } = host;
+  const serverClock = new ServerClock(clock);
+  options.onServerDate((serverTime) => serverClock.observe(serverTime));
+  const { secretKeyNamespace } = options;
+  const shared = {
+    ...{ host, options, serverClock },
+    restarter: new PodRestarter(client),
+    metrics: new ConfigWatcherMetrics(registry),
+    keys: secretKeyNamespace === undefined ? undefined : new HashKeyStore(client, secretKeyNamespace),
+  };
+  for (const [runnable, resource, others] of [
+    [name, configWatchers, { unless: configWatchersCom, optional: false }],
+    [`${name}-com`, configWatchersCom, { optional: true }],
+  ] as const) {
+    const make = () => watcherController(runnable, resource, shared);
+    host.add(new ServedController({ name: runnable, resource, ...others, client, clock, log, make }));
+  }
+  if (options.annotationController) host.add(annotationController(shared));
+}
+
+/** The controller of one API group. */
+function watcherController(
+  controllerName: string,
+  resource: Resource<ConfigWatcher>,
+  shared: Shared,
+): Runnable {
+  const { informers, client, clock } = shared.host;
+  const watchers = informers.informerFor(resource, watcherOptions).lister;
+  const store = new StateStore(resource, client, clock);
+  const builder = builderOf(controllerName, watchers, shared).for(resource, {
+    ...watcherOptions,
+    predicates: [generationChanged],
+  });
+  for (const source of shared.keys ? [configMaps, secrets] : [configMaps]) {
+    const kind = source === secrets ? 'Secret' : 'ConfigMap';
+    const wake = enqueueRequestsFromMap((object: KubernetesObject) => watchersOf(watchers, kind, object));
+    builder.watches(metadataOf(source), wake, { ...sourceOptions, predicates: [resourceVersionChanged] });
+  }
+  return builder.complete(reconcilerOf({ resource, group: resource.group, watchers, store }, shared));
+}
+
+/** The controller of the ConfigMaps that name their Pods themselves. */
+function annotationController(shared: Shared): Runnable {
+  const { informers, client } = shared.host;
+  const annotated = { ...sourceOptions, indexes: { [annotatedIndex]: annotatedIn } };
+  const resource = metadataOf(configMaps);
+  const watchers = new AnnotatedConfigMaps(informers.informerFor(resource, annotated).lister);
+  const store = new AnnotationStore(client);
+  const wake = enqueueRequestsFromMap((object: KubernetesObject) => {
+    return annotatedIn(object).map((namespace) => ({ namespace, name: object.metadata.name }));
+  });
+  return builderOf(`${name}-annotation`, watchers, shared)
+    .watches(resource, wake, { ...annotated, predicates: [resourceVersionChanged] })
+    .complete(reconcilerOf({ resource, group: configWatchers.group, watchers, store }, shared));
+}
+
+function builderOf(controllerName: string, watchers: Lister<ConfigWatcher>, { host, options }: Shared) {
+  const { informers, clock, log, registry } = host;
+  const { maxConcurrentReconciles = 10 } = options;
+  const podInformer = informers.informerFor(metadataOf(pods), podOptions);
+  // Whoever asked for the controller hands it to the manager.
+  return controllerManagedBy({ informers, clock, log, registry, add: () => {} })
+    .named(controllerName)
+    .watchesSource(podWakeUps({ pods: podInformer, watchers, clock }))
+    .withOptions({ maxConcurrentReconciles, reconcileTimeout, maxBackoff });
+}
+
+/** Where the watchers of one controller are found, and where their states are kept. */
+type Watchers = Pick<ReconcilerOptions, 'resource' | 'watchers' | 'store'> & { readonly group: string };
+
+function reconcilerOf(
+  { resource, group, watchers, store }: Watchers,
+  { host, options, serverClock, restarter, metrics, keys }: Shared,
+): ConfigWatcherReconciler {
+  const { informers, client } = host;
+  const { ownPod } = options;
+  const listerOf = (source: Resource) => informers.informerFor(metadataOf(source), sourceOptions).lister;
+  const observer = new Observer({
+    ...{ group, kind: resource.kind, client, serverClock },
+    configMaps: listerOf(configMaps),
+    ...(keys && { secrets: { metadata: listerOf(secrets), hashKey: () => keys.key() } }),
+    pods: informers.informerFor(metadataOf(pods), podOptions).lister,
+    ...(ownPod && { ownPod }),
+  });
+  const recorder = host.recorder(name);
+  return new ConfigWatcherReconciler({ resource, watchers, store, observer, restarter, recorder, metrics });
+}

@@ -1,0 +1,130 @@
+/**
+ * Change: what an edit, a baseline or a return to the applied content makes of the state. This is the first
+ * write of every restart: which content is to be applied, and which Pods cannot have it.
+ */
+
+import { combinedHash } from '../spec/config-hash.ts';
+import type { Comparison } from './comparison.ts';
+import type { Observed, Question, SourceContent } from './observed.ts';
+import { isRunning } from './pending.ts';
+import type { PodFacts } from './pod-facts.ts';
+import type { Pending, WatcherState } from './state.ts';
+
+export interface Change {
+  readonly state: WatcherState;
+  /** The sources of an edit that this pass saw first. */
+  readonly edited: readonly SourceContent[];
+}
+
+/** A second in which a data write is named must be so much later than the last look to count: rounding. */
+const margin = 2000;
+
+function withoutPending({ pending, ...state }: WatcherState): WatcherState {
+  return state;
+}
+
+/**
+ * The newest Pod that may have started with the old content: the newest of all, since every Pod of a
+ * consistent list made after the change was seen may be older than the change.
+ *
+ * One case is better known: an edit made while no operator was looking, and Pods replaced after it (an
+ * upgrade of the application meanwhile). managedFields name the second in which data was last added or
+ * changed, and a Pod made later has that. They say nothing of a removed key, so the second is believed only
+ * where it is later than the last look at the old content, and only for the first look of this process.
+ * What remains: data was changed, then a Pod made, then a key removed by a tool that leaves no trace, all
+ * while no operator was looking. That Pod keeps the removed key until the next change.
+ */
+function cutoffOf(
+  { pending, lastChange }: WatcherState,
+  changed: readonly SourceContent[],
+  pods: readonly PodFacts[],
+): number | undefined {
+  if (pods.length === 0) return undefined;
+  const newest = Math.max(...pods.map(({ created }) => created));
+  if (pending || lastChange === undefined || changed.length === 0) return newest;
+  const writes = changed.map(({ writtenUnseen }) => writtenUnseen ?? Number.NEGATIVE_INFINITY);
+  return Math.min(...writes) > lastChange + margin ? Math.min(newest, Math.max(...writes)) : newest;
+}
+
+function recordEdit(
+  observed: Observed,
+  comparison: Comparison,
+  hash: string,
+  pods: readonly PodFacts[],
+): Change {
+  const { state, now } = observed;
+  const { pending } = state;
+  const waits = pending !== undefined && !isRunning(pending);
+  // A running restart has begun; the edit is a change of its own, with a debounce of its own.
+  const since = waits ? pending.since : Math.max(now, (pending?.started ?? 0) + 1);
+  const cutoff = cutoffOf(state, comparison.changed, pods);
+  const next: Pending = {
+    hash,
+    since,
+    ...(pending?.started !== undefined && { started: pending.started }),
+    ...(cutoff !== undefined && { cutoff }),
+    reason: 'Debounce',
+  };
+  return {
+    state: { ...state, ...appliedOf(comparison), lastChange: now, pending: next },
+    edited: comparison.changed,
+  };
+}
+
+function appliedOf(comparison: Comparison): Pick<WatcherState, 'sources' | 'appliedHash'> {
+  const appliedHash = combinedHash(comparison.applied);
+  return { sources: comparison.applied, ...(appliedHash !== undefined && { appliedHash }) };
+}
+
+/** The change that is pending belongs to a source that is not watched any more. */
+function isVoid(comparison: Comparison): boolean {
+  return comparison.changed.length === 0 && comparison.dropped;
+}
+
+/** First sight is the baseline. Without any source in sight there is nothing to apply yet. */
+function baseline({ state, now }: Observed, comparison: Comparison): Change {
+  const { appliedHash, ...rest } = withoutPending(state);
+  const applied = appliedOf(comparison);
+  const seen = applied.appliedHash === undefined ? {} : { lastChange: now };
+  return { state: { ...rest, ...applied, ...seen }, edited: [] };
+}
+
+/** Nobody edited anything; the spec may name other sources than before, and those are seen first now. */
+function unedited({ state, now }: Observed, comparison: Comparison, hash: string): Change {
+  const { pending } = state;
+  const firstSeen = comparison.applied.length > state.sources.length || comparison.dropped;
+  return {
+    state: {
+      ...state,
+      ...appliedOf(comparison),
+      ...(firstSeen && { lastChange: now }),
+      ...(pending && { pending: { ...pending, hash } }),
+    },
+    edited: [],
+  };
+}
+
+/**
+ * Brings the recorded contents up to date.
+ *
+ * @returns a question instead, when the answer turns on something not read yet.
+ */
+export function recordChange(observed: Observed, comparison: Comparison): Change | Question {
+  const { state, now } = observed;
+  const { pending } = state;
+  const hash = combinedHash(comparison.wanted);
+  if (state.appliedHash === undefined || hash === undefined) return baseline(observed, comparison);
+  // A remembered content may be older than the one another operator has applied already, and would then
+  // look like an edit. Only what is read now, after the status was, can be newer than the status.
+  if (comparison.edited && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
+  if (pending && isVoid(comparison)) {
+    return { state: { ...withoutPending(state), ...appliedOf(comparison) }, edited: [] };
+  }
+  if (!comparison.edited) return unedited(observed, comparison, hash);
+  if (comparison.changed.length === 0 && pending?.started === undefined) {
+    // Back to the applied content before the first restarting write: no restart is owed.
+    return { state: { ...withoutPending(state), ...appliedOf(comparison), lastChange: now }, edited: [] };
+  }
+  if (!observed.pods) return 'pods';
+  return recordEdit(observed, comparison, hash, observed.pods);
+}

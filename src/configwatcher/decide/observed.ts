@@ -1,0 +1,118 @@
+/**
+ * Observed and Decision: what {@link decide} is told and what it answers. Both are plain data; times are
+ * epoch milliseconds of the API server's clock.
+ */
+import type { OwnerReference } from '../../api/kubernetes.ts';
+import type { InvalidSpec, WatchedSource, WatcherSpec } from '../spec/spec.ts';
+import type { PodFacts } from './pod-facts.ts';
+import type { RestartMemory } from './restart-memory.ts';
+import type { RolloutFacts } from './rollout.ts';
+import type { WatcherState } from './state.ts';
+
+/** The content of one source as it was read last. The data itself is not kept. */
+export interface SourceContent {
+  readonly source: WatchedSource;
+  readonly keysHash: string | undefined;
+  /** Of the content, or of its absence. */
+  readonly hash: string;
+  readonly present: boolean;
+  /** Read from the API server during this very pass. Only such a content may be taken for a new one. */
+  readonly confirmed: boolean;
+  /**
+   * On the first look of this process: the second in which data was last added or changed, as the object's
+   * managedFields tell. A removed key leaves no trace there.
+   */
+  readonly writtenUnseen?: number;
+  readonly immutable: boolean;
+  /** Which keys differ from the applied content; absent when this process never saw that one. */
+  readonly changedKeys?: readonly string[];
+}
+
+/** A controller of Pods, with what bounds a restart of them. */
+export interface OwnerFacts {
+  /** The topmost known controller: the Deployment of a ReplicaSet. Its uid groups Pods. */
+  readonly reference: OwnerReference;
+  /** How many Pods it wants; absent when that cannot be read. */
+  readonly wanted?: number;
+  /** Whether the Pods it makes now carry the labels that the watcher selects. */
+  readonly makesSelectedPods: boolean;
+  /** Present where it replaces its Pods when its template changes. */
+  readonly rollout?: RolloutFacts;
+}
+
+export interface Observed {
+  /** API group of the watcher. */
+  readonly group: string;
+  /** Of the object that asks for restarts, for Events: `ConfigWatcher`. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly spec: WatcherSpec | InvalidSpec;
+  readonly state: WatcherState;
+  /** In the order of the spec; empty when the spec is invalid. */
+  readonly sources: readonly SourceContent[];
+  /** How many live Pods the selector matches, from the watch. */
+  readonly matchedPods: number;
+  /** A consistent list of the selected Pods made during this pass; absent until it was asked for. */
+  readonly pods?: readonly PodFacts[];
+  /** By uid of the controller of a Pod; absent until it was asked for. */
+  readonly owners?: ReadonlyMap<string, OwnerFacts>;
+  readonly memory: RestartMemory;
+  /** Never later than the API server's clock. */
+  readonly now: number;
+  /** Name of the Pod this process runs in, when that is in the watcher's namespace. */
+  readonly ownPod?: string;
+  /** Something the operator may not do here. */
+  readonly forbidden?: { readonly verb: string; readonly resource: string };
+}
+
+/** A fact that is dear to read, so it is read only when a decision turns on it. */
+export type Question =
+  /** Read every source from the API server now, whatever is remembered. */
+  | 'contents'
+  /** List the selected Pods, consistently. */
+  | 'pods'
+  /** Read the controllers of the listed Pods. */
+  | 'owners';
+
+export interface PodTarget {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Restarting writes. Each carries a uid: an object of the same name made meanwhile is never touched. */
+export type Action =
+  | { readonly type: 'EvictPod'; readonly pod: PodTarget; readonly owner: OwnerReference | undefined }
+  | { readonly type: 'DeletePod'; readonly pod: PodTarget; readonly owner: OwnerReference | undefined }
+  | {
+      readonly type: 'RestartRollout';
+      readonly owner: OwnerReference;
+      /** Annotations to set in the Pod template. */
+      readonly annotations: Readonly<Record<string, string>>;
+      /** uids of the stale Pods that the rollout will replace. */
+      readonly pods: readonly string[];
+    };
+
+export interface DecidedEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+  /** The object it is about; absent for the watcher itself. */
+  readonly regarding?: OwnerReference;
+}
+
+export interface Decision {
+  readonly state: WatcherState;
+  /**
+   * Performed in order, and only after `state` stands in the API server: that write is the lock (it carries
+   * the resourceVersion) and the memory (it says which Pods are stale) of everything that follows.
+   */
+  readonly actions: readonly Action[];
+  /** Recorded after the state was written. */
+  readonly events: readonly DecidedEvent[];
+  readonly memory: RestartMemory;
+  /** Milliseconds after which to look again at the latest; absent: when something changes. */
+  readonly requeueAfter?: number;
+}

@@ -1,0 +1,97 @@
+/**
+ * Pending: what a recorded change waits for before its restart may start, and for how long.
+ */
+import type { WatcherSpec } from '../spec/spec.ts';
+import { nextOpening } from '../spec/window.ts';
+import type { Pending, PendingReason, WatcherState } from './state.ts';
+
+/** A restart for the content that is pending has begun. */
+export function isRunning(pending: Pending): boolean {
+  return pending.started !== undefined && pending.started >= pending.since;
+}
+
+/** What is waited for; `until` (epoch ms) is absent where only an event can end the wait. */
+export interface Wait {
+  readonly reason: PendingReason;
+  readonly until?: number;
+}
+
+/**
+ * An end of a wait that cannot be that far away was written by a clock that has been set back since; it is
+ * not waited for.
+ */
+function stillAhead(until: number, now: number, longest: number): boolean {
+  return until > now && until - now <= longest;
+}
+
+/** When the edits have been quiet for long enough, or have gone on for too long. */
+export function debounceEnd(spec: WatcherSpec, state: WatcherState, pending: Pending): number {
+  const { quiet, max } = spec.debounce;
+  return Math.min((state.lastChange ?? pending.since) + quiet, pending.since + max);
+}
+
+/**
+ * The first thing in the way of a restart, or of its next batch when it is running: whatever stops a start
+ * stops a batch as well, but debounce and cooldown are over by then.
+ *
+ * @param sourceMissing a required source does not exist, so a new Pod could not start.
+ */
+export function waitOf(
+  spec: WatcherSpec,
+  state: WatcherState,
+  pending: Pending,
+  sourceMissing: boolean,
+  now: number,
+): Wait | undefined {
+  if (spec.suspend) return { reason: 'Suspended' };
+  if (sourceMissing && !spec.restartOnDelete) return { reason: 'SourceMissing' };
+  const running = isRunning(pending);
+  const quietAt = debounceEnd(spec, state, pending);
+  if (!running && stillAhead(quietAt, now, spec.debounce.quiet))
+    return { reason: 'Debounce', until: quietAt };
+  if (spec.dryRun) return { reason: 'DryRun' };
+  const { cooldownUntil } = state;
+  if (!running && cooldownUntil !== undefined && stillAhead(cooldownUntil, now, spec.cooldown.max)) {
+    return { reason: 'Cooldown', until: cooldownUntil };
+  }
+  return running ? undefined : windowWait(spec, now);
+}
+
+function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {
+  const opening = nextOpening(windows, now);
+  if (opening === undefined) return undefined;
+  return Number.isFinite(opening) ? { reason: 'Window', until: opening } : { reason: 'Window' };
+}
+
+/** The gap that was in force after the last restart. */
+function lastGap({ cooldownUntil, lastRestart }: WatcherState): number {
+  return cooldownUntil === undefined || !lastRestart ? 0 : cooldownUntil - lastRestart.start;
+}
+
+/** How often in a row a restart had to wait for its cooldown: 0 for the base gap. */
+export function cooldownDoublings(spec: WatcherSpec, state: WatcherState): number {
+  const { base } = spec.cooldown;
+  const gap = lastGap(state);
+  return base > 0 && gap > base ? Math.ceil(Math.log2(gap / base)) : 0;
+}
+
+/**
+ * Until when no other restart may start, if one starts now. A restart that had to wait doubles the gap that
+ * follows, so a Pod that rewrites its own configuration is restarted ever more rarely; after so long without
+ * a change as the longest gap is, the first gap is in force again.
+ */
+export function cooldownAfter(
+  spec: WatcherSpec,
+  state: WatcherState,
+  pending: Pending,
+  now: number,
+): number | undefined {
+  const { base, max } = spec.cooldown;
+  if (base === 0) return undefined;
+  const { cooldownUntil, lastRestart } = state;
+  if (cooldownUntil === undefined || !lastRestart) return now + base;
+  const waited = debounceEnd(spec, state, pending) < cooldownUntil;
+  const quiet = pending.since - lastRestart.start >= max;
+  const gap = waited ? lastGap(state) * 2 : quiet ? base : lastGap(state);
+  return now + Math.min(max, Math.max(base, gap));
+}

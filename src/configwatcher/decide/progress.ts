@@ -1,0 +1,257 @@
+/**
+ * Progress: carries a recorded change from waiting to a running restart, batch by batch, to done.
+ *
+ * Order of the writes of one change, and what a crash in each gap leaves behind:
+ * 1. status `pending {hash, since, cutoff}`. Before it nothing is known and the change is found again.
+ * 2. status `pending.started`. Between 1 and 2 no Pod was touched; waiting goes on with the same instants.
+ * 3. one eviction or deletion per Pod, in batches, status counts in between. A crash here leaves Pods that
+ *    are not newer than `cutoff`; they are found again, and the replacements are newer.
+ * 4. status `appliedHash`, `pending` gone, when a list shows no stale Pod. Between the last Pod and 4 that
+ *    list is made again.
+ */
+
+import { changeId, combinedHash } from '../spec/config-hash.ts';
+import type { WatcherSpec } from '../spec/spec.ts';
+import type { Comparison } from './comparison.ts';
+import type { Action, Observed, Question, SourceContent } from './observed.ts';
+import { cooldownAfter, isRunning, waitOf } from './pending.ts';
+import type { PodFacts } from './pod-facts.ts';
+import { type SortedPods, sortPods } from './pod-groups.ts';
+import { type Plan, planRestart } from './restart.ts';
+import { emptyMemory, type RestartMemory, restartedPods } from './restart-memory.ts';
+import { rolloutAnnotation } from './rollout.ts';
+import { historyLimit, type Pending, type Restart, type Trigger, type WatcherState } from './state.ts';
+
+export interface Step {
+  readonly state: WatcherState;
+  readonly memory: RestartMemory;
+  readonly actions: readonly Action[];
+  readonly plan?: Plan;
+  readonly requeueAfter?: number;
+}
+
+interface Situation {
+  readonly observed: Observed;
+  readonly spec: WatcherSpec;
+  readonly comparison: Comparison;
+  readonly state: WatcherState;
+  readonly pending: Pending;
+}
+
+/** While Pods are being replaced, look this often even if the watch says nothing. */
+const pollRunning = 10_000;
+const pollStalled = 30_000;
+/** So that a forged instant cannot make a delay that no timer takes. */
+const longestDelay = 3_600_000;
+
+/** At most so many names of keys, and so many bytes of them together, stand in status. */
+const shownKeys = 20;
+const shownBytes = 1024;
+
+export function summarizeKeys(keys: readonly string[]): string[] {
+  let bytes = 0;
+  const shown = keys.slice(0, shownKeys).filter((key) => {
+    bytes += Buffer.byteLength(key);
+    return bytes <= shownBytes;
+  });
+  return shown.length < keys.length ? [...shown, `+${keys.length - shown.length}`] : shown;
+}
+
+function triggerOf(changed: readonly SourceContent[], before: Restart | undefined): Trigger | undefined {
+  const first = changed[0];
+  // Back to the applied content in mid-restart: nothing differs any more, the cause is the one before.
+  if (!first) return before?.trigger;
+  const { kind, name } = first.source;
+  return first.changedKeys ? { kind, name, changedKeys: summarizeKeys(first.changedKeys) } : { kind, name };
+}
+
+function hold(situation: Situation, reason: Pending['reason'], until: number | undefined): Step {
+  const { observed, spec, state, pending } = situation;
+  const counted = observed.pods && {
+    stalePods: sortPods(observed.pods, spec, pending.cutoff).stale.length,
+  };
+  return {
+    state: { ...state, ...counted, pending: { ...pending, reason } },
+    memory: observed.memory,
+    actions: [],
+    ...(until !== undefined && { requeueAfter: delay(until - observed.now) }),
+  };
+}
+
+function delay(ms: number): number {
+  return Math.min(longestDelay, Math.max(0, ms));
+}
+
+/** The restart record so far belongs to an edit that was overtaken: it counts, and goes into history. */
+function closeOvertaken(state: WatcherState, { id, ...memory }: RestartMemory): WatcherState {
+  const { lastRestart } = state;
+  if (!lastRestart || lastRestart.completion !== undefined) return state;
+  // The counts in status were written ahead of its last batch.
+  const restarted = id === lastRestart.id ? restartedPods(memory) : lastRestart.restarted;
+  return {
+    ...state,
+    history: [{ ...lastRestart, restarted }, ...state.history].slice(0, historyLimit),
+    restartCount: state.restartCount + Number(restarted > 0),
+  };
+}
+
+function start(situation: Situation, pods: readonly PodFacts[], cutoff: number | undefined): Situation {
+  const { observed, spec, comparison, pending } = situation;
+  const state = closeOvertaken(situation.state, observed.memory);
+  const sorted = sortPods(pods, spec, cutoff);
+  const trigger = triggerOf(comparison.changed, state.lastRestart);
+  const started: Pending = {
+    ...pending,
+    started: Math.max(observed.now, pending.since),
+    ...(cutoff !== undefined && { cutoff }),
+  };
+  // A change that finds no Pod to restart is no restart, and nothing has to cool down.
+  const cooldownUntil =
+    sorted.stale.length > 0 ? cooldownAfter(spec, state, pending, observed.now) : state.cooldownUntil;
+  const { cooldownUntil: _, ...rest } = state;
+  return {
+    ...situation,
+    pending: started,
+    state: {
+      ...rest,
+      ...(cooldownUntil !== undefined && { cooldownUntil }),
+      lastRestart: {
+        id: changeId(pending.hash, pending.since),
+        start: observed.now,
+        ...(trigger && { trigger }),
+        restarted: 0,
+        skippedFresh: sorted.fresh.length,
+        skippedUnmanaged: 0,
+        failed: 0,
+      },
+    },
+  };
+}
+
+/** This process's memory of the running restart; made anew when another process began it. */
+function memoryOf({ observed, state }: Situation, stale: number): RestartMemory {
+  const id = state.lastRestart?.id ?? '';
+  if (observed.memory.id === id) return observed.memory;
+  const begunHere = observed.state.lastRestart?.id !== id;
+  // The process before wrote its counts ahead of each batch: what has gone since then, it has restarted.
+  const restartedBefore = begunHere
+    ? 0
+    : (state.lastRestart?.restarted ?? 0) + Math.max(0, observed.state.stalePods - stale);
+  return { ...emptyMemory, id, restartedBefore };
+}
+
+function counted(state: WatcherState, memory: RestartMemory, sorted: SortedPods): WatcherState {
+  const { lastRestart } = state;
+  if (!lastRestart) return state;
+  return {
+    ...state,
+    stalePods: sorted.stale.length,
+    lastRestart: {
+      ...lastRestart,
+      restarted: restartedPods(memory),
+      skippedUnmanaged: sorted.unmanaged.length + sorted.ofJobs.length,
+      failed: memory.failed.size,
+    },
+  };
+}
+
+/** No stale Pod is left: the content is applied. */
+function complete({ observed, comparison, state }: Situation, memory: RestartMemory): Step {
+  const { pending, lastRestart, ...rest } = state;
+  const appliedHash = combinedHash(comparison.wanted);
+  const done: Restart | undefined = lastRestart && { ...lastRestart, completion: observed.now };
+  const restarted = (done?.restarted ?? 0) > 0;
+  return {
+    state: {
+      ...rest,
+      sources: comparison.wanted,
+      ...(appliedHash !== undefined && { appliedHash }),
+      stalePods: 0,
+      restartCount: state.restartCount + Number(restarted),
+      ...(restarted && { lastRestartTime: observed.now }),
+      ...(done && { lastRestart: done, history: [done, ...state.history].slice(0, historyLimit) }),
+    },
+    memory: { ...emptyMemory, id: memory.id },
+    actions: [],
+  };
+}
+
+function actionsOf(plan: Plan, { observed, spec, state }: Situation): Action[] {
+  const type = spec.strategy.type === 'Delete' ? 'DeletePod' : 'EvictPod';
+  const annotation = rolloutAnnotation(observed.group, observed.name);
+  const rollouts = plan.rollouts.map(
+    ({ owner, stale }): Action => ({
+      type: 'RestartRollout',
+      owner,
+      annotations: { [annotation]: state.lastRestart?.id ?? '' },
+      pods: stale.map(({ uid }) => uid),
+    }),
+  );
+  const pods = plan.batch.map(
+    ({ name, uid }): Action => ({ type, pod: { name, uid }, owner: plan.ownerOf.get(uid)?.owner }),
+  );
+  return [...rollouts, ...pods];
+}
+
+function reasonOf(plan: Plan): Pending['reason'] {
+  if (plan.stalled.length > 0) return 'Stalled';
+  return plan.blocked.length > 0 ? 'EvictionBlocked' : 'InProgress';
+}
+
+function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Question {
+  const { observed, spec, pending } = situation;
+  const sorted = sortPods(pods, spec, pending.cutoff);
+  const before = memoryOf(situation, sorted.stale.length);
+  const state = counted(situation.state, before, sorted);
+  if (sorted.stale.length + sorted.leaving.length === 0) return complete({ ...situation, state }, before);
+  if (!observed.owners) return 'owners';
+  const { now, owners, ownPod } = observed;
+  const plan = planRestart({ pods, sorted, owners, strategy: spec.strategy, memory: before, now, ownPod });
+  const announced = new Set([
+    ...before.announced,
+    ...plan.rollouts.map(({ key }) => key),
+    ...plan.batch.map(({ uid }) => plan.ownerOf.get(uid)?.key ?? ''),
+  ]);
+  const late = plan.stalled.some(({ because }) => because === 'Deadline');
+  return {
+    state: { ...state, pending: { ...pending, reason: reasonOf(plan) } },
+    memory: { ...before, mostPods: plan.mostPods, progress: plan.progress, announced },
+    actions: actionsOf(plan, situation),
+    plan,
+    requeueAfter: delay(
+      Math.min(late ? pollStalled : pollRunning, (plan.lookAgainAt ?? Number.POSITIVE_INFINITY) - now),
+    ),
+  };
+}
+
+/** The newest Pod cannot be younger than the cutoff unless somebody forged that, or set the server's clock. */
+function boundedCutoff(pending: Pending, pods: readonly PodFacts[]): number | undefined {
+  if (pending.cutoff === undefined || pods.length === 0) return undefined;
+  return Math.min(pending.cutoff, Math.max(...pods.map(({ created }) => created)));
+}
+
+/** One step of the pending change of `state`. */
+export function advance(
+  observed: Observed,
+  spec: WatcherSpec,
+  comparison: Comparison,
+  state: WatcherState & { readonly pending: Pending },
+): Step | Question {
+  const { pending } = state;
+  const situation: Situation = { observed, spec, comparison, state, pending };
+  const wait = waitOf(spec, state, pending, comparison.missing.length > 0, observed.now);
+  if (wait) {
+    // A dry run says what it would do, so it has to look, once per content.
+    if (wait.reason === 'DryRun' && pending.reason !== 'DryRun' && !observed.pods) return 'pods';
+    return hold(situation, wait.reason, wait.until);
+  }
+  const { pods } = observed;
+  if (!pods) return 'pods';
+  if (isRunning(pending)) return nextBatch(situation, pods);
+  const cutoff = boundedCutoff(pending, pods);
+  // Timestamps have whole seconds: only a Pod made in a later second than the cutoff is told from a stale
+  // one, so nothing may be replaced before that second has begun.
+  const safeAt = (cutoff ?? Number.NEGATIVE_INFINITY) + 1000;
+  if (observed.now < safeAt) return hold(situation, pending.reason, safeAt);
+  return nextBatch(start(situation, pods, cutoff), pods);
+}

@@ -1,0 +1,148 @@
+/**
+ * RestartMemory: what one process remembers of the restart it is carrying out. Nothing here decides whether
+ * a Pod is restarted, so losing it in a crash costs patience and precision of counts, never a restart too
+ * many or too few.
+ */
+
+/** Why the API server did not let a Pod go. */
+export interface EvictionRefusal {
+  /**
+   * Budget: a PodDisruptionBudget. SeveralBudgets: more than one, which the eviction API never resolves.
+   * Overload: the server asked to wait. Forbidden: the operator lacks the right. Failure: any other error.
+   */
+  readonly cause: 'Budget' | 'SeveralBudgets' | 'Overload' | 'Forbidden' | 'Failure';
+  /** How often in a row. */
+  readonly attempts: number;
+  /** Epoch ms of the next try. */
+  readonly retryAt: number;
+  /** The server's words; they name Pods and budgets, never configuration. */
+  readonly message: string;
+}
+
+/** How far one owner's Pods have come. */
+export interface OwnerProgress {
+  /** Fewest Pods that were still to go. */
+  readonly left: number;
+  /** Most Pods that were Ready since `left` went down. */
+  readonly ready: number;
+  /** Epoch ms of the last step forward. */
+  readonly since: number;
+}
+
+export interface RestartMemory {
+  /** Of the restart that the rest is about; empty for none. */
+  readonly id: string;
+  /** Pods restarted for it before this process took over. */
+  readonly restartedBefore: number;
+  /** uids of the Pods this process restarted for it. */
+  readonly accepted: ReadonlySet<string>;
+  /** uids of the Pods whose restart ended with an error at least once. */
+  readonly failed: ReadonlySet<string>;
+  /** uids of the owners whose template this process changed for it. */
+  readonly patched: ReadonlySet<string>;
+  /** By uid of the Pod, or of the owner whose template is to change. */
+  readonly refusals: ReadonlyMap<string, EvictionRefusal>;
+  /** By uid of the owner: the most Pods it had, for owners that do not say how many they want. */
+  readonly mostPods: ReadonlyMap<string, number>;
+  /** By uid of the owner. */
+  readonly progress: ReadonlyMap<string, OwnerProgress>;
+  /** uids of the owners that have got their Event. */
+  readonly announced: ReadonlySet<string>;
+}
+
+export const emptyMemory: RestartMemory = {
+  id: '',
+  restartedBefore: 0,
+  accepted: new Set(),
+  failed: new Set(),
+  patched: new Set(),
+  refusals: new Map(),
+  mostPods: new Map(),
+  progress: new Map(),
+  announced: new Set(),
+};
+
+/** How many Pods the restart has taken so far. */
+export function restartedPods({
+  restartedBefore,
+  accepted,
+}: Pick<RestartMemory, 'restartedBefore' | 'accepted'>): number {
+  return restartedBefore + accepted.size;
+}
+
+/** What became of one restarting write. */
+export type PodOutcome =
+  /** Accepted by the API server: the Pod is going. */
+  | { readonly uid: string; readonly result: 'Restarted' }
+  /** The template of this owner was changed: these Pods will go. */
+  | { readonly uid: string; readonly result: 'RolledOut'; readonly pods: readonly string[] }
+  /** Not there any more, or another Pod of that name is. */
+  | { readonly uid: string; readonly result: 'Gone' }
+  | {
+      readonly uid: string;
+      readonly result: 'Refused';
+      readonly cause: EvictionRefusal['cause'];
+      readonly message: string;
+      /** Milliseconds the server asked to wait. */
+      readonly retryAfter?: number;
+    };
+
+const firstBackoff = 1000;
+const longestBackoff = 15_000;
+/** A right is granted by people, so seldom. */
+const forbiddenBackoff = 30_000;
+
+function refusalAfter(
+  outcome: PodOutcome & { result: 'Refused' },
+  previous: EvictionRefusal | undefined,
+  now: number,
+  jitter: number,
+): EvictionRefusal {
+  const attempts = (previous?.attempts ?? 0) + 1;
+  const growing = Math.min(longestBackoff, firstBackoff * 2 ** Math.min(attempts - 1, 10));
+  const backoff = outcome.cause === 'Forbidden' ? forbiddenBackoff : growing;
+  const wait = Math.max(outcome.retryAfter ?? 0, backoff) * (1 + 0.2 * jitter);
+  return {
+    cause: outcome.cause,
+    attempts,
+    retryAt: now + Math.ceil(wait),
+    message: outcome.message.slice(0, 512),
+  };
+}
+
+/**
+ * The memory after the writes of one pass.
+ *
+ * @param jitter 0 … 1 per outcome, so that Pods refused together do not come back together.
+ */
+export function remember(
+  memory: RestartMemory,
+  outcomes: readonly PodOutcome[],
+  now: number,
+  jitter: () => number,
+): RestartMemory {
+  const accepted = new Set(memory.accepted);
+  const failed = new Set(memory.failed);
+  const patched = new Set(memory.patched);
+  const refusals = new Map(memory.refusals);
+  for (const outcome of outcomes) {
+    const { uid, result } = outcome;
+    switch (result) {
+      case 'Refused':
+        refusals.set(uid, refusalAfter(outcome, refusals.get(uid), now, jitter()));
+        if (outcome.cause === 'Failure') failed.add(uid);
+        continue;
+      case 'Restarted':
+        accepted.add(uid);
+        break;
+      case 'RolledOut':
+        patched.add(uid);
+        for (const pod of outcome.pods) accepted.add(pod);
+        break;
+      case 'Gone':
+        break;
+    }
+    refusals.delete(uid);
+  }
+  return { ...memory, accepted, failed, patched, refusals };
+}

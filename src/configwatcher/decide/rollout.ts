@@ -1,0 +1,50 @@
+/**
+ * Rollout: restarts through the rollout of a workload itself. One annotation in its Pod template changes,
+ * and its controller replaces the Pods at its own pace, with its own limits.
+ */
+import { createHash } from 'node:crypto';
+
+/** Why the rollout of a workload would not begin, or not go on. */
+export type RolloutHold = 'Paused' | 'OnDelete' | 'Reverted';
+
+/** What is known of a workload that has rollouts. */
+export interface RolloutFacts {
+  /** It rolls nothing out as it is configured. */
+  readonly held?: 'Paused' | 'OnDelete';
+  /** Value of the annotation in its template. */
+  readonly restartedFor?: string;
+}
+
+/** An annotation's name has 63 characters at most, 14 of which are taken. */
+const longestName = 49;
+const keptOfName = 40;
+
+/**
+ * The annotation in the Pod template. Its value names the change, so writing it twice is writing it once,
+ * and two operators write the same.
+ *
+ * @param group API group of the watcher.
+ */
+export function rolloutAnnotation(group: string, watcher: string): string {
+  const suffix = createHash('sha256').update(watcher).digest('hex').slice(0, 8);
+  const name = watcher.length > longestName ? `${watcher.slice(0, keptOfName)}-${suffix}` : watcher;
+  return `${group}/restarted-for.${name}`;
+}
+
+export type RolloutTurn =
+  /** The template has to be changed. */
+  | 'Patch'
+  /** Its controller is at work. */
+  | 'Wait'
+  | RolloutHold;
+
+/**
+ * @param change id of the change.
+ * @param patched this process has written the annotation for this change before.
+ */
+export function rolloutTurn(facts: RolloutFacts, change: string, patched: boolean): RolloutTurn {
+  if (facts.restartedFor === change) return facts.held ?? 'Wait';
+  // Somebody took the annotation back while the restart runs: that is a decision, and not fought.
+  if (patched) return 'Reverted';
+  return facts.held ?? 'Patch';
+}

@@ -1,0 +1,151 @@
+/**
+ * Conditions of a ConfigWatcher. Ready says whether the watcher works, so it stays True while a restart
+ * waits or runs; Progressing and Stalled tell about the restart.
+ */
+import { removeCondition, setCondition } from '../../api/conditions.ts';
+import { watcherReason as reason, watcherCondition as type } from '../../api/configwatcher-constants.ts';
+import type { Condition } from '../../api/kubernetes.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Comparison } from './comparison.ts';
+import type { Observed } from './observed.ts';
+import type { Plan, Stall } from './restart.ts';
+import type { PendingReason, WatcherState } from './state.ts';
+
+type Statement = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+const waits: Readonly<Record<PendingReason, string>> = {
+  Debounce: 'a change was seen; waiting for further edits',
+  Cooldown: 'a change waits, because the last restart was a short time ago',
+  Window: 'a change waits for the next window',
+  Suspended: 'a change waits, because the watcher is suspended',
+  DryRun: 'a change would restart Pods, but this is a dry run',
+  SourceMissing: 'a change waits, because a source is missing and new Pods could not start',
+  InProgress: 'Pods are being restarted',
+  EvictionBlocked: 'a PodDisruptionBudget does not let Pods go yet',
+  Stalled: 'the restart makes no progress',
+};
+
+/** The status stays small, whatever names people choose. */
+const longestMessage = 256;
+
+/** Names of things, at most ten, cut when they are too long together. */
+export function nameThem(names: readonly string[]): string {
+  const rest = names.length > 10 ? ` and ${names.length - 10} more` : '';
+  const text = `${names.slice(0, 10).join(', ')}${rest}`;
+  return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+}
+
+function sourceNames(contents: Comparison['missing']): string {
+  return nameThem(contents.map(({ source }) => `${source.kind} ${source.name}`));
+}
+
+function progressing({ pending, cooldownUntil }: WatcherState): Statement {
+  if (!pending) {
+    return { status: 'False', reason: reason.upToDate, message: 'the Pods run with the content of now' };
+  }
+  const until =
+    pending.reason === 'Cooldown' && cooldownUntil !== undefined
+      ? ` (until ${formatTime(cooldownUntil)})`
+      : '';
+  return { status: 'True', reason: pending.reason, message: `${waits[pending.reason]}${until}` };
+}
+
+function stallReason({ stalled: stalls, blocked }: Plan): string {
+  const because = stalls[0]?.because;
+  if (because === 'Paused') return reason.paused;
+  if (because === 'OnDelete') return reason.onDelete;
+  if (because === 'Reverted') return reason.reverted;
+  return blocked.length > 0 ? 'EvictionBlocked' : reason.progressDeadlineExceeded;
+}
+
+const stalls: Readonly<Record<Stall['because'], string>> = {
+  Paused: 'its rollout is paused',
+  OnDelete: 'its updateStrategy OnDelete rolls nothing out',
+  Reverted: 'somebody took the change of its template back',
+  Deadline: 'there was no progress for the whole deadline',
+};
+
+/** Which owners are stuck, and why. */
+export function stallMessage({ stalled: stuck }: Plan): string {
+  return nameThem(
+    stuck.map(({ group, because }) => `${group.owner.kind} ${group.owner.name}: ${stalls[because]}`),
+  );
+}
+
+function stalled(plan: Plan | undefined): Statement | undefined {
+  if (!plan || plan.stalled.length === 0) return undefined;
+  return { status: 'True', reason: stallReason(plan), message: stallMessage(plan) };
+}
+
+/** Why the operator cannot do what the watcher asks for. */
+export function forbiddenMessage(right: string): string {
+  return `the operator may not ${right} here`;
+}
+
+function ready(observed: Observed, missing: Comparison['missing'], plan: Plan | undefined): Statement {
+  if (plan?.missingRight !== undefined) {
+    return { status: 'False', reason: reason.forbidden, message: forbiddenMessage(plan.missingRight) };
+  }
+  if (missing.length > 0) {
+    return {
+      status: 'False',
+      reason: reason.sourceMissing,
+      message: `${sourceNames(missing)} does not exist`,
+    };
+  }
+  return { status: 'True', reason: reason.watching, message: `watching ${sourceNames(observed.sources)}` };
+}
+
+/** Conditions of a watcher whose spec could be followed. `state` is the new one. */
+export function conditionsOf(
+  observed: Observed,
+  state: WatcherState,
+  comparison: Comparison,
+  plan: Plan | undefined,
+): readonly Condition[] {
+  const { missing } = comparison;
+  const notThere = `${sourceNames(missing)} does not exist`;
+  const matched = state.matchedPods > 0;
+  const statements: [string, Statement][] = [
+    [type.ready, ready(observed, missing, plan)],
+    [
+      type.sourceAvailable,
+      missing.length > 0
+        ? { status: 'False', reason: reason.sourceMissing, message: notThere }
+        : { status: 'True', reason: reason.sourcesFound, message: 'every required source exists' },
+    ],
+    [
+      type.podsMatched,
+      matched
+        ? { status: 'True', reason: reason.podsMatched, message: 'the selector matches Pods' }
+        : { status: 'False', reason: reason.noPodsMatched, message: 'the selector matches no Pod' },
+    ],
+    [type.progressing, progressing(state)],
+  ];
+  const stall = stalled(plan);
+  const stays = plan === undefined && state.pending?.reason === 'Stalled';
+  if (stall) statements.push([type.stalled, stall]);
+  const before = stall || stays ? state.conditions : removeCondition(state.conditions, type.stalled);
+  return set(observed, before, statements);
+}
+
+/** Conditions of a watcher that cannot work. What was observed before is left standing. */
+export function notReady(
+  observed: Observed,
+  why: 'InvalidSpec' | 'Forbidden',
+  message: string,
+): readonly Condition[] {
+  return set(observed, observed.state.conditions, [[type.ready, { status: 'False', reason: why, message }]]);
+}
+
+function set(
+  observed: Observed,
+  conditions: readonly Condition[],
+  statements: readonly [string, Statement][],
+): readonly Condition[] {
+  return statements.reduce(
+    (list, [name, statement]) =>
+      setCondition(list, { type: name, ...statement, observedGeneration: observed.generation }, observed.now),
+    conditions,
+  );
+}

@@ -1,0 +1,199 @@
+/**
+ * Events of a ConfigWatcher: each tells a step from one state to the next, so an unchanged state says
+ * nothing. Names of objects and keys only; never a value.
+ */
+import { findCondition, isConditionTrue } from '../../api/conditions.ts';
+import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
+import { formatDuration } from '../spec/duration.ts';
+import type { WatcherSpec } from '../spec/spec.ts';
+import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
+import { cooldownDoublings } from './pending.ts';
+import type { PodGroup } from './pod-groups.ts';
+import type { Step } from './progress.ts';
+import { summarizeKeys } from './progress.ts';
+import type { PendingReason, WatcherState } from './state.ts';
+import { nameThem, stallMessage } from './watcher-conditions.ts';
+
+type Note = Omit<DecidedEvent, 'regarding'>;
+
+function normal(reason: string, action: string, note: string): Note {
+  return { type: 'Normal', reason, action, note };
+}
+
+function warning(reason: string, action: string, note: string): Note {
+  return { type: 'Warning', reason, action, note };
+}
+
+function pods(count: number): string {
+  return count === 1 ? '1 Pod' : `${count} Pods`;
+}
+
+function changeEvents(edited: readonly SourceContent[]): Note[] {
+  if (edited.length === 0) return [];
+  const what = edited.map(({ source, changedKeys }) => {
+    const keys = changedKeys && changedKeys.length > 0 ? ` (${summarizeKeys(changedKeys).join(', ')})` : '';
+    return `${source.kind} ${source.name}${keys}`;
+  });
+  const immutable = edited.filter((content) => content.immutable).map(({ source }) => source.name);
+  return [
+    normal(watcherEvent.changeDetected, 'Compare', `the content changed: ${nameThem(what)}`),
+    ...(immutable.length > 0
+      ? [
+          warning(
+            watcherEvent.immutableSource,
+            'Compare',
+            `${nameThem(immutable)} is immutable and was replaced under the same name`,
+          ),
+        ]
+      : []),
+  ];
+}
+
+function reasonEvent(
+  reason: PendingReason,
+  observed: Observed,
+  spec: WatcherSpec,
+  { state, plan }: Step,
+): Note | undefined {
+  switch (reason) {
+    case 'DryRun':
+      return normal(
+        watcherEvent.changeDetected,
+        'DryRun',
+        `dry run: ${pods(state.stalePods)} would be restarted`,
+      );
+    case 'Cooldown': {
+      const wait = formatDuration((state.cooldownUntil ?? observed.now) - observed.now);
+      const loop =
+        cooldownDoublings(spec, state) >= 4
+          ? '; five changes in a row had to wait: perhaps a Pod rewrites its own configuration'
+          : '';
+      return normal(watcherEvent.cooldownActive, 'Wait', `the next restart starts in ${wait}${loop}`);
+    }
+    case 'EvictionBlocked': {
+      const refused = plan?.blocked ?? [];
+      const words = step(refused[0]?.uid, observed);
+      return warning(
+        watcherEvent.evictionBlocked,
+        'Evict',
+        `${nameThem(refused.map(({ name }) => name))}: ${words ?? 'a PodDisruptionBudget does not let it go'}`,
+      );
+    }
+    case 'Stalled':
+      return warning(watcherEvent.restartStalled, 'Restart', plan ? stallMessage(plan) : 'no progress');
+    default:
+      return undefined;
+  }
+}
+
+function step(uid: string | undefined, { memory }: Observed): string | undefined {
+  return uid === undefined ? undefined : memory.refusals.get(uid)?.message;
+}
+
+function restartEvents(before: WatcherState, { state }: Step): Note[] {
+  const restart = state.lastRestart;
+  if (!restart) return [];
+  const begins = before.lastRestart?.id !== restart.id;
+  const ends = restart.completion !== undefined && (begins || before.lastRestart?.completion === undefined);
+  const notes: Note[] = [];
+  if (begins && !ends) {
+    notes.push(
+      normal(watcherEvent.restartStarted, 'Restart', `${pods(state.stalePods)} run with an older content`),
+    );
+  }
+  if (begins && restart.skippedUnmanaged > 0) {
+    notes.push(
+      warning(
+        watcherEvent.unmanagedPodSkipped,
+        'Restart',
+        `${pods(restart.skippedUnmanaged)} left alone: nothing would replace them`,
+      ),
+    );
+  }
+  if (ends) {
+    notes.push(
+      normal(
+        watcherEvent.restartCompleted,
+        'Restart',
+        `${pods(restart.restarted)} restarted; no Pod with an older content is left`,
+      ),
+    );
+  }
+  return notes;
+}
+
+function conditionEvents(before: WatcherState, after: WatcherState): Note[] {
+  const turned = (type: string) =>
+    findCondition(before.conditions, type)?.status !== findCondition(after.conditions, type)?.status;
+  const notes: Note[] = [];
+  const { sourceAvailable, podsMatched } = watcherCondition;
+  if (turned(sourceAvailable)) {
+    const message = findCondition(after.conditions, sourceAvailable)?.message ?? '';
+    if (!isConditionTrue(after.conditions, sourceAvailable)) {
+      notes.push(warning(watcherEvent.sourceMissing, 'Read', message));
+    } else if (findCondition(before.conditions, sourceAvailable)) {
+      notes.push(normal(watcherEvent.sourceRestored, 'Read', message));
+    }
+  }
+  if (turned(podsMatched) && !isConditionTrue(after.conditions, podsMatched)) {
+    notes.push(warning(watcherEvent.noPodsMatched, 'Select', 'the selector matches no Pod'));
+  }
+  return notes;
+}
+
+/** The owners whose Pods go now and that have not been told yet. */
+function newOwners(observed: Observed, { plan, memory }: Step): PodGroup[] {
+  const going = [
+    ...(plan?.rollouts ?? []),
+    ...(plan?.batch ?? []).flatMap(({ uid }) => plan?.ownerOf.get(uid) ?? []),
+  ];
+  const told = observed.memory.id === memory.id ? observed.memory.announced : new Set();
+  return [...new Set(going)].filter(({ key }) => !told.has(key));
+}
+
+function ownerEvents(observed: Observed, spec: WatcherSpec, next: Step): DecidedEvent[] {
+  const owners = newOwners(observed, next);
+  const evicted = spec.strategy.type === 'RolloutRestart' ? owners.filter(({ rollout }) => !rollout) : [];
+  const names = evicted.map(({ owner }) => `${owner.kind} ${owner.name}`);
+  const fallback =
+    names.length > 0
+      ? [
+          normal(
+            watcherEvent.restartStarted,
+            'Evict',
+            `${nameThem(names)}: has no rollout, so its Pods are evicted`,
+          ),
+        ]
+      : [];
+  const told = owners.map(({ owner }) => ({
+    ...normal(
+      configRestartEvent,
+      'Restart',
+      `${observed.kind} ${observed.name} restarts its Pods: their configuration changed`,
+    ),
+    regarding: owner,
+  }));
+  return [...fallback, ...told];
+}
+
+/** The Events of one decision; `next` is its outcome with the new conditions in its state. */
+export function eventsOf(
+  observed: Observed,
+  spec: WatcherSpec,
+  edited: readonly SourceContent[],
+  next: Step,
+): DecidedEvent[] {
+  const before = observed.state;
+  const reason = next.state.pending?.reason;
+  // With no debounce, a second content in a dry run has the reason of the first one.
+  const another = reason === 'DryRun' && next.state.pending?.hash !== before.pending?.hash;
+  const turned = reason !== before.pending?.reason || another;
+  const waiting = reason && turned ? reasonEvent(reason, observed, spec, next) : undefined;
+  return [
+    ...conditionEvents(before, next.state),
+    ...changeEvents(edited),
+    ...restartEvents(before, next),
+    ...(waiting ? [waiting] : []),
+    ...ownerEvents(observed, spec, next),
+  ];
+}

@@ -1,0 +1,158 @@
+/**
+ * Observer: gathers the facts about one watcher that {@link decide} works on. The first facts come from
+ * memory and the watches; what is dear to read is read when decide asks for it.
+ */
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
+import { type KubernetesObject, type Pod, pods } from '../../api/kubernetes.ts';
+import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { Observed, Question, SourceContent } from '../decide/observed.ts';
+import { type PodFacts, podFactsOf, slimListedPod } from '../decide/pod-facts.ts';
+import type { RestartMemory } from '../decide/restart-memory.ts';
+import { rolloutAnnotation } from '../decide/rollout.ts';
+import type { WatcherState } from '../decide/state.ts';
+import { labelSelectorOf, selects } from '../spec/selector.ts';
+import type { InvalidSpec, WatcherSpec } from '../spec/spec.ts';
+import { withRight } from './missing-right.ts';
+import { longestAge, OwnerReader } from './owner-reader.ts';
+import type { ServerClock } from './server-clock.ts';
+import { type SecretAccess, SourceReader } from './source-reader.ts';
+import { specOf } from './watched-objects.ts';
+
+export interface ObserverOptions {
+  /** API group of the watchers. */
+  readonly group: string;
+  /** Of the objects that ask for restarts. */
+  readonly kind: string;
+  readonly client: Client;
+  readonly serverClock: ServerClock;
+  /** Metadata only. */
+  readonly configMaps: Lister<KubernetesObject>;
+  /** Absent where the operator is installed without access to Secrets. */
+  readonly secrets?: SecretAccess;
+  /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
+  readonly pods: Lister<KubernetesObject>;
+  /** The Pod this process runs in. */
+  readonly ownPod?: { readonly namespace: string; readonly name: string };
+}
+
+export class Observer {
+  readonly #options: ObserverOptions;
+  readonly #sources: SourceReader;
+  readonly #owners: OwnerReader;
+
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+    this.#sources = new SourceReader(options);
+    this.#owners = new OwnerReader(options.client);
+  }
+
+  /** What is known without any request. */
+  known(watcher: ConfigWatcher, state: WatcherState, memory: RestartMemory): Observed {
+    const { group, kind, serverClock, ownPod } = this.#options;
+    const { namespace = '', name, generation = 0 } = watcher.metadata;
+    const spec = specOf(watcher);
+    return {
+      group,
+      kind,
+      namespace,
+      name,
+      generation,
+      spec,
+      state,
+      sources: [],
+      matchedPods: this.#countPods(namespace, spec),
+      memory,
+      now: serverClock.now(),
+      ...(ownPod?.namespace === namespace && { ownPod: ownPod.name }),
+    };
+  }
+
+  /** With the sources; those whose object did not move come from memory. */
+  async observe(watcher: ConfigWatcher, observed: Observed, signal: AbortSignal): Promise<Observed> {
+    return { ...observed, sources: await this.#readSources(watcher, observed, false, signal) };
+  }
+
+  /** The same facts and the answer. The instant is the one of the answer. */
+  async answer(
+    question: Question,
+    watcher: ConfigWatcher,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<Observed> {
+    const more = await this.#read(question, watcher, observed, signal);
+    return { ...observed, ...more, now: this.#options.serverClock.now() };
+  }
+
+  forget(watcher: ConfigWatcher): void {
+    this.#sources.forget(watcher.metadata.uid ?? '');
+  }
+
+  async #read(
+    question: Question,
+    watcher: ConfigWatcher,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<Partial<Observed>> {
+    const { namespace, spec } = observed;
+    if ('invalid' in spec) return {};
+    switch (question) {
+      case 'contents':
+        return { sources: await this.#readSources(watcher, observed, true, signal) };
+      case 'pods':
+        return { pods: await this.#listPods(namespace, spec, signal) };
+      case 'owners':
+        return {
+          owners: await this.#owners.read({
+            namespace,
+            pods: observed.pods ?? [],
+            selector: spec.selector,
+            annotation: rolloutAnnotation(observed.group, observed.name),
+            now: this.#options.serverClock.now(),
+            // A rollout turns on the annotation that was written a moment ago.
+            maxAge: spec.strategy.type === 'RolloutRestart' ? 0 : longestAge,
+            signal,
+          }),
+        };
+    }
+  }
+
+  async #readSources(
+    { metadata }: ConfigWatcher,
+    { namespace, spec, state }: Observed,
+    afresh: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly SourceContent[]> {
+    if ('invalid' in spec) return [];
+    return this.#sources.read({
+      namespace,
+      watcher: metadata.uid ?? '',
+      sources: spec.sources,
+      applied: state.sources,
+      afresh,
+      signal,
+    });
+  }
+
+  /** Without a resourceVersion: the API server answers from a quorum, so no Pod that exists is missing. */
+  async #listPods(namespace: string, spec: WatcherSpec, signal: AbortSignal): Promise<PodFacts[]> {
+    const labelSelector = labelSelectorOf(spec.selector);
+    const list = this.#options.client.list<Pod>(pods, {
+      namespace,
+      labelSelector,
+      transform: slimListedPod,
+      signal,
+    });
+    const { items } = await withRight('list', pods.plural, list);
+    return items.map(podFactsOf);
+  }
+
+  #countPods(namespace: string, spec: WatcherSpec | InvalidSpec): number {
+    if ('invalid' in spec) return 0;
+    return this.#options.pods
+      .list(namespace)
+      .filter(
+        ({ metadata }) => metadata.deletionTimestamp === undefined && selects(spec.selector, metadata.labels),
+      ).length;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * OwnerReader: the controllers behind Pods, read only while a restart runs. Nothing is watched: how many
+ * Pods a Deployment wants matters for the minutes of a restart and for no longer. A restart of many owners
+ * looks at them many times a second, so what was read is good for a moment.
+ */
+import {
+  apiVersionOf,
+  controllerOf,
+  type KubernetesObject,
+  type OwnerReference,
+  type Resource,
+} from '../../api/kubernetes.ts';
+import { isForbidden, isNotFound } from '../../runtime/client/api-error.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { OwnerFacts } from '../decide/observed.ts';
+import type { PodFacts } from '../decide/pod-facts.ts';
+import type { RolloutFacts } from '../decide/rollout.ts';
+import { type PodSelector, selects } from '../spec/selector.ts';
+
+/** The workload kinds of apps/v1, as far as a restart looks at them. */
+interface Workload extends KubernetesObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly paused?: boolean;
+    readonly updateStrategy?: { readonly type?: string };
+    readonly template?: {
+      readonly metadata?: {
+        readonly labels?: Readonly<Record<string, string>>;
+        readonly annotations?: Readonly<Record<string, string>>;
+      };
+    };
+  };
+  readonly status?: { readonly desiredNumberScheduled?: number };
+}
+
+function workload(kind: string, plural: string): Resource<Workload> {
+  return { group: 'apps', version: 'v1', plural, kind, namespaced: true };
+}
+
+export const replicaSets = workload('ReplicaSet', 'replicasets');
+export const deployments = workload('Deployment', 'deployments');
+export const statefulSets = workload('StatefulSet', 'statefulsets');
+export const daemonSets = workload('DaemonSet', 'daemonsets');
+
+/** The resource of a reference, if it is a workload that is understood here. */
+export function workloadOf({ apiVersion, kind }: OwnerReference): Resource<Workload> | undefined {
+  return [replicaSets, deployments, statefulSets, daemonSets].find(
+    (resource) => resource.kind === kind && apiVersionOf(resource) === apiVersion,
+  );
+}
+
+function wantedOf({ kind }: Resource, { spec, status }: Workload): number | undefined {
+  // The API server fills in replicas; without it the default is one.
+  return kind === 'DaemonSet' ? status?.desiredNumberScheduled : (spec?.replicas ?? 1);
+}
+
+/** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
+function rolloutOf(
+  resource: Resource,
+  { spec }: Workload,
+  annotation: string,
+): { readonly rollout?: RolloutFacts } {
+  if (resource === replicaSets) return {};
+  const onDelete = spec?.updateStrategy?.type === 'OnDelete' ? 'OnDelete' : undefined;
+  const held = spec?.paused === true ? 'Paused' : onDelete;
+  const restartedFor = spec?.template?.metadata?.annotations?.[annotation];
+  return { rollout: { ...(held && { held }), ...(restartedFor !== undefined && { restartedFor }) } };
+}
+
+/** Longest time that anybody takes an earlier answer for. */
+export const longestAge = 2000;
+
+function isRecent(readAt: number, now: number, maxAge: number): boolean {
+  return readAt <= now && now - readAt < maxAge;
+}
+
+/** Of an owner what is looked at here. */
+function slim({ metadata, spec = {}, status }: Workload): Workload {
+  const { name, uid = '', ownerReferences } = metadata;
+  const { labels, annotations } = spec.template?.metadata ?? {};
+  const template = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
+  return {
+    metadata: { name, uid, ...(ownerReferences && { ownerReferences }) },
+    spec: { ...spec, template },
+    ...(status?.desiredNumberScheduled !== undefined && {
+      status: { desiredNumberScheduled: status.desiredNumberScheduled },
+    }),
+  };
+}
+
+export interface OwnersRequest {
+  readonly namespace: string;
+  readonly pods: readonly PodFacts[];
+  readonly selector: PodSelector;
+  /** Name of the annotation by which this watcher restarts rollouts. */
+  readonly annotation: string;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Ms that an earlier answer may be old; 0 where the decision turns on what was written just now. */
+  readonly maxAge: number;
+  readonly signal: AbortSignal;
+}
+
+/** What was read of an owner, and when. */
+interface Remembered {
+  readonly readAt: number;
+  readonly workload: Workload | undefined;
+}
+
+export class OwnerReader {
+  readonly #client: Client;
+  /** By uid; of the last few moments. */
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /**
+   * The owners by uid of the Pods' own controllers. One that is of another kind, gone, replaced by another
+   * of its name, or not to be read, is known by its reference alone.
+   */
+  async read(request: OwnersRequest): Promise<ReadonlyMap<string, OwnerFacts>> {
+    const references = new Map(
+      request.pods.flatMap(({ controller }) => (controller ? [[controller.uid, controller] as const] : [])),
+    );
+    for (const [uid, { readAt }] of this.#remembered) {
+      if (!isRecent(readAt, request.now, longestAge)) this.#remembered.delete(uid);
+    }
+    // ReplicaSets of one Deployment ask for it once.
+    const parents = new Map<string, Promise<OwnerFacts>>();
+    const entries = [...references.values()].map(async (reference) => {
+      return [reference.uid, await this.#factsOf(reference, request, parents)] as const;
+    });
+    return new Map(await Promise.all(entries));
+  }
+
+  async #factsOf(
+    reference: OwnerReference,
+    request: OwnersRequest,
+    parents: Map<string, Promise<OwnerFacts>>,
+  ): Promise<OwnerFacts> {
+    const resource = workloadOf(reference);
+    const object = resource && (await this.#get(resource, reference, request));
+    if (!resource || !object) return { reference, makesSelectedPods: false };
+    const parent = controllerOf(object);
+    if (resource === replicaSets && parent) {
+      const facts = parents.get(parent.uid) ?? this.#factsOf(parent, request, parents);
+      parents.set(parent.uid, facts);
+      return facts;
+    }
+    const wanted = wantedOf(resource, object);
+    return {
+      reference,
+      ...(wanted !== undefined && { wanted }),
+      makesSelectedPods: selects(request.selector, object.spec?.template?.metadata?.labels),
+      ...rolloutOf(resource, object, request.annotation),
+    };
+  }
+
+  async #get(
+    resource: Resource<Workload>,
+    reference: OwnerReference,
+    request: OwnersRequest,
+  ): Promise<Workload | undefined> {
+    const { uid } = reference;
+    const known = this.#remembered.get(uid);
+    if (known && isRecent(known.readAt, request.now, request.maxAge)) return known.workload;
+    const workload = await this.#read(resource, reference, request);
+    this.#remembered.set(uid, { readAt: request.now, workload: workload && slim(workload) });
+    return workload;
+  }
+
+  async #read(
+    resource: Resource<Workload>,
+    { name, uid }: OwnerReference,
+    { namespace, signal }: OwnersRequest,
+  ): Promise<Workload | undefined> {
+    try {
+      const object = await this.#client.get(resource, { namespace, name }, { signal });
+      return object.metadata.uid === uid ? object : undefined;
+    } catch (error) {
+      if (isNotFound(error) || isForbidden(error)) return undefined;
+      throw error;
+    }
+  }
+}

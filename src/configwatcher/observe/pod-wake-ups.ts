@@ -1,0 +1,105 @@
+/**
+ * Pod wake-ups: tells watchers that the Pods they select have changed. What the change means is read live
+ * when it matters; so events may be folded, and are: a rollout of a thousand Pods wakes a watcher a few
+ * times a second and not thousands of times.
+ */
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
+import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { Informer } from '../../runtime/cache/informer.ts';
+import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { requestKey, requestOfKey } from '../../runtime/controller/reconciler.ts';
+import type { Enqueue, Source } from '../../runtime/controller/source.ts';
+import { selects } from '../spec/selector.ts';
+import { specOf } from './watched-objects.ts';
+
+/** Milliseconds from an event to the look at it: while a restart waits for it, and at rest. */
+const soon = 100;
+const later = 5000;
+
+export interface PodWakeUpOptions {
+  /** Metadata only. */
+  readonly pods: Informer<KubernetesObject>;
+  readonly watchers: Lister<ConfigWatcher>;
+  readonly clock: Clock;
+}
+
+interface Scheduled {
+  readonly timer: Timer;
+  readonly due: number;
+}
+
+export function podWakeUps({ pods, watchers, clock }: PodWakeUpOptions): Source {
+  return {
+    start(enqueue, _log, stop) {
+      if (stop.aborted) return;
+      const agenda = new Agenda(clock, enqueue);
+      const changed = (object: KubernetesObject, previous?: KubernetesObject) => {
+        const { namespace = '' } = object.metadata;
+        for (const watcher of watchers.list(namespace)) {
+          const delay = delayOf(watcher, object, previous);
+          if (delay !== undefined) agenda.put(requestKey({ namespace, name: watcher.metadata.name }), delay);
+        }
+      };
+      const remove = pods.addHandler({
+        // The first list tells nothing that the first look at each watcher would not see.
+        onAdd: (object, initial) => initial || changed(object),
+        onUpdate: (previous, current) => changed(current, previous),
+        onDelete: (object) => changed(object),
+      });
+      const end = () => {
+        remove();
+        agenda.clear();
+      };
+      stop.addEventListener('abort', end, { once: true });
+    },
+    waitForSync: (stop) => pods.waitForSync(stop),
+  };
+}
+
+/** When the watcher has to look at this; undefined: never. */
+function delayOf(
+  watcher: ConfigWatcher,
+  object: KubernetesObject,
+  previous: KubernetesObject | undefined,
+): number | undefined {
+  const spec = specOf(watcher);
+  if ('invalid' in spec) return undefined;
+  const is = selects(spec.selector, object.metadata.labels);
+  const was = previous ? selects(spec.selector, previous.metadata.labels) : is;
+  if (!is && !was) return undefined;
+  if (watcher.status?.pending?.started !== undefined) return soon;
+  // At rest only the number of Pods is shown: news of a Pod that stays selected change nothing.
+  const counts =
+    !previous || is !== was || previous.metadata.deletionTimestamp !== object.metadata.deletionTimestamp;
+  return counts ? later : undefined;
+}
+
+/** One timer per key; the earlier time wins. */
+class Agenda {
+  readonly #clock: Clock;
+  readonly #enqueue: Enqueue;
+  readonly #scheduled = new Map<string, Scheduled>();
+
+  constructor(clock: Clock, enqueue: Enqueue) {
+    this.#clock = clock;
+    this.#enqueue = enqueue;
+  }
+
+  put(key: string, delay: number): void {
+    const due = this.#clock.monotonic() + delay;
+    const known = this.#scheduled.get(key);
+    if (known && known.due <= due) return;
+    known?.timer.cancel();
+    const timer = this.#clock.setTimer(delay, () => {
+      this.#scheduled.delete(key);
+      this.#enqueue(requestOfKey(key), {});
+    });
+    this.#scheduled.set(key, { timer, due });
+  }
+
+  clear(): void {
+    for (const { timer } of this.#scheduled.values()) timer.cancel();
+    this.#scheduled.clear();
+  }
+}

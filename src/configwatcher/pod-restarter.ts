@@ -1,0 +1,137 @@
+/**
+ * PodRestarter: performs restarting writes, each with the uid of the Pod it means, and tells what the API
+ * server said to each. One refusal or failure never keeps the others from being tried.
+ */
+import { pods } from '../api/kubernetes.ts';
+import {
+  ApiError,
+  isConflict,
+  isForbidden,
+  isNotFound,
+  isTooManyRequests,
+  TransportError,
+} from '../runtime/client/api-error.ts';
+import type { Client } from '../runtime/client/client.ts';
+import type { Action } from './decide/observed.ts';
+import type { PodOutcome } from './decide/restart-memory.ts';
+import { workloadOf } from './observe/owner-reader.ts';
+
+/** Restarting requests in flight, of all watchers together. */
+const inFlight = 32;
+
+type Refused = Extract<PodOutcome, { result: 'Refused' }>;
+
+/** uid of what the action is about. */
+function uidOf(action: Action): string {
+  return action.type === 'RestartRollout' ? action.owner.uid : action.pod.uid;
+}
+
+/** The right an action takes, as RBAC names it. */
+function rightFor(action: Action): string {
+  switch (action.type) {
+    case 'EvictPod':
+      return 'create pods/eviction';
+    case 'DeletePod':
+      return 'delete pods';
+    case 'RestartRollout':
+      return `patch ${workloadOf(action.owner)?.plural ?? action.owner.kind}`;
+  }
+}
+
+/** What the API server's answer says about the Pod. */
+function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'message' | 'retryAfter'> {
+  const message = error.status.message ?? error.message;
+  const retryAfter = error.retryAfter === undefined ? {} : { retryAfter: error.retryAfter };
+  if (isTooManyRequests(error)) {
+    const ofBudget = error.status.details?.causes?.some(({ reason }) => reason === 'DisruptionBudget');
+    return { cause: ofBudget ? 'Budget' : 'Overload', message, ...retryAfter };
+  }
+  if (isForbidden(error)) return { cause: 'Forbidden', message: rightFor(action) };
+  // The eviction API cannot choose between budgets and never will; deleting instead would break them all.
+  const several = error.code === 500 && message.includes('more than one PodDisruptionBudget');
+  return { cause: several ? 'SeveralBudgets' : 'Failure', message, ...retryAfter };
+}
+
+/** What an error means for the Pod; undefined: the write never left this process. */
+function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
+  const uid = uidOf(action);
+  if (isNotFound(error) || isConflict(error)) return { uid, result: 'Gone' };
+  if (error instanceof ApiError) return { uid, result: 'Refused', ...answerOf(action, error) };
+  if (!(error instanceof TransportError && error.sent)) return undefined;
+  // It may have happened. The uid makes a second try harmless.
+  return { uid, result: 'Refused', cause: 'Failure', message: error.message };
+}
+
+export class PodRestarter {
+  readonly #client: Client;
+  readonly #waiting: (() => void)[] = [];
+  #free = inFlight;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** @throws whatever kept a write from being sent at all: lost leadership, the end of the reconcile. */
+  async perform(
+    namespace: string,
+    actions: readonly Action[],
+    signal: AbortSignal,
+  ): Promise<readonly PodOutcome[]> {
+    const settled = await Promise.allSettled(
+      actions.map((action) => this.#inTurn(() => this.#performOne(namespace, action, signal))),
+    );
+    return settled.map((result) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+  }
+
+  async #performOne(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {
+    // Nothing of the batch begins once the reconcile is over: its leader may be another process by now.
+    signal.throwIfAborted();
+    try {
+      return await this.#send(namespace, action, signal);
+    } catch (error) {
+      const outcome = outcomeOf(action, error);
+      if (outcome) return outcome;
+      throw error;
+    }
+  }
+
+  async #send(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {
+    switch (action.type) {
+      case 'EvictPod': {
+        const { name, uid } = action.pod;
+        await this.#client.evict({ namespace, name }, { uid, signal });
+        return { uid, result: 'Restarted' };
+      }
+      case 'DeletePod': {
+        const { name, uid } = action.pod;
+        await this.#client.delete(pods, { namespace, name }, { uid, signal });
+        return { uid, result: 'Restarted' };
+      }
+      case 'RestartRollout': {
+        const { owner, annotations } = action;
+        const resource = workloadOf(owner);
+        if (!resource) throw new TypeError(`${owner.kind} ${owner.name} has no rollout to restart`);
+        // The uid cannot be changed, so a workload that was made anew refuses the patch (422).
+        const body = { metadata: { uid: owner.uid }, spec: { template: { metadata: { annotations } } } };
+        const key = { namespace, name: owner.name };
+        await this.#client.patch(resource, key, { type: 'merge', body }, { signal });
+        return { uid: owner.uid, result: 'RolledOut', pods: action.pods };
+      }
+    }
+  }
+
+  async #inTurn<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#free--;
+    try {
+      return await call();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}

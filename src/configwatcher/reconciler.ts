@@ -1,0 +1,214 @@
+/**
+ * ConfigWatcherReconciler: reads the facts about one watcher, asks {@link decide}, writes the status and
+ * performs the actions, in that order.
+ */
+import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
+import { watcherEvent } from '../api/configwatcher-constants.ts';
+import type { KubernetesObject, OwnerReference, Resource } from '../api/kubernetes.ts';
+import type { Lister } from '../runtime/cache/lister.ts';
+import type { ReconcileContext, Reconciler, Request, Result } from '../runtime/controller/reconciler.ts';
+import { requestKey } from '../runtime/controller/reconciler.ts';
+import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
+import { decide } from './decide/decide.ts';
+import type { Action, Decision, Observed } from './decide/observed.ts';
+import { emptyMemory, type PodOutcome, type RestartMemory, remember } from './decide/restart-memory.ts';
+import type { WatcherState } from './decide/state.ts';
+import { MissingRight } from './observe/missing-right.ts';
+import type { Observer } from './observe/observer.ts';
+import { workloadOf } from './observe/owner-reader.ts';
+import type { PodRestarter } from './pod-restarter.ts';
+import type { WatcherStore, Written } from './state-store.ts';
+
+export interface ReconcilerOptions {
+  /** What Events are about. */
+  readonly resource: Resource;
+  readonly watchers: Lister<ConfigWatcher>;
+  readonly store: WatcherStore;
+  readonly observer: Observer;
+  readonly restarter: PodRestarter;
+  readonly recorder: EventRecorder;
+  readonly metrics: ConfigWatcherMetrics;
+  /** Uniform in [0, 1). Default Math.random. */
+  readonly random?: () => number;
+}
+
+/** What this process remembers of a watcher; of one uid, so that a re-created one starts anew. */
+interface Known {
+  readonly watcher: ConfigWatcher;
+  readonly memory: RestartMemory;
+  /** As it was written last. */
+  readonly state: WatcherState;
+}
+
+/** After somebody else's write: by then the watch has brought it. */
+const retryConflict = 250;
+/** Each question is asked at most once; more would be a defect, and a loop. */
+const questionLimit = 4;
+
+export class ConfigWatcherReconciler implements Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #known = new Map<string, Known>();
+  #saidWithoutStatus = false;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
+    const key = requestKey(request);
+    const watcher = this.#options.watchers.get(request.namespace, request.name);
+    const known = this.#known.get(key);
+    if (known && known.watcher.metadata.uid !== watcher?.metadata.uid) this.#forget(key, known);
+    // One that is being deleted restarts nothing any more; there is no finalizer to take off.
+    if (!watcher || watcher.metadata.deletionTimestamp) return {};
+    const { observed, decision } = await this.#decide(watcher, this.#known.get(key), context.signal);
+    // The status is written before anything it announces is done: it is the lock (its resourceVersion makes
+    // a stale operator fail here) and the memory of everything that follows. A crash right after it finds
+    // the same decision again; see progress.ts for the windows.
+    const written = await this.#write(watcher, decision.state, context);
+    if (written !== 'Written') return written === 'Conflict' ? { requeueAfter: retryConflict } : {};
+    const { state } = decision;
+    this.#known.set(key, { watcher, memory: decision.memory, state });
+    this.#tell(watcher, key, observed, decision, context);
+    const outcomes = await this.#perform(watcher, decision, context);
+    const after = remember(decision.memory, outcomes, observed.now, this.#options.random ?? Math.random);
+    this.#known.set(key, { watcher, memory: after, state });
+    return resultOf(decision, after, observed.now);
+  }
+
+  /** Decides, reading what the decision turns out to need. */
+  async #decide(
+    watcher: ConfigWatcher,
+    known: Known | undefined,
+    signal: AbortSignal,
+  ): Promise<{ observed: Observed; decision: Decision }> {
+    const { observer, store } = this.#options;
+    const state = store.read(watcher, known?.state);
+    let observed = observer.known(watcher, state, known?.memory ?? emptyMemory);
+    try {
+      observed = await observer.observe(watcher, observed, signal);
+      for (let asked = 0; asked <= questionLimit; asked++) {
+        const decision = decide(observed);
+        if (typeof decision !== 'string') return { observed, decision };
+        observed = await observer.answer(decision, watcher, observed, signal);
+      }
+    } catch (error) {
+      if (!(error instanceof MissingRight)) throw error;
+      const decision = decide({ ...observed, forbidden: error });
+      if (typeof decision !== 'string') return { observed, decision };
+    }
+    throw new Error(`the decision about ConfigWatcher ${watcher.metadata.name} turns in a circle`);
+  }
+
+  async #write(
+    watcher: ConfigWatcher,
+    state: WatcherState,
+    { signal, log }: ReconcileContext,
+  ): Promise<Written> {
+    const { resource, store, recorder } = this.#options;
+    const written = store.isStored(watcher, state) ? 'Written' : await store.write(watcher, state, signal);
+    if (store.hasStatus) {
+      this.#saidWithoutStatus = false;
+    } else if (!this.#saidWithoutStatus) {
+      this.#saidWithoutStatus = true;
+      const note = 'the installed CRD has no status: the state is kept in an annotation, defaults apply';
+      log.warn(note);
+      recorder.record(resource, watcher, {
+        type: 'Warning',
+        reason: watcherEvent.statusUnavailable,
+        action: 'WriteStatus',
+        note,
+      });
+    }
+    return written;
+  }
+
+  /** After the status was written. A crash in between loses an Event and a log line, and nothing else. */
+  #tell(
+    watcher: ConfigWatcher,
+    key: string,
+    observed: Observed,
+    decision: Decision,
+    { log }: ReconcileContext,
+  ) {
+    const { resource, recorder, metrics } = this.#options;
+    for (const { regarding, ...event } of decision.events) {
+      if (regarding) recorder.record(resourceOf(regarding), objectOf(watcher, regarding), event);
+      else recorder.record(resource, watcher, event);
+    }
+    const edits = observed.state.lastChange !== decision.state.lastChange && decision.state.pending ? 1 : 0;
+    metrics.decided(this.#metricsKey(key), observed.state, decision.state, edits);
+    if (decision.events.length > 0 || decision.actions.length > 0) {
+      const { pending, stalePods } = decision.state;
+      const reasons = decision.events.map(({ reason }) => reason);
+      log.info(
+        { events: reasons, waitsFor: pending?.reason, stalePods, batch: decision.actions.length },
+        'decided',
+      );
+    }
+  }
+
+  async #perform(
+    watcher: ConfigWatcher,
+    { actions }: Decision,
+    { signal, log }: ReconcileContext,
+  ): Promise<readonly PodOutcome[]> {
+    if (actions.length === 0) return [];
+    const { restarter, metrics } = this.#options;
+    const outcomes = await restarter.perform(watcher.metadata.namespace ?? '', actions, signal);
+    metrics.performed(outcomes);
+    for (const [index, { uid, ...outcome }] of outcomes.entries()) {
+      const action = actions[index];
+      log.info({ ...targetOf(action), uid, action: action?.type, ...outcome }, 'restarted a Pod');
+    }
+    return outcomes;
+  }
+
+  #forget(key: string, { watcher }: Known): void {
+    this.#known.delete(key);
+    this.#options.observer.forget(watcher);
+    this.#options.metrics.forget(this.#metricsKey(key));
+  }
+
+  /** Watchers of another group, and ConfigMaps, may have the same name. */
+  #metricsKey(key: string): string {
+    return `${this.#options.resource.group}/${this.#options.resource.kind}/${key}`;
+  }
+}
+
+/** For the log: what an action is about. */
+function targetOf(action: Action | undefined): object {
+  if (!action) return {};
+  return action.type === 'RestartRollout'
+    ? { owner: `${action.owner.kind} ${action.owner.name}` }
+    : { pod: action.pod.name };
+}
+
+/** A refused Pod is tried again when its backoff is over, which the decision could not know yet. */
+function resultOf({ requeueAfter }: Decision, memory: RestartMemory, now: number): Result {
+  const retries = [...memory.refusals.values()]
+    .map(({ retryAt }) => retryAt - now)
+    .filter((wait) => wait > 0);
+  const waits = [...retries, ...(requeueAfter === undefined ? [] : [requeueAfter])];
+  return waits.length === 0 ? {} : { requeueAfter: Math.min(...waits) };
+}
+
+function resourceOf(reference: OwnerReference): Resource {
+  const known = workloadOf(reference);
+  if (known) return known;
+  const [version = '', group = ''] = reference.apiVersion.split('/').reverse();
+  // Only the kind of a custom owner is known; an Event needs no more.
+  return { group, version, plural: '', kind: reference.kind, namespaced: true };
+}
+
+function objectOf(
+  { metadata }: ConfigWatcher,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): KubernetesObject {
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, uid, ...(metadata.namespace && { namespace: metadata.namespace }) },
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * ServedController: a controller whose kind may not be installed, or only later. Discovery is asked at the
+ * start and every minute after that; once the kind is served, the controller runs for good. A CRD that goes
+ * away after that and comes back is the business of its watch.
+ */
+import type { Resource } from '../api/kubernetes.ts';
+import type { Client } from '../runtime/client/client.ts';
+import { findServed } from '../runtime/client/discovery.ts';
+import { type Clock, sleep } from '../runtime/clock.ts';
+import type { Runnable } from '../runtime/controller/runnable.ts';
+import type { Logger } from '../runtime/logger.ts';
+
+export interface ServedControllerOptions {
+  readonly name: string;
+  readonly resource: Resource;
+  /**
+   * A kind in whose place this one may be left out. Without it, or with neither of them served, the warm-up
+   * takes this kind for installed, so that the Manager says what is missing.
+   */
+  readonly unless?: Resource;
+  /** True: nobody misses the kind, so the warm-up does not wait for it. */
+  readonly optional: boolean;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called once, when the kind is served. */
+  readonly make: () => Runnable;
+}
+
+/** Milliseconds between two looks. */
+const period = 60_000;
+
+export class ServedController implements Runnable {
+  readonly name: string;
+  readonly needsLeaderElection = true;
+  readonly #options: ServedControllerOptions;
+  #controller: Runnable | undefined;
+
+  constructor(options: ServedControllerOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  async warmUp(stop: AbortSignal): Promise<void> {
+    const { optional, resource, unless } = this.#options;
+    if (optional) return;
+    if (unless && !(await this.#isServed(resource, stop)) && (await this.#isServed(unless, stop))) return;
+    await this.#made().warmUp?.(stop);
+  }
+
+  async start(stop: AbortSignal, abort: AbortSignal): Promise<void> {
+    const { clock, log, resource } = this.#options;
+    while (!this.#controller) {
+      if (await this.#isServed(resource, stop)) {
+        log.info({ group: resource.group, kind: resource.kind }, 'the kind is served');
+        break;
+      }
+      if (stop.aborted) return;
+      await sleep(clock, period, stop).catch(() => {});
+      if (stop.aborted) return;
+    }
+    await this.#made().start(stop, abort);
+  }
+
+  #made(): Runnable {
+    this.#controller ??= this.#options.make();
+    return this.#controller;
+  }
+
+  /** An answer that is no answer is asked for again at the next look. */
+  async #isServed(resource: Resource, signal: AbortSignal): Promise<boolean> {
+    const { client, log } = this.#options;
+    try {
+      return (await findServed(client, resource, { signal })) !== undefined;
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err, group: resource.group }, 'discovery failed');
+      return false;
+    }
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Config hash: the fingerprint by which the content of a ConfigMap or Secret is compared across edits,
+ * operator restarts and failovers. It covers what a Pod can read and nothing else: metadata, `immutable`,
+ * resourceVersion and uid do not count.
+ *
+ * Hashes are published in status, so they name their scheme: `v1:<hex>` is SHA-256, `v1-hmac-<key id>:<hex>`
+ * is HMAC-SHA-256 with the install key, for Secrets, whose short values could be guessed from a plain hash.
+ * Two hashes of different schemes cannot be compared.
+ */
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+
+export type SourceKind = 'ConfigMap' | 'Secret';
+
+/** What is watched of one object. */
+export interface SourceIdentity {
+  readonly kind: SourceKind;
+  readonly name: string;
+  /** Only these keys count; empty means all. */
+  readonly keys: readonly string[];
+}
+
+/** The content fields of a ConfigMap or Secret, as the API server sends them. */
+export interface SourceData {
+  /** Text in a ConfigMap, base64 in a Secret. */
+  readonly data?: Readonly<Record<string, string>>;
+  /** Base64; ConfigMaps only. */
+  readonly binaryData?: Readonly<Record<string, string>>;
+}
+
+/** The key of published hashes of Secrets. The id is public. */
+export interface HashKey {
+  readonly id: string;
+  readonly secret: Uint8Array;
+}
+
+/** A hash that stands in status, with what it belongs to. */
+export interface SourceHash {
+  readonly kind: string;
+  readonly name: string;
+  readonly keysHash?: string | undefined;
+  readonly hash: string;
+}
+
+interface Entry {
+  readonly section: 'data' | 'binaryData';
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+const version = 'v1';
+
+/**
+ * Every field is preceded by its length in bytes, so that no two different lists of fields give the same
+ * stream: the key `a` with the value `bc` is not the key `ab` with the value `c`.
+ */
+function feed(digest: Hash | Hmac, field: string | Buffer): void {
+  const bytes = typeof field === 'string' ? Buffer.from(field, 'utf8') : field;
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  digest.update(length).update(bytes);
+}
+
+function sha256(fields: readonly (string | Buffer)[]): Buffer {
+  const digest = createHash('sha256');
+  for (const field of fields) feed(digest, field);
+  return digest.digest();
+}
+
+function compareBytes(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left, 'utf8'), Buffer.from(right, 'utf8'));
+}
+
+function entriesOf(source: SourceIdentity, content: SourceData): Entry[] {
+  const counts = (key: string) => source.keys.length === 0 || source.keys.includes(key);
+  const textEncoding = source.kind === 'Secret' ? 'base64' : 'utf8';
+  const read = (section: Entry['section'], encoding: BufferEncoding): Entry[] =>
+    Object.entries(content[section] ?? {})
+      .filter(([key]) => counts(key))
+      .map(([key, value]) => ({ section, key, value: Buffer.from(value, encoding) }));
+  return [...read('data', textEncoding), ...read('binaryData', 'base64')].sort(
+    (left, right) => compareBytes(left.key, right.key) || compareBytes(left.section, right.section),
+  );
+}
+
+/**
+ * The hash of what counts of one source.
+ *
+ * @param content undefined when the object does not exist: absence is a content of its own, different from
+ *   an empty object.
+ * @param key with it the hash is an HMAC.
+ */
+export function contentHash(
+  source: SourceIdentity,
+  content: SourceData | undefined,
+  key?: HashKey | undefined,
+): string {
+  const digest = key ? createHmac('sha256', key.secret) : createHash('sha256');
+  feed(digest, source.kind);
+  feed(digest, source.name);
+  feed(digest, content ? 'present' : 'absent');
+  for (const entry of content ? entriesOf(source, content) : []) {
+    feed(digest, entry.section);
+    feed(digest, entry.key);
+    feed(digest, entry.value);
+  }
+  return `${key ? `${version}-hmac-${key.id}` : version}:${digest.digest('hex')}`;
+}
+
+/** The scheme of a hash, the part before the colon. Only hashes of one scheme can be compared. */
+export function hashScheme(hash: string): string {
+  return hash.slice(0, Math.max(0, hash.indexOf(':')));
+}
+
+/** A fingerprint of the list of keys that count; undefined for all keys. Order does not matter. */
+export function keysHash(keys: readonly string[]): string | undefined {
+  if (keys.length === 0) return undefined;
+  return `${version}:${sha256([...new Set(keys)].sort(compareBytes))
+    .toString('hex')
+    .slice(0, 16)}`;
+}
+
+/**
+ * A short digest per key, to name the keys that changed. Kept in memory only, so a plain truncated SHA-256
+ * will do for Secrets too.
+ */
+export function keyDigests(
+  source: SourceIdentity,
+  content: SourceData | undefined,
+): ReadonlyMap<string, string> {
+  return new Map(
+    (content ? entriesOf(source, content) : []).map(({ section, key, value }) => [
+      key,
+      sha256([section, key, value]).subarray(0, 12).toString('base64'),
+    ]),
+  );
+}
+
+/** The keys that were added, removed or given another value, sorted. */
+export function changedKeys(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): string[] {
+  const keys = new Set([...before.keys(), ...after.keys()]);
+  return [...keys].filter((key) => before.get(key) !== after.get(key)).sort(compareBytes);
+}
+
+/**
+ * One hash for several sources, whatever their order. The hash of a single source is its own, so that
+ * people can compare them; undefined without any source.
+ */
+export function combinedHash(sources: readonly SourceHash[]): string | undefined {
+  if (sources.length <= 1) return sources[0]?.hash;
+  const sorted = [...sources].sort(
+    (left, right) => compareBytes(left.kind, right.kind) || compareBytes(left.name, right.name),
+  );
+  const fields = sorted.flatMap(({ kind, name, keysHash: keys, hash }) => [kind, name, keys ?? '', hash]);
+  return `${version}:${sha256(fields).toString('hex')}`;
+}
+
+/** A short name for one change: the same for each operator and each retry, another for the next change. */
+export function changeId(hash: string, since: number): string {
+  return sha256([hash, String(since)])
+    .toString('hex')
+    .slice(0, 10);
+}

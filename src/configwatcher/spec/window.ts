@@ -1,0 +1,41 @@
+/**
+ * Window: a time in which restarts may start. It opens by a cron schedule and stays open for a while.
+ */
+import { IANAZone } from 'luxon';
+import type { ConfigWatcherSpecWindow } from '../../api/configwatcher.generated.ts';
+import { type CronSchedule, lastInstant, nextInstant, parseCron } from './cron.ts';
+import { parseDuration } from './duration.ts';
+
+export interface Window {
+  readonly schedule: CronSchedule;
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly timeZone: string;
+}
+
+/** @returns what is wrong with it, as the rest of a sentence, when it is none. */
+export function readWindow({
+  schedule,
+  duration,
+  timeZone = 'UTC',
+}: ConfigWatcherSpecWindow): Window | string {
+  const cron = parseCron(schedule);
+  const span = parseDuration(duration);
+  if (!cron) return 'schedule has a range that ends before it begins, or a value that does not exist';
+  if (!span) return 'duration must be longer than zero';
+  if (!IANAZone.isValidZone(timeZone)) return 'timeZone is not a known time zone, such as Europe/Berlin';
+  return { schedule: cron, duration: span, timeZone };
+}
+
+/**
+ * When a restart may start: undefined for now, otherwise the next opening (epoch ms), `Infinity` when there
+ * is none. Without any window it is always now.
+ */
+export function nextOpening(windows: readonly Window[], now: number): number | undefined {
+  if (windows.length === 0) return undefined;
+  const isOpen = ({ schedule, timeZone, duration }: Window) =>
+    lastInstant(schedule, timeZone, now, now - duration) !== undefined;
+  if (windows.some(isOpen)) return undefined;
+  const openings = windows.map(({ schedule, timeZone }) => nextInstant(schedule, timeZone, now));
+  return Math.min(...openings.map((opening) => opening ?? Number.POSITIVE_INFINITY));
+}

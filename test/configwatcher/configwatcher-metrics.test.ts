@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import { ConfigWatcherMetrics } from '../../src/configwatcher/configwatcher-metrics.ts';
+import type { Restart, WatcherState } from '../../src/configwatcher/decide/state.ts';
+import { applied, now } from '../fixtures/configwatcher.ts';
+
+let registry: Registry;
+let metrics: ConfigWatcherMetrics;
+
+/** The value of a series, written as Prometheus does. */
+async function value(series: string): Promise<number | undefined> {
+  const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length));
+}
+
+const done: Restart = {
+  id: 'a',
+  start: now - 3000,
+  completion: now,
+  restarted: 4,
+  skippedFresh: 2,
+  skippedUnmanaged: 1,
+  failed: 0,
+};
+
+describe('ConfigWatcherMetrics', () => {
+  beforeEach(() => {
+    registry = new Registry();
+    metrics = new ConfigWatcherMetrics(registry);
+  });
+
+  it('exist at 0 from the start', async () => {
+    for (const series of [
+      'changes_total',
+      'restarts_total{strategy="Evict",result="completed"}',
+      'restarts_total{strategy="Delete",result="skipped"}',
+      'pods_restarted_total',
+      'pods_skipped_total{reason="fresh"}',
+      'pods_skipped_total{reason="unmanaged"}',
+      'pending',
+      'stale_pods',
+      'restart_duration_seconds_count',
+      'eviction_blocked_total',
+      'source_missing',
+    ]) {
+      assert.equal(await value(`atwatch_configwatcher_${series}`), 0, series);
+    }
+  });
+
+  it('count a finished restart once', async () => {
+    const before: WatcherState = { ...applied(), strategy: 'Evict' };
+    const after = { ...before, lastRestart: done };
+    metrics.decided('shop/a', before, after, 1);
+    metrics.decided('shop/a', after, after, 0);
+    assert.equal(await value('atwatch_configwatcher_changes_total'), 1);
+    assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="completed"}'), 1);
+    assert.equal(await value('atwatch_configwatcher_pods_skipped_total{reason="fresh"}'), 2);
+    assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_sum'), 3);
+  });
+
+  it('add up the watchers there are, and forget those that go', async () => {
+    const pending = { hash: 'v1:1', since: now, reason: 'Debounce' } as const;
+    metrics.decided('shop/a', applied(), { ...applied(), pending, stalePods: 3 }, 1);
+    metrics.decided('shop/b', applied(), { ...applied(), pending, stalePods: 4 }, 1);
+    assert.equal(await value('atwatch_configwatcher_pending'), 2);
+    assert.equal(await value('atwatch_configwatcher_stale_pods'), 7);
+    metrics.forget('shop/a');
+    assert.equal(await value('atwatch_configwatcher_stale_pods'), 4);
+  });
+
+  it('count Pods and refusals', async () => {
+    metrics.performed([
+      { uid: '1', result: 'Restarted' },
+      { uid: '2', result: 'Gone' },
+      { uid: '3', result: 'Refused', cause: 'Budget', message: '' },
+      { uid: '4', result: 'Refused', cause: 'Failure', message: '' },
+    ]);
+    assert.equal(await value('atwatch_configwatcher_pods_restarted_total'), 1);
+    assert.equal(await value('atwatch_configwatcher_eviction_blocked_total'), 1);
+  });
+});

@@ -1,0 +1,411 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Condition } from '../../../src/api/kubernetes.ts';
+import { decide } from '../../../src/configwatcher/decide/decide.ts';
+import type { Decision, Observed } from '../../../src/configwatcher/decide/observed.ts';
+import { remember } from '../../../src/configwatcher/decide/restart-memory.ts';
+import {
+  afterwards,
+  anHourAgo,
+  applied,
+  barePod,
+  decided,
+  found,
+  newContent,
+  newestContent,
+  now,
+  observed,
+  oldContent,
+  ownedBy,
+  pod,
+  several,
+  specOf,
+  webappConfig,
+} from '../../fixtures/configwatcher.ts';
+
+const justCreated = now - 300;
+const atOnce = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
+
+function condition({ state }: Decision, type: string): Pick<Condition, 'status' | 'reason'> | undefined {
+  const { status, reason } = state.conditions.find((candidate) => candidate.type === type) ?? {};
+  return status && reason ? { status, reason } : undefined;
+}
+
+function reasons({ events }: Decision): string[] {
+  return events.map(({ reason }) => reason);
+}
+
+/** uids of the Pods that are evicted or deleted. */
+function restarted({ actions }: Decision): string[] {
+  return actions.flatMap((action) => ('pod' in action ? action.pod.uid : []));
+}
+
+describe('first sight', () => {
+  it('is the baseline: one state, no Pod looked at', () => {
+    const decision = decided({ state: applied([]), sources: [oldContent] });
+    assert.equal(decision.state.appliedHash, oldContent.hash);
+    assert.equal(decision.state.pending, undefined);
+    assert.deepEqual(decision.actions, []);
+    assert.deepEqual(condition(decision, 'Ready'), { status: 'True', reason: 'Watching' });
+    assert.deepEqual(reasons(decision), []);
+  });
+
+  it('is followed by silence', () => {
+    const facts = { state: applied([]) };
+    const first = decided(facts);
+    const second = decided(afterwards(facts, first, 5000));
+    assert.deepEqual(second.state, first.state);
+    assert.deepEqual([second.actions, second.events, second.requeueAfter], [[], [], undefined]);
+  });
+
+  it('of a missing source waits: its appearance is the baseline', () => {
+    const facts = { state: applied([]), sources: [found(undefined)] };
+    const missing = decided(facts);
+    assert.equal(missing.state.appliedHash, undefined);
+    assert.deepEqual(condition(missing, 'Ready'), { status: 'False', reason: 'SourceMissing' });
+    assert.deepEqual(reasons(missing), ['SourceMissing']);
+    const there = decided({ ...afterwards(facts, missing, 1000), sources: [newContent] });
+    assert.equal(there.state.appliedHash, newContent.hash);
+    assert.deepEqual(reasons(there), ['SourceRestored']);
+  });
+
+  it('of another ConfigMap, of other keys and of another hash scheme is a baseline too', () => {
+    const renamed = { ...webappConfig, name: 'other' };
+    const contents = [
+      found({ message: 'new' }, { source: renamed }),
+      { ...newContent, keysHash: 'v1:other keys' },
+      { ...newContent, hash: `v2:${'0'.repeat(64)}` },
+    ];
+    for (const content of contents) {
+      const decision = decided({ sources: [content] });
+      assert.equal(decision.state.appliedHash, content.hash);
+      assert.equal(decision.state.pending, undefined);
+    }
+  });
+
+  it('of a second source leaves the comparison of the first alone', () => {
+    const second = found({ a: '1' }, { source: { ...webappConfig, name: 'second' } });
+    const decision = decided({ sources: [newContent, second], pods: several(1) });
+    assert.equal(decision.state.pending?.reason, 'Debounce');
+    assert.deepEqual(
+      decision.state.sources.map(({ name, hash }) => [name, hash]),
+      [
+        ['webapp-config', oldContent.hash],
+        ['second', second.hash],
+      ],
+    );
+  });
+});
+
+describe('an edit', () => {
+  it('is believed only when it was read in this very pass', () => {
+    assert.equal(decide(observed({ sources: [{ ...newContent, confirmed: false }] })), 'contents');
+  });
+
+  it('asks for the Pods before anything is recorded', () => {
+    assert.equal(decide(observed({ sources: [newContent] })), 'pods');
+  });
+
+  it('is recorded first: nothing is restarted in the debounce', () => {
+    const decision = decided({ sources: [newContent], pods: [pod(), pod({ created: justCreated })] });
+    assert.deepEqual(decision.state.pending, {
+      hash: newContent.hash,
+      since: now,
+      cutoff: justCreated,
+      reason: 'Debounce',
+    });
+    assert.equal(decision.state.appliedHash, oldContent.hash);
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.requeueAfter, 2000);
+    assert.deepEqual(reasons(decision), ['ChangeDetected']);
+    assert.equal(decision.state.stalePods, 2);
+  });
+
+  it('without a Pod has no cutoff: whatever comes is fresh', () => {
+    const decision = decided({ sources: [newContent], pods: [] });
+    assert.equal(decision.state.pending?.cutoff, undefined);
+    const done = decided({
+      ...afterwards({ sources: [newContent] }, decision, 2000),
+      pods: [pod({ created: now + 500 })],
+    });
+    assert.equal(done.state.appliedHash, newContent.hash);
+    assert.deepEqual([done.state.lastRestart?.restarted, done.state.lastRestart?.skippedFresh], [0, 1]);
+    assert.equal(done.state.restartCount, 0);
+    assert.equal(done.state.cooldownUntil, undefined);
+  });
+
+  it('that is taken back before the restart leaves nothing', () => {
+    const facts = { sources: [newContent], pods: several(1) };
+    const recorded = decided(facts);
+    const back = decided({ ...afterwards(facts, recorded, 500), sources: [oldContent] });
+    assert.equal(back.state.pending, undefined);
+    assert.equal(back.state.appliedHash, oldContent.hash);
+    assert.deepEqual(back.actions, []);
+  });
+
+  it('after another one replaces the hash, raises the cutoff and begins the quiet anew', () => {
+    const facts = { sources: [newContent], pods: several(1) };
+    const first = decided(facts);
+    const rolled = pod({ created: now + 1000 });
+    const second = decided({
+      ...afterwards(facts, first, 1500),
+      sources: [newestContent],
+      pods: [rolled],
+    });
+    assert.deepEqual(second.state.pending, {
+      hash: newestContent.hash,
+      since: now,
+      cutoff: rolled.created,
+      reason: 'Debounce',
+    });
+    assert.equal(second.requeueAfter, 2000);
+  });
+
+  it('after edit ends the debounce at its maximum', () => {
+    const pending = {
+      hash: newContent.hash,
+      since: now - 29_000,
+      cutoff: anHourAgo,
+      reason: 'Debounce',
+    } as const;
+    const decision = decided({
+      state: { ...applied(), pending, lastChange: now - 100 },
+      sources: [newestContent],
+      pods: several(1),
+    });
+    assert.equal(decision.requeueAfter, 1000);
+  });
+
+  describe('made while the operator was down', () => {
+    const pods = () => [pod(), pod({ created: now - 60_000 })];
+
+    it('spares the Pods made after the last write of data', () => {
+      const edited = { ...newContent, writtenUnseen: now - 120_000 };
+      const decision = decided({ sources: [edited], pods: pods() });
+      assert.equal(decision.state.pending?.cutoff, now - 120_000);
+    });
+
+    it('spares none when the write named may not be the one that changed it: a key was removed', () => {
+      const edited = { ...newContent, writtenUnseen: anHourAgo + 1000 };
+      const decision = decided({ sources: [edited], pods: pods() });
+      assert.equal(decision.state.pending?.cutoff, now - 60_000);
+    });
+
+    it('spares none when one of two changed sources does not name its write', () => {
+      const source = { ...webappConfig, name: 'second' };
+      const decision = decided({
+        state: applied([oldContent, found({ a: '1' }, { source })]),
+        sources: [{ ...newContent, writtenUnseen: now - 120_000 }, found({ a: '2' }, { source })],
+        pods: pods(),
+      });
+      assert.equal(decision.state.pending?.cutoff, now - 60_000);
+    });
+  });
+});
+
+/** A change that was seen just now, with nothing in the way of its restart. */
+function changed(overrides: Partial<Observed> = {}): Partial<Observed> {
+  return { spec: atOnce, sources: [newContent], owners: ownedBy(1), ...overrides };
+}
+
+describe('the restart', () => {
+  it('starts in the same pass when there is nothing to wait for, with the state first', () => {
+    const [old] = several(1);
+    const decision = decided(changed({ pods: [old!] }));
+    assert.deepEqual(decision.state.pending, {
+      hash: newContent.hash,
+      since: now,
+      started: now,
+      cutoff: anHourAgo,
+      reason: 'InProgress',
+    });
+    assert.deepEqual(decision.actions, [
+      {
+        type: 'EvictPod',
+        pod: { name: old!.name, uid: old!.uid },
+        owner: ownedBy(1).get('webapp-rs')?.reference,
+      },
+    ]);
+    assert.deepEqual(reasons(decision), ['ChangeDetected', 'RestartStarted', 'ConfigRestart']);
+    assert.equal(decision.state.appliedHash, oldContent.hash);
+  });
+
+  it('asks for the owners before it chooses Pods', () => {
+    const { owners, ...facts } = changed({ pods: several(1) });
+    assert.equal(decide(observed(facts)), 'owners');
+  });
+
+  it('waits until a Pod made now can be told from the newest old one', () => {
+    const young = pod({ created: now });
+    const facts = changed({ pods: [young] });
+    const early = decided({ ...facts, now: now + 400 });
+    assert.deepEqual(early.actions, []);
+    assert.equal(early.state.pending?.started, undefined);
+    assert.equal(early.requeueAfter, 600);
+    const later = decided({ ...afterwards(facts, early, 1000) });
+    assert.equal(later.actions.length, 1);
+  });
+
+  it('deletes under strategy Delete', () => {
+    const spec = specOf({ debounce: { quiet: '0s' }, strategy: { type: 'Delete' } });
+    assert.equal(decided(changed({ spec, pods: several(1) })).actions[0]?.type, 'DeletePod');
+  });
+
+  it('touches no Pod that is newer than the cutoff, and counts it as fresh', () => {
+    const pending = {
+      hash: newContent.hash,
+      since: now - 5000,
+      cutoff: now - 6000,
+      reason: 'Debounce',
+    } as const;
+    const decision = decided(
+      changed({
+        state: { ...applied(), pending, lastChange: now - 5000 },
+        pods: [pod(), pod({ created: now - 4000 })],
+        owners: ownedBy(2),
+      }),
+    );
+    assert.equal(decision.actions.length, 1);
+    assert.equal(decision.state.lastRestart?.skippedFresh, 1);
+  });
+
+  it('is not done before the old Pods are gone, then applies the content', () => {
+    const old = pod();
+    const started = decided(changed({ pods: [old] }));
+    const leaving = decided({
+      ...afterwards(changed(), started, 200),
+      pods: [{ ...old, terminating: true }, pod({ created: now + 1000 })],
+    });
+    assert.equal(leaving.state.pending?.reason, 'InProgress');
+    assert.deepEqual(leaving.actions, []);
+    const memory = { ...leaving.memory, accepted: new Set([old.uid]) };
+    const gone = decided({
+      ...afterwards(changed(), { ...leaving, memory }, 3000),
+      pods: [pod({ created: now + 1000 })],
+    });
+    assert.equal(gone.state.pending, undefined);
+    assert.equal(gone.state.appliedHash, newContent.hash);
+    assert.equal(gone.state.restartCount, 1);
+    assert.equal(gone.state.lastRestart?.completion, now + 3000);
+    assert.equal(gone.state.lastRestart?.restarted, 1);
+    assert.equal(gone.state.history.length, 1);
+    assert.deepEqual(reasons(gone), ['RestartCompleted']);
+  });
+
+  it('is carried through by the next process with the same cutoff, counting what has gone', () => {
+    const pods = several(2);
+    const started = decided(
+      changed({ pods, owners: ownedBy(2), spec: specOf({ debounce: { quiet: '0s' } }) }),
+    );
+    const { memory, ...crashed } = afterwards(changed({ owners: ownedBy(2) }), started, 5000);
+    const next = decided({ ...crashed, pods: [pods[1]!, pod({ created: now + 1000 })] });
+    assert.deepEqual(restarted(next), [pods[1]!.uid]);
+    assert.equal(next.state.lastRestart?.restarted, 1);
+  });
+
+  it('is not cancelled by a return to the applied content: Pods may run with the other one', () => {
+    const started = decided(changed({ pods: several(2), owners: ownedBy(2) }));
+    const replacement = pod({ created: now + 2000 });
+    const back = decided({
+      ...afterwards(changed(), started, 5000),
+      spec: specOf(),
+      sources: [oldContent],
+      pods: [replacement],
+    });
+    assert.deepEqual(back.state.pending, {
+      hash: oldContent.hash,
+      since: now + 5000,
+      started: now,
+      cutoff: replacement.created,
+      reason: 'Debounce',
+    });
+    const later = decided({
+      ...afterwards(changed({ owners: ownedBy(1) }), back, 40_000),
+      sources: [oldContent],
+      pods: [replacement],
+    });
+    assert.deepEqual(restarted(later), [replacement.uid]);
+    assert.equal(later.state.history.length, 1, 'the overtaken restart is recorded');
+  });
+
+  it('that is overtaken by an edit right after its first batch is counted with that batch', () => {
+    const facts = { ...changed({ pods: several(2), owners: ownedBy(2) }), spec: atOnce };
+    const started = decided(facts);
+    const outcomes = restarted(started).map((uid) => ({ uid, result: 'Restarted' }) as const);
+    const memory = remember(started.memory, outcomes, now, () => 0);
+    const edited = { ...afterwards(facts, started, 5000), sources: [newestContent], memory };
+    const { state } = decided(edited);
+    assert.deepEqual(
+      [state.restartCount, state.history.map(({ restarted }) => restarted)],
+      [1, [outcomes.length]],
+    );
+    assert.ok(outcomes.length > 0);
+  });
+
+  it('leaves bare Pods alone, says so, and is done', () => {
+    const decision = decided(changed({ pods: [barePod()] }));
+    assert.equal(decision.state.appliedHash, newContent.hash);
+    assert.equal(decision.state.lastRestart?.skippedUnmanaged, 1);
+    assert.deepEqual(reasons(decision), ['ChangeDetected', 'UnmanagedPodSkipped', 'RestartCompleted']);
+  });
+
+  it('restarts bare Pods and Pods of Jobs only when asked to', () => {
+    const ofJob = pod({
+      controller: { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'job', controller: true },
+    });
+    const spec = specOf({
+      debounce: { quiet: '0s' },
+      strategy: { unmanagedPods: 'Delete', jobPods: 'Delete' },
+    });
+    assert.equal(decided(changed({ pods: [ofJob, barePod()] })).actions.length, 0);
+    assert.equal(decided(changed({ spec, pods: [ofJob, barePod()] })).actions.length, 2);
+  });
+
+  it('leaves finished Pods alone', () => {
+    const decision = decided(changed({ pods: [pod({ finished: true })] }));
+    assert.equal(decision.state.appliedHash, newContent.hash);
+  });
+
+  it('never waits for a cutoff in the future that somebody forged', () => {
+    const pending = {
+      hash: newContent.hash,
+      since: anHourAgo,
+      cutoff: now + 1e10,
+      reason: 'Debounce',
+    } as const;
+    const decision = decided(changed({ state: { ...applied(), pending }, pods: several(1) }));
+    assert.equal(decision.actions.length, 1);
+    assert.equal(decision.state.pending?.cutoff, anHourAgo);
+  });
+});
+
+describe('a bad spec', () => {
+  it('is a condition and one Event, and nothing is touched or tried again', () => {
+    const facts = { spec: { invalid: 'podSelector is empty' } };
+    const first = decided(facts);
+    assert.deepEqual(condition(first, 'Ready'), { status: 'False', reason: 'InvalidSpec' });
+    assert.deepEqual(reasons(first), ['InvalidSpec']);
+    assert.deepEqual([first.actions, first.requeueAfter], [[], undefined]);
+    assert.deepEqual(decided(afterwards(facts, first, 1000)).events, []);
+  });
+});
+
+describe('a missing right', () => {
+  it('is a condition, and looked at again later', () => {
+    const decision = decided({ forbidden: { verb: 'list', resource: 'pods' } });
+    assert.deepEqual(condition(decision, 'Ready'), { status: 'False', reason: 'Forbidden' });
+    assert.equal(decision.requeueAfter, 30_000);
+  });
+});
+
+describe('at rest', () => {
+  it('the number of Pods follows, and none at all is told once', () => {
+    const none = decided({ matchedPods: 0 });
+    assert.deepEqual(condition(none, 'PodsMatched'), { status: 'False', reason: 'NoPodsMatched' });
+    assert.deepEqual(reasons(none), ['NoPodsMatched']);
+    const some = decided({ ...afterwards({}, none, 1000), matchedPods: 3 });
+    assert.equal(some.state.matchedPods, 3);
+    assert.deepEqual(condition(some, 'PodsMatched'), { status: 'True', reason: 'PodsMatched' });
+    assert.deepEqual(reasons(some), []);
+  });
+});

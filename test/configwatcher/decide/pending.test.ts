@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
+import {
+  cooldownAfter,
+  cooldownDoublings,
+  isRunning,
+  type Wait,
+  waitOf,
+} from '../../../src/configwatcher/decide/pending.ts';
+import type { Pending, Restart, WatcherState } from '../../../src/configwatcher/decide/state.ts';
+import { applied, newContent, now, specOf } from '../../fixtures/configwatcher.ts';
+
+const seconds = 1000;
+
+const waiting: Pending = { hash: newContent.hash, since: now - 10 * seconds, reason: 'Debounce' };
+const running: Pending = { ...waiting, started: now - 5 * seconds };
+
+interface Facts {
+  readonly spec?: Partial<ConfigWatcherSpec>;
+  readonly pending?: Partial<Pending>;
+  readonly state?: Partial<WatcherState>;
+  readonly sourceMissing?: boolean;
+}
+
+function wait({ spec = {}, pending = {}, state = {}, sourceMissing = false }: Facts): Wait | undefined {
+  const whole = { ...applied(), lastChange: now - 10 * seconds, ...state };
+  return waitOf(specOf(spec), whole, { ...waiting, ...pending }, sourceMissing, now);
+}
+
+describe('a change waits', () => {
+  const soon = now + seconds;
+  const rows: { what: string; facts: Facts; expected: Wait | undefined }[] = [
+    { what: 'for nothing when all is over', facts: {}, expected: undefined },
+    {
+      what: 'for a pause between edits',
+      facts: { state: { lastChange: now - seconds } },
+      expected: { reason: 'Debounce', until: soon },
+    },
+    {
+      what: 'not at all with quiet 0s',
+      facts: { state: { lastChange: now }, spec: { debounce: { quiet: '0s' } } },
+      expected: undefined,
+    },
+    {
+      what: 'no longer than the maximum',
+      facts: { state: { lastChange: now }, spec: { debounce: { quiet: '10s', max: '11s' } } },
+      expected: { reason: 'Debounce', until: soon },
+    },
+    {
+      what: 'not for a clock that was set back',
+      facts: { state: { lastChange: now + 3600 * seconds }, pending: { since: now + 3600 * seconds } },
+      expected: undefined,
+    },
+    {
+      what: 'for the cooldown',
+      facts: { state: { cooldownUntil: soon } },
+      expected: { reason: 'Cooldown', until: soon },
+    },
+    {
+      what: 'not for a cooldown longer than there can be one',
+      facts: { state: { cooldownUntil: now + 3600 * seconds } },
+      expected: undefined,
+    },
+    {
+      what: 'for the next window',
+      facts: { spec: { windows: [{ schedule: '30 12 * * *', duration: '10m' }] } },
+      expected: { reason: 'Window', until: now + 1800 * seconds },
+    },
+    {
+      what: 'not inside a window',
+      facts: { spec: { windows: [{ schedule: '50 11 * * *', duration: '11m' }] } },
+      expected: undefined,
+    },
+    {
+      what: 'for ever for a window that never opens',
+      facts: { spec: { windows: [{ schedule: '0 0 30 2 *', duration: '10m' }] } },
+      expected: { reason: 'Window' },
+    },
+    {
+      what: 'for no window once it runs',
+      facts: { pending: running, spec: { windows: [{ schedule: '30 12 * * *', duration: '10m' }] } },
+      expected: undefined,
+    },
+    { what: 'while suspended', facts: { spec: { suspend: true } }, expected: { reason: 'Suspended' } },
+    { what: 'in a dry run', facts: { spec: { dryRun: true } }, expected: { reason: 'DryRun' } },
+    {
+      what: 'in a dry run for the pause first, so that there is one Event per content',
+      facts: { spec: { dryRun: true }, state: { lastChange: now - seconds } },
+      expected: { reason: 'Debounce', until: soon },
+    },
+    {
+      what: 'for a missing source, without which no new Pod could start',
+      facts: { sourceMissing: true },
+      expected: { reason: 'SourceMissing' },
+    },
+    {
+      what: 'not for a missing source when its deletion is to restart',
+      facts: { sourceMissing: true, spec: { onDelete: 'Restart' } },
+      expected: undefined,
+    },
+    {
+      what: 'no more for debounce and cooldown once it runs',
+      facts: { pending: running, state: { cooldownUntil: soon, lastChange: now } },
+      expected: undefined,
+    },
+    {
+      what: 'between batches too, while suspended',
+      facts: { pending: running, spec: { suspend: true } },
+      expected: { reason: 'Suspended' },
+    },
+  ];
+  for (const { what, facts, expected } of rows) {
+    it(what, () => assert.deepEqual(wait(facts), expected));
+  }
+
+  it('again, when another edit came after the start', () => {
+    assert.equal(isRunning(running), true);
+    assert.equal(isRunning({ ...running, since: now }), false);
+  });
+});
+
+describe('the cooldown', () => {
+  const spec = specOf({ cooldown: { base: '30s', max: '200s' } });
+  const restart: Restart = {
+    id: 'x',
+    start: now - 100 * seconds,
+    restarted: 1,
+    skippedFresh: 0,
+    skippedUnmanaged: 0,
+    failed: 0,
+  };
+  const gap = (state: Partial<WatcherState>, pending: Partial<Pending> = {}): number | undefined => {
+    const until = cooldownAfter(spec, { ...applied(), ...state }, { ...waiting, ...pending }, now);
+    return until === undefined ? undefined : until - now;
+  };
+
+  it('is the base after the first restart', () => {
+    assert.equal(gap({}), 30 * seconds);
+  });
+
+  it('doubles after a restart that had to wait, up to the maximum', () => {
+    const waited = (last: number) =>
+      gap(
+        {
+          lastRestart: { ...restart, start: now - last },
+          cooldownUntil: now,
+          lastChange: now - 20 * seconds,
+        },
+        { since: now - 20 * seconds },
+      );
+    assert.equal(waited(30 * seconds), 60 * seconds);
+    assert.equal(waited(60 * seconds), 120 * seconds);
+    assert.equal(waited(120 * seconds), 200 * seconds);
+  });
+
+  it('stays as it is after a restart that did not have to wait', () => {
+    const state = {
+      lastRestart: restart,
+      cooldownUntil: restart.start + 60 * seconds,
+      lastChange: now - 5 * seconds,
+    };
+    assert.equal(gap(state, { since: now - 5 * seconds }), 60 * seconds);
+  });
+
+  it('is the base again after a time as long as the maximum without a change', () => {
+    const start = now - 300 * seconds;
+    const state = {
+      lastRestart: { ...restart, start },
+      cooldownUntil: start + 120 * seconds,
+      lastChange: now,
+    };
+    assert.equal(gap(state, { since: now }), 30 * seconds);
+  });
+
+  it('is off with base 0s', () => {
+    const off = specOf({ cooldown: { base: '0s' } });
+    assert.equal(cooldownAfter(off, applied(), waiting, now), undefined);
+  });
+
+  it('knows how often it was doubled', () => {
+    const state = (last: number) => ({
+      ...applied(),
+      lastRestart: restart,
+      cooldownUntil: restart.start + last,
+    });
+    assert.equal(cooldownDoublings(spec, state(30 * seconds)), 0);
+    assert.equal(cooldownDoublings(spec, state(120 * seconds)), 2);
+  });
+});

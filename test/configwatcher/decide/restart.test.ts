@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
+import type { PodFacts } from '../../../src/configwatcher/decide/pod-facts.ts';
+import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
+import {
+  type Plan,
+  type PlanInput,
+  planRestart,
+  unavailableLimit,
+} from '../../../src/configwatcher/decide/restart.ts';
+import { emptyMemory, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
+import {
+  anHourAgo,
+  barePod,
+  now,
+  ownedBy,
+  pod,
+  several,
+  specOf,
+  webapp,
+} from '../../fixtures/configwatcher.ts';
+
+const cutoff = now - 60_000;
+const fresh = { created: now - 30_000 };
+
+type Facts = Partial<Omit<PlanInput, 'sorted' | 'strategy'>> & { readonly spec?: Partial<ConfigWatcherSpec> };
+
+function plan({ spec = {}, pods = [], ...facts }: Facts): Plan {
+  const read = specOf(spec);
+  return planRestart({
+    pods,
+    sorted: sortPods(pods, read, cutoff),
+    owners: ownedBy(pods.length),
+    strategy: read.strategy,
+    memory: emptyMemory,
+    now,
+    ownPod: undefined,
+    ...facts,
+  });
+}
+
+function names(pods: readonly PodFacts[]): string[] {
+  return pods.map(({ name }) => name);
+}
+
+describe('unavailableLimit', () => {
+  for (const [limit, wanted, expected] of [
+    [{ percent: 25 }, 8, 2],
+    [{ percent: 25 }, 7, 1],
+    [{ percent: 25 }, 1, 1],
+    [{ percent: 25 }, 0, 1],
+    [{ percent: 100 }, 5, 5],
+    [{ count: 3 }, 2, 3],
+  ] as const) {
+    it(`${JSON.stringify(limit)} of ${wanted} is ${expected}`, () => {
+      assert.equal(unavailableLimit(limit, wanted), expected);
+    });
+  }
+});
+
+describe('the next batch', () => {
+  it('is as large as maxUnavailable allows, the oldest Pods first', () => {
+    const pods = [pod({ created: anHourAgo + 1 }), pod(), pod({ created: anHourAgo + 2 }), pod()];
+    const { batch } = plan({ pods, spec: { strategy: { maxUnavailable: 2 } } });
+    assert.deepEqual(names(batch), names([pods[1]!, pods[3]!]));
+  });
+
+  it('waits for replacements that are not Ready', () => {
+    const pods = [...several(3), pod({ ...fresh, ready: false })];
+    assert.equal(plan({ pods }).batch.length, 0);
+    assert.equal(plan({ pods, spec: { strategy: { maxUnavailable: 2 } } }).batch.length, 1);
+  });
+
+  it('waits for Pods that the owner wants and that are not there yet', () => {
+    assert.equal(plan({ pods: several(3), owners: ownedBy(4) }).batch.length, 0);
+  });
+
+  it('counts a Pod on its way out as missing', () => {
+    const pods = [...several(3), pod({ terminating: true })];
+    assert.equal(plan({ pods }).batch.length, 0);
+  });
+
+  it('takes stale Pods that are not Ready at once, whatever else is missing', () => {
+    const [first, second] = several(2, { ready: false });
+    const pods = [...several(2), first!, second!];
+    assert.deepEqual(names(plan({ pods }).batch), names([first!, second!]));
+  });
+
+  it('gains nothing from Pods beyond what the owner wants', () => {
+    assert.equal(plan({ pods: several(6), owners: ownedBy(4) }).batch.length, 1);
+  });
+
+  it('of an owner that cannot be read goes by the most Pods it had', () => {
+    const owners = ownedBy(0);
+    const { wanted, ...unread } = owners.get(webapp.uid)!;
+    const first = plan({ pods: several(4), owners: new Map([[webapp.uid, unread]]) });
+    assert.equal(first.batch.length, 1);
+    const memory = { ...emptyMemory, mostPods: first.mostPods };
+    assert.equal(plan({ pods: several(3), owners: new Map([[webapp.uid, unread]]), memory }).batch.length, 0);
+  });
+
+  it('of an owner of which only some Pods are selected goes by those', () => {
+    assert.equal(
+      plan({ pods: several(2), owners: ownedBy(8, { makesSelectedPods: false }) }).batch.length,
+      1,
+    );
+  });
+
+  it('counts the ReplicaSets of one Deployment together', () => {
+    const other = { ...webapp, name: 'webapp-old', uid: 'old-rs' };
+    const facts = ownedBy(4).get(webapp.uid)!;
+    const owners = new Map([
+      [webapp.uid, facts],
+      [other.uid, facts],
+    ]);
+    const pods = [...several(2), ...several(2, { controller: other })];
+    assert.equal(plan({ pods, owners }).batch.length, 1);
+  });
+
+  it('of a StatefulSet begins with the highest ordinal', () => {
+    const controller = { ...webapp, kind: 'StatefulSet', name: 'db', uid: 'db' };
+    const pods = [2, 10, 9].map((ordinal) => pod({ name: `db-${ordinal}`, controller }));
+    const owners = new Map([['db', { reference: controller, wanted: 3, makesSelectedPods: true }]]);
+    assert.deepEqual(names(plan({ pods, owners }).batch), ['db-10']);
+  });
+
+  it('concerns ten owners at a time, first those under way', () => {
+    const owners = Array.from({ length: 14 }, (_, index) => ({
+      ...webapp,
+      name: `rs-${index}`,
+      uid: `rs-${index}`,
+    }));
+    const pods = owners.flatMap((controller) => several(2, { controller }));
+    const last = pods.at(-1)!;
+    const facts = (busy: number) =>
+      new Map(
+        owners.map((reference, index) => [
+          reference.uid,
+          { reference, wanted: index >= 14 - busy ? 3 : 2, makesSelectedPods: true },
+        ]),
+      );
+    const { batch } = plan({ pods, owners: facts(0) });
+    assert.equal(batch.length, 10);
+    assert.ok(!batch.includes(last));
+    // The last three lack a Pod: they hold three of the ten places, without having a turn.
+    assert.equal(plan({ pods, owners: facts(3) }).batch.length, 7);
+  });
+
+  it('has the Pod of the operator itself last, alone', () => {
+    const [own, other] = several(2);
+    const spec = { strategy: { maxUnavailable: '100%' } };
+    assert.deepEqual(names(plan({ pods: [own!, other!], spec, ownPod: own!.name }).batch), names([other!]));
+    assert.deepEqual(names(plan({ pods: [own!], spec, ownPod: own!.name }).batch), names([own!]));
+  });
+
+  it('takes Pods that nothing brings back all at once', () => {
+    const pods = [barePod(), barePod()];
+    assert.equal(plan({ pods, spec: { strategy: { unmanagedPods: 'Delete' } } }).batch.length, 2);
+  });
+});
+
+describe('a refused Pod', () => {
+  const refused = (uid: string, cause: 'Budget' | 'SeveralBudgets' | 'Failure' = 'Budget') =>
+    remember(emptyMemory, [{ uid, result: 'Refused', cause, message: 'no' }], now - 500, () => 0);
+
+  it('keeps its turn and is tried again after its backoff', () => {
+    const pods = several(4);
+    const memory = refused(pods[0]!.uid);
+    const early = plan({ pods, memory });
+    assert.deepEqual([early.batch, names(early.blocked)], [[], [pods[0]!.name]]);
+    assert.equal(early.lookAgainAt, now + 500);
+    assert.deepEqual(names(plan({ pods, memory, now: now + 500 }).batch), [pods[0]!.name]);
+  });
+
+  it('under several budgets lets the others go first', () => {
+    const pods = several(4);
+    assert.deepEqual(names(plan({ pods, memory: refused(pods[0]!.uid, 'SeveralBudgets') }).batch), [
+      pods[1]!.name,
+    ]);
+  });
+
+  it('gives the place of its owner to another one', () => {
+    const owners = Array.from({ length: 11 }, (_, index) => ({
+      ...webapp,
+      name: `rs-${index}`,
+      uid: `rs-${index}`,
+    }));
+    const pods = owners.map((controller) => pod({ controller }));
+    const facts = new Map(
+      owners.map((reference) => [reference.uid, { reference, wanted: 1, makesSelectedPods: true }]),
+    );
+    const { batch } = plan({ pods, owners: facts, memory: refused(pods[0]!.uid) });
+    assert.deepEqual(names(batch), names(pods.slice(1)));
+  });
+});
+
+describe('a stall', () => {
+  const spec = { strategy: { progressDeadlineSeconds: 60 } };
+  const stuck = () => [...several(3), pod({ ...fresh, ready: false })];
+
+  function progressed(pods: PodFacts[], later: PodFacts[], after: number): Plan {
+    const { progress, mostPods } = plan({ pods, spec });
+    return plan({ pods: later, spec, now: now + after, memory: { ...emptyMemory, progress, mostPods } });
+  }
+
+  it('is told once nothing has moved for the deadline', () => {
+    const pods = stuck();
+    assert.equal(progressed(pods, pods, 59_999).stalled.length, 0);
+    assert.equal(progressed(pods, pods, 60_000).stalled.length, 1);
+    assert.equal(progressed(pods, pods, 59_000).lookAgainAt, now + 60_000);
+  });
+
+  it('is over when a Pod gets Ready or goes', () => {
+    const pods = stuck();
+    const ready = [...pods.slice(0, 3), pod(fresh)];
+    assert.equal(progressed(pods, ready, 60_000).stalled.length, 0);
+    assert.equal(progressed(pods, pods.slice(1), 60_000).stalled.length, 0);
+  });
+
+  it('comes for a Pod that does not end', () => {
+    const pods = [pod({ terminating: true })];
+    assert.equal(progressed(pods, pods, 60_000).stalled.length, 1);
+  });
+
+  it('comes for a Pod without a controller, too: refused or not ending', () => {
+    const alone = { strategy: { ...spec.strategy, unmanagedPods: 'Delete' } } as const;
+    const pods = [barePod(), { ...barePod(), terminating: true }, barePod()];
+    const { progress } = plan({ pods, spec: alone });
+    const later = plan({
+      ...{ pods: pods.slice(0, 2), spec: alone, now: now + 60_000 },
+      memory: { ...emptyMemory, progress },
+    });
+    assert.deepEqual(
+      later.stalled.map(({ group }) => `${group.owner.kind} ${group.owner.name}`),
+      pods.slice(0, 2).map(({ name }) => `Pod ${name}`),
+    );
+  });
+
+  it('is not broken by a Pod that gets Ready and unready again', () => {
+    const pods = stuck();
+    const first = plan({ pods: [...several(3), pod(fresh)], spec });
+    const memory = { ...emptyMemory, progress: first.progress };
+    assert.equal(plan({ pods, spec, memory, now: now + 60_000 }).stalled.length, 1);
+  });
+});
+
+describe('sortPods', () => {
+  it('leaves Pods without a reference alone under onlyReferencing', () => {
+    const uses = pod({ references: ['ConfigMap/webapp-config'] });
+    const other = pod({ references: ['Secret/webapp-config', 'ConfigMap/other'] });
+    const sorted = sortPods([uses, other], specOf({ onlyReferencing: true }), cutoff);
+    assert.deepEqual([names(sorted.stale), names(sorted.unconcerned)], [[uses.name], [other.name]]);
+  });
+
+  it('takes the second of the cutoff as stale, the next as fresh', () => {
+    const pods = [pod({ created: cutoff }), pod({ created: cutoff + 1000 })];
+    const sorted = sortPods(pods, specOf(), cutoff);
+    assert.deepEqual([sorted.stale.length, sorted.fresh.length], [1, 1]);
+  });
+
+  it('has no stale Pod without a cutoff', () => {
+    assert.equal(sortPods(several(2), specOf(), undefined).fresh.length, 2);
+  });
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { rolloutAnnotation, rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
+
+describe('rolloutAnnotation', () => {
+  it('names the watcher, in the group of the watcher', () => {
+    assert.equal(rolloutAnnotation('k8spatterns.com', 'web'), 'k8spatterns.com/restarted-for.web');
+  });
+
+  it('of a long name has at most 63 characters, and differs from that of another one', () => {
+    const [longest, first, second] = ['a'.repeat(49), `${'a'.repeat(49)}b`, `${'a'.repeat(49)}c`].map(
+      (name) => rolloutAnnotation('k8spatterns.io', name),
+    );
+    assert.equal(longest, `k8spatterns.io/restarted-for.${'a'.repeat(49)}`);
+    assert.match(first ?? '', /^k8spatterns\.io\/restarted-for\.a{40}-[0-9a-f]{8}$/);
+    assert.notEqual(first, second);
+    for (const annotation of [longest, first]) assert.ok((annotation?.split('/')[1]?.length ?? 64) <= 63);
+  });
+});
+
+describe('rolloutTurn', () => {
+  for (const [facts, patched, expected] of [
+    [{}, false, 'Patch'],
+    [{ restartedFor: 'before' }, false, 'Patch'],
+    [{ restartedFor: 'now' }, false, 'Wait'],
+    [{ restartedFor: 'now' }, true, 'Wait'],
+    [{ restartedFor: 'now', held: 'Paused' }, true, 'Paused'],
+    [{ held: 'OnDelete' }, false, 'OnDelete'],
+    [{ restartedFor: 'before' }, true, 'Reverted'],
+    [{}, true, 'Reverted'],
+  ] as const) {
+    it(`${JSON.stringify(facts)}${patched ? ', patched before' : ''}: ${expected}`, () => {
+      assert.equal(rolloutTurn(facts, 'now', patched), expected);
+    });
+  }
+});

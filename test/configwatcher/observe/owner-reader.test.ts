@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { KubernetesObject, OwnerReference, Resource } from '../../../src/api/kubernetes.ts';
+import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
+import { longestAge, OwnerReader, workloadOf } from '../../../src/configwatcher/observe/owner-reader.ts';
+import { ApiError } from '../../../src/runtime/client/api-error.ts';
+import type { Client, ObjectKey } from '../../../src/runtime/client/client.ts';
+import { pod } from '../../fixtures/configwatcher.ts';
+
+const { signal } = new AbortController();
+const annotation = 'k8spatterns.io/restarted-for.web';
+const selector = { labels: { app: 'web' }, expressions: [] };
+
+function owner(kind: string, name: string, apiVersion = 'apps/v1'): OwnerReference {
+  return { apiVersion, kind, name, uid: `${kind}-${name}`, controller: true };
+}
+
+function workload(kind: string, name: string, object: object, parent?: OwnerReference): KubernetesObject {
+  const ownerReferences = parent ? [parent] : [];
+  return { kind, metadata: { name, uid: `${kind}-${name}`, ownerReferences }, ...object };
+}
+
+const template = { metadata: { labels: { app: 'web' } } };
+
+type Read = { facts: ReadonlyMap<string, OwnerFacts>; gets: string[] };
+
+async function read(
+  owners: readonly OwnerReference[],
+  objects: readonly KubernetesObject[],
+  otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
+): Promise<Read> {
+  return readerOf(objects, otherwise)(owners, 0, 0);
+}
+
+/** Reads at an instant, with the GETs of all reads so far. */
+function readerOf(
+  objects: readonly KubernetesObject[],
+  otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
+): (owners: readonly OwnerReference[], now: number, maxAge: number) => Promise<Read> {
+  const gets: string[] = [];
+  const client = {
+    get: async ({ kind }: Resource, { name }: ObjectKey) => {
+      gets.push(`${kind} ${name}`);
+      const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+      if (!found) throw otherwise;
+      return found;
+    },
+  } as unknown as Client;
+  const reader = new OwnerReader(client);
+  return async (owners, now, maxAge) => {
+    const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
+    const facts = await reader.read({
+      ...{ namespace: 'shop', pods, selector, annotation, now, maxAge, signal },
+    });
+    return { facts, gets };
+  };
+}
+
+describe('OwnerReader', () => {
+  it('goes from ReplicaSets to their Deployment, which is read once', async () => {
+    const deployment = owner('Deployment', 'web');
+    const sets = [owner('ReplicaSet', 'web-1'), owner('ReplicaSet', 'web-2')];
+    const { facts, gets } = await read(sets, [
+      ...sets.map(({ name }) => workload('ReplicaSet', name, { spec: { replicas: 1 } }, deployment)),
+      workload('Deployment', 'web', { spec: { replicas: 4, template } }),
+    ]);
+    assert.deepEqual(
+      [...facts.values()],
+      Array(2).fill({ reference: deployment, wanted: 4, makesSelectedPods: true, rollout: {} }),
+    );
+    assert.equal(gets.length, 3);
+  });
+
+  it('takes what was read a moment ago, where that will do', async () => {
+    const set = owner('ReplicaSet', 'web-1');
+    const readAt = readerOf([
+      workload('ReplicaSet', 'web-1', { spec: { replicas: 1 } }, owner('Deployment', 'web')),
+      workload('Deployment', 'web', { spec: { replicas: 4, template } }),
+    ]);
+    const { facts: first } = await readAt([set], 10_000, longestAge);
+    const again = await readAt([set], 10_000 + longestAge - 1, longestAge);
+    assert.deepEqual([again.facts, again.gets.length], [first, 2]);
+    assert.equal((await readAt([set], 10_000 + longestAge - 1, 0)).gets.length, 4);
+    assert.equal((await readAt([set], 10_000 + 3 * longestAge, longestAge)).gets.length, 6);
+    assert.equal((await readAt([set], 10_000, longestAge)).gets.length, 8, 'nor one of the future');
+  });
+
+  it('knows what each kind wants', async () => {
+    const owners = [owner('StatefulSet', 'db'), owner('DaemonSet', 'agent'), owner('ReplicaSet', 'alone')];
+    const { facts } = await read(owners, [
+      workload('StatefulSet', 'db', {
+        spec: { replicas: 3, template: { metadata: { labels: { app: 'db' } } } },
+      }),
+      workload('DaemonSet', 'agent', { status: { desiredNumberScheduled: 7 } }),
+      workload('ReplicaSet', 'alone', { spec: { template } }),
+    ]);
+    assert.deepEqual(
+      [...facts.values()].map(({ wanted, makesSelectedPods }) => [wanted, makesSelectedPods]),
+      [
+        [3, false],
+        [7, false],
+        [1, true],
+      ],
+    );
+  });
+
+  it('knows what a rollout would do', async () => {
+    const owners = ['paused', 'marked', 'manual'].map((name, index) =>
+      owner(index < 2 ? 'Deployment' : 'StatefulSet', name),
+    );
+    const marked = { metadata: { annotations: { [annotation]: 'change', other: 'x' } } };
+    const { facts } = await read(
+      [...owners, owner('ReplicaSet', 'set')],
+      [
+        workload('Deployment', 'paused', { spec: { paused: true } }),
+        workload('Deployment', 'marked', { spec: { template: marked } }),
+        workload('StatefulSet', 'manual', { spec: { updateStrategy: { type: 'OnDelete' } } }),
+        workload('ReplicaSet', 'set', { spec: { template: marked } }),
+      ],
+    );
+    assert.deepEqual(
+      [...facts.values()].map(({ rollout }) => rollout),
+      [{ held: 'Paused' }, { restartedFor: 'change' }, { held: 'OnDelete' }, undefined],
+    );
+  });
+
+  it('knows a custom owner, one that is gone and one that may not be read by its reference alone', async () => {
+    const custom = owner('Game', 'g', 'example.org/v1');
+    const gone = owner('StatefulSet', 'gone');
+    const { facts, gets } = await read([custom, gone], []);
+    assert.deepEqual(
+      [...facts.values()],
+      [
+        { reference: custom, makesSelectedPods: false },
+        { reference: gone, makesSelectedPods: false },
+      ],
+    );
+    assert.deepEqual(gets, ['StatefulSet gone']);
+    const forbidden = new ApiError('no', 403, { reason: 'Forbidden' });
+    assert.equal((await read([gone], [], forbidden)).facts.size, 1);
+  });
+
+  it('does not take another object of the same name for the owner', async () => {
+    const old = { ...owner('StatefulSet', 'db'), uid: 'the old one' };
+    const { facts } = await read([old], [workload('StatefulSet', 'db', { spec: { replicas: 3 } })]);
+    assert.deepEqual([...facts.values()], [{ reference: old, makesSelectedPods: false }]);
+  });
+
+  it('fails when the API server does: a failure is not an absent owner', async () => {
+    await assert.rejects(read([owner('StatefulSet', 'db')], [], new ApiError('boom', 500, {})), /boom/);
+  });
+
+  it('does not take a kind of another group for its own', () => {
+    assert.equal(workloadOf(owner('Deployment', 'x', 'example.org/v1')), undefined);
+  });
+});

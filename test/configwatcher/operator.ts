@@ -1,0 +1,191 @@
+/**
+ * Operator: one operator process in a {@link World}, the real reconciler over copies that are brought up to
+ * date only when the driver says so. Each of its calls waits until the driver lets it through, so calls of
+ * several operators interleave in any order, and a crash can come between any two.
+ */
+import { Registry } from '@prometheus-io/client';
+import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
+import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import { configWatchers } from '../../src/api/resources.ts';
+import { ConfigWatcherMetrics } from '../../src/configwatcher/configwatcher-metrics.ts';
+import { Observer } from '../../src/configwatcher/observe/observer.ts';
+import { ServerClock } from '../../src/configwatcher/observe/server-clock.ts';
+import { PodRestarter } from '../../src/configwatcher/pod-restarter.ts';
+import { ConfigWatcherReconciler } from '../../src/configwatcher/reconciler.ts';
+import { StateStore } from '../../src/configwatcher/state-store.ts';
+import type { Lister } from '../../src/runtime/cache/lister.ts';
+import type { Result } from '../../src/runtime/controller/reconciler.ts';
+import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+import { settle } from '../fake/clock.ts';
+import { World, watcherKey } from './world.ts';
+
+class View<T extends KubernetesObject> implements Lister<T> {
+  objects: readonly T[] = [];
+
+  get(_namespace: string, name: string): T | undefined {
+    return this.objects.find(({ metadata }) => metadata.name === name);
+  }
+
+  list(): T[] {
+    return [...this.objects];
+  }
+
+  byIndex(): T[] {
+    return [];
+  }
+
+  get size(): number {
+    return this.objects.length;
+  }
+}
+
+/** One operator process: the real reconciler over copies that may be old. */
+export class Operator {
+  readonly events: EventRecord[] = [];
+  /** Outputs as text, for what must never appear in them. */
+  readonly lines: string[] = [];
+  readonly #world: World;
+  readonly #name: string;
+  readonly #watchers = new View<ConfigWatcher>();
+  readonly #configMaps = new View<KubernetesObject>();
+  readonly #pods = new View<KubernetesObject>();
+  readonly #abort = new AbortController();
+  readonly #reconciler: ConfigWatcherReconciler;
+  readonly #waiting: (() => void)[] = [];
+  readonly #registry = new Registry();
+  /** Lets every call through at once. */
+  free: boolean;
+  running = false;
+  lastResult: Result | undefined;
+  lastError: unknown;
+
+  constructor(world: World, name: string, { free = true } = {}) {
+    this.#world = world;
+    this.#name = name;
+    this.free = free;
+    const clock = {
+      now: () => world.now,
+      monotonic: () => world.now - 1000,
+      setTimer: () => ({ cancel() {} }),
+    };
+    const serverClock = new ServerClock(clock);
+    const client = world.client(
+      name,
+      () => this.#turn(),
+      () => serverClock.observe(Math.floor(world.now / 1000) * 1000),
+    );
+    this.#reconciler = new ConfigWatcherReconciler({
+      resource: configWatchers,
+      store: new StateStore(configWatchers, client, clock),
+      watchers: this.#watchers,
+      observer: new Observer({
+        group: configWatchers.group,
+        kind: configWatchers.kind,
+        client,
+        serverClock,
+        configMaps: this.#configMaps,
+        pods: this.#pods,
+      }),
+      restarter: new PodRestarter(client),
+      recorder: { record: (_resource, _regarding, event) => this.events.push(event) },
+      metrics: new ConfigWatcherMetrics(this.#registry),
+      random: () => 0.5,
+    });
+    this.sync();
+  }
+
+  /** The watches catch up. */
+  sync(what: 'all' | 'watcher' | 'configMap' = 'all'): void {
+    if (what !== 'configMap') this.#watchers.objects = [this.#world.watcher];
+    if (what !== 'watcher') this.#configMaps.objects = this.#world.metadataOf('ConfigMap');
+    this.#pods.objects = this.#world.metadataOf('Pod');
+  }
+
+  /** Begins a reconcile, unless one runs. */
+  begin(): void {
+    if (this.running) return;
+    this.running = true;
+    this.#world.targets.set(this.#name, this.#watchers.objects[0]?.status?.pending?.hash);
+    const write = (...line: unknown[]) => this.lines.push(JSON.stringify(line));
+    const log = { ...silentLogger, info: write, warn: write };
+    const context = { signal: this.#abort.signal, log, reconcileID: this.#name };
+    this.#reconciler.reconcile(watcherKey, context).then(
+      (result) => {
+        this.running = false;
+        this.lastResult = result;
+      },
+      (error) => {
+        this.running = false;
+        this.lastError = error;
+        this.lastResult = { requeueAfter: 500 };
+      },
+    );
+  }
+
+  /** One whole reconcile. */
+  async reconcile(): Promise<Result> {
+    this.free = true;
+    this.begin();
+    while (this.running) {
+      this.letThrough();
+      await settle();
+    }
+    return this.lastResult ?? {};
+  }
+
+  metrics(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** The oldest waiting call reaches the API server. */
+  letThrough(): void {
+    this.#waiting.shift()?.();
+  }
+
+  /** The process is gone: none of its waiting calls ever arrives. */
+  kill(): void {
+    this.#waiting.length = 0;
+  }
+
+  #turn(): Promise<void> {
+    if (this.free) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+/** Everybody works undisturbed until nothing is pending and nobody wants to look again, at most `limit` ms. */
+export async function converge(
+  world: World,
+  operators: readonly Operator[],
+  limit = 3_600_000,
+): Promise<void> {
+  const end = world.now + limit;
+  for (let quiet = 0; quiet < 2; ) {
+    if (world.now > end) throw new Error(`no rest: ${JSON.stringify(world.watcher.status)}`);
+    const version = world.watcher.metadata.resourceVersion;
+    let wait = 1000;
+    let waits = false;
+    for (const operator of operators) {
+      operator.sync();
+      const { requeueAfter } = await operator.reconcile();
+      waits ||= requeueAfter !== undefined;
+      wait = Math.min(wait, requeueAfter ?? 1000);
+    }
+    quiet = !waits && version === world.watcher.metadata.resourceVersion ? quiet + 1 : 0;
+    world.step(Math.max(wait, 50));
+  }
+}
+
+/** A world at rest: one operator has seen it, `replicas` Pods are Ready. */
+export async function settled(
+  spec: Partial<ConfigWatcherSpec> = {},
+  { replicas = 4 } = {},
+): Promise<{ world: World; operator: Operator }> {
+  const world = new World({ cooldown: { base: '0s' }, ...spec });
+  if (replicas > 0) world.addWorkload('web', replicas);
+  world.step(10_000);
+  const operator = new Operator(world, 'operator');
+  await converge(world, [operator]);
+  return { world, operator };
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Action } from '../../src/configwatcher/decide/observed.ts';
+import { emptyMemory, type PodOutcome, remember } from '../../src/configwatcher/decide/restart-memory.ts';
+import { PodRestarter } from '../../src/configwatcher/pod-restarter.ts';
+import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
+import type { Client, DeleteOptions, ObjectKey, Status } from '../../src/runtime/client/client.ts';
+import { settle } from '../fake/clock.ts';
+import { now } from '../fixtures/configwatcher.ts';
+
+const { signal } = new AbortController();
+
+function evicting(name: string): Extract<Action, { type: 'EvictPod' }> {
+  return { type: 'EvictPod', pod: { name, uid: `uid of ${name}` }, owner: undefined };
+}
+
+function refused(code: number, status: Status, retryAfter?: number): ApiError {
+  return new ApiError(status.message ?? '', code, status, retryAfter);
+}
+
+async function answerTo(error: Error): Promise<PodOutcome | undefined> {
+  const client = { evict: () => Promise.reject(error) } as unknown as Client;
+  const [outcome] = await new PodRestarter(client).perform('shop', [evicting('web')], signal);
+  return outcome;
+}
+
+describe('PodRestarter', () => {
+  it('names the uid in every write', async () => {
+    const calls: [string, ObjectKey, string | undefined][] = [];
+    const client = {
+      evict: async (key: ObjectKey, { uid }: DeleteOptions) => calls.push(['evict', key, uid]),
+      delete: async (_: unknown, key: ObjectKey, { uid }: DeleteOptions) => calls.push(['delete', key, uid]),
+    } as unknown as Client;
+    const actions: Action[] = [evicting('a'), { ...evicting('b'), type: 'DeletePod' }];
+    const outcomes = await new PodRestarter(client).perform('shop', actions, signal);
+    assert.deepEqual(calls, [
+      ['evict', { namespace: 'shop', name: 'a' }, 'uid of a'],
+      ['delete', { namespace: 'shop', name: 'b' }, 'uid of b'],
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ result }) => result),
+      ['Restarted', 'Restarted'],
+    );
+  });
+
+  const uid = 'uid of web';
+  const answers: [string, Error, PodOutcome][] = [
+    ['404', refused(404, { reason: 'NotFound' }), { uid, result: 'Gone' }],
+    ['409 on the uid', refused(409, { reason: 'Conflict' }), { uid, result: 'Gone' }],
+    [
+      '429 for a budget',
+      refused(429, {
+        reason: 'TooManyRequests',
+        message: 'm',
+        details: { causes: [{ reason: 'DisruptionBudget' }] },
+      }),
+      { uid, result: 'Refused', cause: 'Budget', message: 'm' },
+    ],
+    [
+      '429 with Retry-After',
+      refused(429, { reason: 'TooManyRequests', message: 'm' }, 7000),
+      { uid, result: 'Refused', cause: 'Overload', message: 'm', retryAfter: 7000 },
+    ],
+    [
+      '500 for several budgets',
+      refused(500, {
+        message:
+          'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+      }),
+      {
+        uid,
+        result: 'Refused',
+        cause: 'SeveralBudgets',
+        message:
+          'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+      },
+    ],
+    ['500', refused(500, { message: 'm' }), { uid, result: 'Refused', cause: 'Failure', message: 'm' }],
+    [
+      '403',
+      refused(403, { reason: 'Forbidden' }),
+      { uid, result: 'Refused', cause: 'Forbidden', message: 'create pods/eviction' },
+    ],
+    [
+      'no answer',
+      new TransportError('cut', true),
+      { uid, result: 'Refused', cause: 'Failure', message: 'cut' },
+    ],
+  ];
+  for (const [what, error, expected] of answers) {
+    it(`understands ${what}`, async () => assert.deepEqual(await answerTo(error), expected));
+  }
+
+  it('fails as a whole when a write could not be sent: leadership is lost', async () => {
+    await assert.rejects(answerTo(new TransportError('not the leader', false)), /not the leader/);
+  });
+
+  it('begins nothing once the reconcile is over', async () => {
+    const client = { evict: () => assert.fail('sent') } as unknown as Client;
+    const over = AbortSignal.abort(new Error('over'));
+    await assert.rejects(new PodRestarter(client).perform('shop', [evicting('a')], over), /over/);
+  });
+
+  it('has at most 32 writes in flight, over all watchers', async () => {
+    const waiting: (() => void)[] = [];
+    const client = {
+      evict: () => new Promise<void>((resolve) => waiting.push(resolve)),
+    } as unknown as Client;
+    const restarter = new PodRestarter(client);
+    const batch = Array.from({ length: 20 }, (_, index) => evicting(`pod-${index}`));
+    const both = Promise.all([restarter.perform('a', batch, signal), restarter.perform('b', batch, signal)]);
+    await settle();
+    assert.equal(waiting.length, 32);
+    let released = 0;
+    while (waiting.length > 0) {
+      waiting.shift()?.();
+      released++;
+      await settle();
+    }
+    assert.equal(released, 40);
+    assert.equal((await both).flat().length, 40);
+  });
+});
+
+describe('remember', () => {
+  const refusal: PodOutcome = { uid: 'a', result: 'Refused', cause: 'Budget', message: 'no' };
+  const waits = (outcome: PodOutcome, times: number, jitter = 0) => {
+    let memory = emptyMemory;
+    for (let time = 0; time < times; time++) memory = remember(memory, [outcome], now, () => jitter);
+    return (memory.refusals.get('a')?.retryAt ?? 0) - now;
+  };
+
+  it('waits from 1 s to 15 s, with jitter', () => {
+    assert.deepEqual(
+      [1, 2, 4, 5, 50].map((times) => waits(refusal, times)),
+      [1000, 2000, 8000, 15_000, 15_000],
+    );
+    assert.equal(waits(refusal, 1, 1), 1200);
+  });
+
+  it('waits as long as the server asks for', () => {
+    assert.equal(waits({ ...refusal, cause: 'Overload', retryAfter: 60_000 }, 1), 60_000);
+  });
+
+  it('forgets the refusal of a Pod that went', () => {
+    const memory = remember(emptyMemory, [refusal], now, () => 0);
+    const after = remember(memory, [{ uid: 'a', result: 'Restarted' }], now, () => 0);
+    assert.equal(after.refusals.size, 0);
+    assert.deepEqual([...after.accepted], ['a']);
+  });
+});

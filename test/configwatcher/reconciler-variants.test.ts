@@ -1,0 +1,164 @@
+/** The reconciler under strategy RolloutRestart, and where the status has no place. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
+import { converge, Operator, settled } from './operator.ts';
+import type { World } from './world.ts';
+
+describe('RolloutRestart', () => {
+  const spec: Partial<ConfigWatcherSpec> = {
+    strategy: { type: 'RolloutRestart', progressDeadlineSeconds: 3600 },
+  };
+  const patches = (world: World) => world.requests.filter((request) => request.startsWith('patch ')).length;
+
+  it('changes each template once and waits until the rollout is through', async () => {
+    const { world, operator } = await settled(spec);
+    world.edit({ message: 'second' });
+    await converge(world, [operator]);
+    assert.deepEqual([patches(world), world.restarts.length], [1, 0]);
+    assert.deepEqual(new Set(world.livePods().map(({ content }) => content)), new Set([world.content]));
+    const id = world.watcher.status?.lastRestart?.id;
+    assert.deepEqual(world.workloads[0]?.annotations, { 'k8spatterns.io/restarted-for.web': id });
+    assert.equal(world.watcher.status?.lastRestart?.restarted, 4);
+    assert.equal(world.watcher.status?.strategyInUse, 'RolloutRestart');
+  });
+
+  it('is taken up by the next process without another patch', async () => {
+    const { world, operator } = await settled(spec);
+    world.edit({ message: 'second' });
+    while (patches(world) === 0) {
+      operator.sync();
+      await operator.reconcile();
+      world.step(1000);
+    }
+    await converge(world, [new Operator(world, 'next')]);
+    assert.equal(patches(world), 1);
+  });
+
+  it('evicts the Pods of other owners, and says so', async () => {
+    const { world, operator } = await settled(spec, { replicas: 0 });
+    world.addWorkload('game', 2, 'Custom');
+    world.edit({ message: 'second' });
+    await converge(world, [operator]);
+    assert.deepEqual([patches(world), world.restarts.length], [0, 2]);
+    assert.ok(
+      operator.events.some(({ note }) => note === 'Game game: has no rollout, so its Pods are evicted'),
+    );
+  });
+
+  async function stuck(
+    hold: (world: World) => void,
+  ): Promise<{ world: World; operator: Operator; reason?: string }> {
+    const { world, operator } = await settled(spec);
+    world.edit({ message: 'second' });
+    for (let pass = 0; pass < 8; pass++) {
+      operator.sync();
+      await operator.reconcile();
+      hold(world);
+      world.step(500);
+    }
+    const { conditions, pending } = world.watcher.status ?? {};
+    assert.equal(pending?.reason, 'Stalled');
+    assert.ok(operator.events.some((event) => event.reason === 'RestartStalled'));
+    const reason = conditions?.find(({ type }) => type === 'Stalled')?.reason;
+    return { world, operator, ...(reason && { reason }) };
+  }
+
+  it('of a paused Deployment is Stalled at once, and goes on by itself', async () => {
+    const { world, operator, reason } = await stuck(({ workloads }) => {
+      workloads[0]!.paused = true;
+    });
+    assert.deepEqual([reason, patches(world)], ['Paused', 0]);
+    world.workloads[0]!.paused = false;
+    await converge(world, [operator]);
+    assert.equal(patches(world), 1);
+  });
+
+  it('that somebody takes back is Stalled and not fought; the next edit is a new one', async () => {
+    const { world, operator, reason } = await stuck(({ workloads }) => {
+      workloads[0]!.annotations = {};
+      workloads[0]!.paused = true;
+      workloads[0]!.paused = false;
+    });
+    assert.equal(reason, 'Reverted');
+    assert.equal(patches(world), 1);
+    world.edit({ message: 'third' });
+    await converge(world, [operator]);
+    assert.equal(patches(world), 2);
+  });
+});
+
+describe("under the book's CRD, which has no status", () => {
+  const observed = (world: World) => world.watcher.metadata.annotations?.['k8spatterns.io/observed'];
+
+  it('the state is kept in an annotation, and restarts work as ever', async () => {
+    const { world, operator } = await settled();
+    world.replaceCrd({ withoutStatus: true });
+    world.touch();
+    await converge(world, [operator]);
+    assert.ok(observed(world), 'the state went over from memory');
+    world.edit({ message: 'second' });
+    await converge(world, [operator]);
+    assert.equal(world.restarts.length, 4);
+    assert.equal(operator.events.filter(({ reason }) => reason === 'StatusUnavailable').length, 1);
+    await converge(world, [new Operator(world, 'next')]);
+    assert.equal(world.restarts.length, 4, 'a start without an edit restarts nothing');
+    world.edit({ message: 'third' });
+    await converge(world, [new Operator(world, 'third')]);
+    assert.equal(world.restarts.length, 8, 'an edit while the operator is down is found');
+  });
+
+  it('the state goes back into the status with our CRD', async () => {
+    const { world, operator } = await settled();
+    world.replaceCrd({ withoutStatus: true });
+    await converge(world, [operator]);
+    world.replaceCrd({ withoutStatus: false });
+    world.step(61_000);
+    world.edit({ message: 'second' });
+    await converge(world, [operator]);
+    assert.equal(world.restarts.length, 4);
+    assert.equal(observed(world), undefined);
+    assert.equal(world.watcher.status?.restartCount, 1);
+  });
+
+  it('two operators restart each Pod once there, too', async () => {
+    const { world, operator } = await settled();
+    world.replaceCrd({ withoutStatus: true });
+    const other = new Operator(world, 'other');
+    await converge(world, [operator, other]);
+    world.edit({ message: 'second' });
+    await converge(world, [operator, other]);
+    assert.equal(world.restarts.length, 4);
+  });
+
+  it('an operator with an old copy fails before it has done anything', async () => {
+    const { world, operator } = await settled({ debounce: { quiet: '0s' } });
+    world.replaceCrd({ withoutStatus: true });
+    await converge(world, [operator]);
+    const stale = new Operator(world, 'stale');
+    world.edit({ message: 'second' });
+    await converge(world, [operator]);
+    stale.sync('configMap');
+    assert.deepEqual(await stale.reconcile(), { requeueAfter: 250 });
+    assert.equal(world.restarts.length, 4);
+  });
+
+  it('rubbish in the annotation is a first sight', async () => {
+    for (const rubbish of [
+      '{',
+      '[]',
+      'null',
+      '{"appliedHash":"v1:1","sources":5,"conditions":"x","history":[null]}',
+    ]) {
+      const { world } = await settled();
+      world.replaceCrd({ withoutStatus: true });
+      const annotations = { 'k8spatterns.io/observed': rubbish };
+      world.watcher = { ...world.watcher, metadata: { ...world.watcher.metadata, annotations } };
+      const next = new Operator(world, 'next');
+      await converge(world, [next]);
+      assert.equal(next.lastError, undefined);
+      assert.equal(world.restarts.length, 0);
+      assert.notEqual(observed(world), rubbish);
+    }
+  });
+});

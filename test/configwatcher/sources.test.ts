@@ -1,0 +1,194 @@
+/** Several sources, optional and deleted ones: which of their changes count. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
+import type { Observed, SourceContent } from '../../src/configwatcher/decide/observed.ts';
+import type { WatchedSource } from '../../src/configwatcher/spec/spec.ts';
+import {
+  afterwards,
+  applied,
+  decided,
+  found,
+  newContent,
+  newestContent,
+  now,
+  oldContent,
+  ownedBy,
+  pod,
+  several,
+  specOf,
+  webappConfig,
+} from '../fixtures/configwatcher.ts';
+
+const second: WatchedSource = { ...webappConfig, name: 'second' };
+const optional: WatchedSource = { ...webappConfig, name: 'extra', optional: true };
+
+function of(source: WatchedSource, data: Record<string, string> | undefined): SourceContent {
+  return found(data, { source });
+}
+
+const sources: ConfigWatcherSpec['sources'] = [{ kind: 'ConfigMap', name: 'second' }];
+const both = specOf({ sources });
+const withExtra = (spec: Partial<ConfigWatcherSpec> = {}) =>
+  specOf({ sources: [{ kind: 'ConfigMap', name: 'extra', optional: true }], ...spec });
+
+function pendingAfter(facts: Partial<Observed>): boolean {
+  return decided({ pods: several(1), ...facts }).state.pending !== undefined;
+}
+
+describe('several sources', () => {
+  const [a, b] = [oldContent, of(second, { b: '1' })];
+
+  it('changed together lead to one restart, named after the first', () => {
+    const facts = {
+      spec: both,
+      state: applied([a, b]),
+      sources: [{ ...newContent, changedKeys: ['message'] }, of(second, { b: '2' })],
+      pods: several(1),
+    };
+    const recorded = decided(facts);
+    const started = decided({ ...afterwards(facts, recorded, 2000), owners: ownedBy(1) });
+    assert.equal(started.actions.length, 1);
+    assert.deepEqual(started.state.lastRestart?.trigger, {
+      kind: 'ConfigMap',
+      name: 'webapp-config',
+      changedKeys: ['message'],
+    });
+  });
+
+  it('in another order are no change', () => {
+    const spec = specOf({ configMap: 'second', sources: [{ kind: 'ConfigMap', name: 'webapp-config' }] });
+    assert.equal(pendingAfter({ spec, state: applied([a, b]), sources: [b, a] }), false);
+  });
+
+  it('one more, watched while a change waits, is not taken for an edit', () => {
+    const waiting = decided({ sources: [newContent], pods: several(1) });
+    const more = decided({
+      ...afterwards({}, waiting, 500),
+      spec: both,
+      sources: [newContent, b],
+      pods: [pod({ created: now })],
+    });
+    assert.equal(more.state.pending?.cutoff, waiting.state.pending?.cutoff);
+    assert.equal(more.state.lastChange, now + 500);
+    assert.notEqual(more.state.pending?.hash, waiting.state.pending?.hash);
+    const next = decided({
+      ...afterwards({ now: now + 500 }, more, 100),
+      spec: both,
+      sources: [newContent, b],
+    });
+    assert.deepEqual(next.state.pending, more.state.pending);
+  });
+
+  it('one less, whose change was pending, takes the change with it', () => {
+    const facts = {
+      spec: both,
+      state: applied([a, b]),
+      sources: [a, of(second, { b: '2' })],
+      pods: several(1),
+    };
+    const waiting = decided(facts);
+    const dropped = decided({ ...afterwards(facts, waiting, 500), spec: specOf(), sources: [a] });
+    assert.equal(dropped.state.pending, undefined);
+    assert.equal(dropped.state.appliedHash, a.hash);
+  });
+
+  it('another ConfigMap in mid-restart ends the restart', () => {
+    const spec = specOf({ debounce: { quiet: '0s' } });
+    const running = decided({ spec, sources: [newContent], pods: several(2), owners: ownedBy(2) });
+    assert.ok(running.state.pending?.started);
+    const other = of(second, { c: '1' });
+    const renamed = decided({
+      ...afterwards({}, running, 500),
+      spec: specOf({ configMap: 'second' }),
+      sources: [other],
+    });
+    assert.equal(renamed.state.pending, undefined);
+    assert.equal(renamed.state.appliedHash, other.hash);
+  });
+});
+
+describe('an optional source', () => {
+  const without = applied([oldContent, of(optional, undefined)]);
+  const withIt = applied([oldContent, of(optional, { a: '1' })]);
+
+  it('that never existed is a baseline and no missing source', () => {
+    const decision = decided({
+      spec: withExtra(),
+      state: applied([]),
+      sources: [oldContent, of(optional, undefined)],
+    });
+    assert.ok(decision.state.appliedHash);
+    assert.ok(decision.state.conditions.every(({ status }) => status === 'True' || status === 'False'));
+    assert.equal(decision.state.conditions.find(({ type }) => type === 'SourceAvailable')?.status, 'True');
+  });
+
+  it('that appears is a change', () => {
+    const appeared = [oldContent, of(optional, { a: '1' })];
+    assert.equal(pendingAfter({ spec: withExtra(), state: without, sources: appeared }), true);
+  });
+
+  it('that disappears is one only with onDelete: Restart', () => {
+    const gone = [oldContent, of(optional, undefined)];
+    assert.equal(pendingAfter({ spec: withExtra(), state: withIt, sources: gone }), false);
+    assert.equal(
+      pendingAfter({ spec: withExtra({ onDelete: 'Restart' }), state: withIt, sources: gone }),
+      true,
+    );
+  });
+});
+
+describe('a required source', () => {
+  it('that disappears restarts only with onDelete: Restart', () => {
+    const facts = { sources: [found(undefined)] };
+    assert.equal(pendingAfter(facts), false);
+    assert.equal(pendingAfter({ ...facts, spec: specOf({ onDelete: 'Restart' }) }), true);
+  });
+
+  it('that is missing while a change waits holds the restart', () => {
+    const facts = { spec: both, state: applied([oldContent, of(second, { b: '1' })]), pods: several(1) };
+    const decision = decided({ ...facts, sources: [newContent, of(second, undefined)] });
+    assert.equal(decision.state.pending?.reason, 'SourceMissing');
+    assert.deepEqual(decision.actions, []);
+  });
+});
+
+describe('suspend and dry run', () => {
+  const changed = { sources: [newContent], pods: several(1), owners: ownedBy(1) };
+
+  it('record, and act once on the net difference when they end', () => {
+    for (const [how, reason] of [
+      [{ suspend: true }, 'Suspended'],
+      [{ dryRun: true }, 'DryRun'],
+    ] as const) {
+      const spec = specOf({ ...how, debounce: { quiet: '0s' } });
+      const held = decided({ ...changed, spec });
+      assert.equal(held.state.pending?.reason, reason);
+      assert.deepEqual(held.actions, []);
+      const freed = decided({ ...afterwards(changed, held, 60_000), spec: specOf() });
+      assert.equal(freed.actions.length, 1);
+      const back = decided({ ...afterwards(changed, held, 60_000), spec: specOf(), sources: [oldContent] });
+      assert.equal(back.state.pending, undefined);
+    }
+  });
+
+  it('a dry run says what it would do, once per content', () => {
+    const spec = specOf({ dryRun: true });
+    const recorded = decided({ ...changed, spec });
+    const told = decided({ ...afterwards({ ...changed, spec }, recorded, 2000) });
+    assert.deepEqual(
+      told.events.map(({ note }) => note),
+      ['dry run: 1 Pod would be restarted'],
+    );
+    const again = decided({ ...afterwards({ ...changed, spec }, told, 2000) });
+    assert.deepEqual([again.events, again.state], [[], told.state]);
+  });
+
+  it('a dry run without a debounce tells every content, too', () => {
+    const spec = specOf({ dryRun: true, debounce: { quiet: '0s' } });
+    const told = decided({ ...changed, spec });
+    const next = { ...afterwards({ ...changed, spec }, told, 2000), sources: [newestContent] };
+    const notes = decided(next).events.map(({ note }) => note);
+    assert.ok(notes.includes('dry run: 1 Pod would be restarted'), notes.join('; '));
+  });
+});
