@@ -1,0 +1,161 @@
+# Every command of the project. `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+BIN := node_modules/.bin
+# The project brings its own Node.js, so that an older one on the PATH is no obstacle.
+NODE := $(BIN)/node
+CLUSTER := $(NODE) hack/cluster/main.ts
+KUBECTL := $(CLUSTER) kubectl
+IMG ?= atwatch:latest
+CONFIG ?= config/default
+# Rendering needs no cluster.
+RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
+NODE_TEST := $(NODE) --test --test-timeout=300000
+UNIT_TESTS := 'test/*.test.ts' 'test/{api,at,configwatcher,runtime,fake,conformance,hack,examples}/**/*.test.ts'
+SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z][a-z0-9-]*:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## Set everything up and show both kinds at work on a real cluster; KEEP=1 leaves it running.
+	@$(if $(KEEP),$(CLUSTER) up --node && KUBECONFIG=$$($(CLUSTER) kubeconfig) $(NODE) hack/demo.ts --keep,$(CLUSTER) run --node -- $(NODE) hack/demo.ts)
+
+##@ Development
+
+# npm writes this file last: it is there and newer than the lock file only after a complete install.
+node_modules/.package-lock.json: package-lock.json package.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or later with npm" >&2; exit 1; }
+	@echo "Installing the npm packages ..." >&2
+	@npm ci --loglevel=error
+	@$(NODE) --version >/dev/null || npm rebuild node --ignore-scripts=false --loglevel=error
+	@touch $@
+
+.PHONY: packages
+packages: node_modules/.package-lock.json
+
+.PHONY: generate
+generate: packages ## Write the types, schemas and docs/api.md from the CRDs.
+	@$(NODE) hack/generate.ts
+
+.PHONY: manifests
+manifests: packages ## Render CONFIG (default: config/default) to standard output.
+	@$(RENDER)
+
+.PHONY: verify
+verify: packages ## Fail when a generated file differs from its source.
+	@$(NODE) hack/generate.ts --check
+
+.PHONY: fmt
+fmt: packages ## Format the code.
+	@$(BIN)/biome check --write .
+
+.PHONY: lint
+lint: packages ## Check format, budgets and import directions.
+	@$(BIN)/biome check --error-on-warnings .
+
+.PHONY: typecheck
+typecheck: packages ## Check the types.
+	@$(BIN)/tsc -p .
+
+##@ Test
+
+.PHONY: test
+test: lint typecheck verify build test-unit test-integration test-e2e ## Run every check there is.
+
+.PHONY: test-unit
+test-unit: packages ## Run the unit tests.
+	@$(NODE_TEST) $(UNIT_TESTS)
+
+.PHONY: test-integration
+test-integration: build ## Run the integration tests on a real API server.
+	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=2 'test/integration/**/*.test.ts'
+
+.PHONY: test-e2e
+test-e2e: build ## Run the end-to-end tests on a real node (Linux and root, or KUBECONFIG's cluster).
+	@if [ -n "$${KUBECONFIG:-}" ] || { [ "$$(uname -s)" = Linux ] && [ "$$(id -u)" = 0 ]; }; then \
+		$(CLUSTER) run --node -- $(NODE_TEST) --test-concurrency=1 'test/e2e/**/*.test.ts'; \
+	else echo "test-e2e left out: a real node needs Linux and root, this is $$(uname -s) as $$(id -un)"; fi
+
+.PHONY: soak
+soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) and four of quiet, and watch its size.
+	@$(CLUSTER) run -- $(NODE) --test --test-concurrency=2 'test/soak/**/*.test.ts'
+
+.PHONY: bench
+bench: packages ## Measure the runtime and compare with its targets; ARGS="queue decode" for some of it.
+	@$(CLUSTER) run -- $(NODE) test/bench/main.ts $(ARGS)
+
+.PHONY: bench-configwatcher
+bench-configwatcher: build ## Measure ConfigWatcher on a real API server; ARGS="--changes=0 ..." leaves scenarios out.
+	@$(NODE) test/bench/configwatcher.ts $(ARGS)
+
+.PHONY: bench-at
+bench-at: build ## Measure the kind At on an API server of its own; ARGS="--hotspot=1000,5000 --seconds=300" for more.
+	@$(NODE) test/bench/at.ts $(ARGS)
+
+##@ Build
+
+.PHONY: build
+build: packages dist/atwatch.js ## Bundle the operator into dist/atwatch.js.
+
+dist/atwatch.js: $(SOURCES) hack/build.ts hack/build-runtime.tsconfig.json node_modules/.package-lock.json
+	@$(NODE) hack/build.ts
+
+.PHONY: run
+run: build ## Run the operator on this machine, against KUBECONFIG's cluster or the local one.
+	@export KUBECONFIG="$${KUBECONFIG:-$$($(CLUSTER) kubeconfig 2>/dev/null || true)}"; \
+		exec $(NODE) dist/atwatch.js $(ARGS)
+
+.PHONY: image docker-build
+image: packages ## Build the image IMG with docker, podman or buildah, whichever is there.
+	@$(NODE) hack/image.ts build $(IMG)
+docker-build: image
+
+.PHONY: clean
+clean: ## Remove what was built.
+	@rm -rf dist
+
+##@ Deployment
+
+.PHONY: install
+install: packages ## Install the CRDs into KUBECONFIG's cluster or the local one.
+	@$(KUBECTL) apply --server-side -k crds
+
+.PHONY: uninstall
+uninstall: packages ## Remove the CRDs, and with them every At and ConfigWatcher.
+	@$(KUBECTL) delete --ignore-not-found -k crds
+
+.PHONY: deploy
+deploy: packages ## Deploy the operator with image IMG, CRDs included; CONFIG names another folder of config/.
+	@$(RENDER) | $(KUBECTL) apply --server-side -f -
+
+.PHONY: undeploy
+undeploy: packages ## Remove the operator, CRDs included.
+	@$(RENDER) | $(KUBECTL) delete --ignore-not-found -f -
+
+.PHONY: build-installer
+build-installer: packages ## Write dist/install.yaml: all of CONFIG with image IMG, for one kubectl apply --server-side -f.
+	@mkdir -p dist && $(RENDER) > dist/install.yaml && echo "wrote dist/install.yaml with the image $(IMG)"
+
+##@ Local cluster
+
+.PHONY: cluster-up
+cluster-up: packages ## Start a local Kubernetes, with a real node when run as root on Linux.
+	@$(CLUSTER) up --node-if-possible
+
+.PHONY: cluster-down
+cluster-down: packages ## Stop it and remove every trace of it.
+	@$(CLUSTER) down
+
+.PHONY: kubectl
+kubectl: packages ## Run kubectl: make kubectl ARGS="get ats".
+	@$(KUBECTL) $(ARGS)

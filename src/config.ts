@@ -1,0 +1,230 @@
+/**
+ * Config: everything that can be set from outside, from flags and environment variables to one frozen
+ * value. Pure; the only place that knows a flag's name.
+ *
+ * A flag wins over its environment variable, which wins over the default.
+ */
+import { Ajv } from 'ajv';
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Config {
+  /** Where /metrics is served, `host:port`; `0` switches it off. */
+  readonly metricsBindAddress: string;
+  /** Where /healthz and /readyz are served, `host:port`; `0` switches it off. */
+  readonly healthProbeBindAddress: string;
+  readonly leaderElect: boolean;
+  /** Namespaces to watch; empty means all. */
+  readonly namespaces: readonly string[];
+  readonly logLevel: LogLevel;
+  /** Whether ConfigWatchers may name Secrets; needs the rights for it. */
+  readonly secretAccess: boolean;
+  /** Whether ConfigMaps that name their Pods in an annotation are served, too; needs a right for it. */
+  readonly annotationController: boolean;
+  /** The operator's own namespace, where its Lease lives; undefined outside a cluster. */
+  readonly podNamespace: string | undefined;
+}
+
+export type CommandLine =
+  | { readonly command: 'run'; readonly config: Config }
+  | { readonly command: 'help' }
+  | { readonly command: 'version' };
+
+/** The command line or an environment variable is wrong. The message is one sentence with the remedy. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+interface Flag {
+  readonly name: string;
+  readonly env: readonly string[];
+  readonly boolean: boolean;
+  readonly default: string;
+  readonly placeholder: string;
+  readonly description: string;
+  /** JSON schema of the text. */
+  readonly schema: object;
+  /** What a right value looks like, for the error. */
+  readonly expected: string;
+}
+
+const bindAddress = {
+  schema: { type: 'string', pattern: '^(0|(\\[[0-9a-fA-F:]+\\]|[A-Za-z0-9.-]*):[0-9]{1,5})$' },
+  expected: 'HOST:PORT, :PORT for every interface, or 0 to switch it off',
+  placeholder: 'HOST:PORT',
+  boolean: false,
+};
+
+const dnsLabel = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
+
+const flags: readonly Flag[] = [
+  {
+    ...bindAddress,
+    name: 'metrics-bind-address',
+    env: ['ATWATCH_METRICS_BIND_ADDRESS'],
+    default: '127.0.0.1:8080',
+    description: 'serve Prometheus metrics here; 0 switches them off',
+  },
+  {
+    ...bindAddress,
+    name: 'health-probe-bind-address',
+    env: ['ATWATCH_HEALTH_PROBE_BIND_ADDRESS'],
+    default: '127.0.0.1:8081',
+    description: 'serve /healthz and /readyz here; 0 switches them off',
+  },
+  {
+    name: 'leader-elect',
+    env: ['ATWATCH_LEADER_ELECT'],
+    boolean: true,
+    default: 'false',
+    placeholder: '',
+    description: 'act only while holding the Lease "atwatch" in POD_NAMESPACE',
+    schema: { enum: ['true', 'false'] },
+    expected: 'true or false',
+  },
+  {
+    name: 'namespaces',
+    env: ['ATWATCH_NAMESPACES', 'WATCH_NAMESPACE'],
+    boolean: false,
+    default: '',
+    placeholder: 'NAME,NAME',
+    description: 'watch these namespaces only; empty means all',
+    schema: { type: 'string', pattern: `^(${dnsLabel}(,${dnsLabel})*)?$` },
+    expected: 'namespace names separated by commas',
+  },
+  {
+    name: 'secret-access',
+    env: ['ATWATCH_SECRET_ACCESS'],
+    boolean: true,
+    default: 'false',
+    placeholder: '',
+    description: 'let ConfigWatchers watch Secrets; needs rights on secrets',
+    schema: { enum: ['true', 'false'] },
+    expected: 'true or false',
+  },
+  {
+    name: 'annotation-controller',
+    env: ['ATWATCH_ANNOTATION_CONTROLLER'],
+    boolean: true,
+    default: 'false',
+    placeholder: '',
+    description: 'also serve ConfigMaps with k8spatterns.io/podDeleteSelector; needs patch on configmaps',
+    schema: { enum: ['true', 'false'] },
+    expected: 'true or false',
+  },
+  {
+    name: 'log-level',
+    env: ['ATWATCH_LOG_LEVEL'],
+    boolean: false,
+    default: 'info',
+    placeholder: 'LEVEL',
+    description: `one of ${logLevels.join(', ')}`,
+    schema: { enum: logLevels },
+    expected: `one of ${logLevels.join(', ')}`,
+  },
+];
+
+const validate = new Ajv({ allErrors: false }).compile({
+  type: 'object',
+  properties: Object.fromEntries(flags.map((flag) => [flag.name, flag.schema])),
+});
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the command line and the environment.
+ *
+ * @param args without the program's own name, Go style: `--flag=value`, `--flag value`, `--switch`.
+ * @throws {ConfigError}
+ */
+export function parseCommandLine(args: readonly string[], env: Environment): CommandLine {
+  if (args.some((word) => word === '--help' || word === '-h')) return { command: 'help' };
+  if (args.includes('--version')) return { command: 'version' };
+  const given = readFlags(args);
+  const values: Record<string, string> = {};
+  const sources: Record<string, string> = {};
+  for (const flag of flags) {
+    const variable = flag.env.find((name) => (env[name] ?? '') !== '');
+    values[flag.name] = given.get(flag.name) ?? (variable && env[variable]) ?? flag.default;
+    sources[flag.name] = given.has(flag.name) || !variable ? `--${flag.name}` : variable;
+  }
+  check(values, sources);
+  return { command: 'run', config: toConfig(values, env) };
+}
+
+function readFlags(args: readonly string[]): Map<string, string> {
+  const given = new Map<string, string>();
+  for (let index = 0; index < args.length; index++) {
+    const { flag, value } = splitFlag(args[index] ?? '');
+    if (value !== undefined) given.set(flag.name, value);
+    else if (flag.boolean) given.set(flag.name, 'true');
+    else given.set(flag.name, nextWord(args, ++index, flag));
+  }
+  return given;
+}
+
+function splitFlag(word: string): { flag: Flag; value: string | undefined } {
+  const match = /^--?([^=]+)(?:=(.*))?$/s.exec(word);
+  if (!match) throw new ConfigError(`unexpected argument "${word}": atwatch takes flags only, see --help`);
+  const flag = flags.find(({ name }) => name === match[1]);
+  if (!flag) throw new ConfigError(`unknown flag --${match[1]}: see --help for the flags there are`);
+  return { flag, value: match[2] };
+}
+
+function nextWord(args: readonly string[], index: number, flag: Flag): string {
+  const value = args[index];
+  if (value === undefined) {
+    throw new ConfigError(`--${flag.name} needs a value: ${flag.expected}`);
+  }
+  return value;
+}
+
+function check(values: Record<string, string>, sources: Record<string, string>): void {
+  if (validate(values)) return;
+  const name = (validate.errors?.[0]?.instancePath ?? '').slice(1);
+  const flag = flags.find((candidate) => candidate.name === name);
+  throw new ConfigError(
+    `${sources[name]}: ${JSON.stringify(values[name])} is not valid; expected ${flag?.expected}`,
+  );
+}
+
+function toConfig(values: Record<string, string>, env: Environment): Config {
+  const text = (name: string) => values[name] ?? '';
+  const level = logLevels.find((name) => name === text('log-level')) ?? 'info';
+  return Object.freeze({
+    metricsBindAddress: text('metrics-bind-address'),
+    healthProbeBindAddress: text('health-probe-bind-address'),
+    leaderElect: text('leader-elect') === 'true',
+    namespaces: Object.freeze([...new Set(text('namespaces').split(',').filter(Boolean))]),
+    logLevel: level,
+    secretAccess: text('secret-access') === 'true',
+    annotationController: text('annotation-controller') === 'true',
+    podNamespace: env.POD_NAMESPACE || undefined,
+  });
+}
+
+/** The text of `--help`. */
+export function usage(): string {
+  const sections = flags.map(({ name, placeholder, description, default: preset, env }) => [
+    `  --${name}${placeholder && `=${placeholder}`}`,
+    `      ${description}`,
+    `      (default: ${preset === '' ? 'all' : preset}; environment: ${env.join(', ')})`,
+  ]);
+  return [
+    'atwatch: a Kubernetes operator for At (run a command at a time) and ConfigWatcher (restart Pods when',
+    'their configuration changes).',
+    '',
+    'Usage: atwatch [flags]',
+    '',
+    ...sections.flat(),
+    '  --version',
+    '      print the version and exit',
+    '  --help',
+    '      print this text and exit',
+    '',
+    "The cluster is found as kubectl finds it: KUBECONFIG, ~/.kube/config, or the Pod's ServiceAccount.",
+    "POD_NAMESPACE names the operator's own namespace, where its Lease lives.",
+    '',
+  ].join('\n');
+}

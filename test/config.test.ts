@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConfigError, parseCommandLine, usage } from '../src/config.ts';
+
+const defaults = {
+  metricsBindAddress: '127.0.0.1:8080',
+  healthProbeBindAddress: '127.0.0.1:8081',
+  leaderElect: false,
+  namespaces: [],
+  logLevel: 'info',
+  podNamespace: undefined,
+  secretAccess: false,
+  annotationController: false,
+};
+
+describe('parseCommandLine', () => {
+  const accepted: {
+    says: string;
+    args?: string[];
+    env?: Record<string, string>;
+    config?: Partial<Record<keyof typeof defaults, unknown>>;
+  }[] = [
+    { says: 'has a default for everything' },
+    { says: 'takes --flag=value', args: ['--log-level=debug'], config: { logLevel: 'debug' } },
+    { says: 'takes --flag value', args: ['--log-level', 'warn'], config: { logLevel: 'warn' } },
+    { says: 'takes a single dash, as Go does', args: ['-log-level=warn'], config: { logLevel: 'warn' } },
+    { says: 'takes a bare switch', args: ['--leader-elect'], config: { leaderElect: true } },
+    { says: 'takes a switch with a value', args: ['--leader-elect=false'], config: { leaderElect: false } },
+    { says: 'lets Secrets in', args: ['--secret-access'], config: { secretAccess: true } },
+    {
+      says: 'serves annotated ConfigMaps',
+      env: { ATWATCH_ANNOTATION_CONTROLLER: 'true' },
+      config: { annotationController: true },
+    },
+    {
+      says: 'does not eat the flag behind a bare switch',
+      args: ['--leader-elect', '--log-level=error'],
+      config: { leaderElect: true, logLevel: 'error' },
+    },
+    {
+      says: 'takes the last of two',
+      args: ['--log-level=warn', '--log-level=error'],
+      config: { logLevel: 'error' },
+    },
+    { says: 'reads the environment', env: { ATWATCH_LOG_LEVEL: 'debug' }, config: { logLevel: 'debug' } },
+    { says: 'takes an empty variable for an unset one', env: { ATWATCH_LOG_LEVEL: '' } },
+    {
+      says: 'prefers a flag to its variable',
+      args: ['--log-level=warn'],
+      env: { ATWATCH_LOG_LEVEL: 'debug' },
+      config: { logLevel: 'warn' },
+    },
+    { says: 'honours WATCH_NAMESPACE', env: { WATCH_NAMESPACE: 'a,b' }, config: { namespaces: ['a', 'b'] } },
+    { says: 'names a namespace once', args: ['--namespaces=a,b,a'], config: { namespaces: ['a', 'b'] } },
+    {
+      says: 'knows its own namespace from POD_NAMESPACE',
+      env: { POD_NAMESPACE: 'atwatch-system' },
+      config: { podNamespace: 'atwatch-system' },
+    },
+    {
+      says: 'switches a server off with 0',
+      args: ['--metrics-bind-address=0'],
+      config: { metricsBindAddress: '0' },
+    },
+    {
+      says: 'binds every interface',
+      args: ['--metrics-bind-address=:9090'],
+      config: { metricsBindAddress: ':9090' },
+    },
+    {
+      says: 'binds IPv6',
+      args: ['--metrics-bind-address=[::1]:9090'],
+      config: { metricsBindAddress: '[::1]:9090' },
+    },
+  ];
+  for (const { says, args = [], env = {}, config = {} } of accepted) {
+    it(says, () => {
+      assert.deepEqual(parseCommandLine(args, env), { command: 'run', config: { ...defaults, ...config } });
+    });
+  }
+
+  const refused: { args?: string[]; env?: Record<string, string>; message: RegExp }[] = [
+    { args: ['--log-level=loud'], message: /--log-level: "loud" is not valid; expected one of debug, info/ },
+    { env: { ATWATCH_LOG_LEVEL: 'loud' }, message: /^ATWATCH_LOG_LEVEL: "loud" is not valid/ },
+    { args: ['--leader-elect=yes'], message: /--leader-elect: "yes" is not valid; expected true or false/ },
+    { args: ['--leader-election'], message: /unknown flag --leader-election: see --help/ },
+    { args: ['run'], message: /unexpected argument "run"/ },
+    { args: ['--log-level'], message: /--log-level needs a value: one of debug/ },
+    { args: ['--metrics-bind-address=8080'], message: /expected HOST:PORT/ },
+    { args: ['--namespaces=Team_A'], message: /expected namespace names separated by commas/ },
+    { env: { WATCH_NAMESPACE: 'a, b' }, message: /^WATCH_NAMESPACE: "a, b" is not valid/ },
+  ];
+  for (const { args = [], env = {}, message } of refused) {
+    it(`refuses ${[...args, ...Object.entries(env).map((pair) => pair.join('='))].join(' ')}`, () => {
+      assert.throws(
+        () => parseCommandLine(args, env),
+        (error) => error instanceof ConfigError && message.test(error.message),
+      );
+    });
+  }
+
+  it('answers --help and --version whatever else is wrong', () => {
+    assert.deepEqual(parseCommandLine(['--nonsense', '--help'], {}), { command: 'help' });
+    assert.deepEqual(parseCommandLine(['--version'], { ATWATCH_LOG_LEVEL: 'loud' }), { command: 'version' });
+  });
+
+  it('gives a config that nobody can change', () => {
+    const line = parseCommandLine([], {});
+    assert.ok(
+      line.command === 'run' && Object.isFrozen(line.config) && Object.isFrozen(line.config.namespaces),
+    );
+  });
+});
+
+describe('usage', () => {
+  it('names every flag once, with its variable and default', () => {
+    for (const flag of [
+      'metrics-bind-address',
+      'health-probe-bind-address',
+      'leader-elect',
+      'namespaces',
+      'log-level',
+    ]) {
+      assert.equal(usage().split(`--${flag}`).length, 2, flag);
+    }
+    assert.match(usage(), /environment: ATWATCH_NAMESPACES, WATCH_NAMESPACE/);
+  });
+
+  it('fits a terminal of 100 columns', () => {
+    assert.ok(
+      usage()
+        .split('\n')
+        .every((line) => line.length <= 100),
+      usage(),
+    );
+  });
+});
