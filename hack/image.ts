@@ -1,0 +1,31 @@
+/**
+ * The image's command line: builds the Dockerfile with docker, podman or buildah, whichever is there.
+ *
+ *   node hack/image.ts build NAME    an image in the builder's own store, on the base images of the Dockerfile
+ *   node hack/image.ts archive       an OCI archive on base images made here, downloading none; prints its path
+ */
+
+import { buildImage } from './image/builder.ts';
+import { ImageError } from './image/image-error.ts';
+import { imageArchive } from './image/local-archive.ts';
+
+const usage = 'usage: node hack/image.ts build NAME | archive';
+
+async function main([command, ...args]: readonly string[]): Promise<void> {
+  const [name] = args;
+  if (command === 'build' && name !== undefined && args.length === 1) {
+    await buildImage(name);
+  } else if (command === 'archive' && args.length === 0) {
+    const { path } = await imageArchive();
+    console.log(path);
+  } else {
+    throw new ImageError(usage);
+  }
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof ImageError ? error.message : error);
+  process.exitCode = 1;
+}
