@@ -1,0 +1,178 @@
+/**
+ * Rig for the At tests: an operator with the At controller alone, in this process, on a namespace of its own.
+ * There is no node: what a kubelet would report of a Pod, the test writes.
+ */
+import type { TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import type { At, AtSpec } from '../../src/api/at.generated.ts';
+import { type Pod, type PodStatus, pods } from '../../src/api/kubernetes.ts';
+import { ats } from '../../src/api/resources.ts';
+import { addAtController } from '../../src/at/controller.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { connect } from '../../src/runtime/client/connect.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { events } from '../../src/runtime/events/event.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+import { Manager } from '../../src/runtime/manager/manager.ts';
+import { connectToTestCluster, eventually, isGone, testKubeConfig, withNamespace } from './support.ts';
+
+interface RunningOperator {
+  readonly manager: Manager;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export class AtRig {
+  readonly client: Client = connectToTestCluster().client;
+  readonly namespace: string;
+  readonly #operators: RunningOperator[] = [];
+
+  private constructor(namespace: string) {
+    this.namespace = namespace;
+  }
+
+  /** A namespace for the test, and nothing in it. */
+  static async create(t: TestContext): Promise<AtRig> {
+    const rig = new AtRig(await withNamespace(t));
+    t.after(() => rig.stopOperators());
+    return rig;
+  }
+
+  /** One more operator, without leader election. Resolves when it has seen everything. */
+  async startOperator(): Promise<void> {
+    const kubeConfig = testKubeConfig();
+    const registry = new Registry();
+    const shared = { clock: systemClock, log: silentLogger, registry };
+    const manager = new Manager({
+      connect: (gate) =>
+        connect({ ...shared, kubeConfig, gate, userAgent: 'atwatch-test', fieldManager: 'atwatch' }),
+      ...shared,
+      server: kubeConfig.getCurrentCluster()?.server ?? '',
+      instance: 'test',
+      namespaces: [this.namespace],
+      metricsBindAddress: '0',
+      healthProbeBindAddress: '0',
+    });
+    addAtController(manager, {});
+    const stop = new AbortController();
+    const ended = manager.start(stop.signal);
+    ended.catch(() => {});
+    this.#operators.push({ manager, stop, ended });
+    await eventually(() => manager.informers.hasSynced, { message: 'the caches are filled' });
+  }
+
+  async stopOperators(): Promise<void> {
+    for (const { stop } of this.#operators) stop.abort();
+    await Promise.all(this.#operators.map(({ ended }) => ended));
+    this.#operators.length = 0;
+  }
+
+  /** An At that is due at once, unless the spec says otherwise. */
+  createAt(spec: Partial<AtSpec> = {}, name = 'example-at'): Promise<At> {
+    const command = spec.argv === undefined && spec.template === undefined ? { command: 'echo YAY' } : {};
+    return this.client.create(ats, {
+      metadata: { namespace: this.namespace, name },
+      spec: { schedule: '2019-04-12T10:12:00Z', ...command, ...spec },
+    });
+  }
+
+  editAt(spec: Partial<AtSpec>, name = 'example-at'): Promise<At> {
+    return this.client.patch(ats, this.#key(name), { type: 'merge', body: { spec } });
+  }
+
+  at(name = 'example-at'): Promise<At> {
+    return this.client.get(ats, this.#key(name));
+  }
+
+  pod(name = 'example-at-pod'): Promise<Pod> {
+    return this.client.get(pods, this.#key(name));
+  }
+
+  isPodGone(name = 'example-at-pod'): Promise<boolean> {
+    return isGone(this.client, pods, this.namespace, name);
+  }
+
+  /** Resolves with the At once it is so. */
+  atWhen(message: string, holds: (at: At) => boolean, name = 'example-at', timeout = 10_000): Promise<At> {
+    return eventually(
+      async () => {
+        const at = await this.at(name);
+        if (holds(at)) return at;
+        throw new Error(`its status is ${JSON.stringify(at.status)}`);
+      },
+      { message: `the At ${name} is ${message}`, timeout },
+    );
+  }
+
+  inPhase(phase: string, name = 'example-at', timeout = 10_000): Promise<At> {
+    return this.atWhen(phase, ({ status }) => status?.phase === phase, name, timeout);
+  }
+
+  setPod(status: PodStatus, name = 'example-at-pod'): Promise<Pod> {
+    return this.client.patchStatus(pods, this.#key(name), { type: 'merge', body: { status } });
+  }
+
+  /** The kubelet takes the Pod and starts its command. */
+  async start(name = 'example-at-pod'): Promise<void> {
+    const startedAt = seconds(Date.now());
+    await this.setPod(
+      {
+        phase: 'Running',
+        startTime: startedAt,
+        containerStatuses: [await this.#container(name, { running: { startedAt } })],
+      },
+      name,
+    );
+  }
+
+  /** Its command ends. */
+  async exit(exitCode: number, name = 'example-at-pod', message?: string): Promise<void> {
+    const time = seconds(Date.now());
+    const terminated = {
+      exitCode,
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+      startedAt: time,
+      finishedAt: time,
+      ...(message === undefined ? {} : { message }),
+    };
+    await this.setPod(
+      {
+        phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+        startTime: time,
+        containerStatuses: [await this.#container(name, { terminated })],
+      },
+      name,
+    );
+  }
+
+  /** The Events about the At, oldest first: `Launched`, or `Failed (W)` for a warning. */
+  async events(name = 'example-at'): Promise<string[]> {
+    const { items } = await this.client.list(events, { namespace: this.namespace });
+    return items
+      .filter(({ regarding }) => regarding.kind === 'At' && regarding.name === name)
+      .sort((one, other) => one.eventTime.localeCompare(other.eventTime))
+      .map(({ type, reason }) => (type === 'Warning' ? `${reason} (W)` : reason));
+  }
+
+  async #container(podName: string, state: object, restartCount = 0) {
+    const { spec } = await this.pod(podName);
+    const [main] = spec.containers;
+    return {
+      name: main?.name ?? '',
+      image: main?.image ?? '',
+      imageID: '',
+      ready: false,
+      restartCount,
+      state,
+    };
+  }
+
+  #key(name: string) {
+    return { namespace: this.namespace, name };
+  }
+}
+
+/** `2030-01-31T09:00:00Z` */
+export function seconds(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,94 @@
+/** The API server and the operator must read schedules alike: what one accepts, the other runs. */
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ats } from '../../src/api/resources.ts';
+import { resolveSchedule } from '../../src/at/spec/schedule.ts';
+import { isInvalid } from '../../src/runtime/client/api-error.ts';
+import { applyCrds, connectToTestCluster, withNamespace } from './support.ts';
+
+const digits = (length: number) =>
+  fc.string({ minLength: length, maxLength: length, unit: fc.constantFrom(...'0123456789') });
+const oneOf = (...values: string[]) => fc.constantFrom(...values);
+
+/** Mostly right, sometimes wrong in one place, often at an edge. */
+const date = fc
+  .tuple(
+    fc.oneof(
+      { weight: 12, arbitrary: oneOf('2030', '2028', '2000', '1900', '0001', '9999') },
+      digits(4),
+      oneOf('0000', '10000', '203'),
+    ),
+    fc.oneof({ weight: 16, arbitrary: oneOf('01', '02', '04', '06', '11', '12') }, digits(2)),
+    fc.oneof({ weight: 16, arbitrary: oneOf('01', '15', '28', '29', '30', '31') }, digits(2)),
+  )
+  .map((parts) => parts.join('-'));
+const time = fc
+  .tuple(
+    fc.oneof({ weight: 16, arbitrary: oneOf('00', '09', '19', '23') }, oneOf('24', '9', '30')),
+    fc.oneof({ weight: 16, arbitrary: oneOf('00', '30', '59') }, oneOf('60', '5')),
+    fc.oneof({ weight: 16, arbitrary: oneOf('00', '59') }, oneOf('60', '61', '5')),
+  )
+  .map((parts) => parts.join(':'));
+const fraction = fc.oneof(
+  { weight: 8, arbitrary: fc.constant('') },
+  fc.nat({ max: 10 }).chain((length) => digits(length).map((text) => `.${text}`)),
+  oneOf(',5'),
+);
+const offset = fc.oneof(
+  { weight: 16, arbitrary: oneOf('Z', '+00:00', '-00:00', '+02:00', '-11:30', '+23:59', '-23:59') },
+  oneOf('', 'z', '+24:00', '+00:60', '+0200', '+2:00', 'UTC', ' Z'),
+);
+const separator = fc.oneof({ weight: 30, arbitrary: fc.constant('T') }, oneOf('t', ' ', ''));
+const schedule = fc.tuple(date, separator, time, fraction, offset).map((parts) => parts.join(''));
+
+const edges = [
+  '0001-01-01T00:00:00Z',
+  '0001-01-01T00:00:00+00:01',
+  '0001-01-01T00:00:00-00:01',
+  '0001-01-01T23:59:00+23:59',
+  '0001-01-01T23:58:59+23:59',
+  '9999-12-31T23:59:59.999999999Z',
+  '9999-12-31T23:59:59-00:01',
+  '9999-12-31T00:00:59-23:59',
+  '9999-12-31T00:01:00-23:59',
+  '9999-12-31T23:59:59+00:01',
+  '2030-01-01T00:00:00Z\n',
+  '2030-01-01T00:00:00Z\0',
+  '٢٠٣٠-01-01T00:00:00Z',
+  '2030-01-01T00:00:00.1234567890Z',
+  'Z',
+];
+
+before(() => applyCrds());
+
+describe('schedules', () => {
+  it('get the same verdict from the API server and from the parser', async (t) => {
+    const { client } = connectToTestCluster();
+    const namespace = await withNamespace(t);
+    const isAccepted = async (text: string, timeZone: string | undefined): Promise<boolean> => {
+      const spec = { schedule: text, command: 'true', ...(timeZone === undefined ? {} : { timeZone }) };
+      try {
+        await client.create(ats, { metadata: { namespace, name: 'at' }, spec }, { dryRun: true });
+        return true;
+      } catch (error) {
+        if (isInvalid(error)) return false;
+        throw error;
+      }
+    };
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof({ weight: 9, arbitrary: schedule }, fc.string({ maxLength: 70 })),
+        fc.option(fc.constant('UTC'), { nil: undefined, freq: 4 }),
+        async (text, timeZone) => {
+          const verdict = await isAccepted(text, timeZone);
+          if (verdict) accepted += 1;
+          assert.equal(resolveSchedule(text, timeZone).ok, verdict);
+        },
+      ),
+      { numRuns: 600, examples: edges.map((edge) => [edge, undefined]) },
+    );
+    assert.ok(accepted > 60, `${accepted} were accepted, too few to prove anything`);
+  });
+});

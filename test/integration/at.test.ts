@@ -1,0 +1,376 @@
+/** At on a real API server. The kubelet's part is the test's. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { before, describe, it, type TestContext } from 'node:test';
+import { parse } from 'yaml';
+import type { At } from '../../src/api/at.generated.ts';
+import { findCondition } from '../../src/api/conditions.ts';
+import { pods, type Resource } from '../../src/api/kubernetes.ts';
+import { ats } from '../../src/api/resources.ts';
+import { parseTime } from '../../src/api/time.ts';
+import { AtRig, seconds } from './at-rig.ts';
+import { applyCrds, eventually, isGone } from './support.ts';
+
+const book = '../shared/books/cnat';
+const resourceQuotas: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'resourcequotas',
+  kind: 'ResourceQuota',
+  namespaced: true,
+};
+
+before(() => applyCrds());
+
+async function operating(t: TestContext): Promise<AtRig> {
+  const rig = await AtRig.create(t);
+  await rig.startOperator();
+  return rig;
+}
+
+function is(at: At, type: string): string | undefined {
+  const found = findCondition(at.status?.conditions, type);
+  return found && `${found.status} ${found.reason}`;
+}
+
+describe('At, the life of the book', () => {
+  it('shows PENDING at once (B1), runs the Pod of the book, tells success (B3) and is silent then', async (t) => {
+    const rig = await AtRig.create(t);
+    const created = await rig.createAt();
+    assert.deepEqual(created.status, { phase: 'PENDING', observedGeneration: -1 });
+    await rig.startOperator();
+    const running = await rig.inPhase('RUNNING');
+    const pod = await rig.pod();
+    assert.equal(pod.metadata.labels?.app, 'example-at');
+    assert.equal(pod.metadata.ownerReferences?.length, 1);
+    assert.equal(pod.metadata.ownerReferences?.[0]?.uid, created.metadata.uid);
+    assert.equal(pod.metadata.ownerReferences?.[0]?.controller, true);
+    assert.equal(pod.spec.restartPolicy, 'OnFailure');
+    const { name, image, command } = pod.spec.containers[0] ?? {};
+    assert.deepEqual(
+      { name, image, command },
+      { name: 'busybox', image: 'busybox', command: ['echo', 'YAY'] },
+    );
+    assert.equal(running.status?.podUID, pod.metadata.uid);
+    assert.ok((running.status?.latenessMilliseconds ?? 0) > 0);
+    await rig.start();
+    await rig.exit(0);
+    const { metadata, status } = await rig.inPhase('DONE');
+    assert.equal(status?.outcome, 'Succeeded');
+    assert.equal(status?.exitCode, 0);
+    assert.deepEqual(await eventually(async () => (await rig.events()).length === 2 && rig.events()), [
+      'Launched',
+      'Completed',
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal((await rig.at()).metadata.resourceVersion, metadata.resourceVersion, 'silence (B12)');
+  });
+
+  for (const file of [
+    'kubebuilder-cnat_v1alpha1_at.yaml',
+    'readme-runat.yaml',
+    'operator-cnat_v1alpha1_at_cr.yaml',
+    'client-go-cnat-example.yaml',
+  ]) {
+    const skip = existsSync(`${book}/${file}`) ? false : `the manifest of the book is not at ${book}/${file}`;
+    it(`runs ${file}`, { skip }, async (t) => {
+      const rig = await operating(t);
+      const manifest: At = parse(await readFile(`${book}/${file}`, 'utf8'));
+      const metadata = { ...manifest.metadata, namespace: rig.namespace };
+      await rig.client.create(ats, { ...manifest, metadata });
+      await rig.inPhase('RUNNING');
+      await rig.exit(0);
+      assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+    });
+  }
+
+  it('says why a command failed', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ backoffLimit: 0 });
+    await rig.inPhase('RUNNING');
+    assert.equal((await rig.pod()).spec.restartPolicy, 'Never');
+    await rig.exit(3, 'example-at-pod', 'no such table');
+    const at = await rig.inPhase('DONE');
+    assert.equal(at.status?.outcome, 'Failed');
+    assert.equal(at.status?.reason, 'CommandFailed');
+    assert.equal(at.status?.exitCode, 3);
+    assert.equal(at.status?.message, 'no such table');
+    assert.equal(is(at, 'Failed'), 'True CommandFailed');
+    assert.equal(is(at, 'Ready'), 'False CommandFailed');
+  });
+});
+
+describe('At, time', { concurrency: true }, () => {
+  it('waits for its instant, to the millisecond, and not much longer', async (t) => {
+    const rig = await operating(t);
+    const due = Date.now() + 1500;
+    await rig.createAt({ schedule: new Date(due).toISOString() });
+    const armed = await rig.atWhen('accepted', (at) => is(at, 'Accepted') === 'True Armed');
+    assert.equal(armed.status?.phase, 'PENDING');
+    assert.equal(parseTime(armed.status?.scheduledTime ?? ''), due);
+    assert.ok(await rig.isPodGone());
+    const { status } = await rig.inPhase('RUNNING');
+    const launchTime = parseTime(status?.launchTime ?? '');
+    assert.ok(launchTime >= due, 'not early');
+    assert.ok(launchTime < due + 2000, `${launchTime - due} ms late`);
+    assert.equal(status?.latenessMilliseconds, launchTime - due);
+  });
+
+  it('reads a local time in its zone', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ schedule: '2100-07-01T09:00:00', timeZone: 'Europe/Berlin' });
+    const at = await rig.atWhen('accepted', ({ status }) => status?.scheduledTime !== undefined);
+    assert.equal(at.status?.scheduledTime, '2100-07-01T07:00:00.000Z');
+  });
+
+  it('tells a zone that does not exist, and waits for an edit (B8)', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ schedule: '2019-07-01T09:00:00', timeZone: 'Mars/Olympus' });
+    const refused = await rig.atWhen('refused', (at) => is(at, 'Accepted') === 'False InvalidTimeZone');
+    assert.equal(is(refused, 'Stalled'), 'True InvalidTimeZone');
+    await rig.editAt({ timeZone: 'Europe/Berlin' });
+    const at = await rig.inPhase('RUNNING');
+    assert.equal(is(at, 'Stalled'), undefined);
+  });
+
+  it('follows an edit', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+    await rig.atWhen('accepted', (at) => is(at, 'Accepted') === 'True Armed');
+    await rig.editAt({ schedule: '2019-01-01T00:00:00Z' });
+    await rig.inPhase('RUNNING');
+  });
+
+  it('misses its starting deadline', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ startingDeadlineSeconds: 1 });
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Missed');
+    assert.ok(await rig.isPodGone());
+  });
+
+  it('does nothing while it is suspended', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ suspend: true });
+    await rig.atWhen('suspended', (at) => is(at, 'Suspended') === 'True Suspended');
+    assert.ok(await rig.isPodGone());
+    await rig.editAt({ suspend: false });
+    assert.equal(is(await rig.inPhase('RUNNING'), 'Suspended'), 'False Resumed');
+  });
+
+  it('is deleted when its time to live is over', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ ttlSecondsAfterFinished: 0 });
+    await rig.inPhase('RUNNING');
+    await rig.exit(0);
+    await eventually(() => isGone(rig.client, ats, rig.namespace, 'example-at'), {
+      message: 'the At is gone',
+    });
+  });
+});
+
+describe('At, whose Pod it is', { concurrency: true }, () => {
+  it('never touches the Pod of somebody else (B4), and runs when that is gone', async (t) => {
+    const rig = await operating(t);
+    const metadata = { namespace: rig.namespace, name: 'example-at-pod' };
+    const stranger = await rig.client.create(pods, {
+      metadata,
+      spec: { containers: [{ name: 'main', image: 'busybox' }] },
+    });
+    await rig.createAt();
+    const at = await rig.atWhen('held', ({ status }) => status?.reason === 'PodNameConflict');
+    assert.equal(at.status?.phase, 'PENDING');
+    assert.deepEqual(await eventually(async () => (await rig.events()).length > 0 && rig.events()), [
+      'PodNameConflict (W)',
+    ]);
+    assert.equal((await rig.pod()).metadata.uid, stranger.metadata.uid);
+    await rig.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
+    assert.notEqual((await rig.inPhase('RUNNING')).status?.podUID, stranger.metadata.uid);
+  });
+
+  it('waits for the Pod of an earlier At of the same name to go, and runs again (B5)', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt();
+    const first = await rig.inPhase('RUNNING');
+    await rig.exit(0);
+    await rig.inPhase('DONE');
+    // A finalizer keeps the old Pod there for as long as the test wants, as a slow node does.
+    const key = { namespace: rig.namespace, name: 'example-at-pod' };
+    const hold = (finalizers: string[] | null) =>
+      rig.client.patch(pods, key, { type: 'merge', body: { metadata: { finalizers } } });
+    await hold(['example.com/test']);
+    await rig.client.delete(ats, { namespace: rig.namespace, name: 'example-at' });
+    const { metadata } = await rig.createAt();
+    await rig.atWhen('held', ({ status }) => status?.reason === 'PodNameConflict');
+    const { uid = '' } = (await rig.pod()).metadata;
+    await rig.client.delete(pods, key, { uid });
+    await hold(null);
+    const second = await rig.inPhase('RUNNING');
+    assert.notEqual(second.status?.podUID, first.status?.podUID);
+    assert.equal((await rig.pod()).metadata.ownerReferences?.[0]?.uid, metadata.uid);
+  });
+
+  it('is not run twice when its Pod is deleted (B6)', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt();
+    const running = await rig.inPhase('RUNNING');
+    await rig.client.delete(
+      pods,
+      { namespace: rig.namespace, name: 'example-at-pod' },
+      { gracePeriodSeconds: 0 },
+    );
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.reason, 'PodLost');
+    assert.equal(status?.podUID, running.status?.podUID);
+    assert.ok(await rig.isPodGone());
+  });
+
+  it('runs in a second Pod with Retry', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ disruptionPolicy: 'Retry' });
+    await rig.inPhase('RUNNING');
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
+    await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2);
+    await rig.exit(0, 'example-at-pod-2');
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+  });
+
+  it('gives a Pod its label back, and sees its end', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt();
+    await rig.inPhase('RUNNING');
+    const label = 'cnat.programming-kubernetes.info/controller-uid';
+    const key = { namespace: rig.namespace, name: 'example-at-pod' };
+    await rig.client.patch(pods, key, { type: 'merge', body: { metadata: { labels: { [label]: null } } } });
+    await eventually(async () => (await rig.pod()).metadata.labels?.[label] !== undefined, {
+      message: 'the label is back',
+    });
+    await rig.exit(0);
+    await rig.inPhase('DONE');
+  });
+});
+
+describe('At, operators that come and go', () => {
+  it('is finished by the next operator', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt();
+    await rig.inPhase('RUNNING');
+    await rig.stopOperators();
+    await rig.exit(0);
+    await rig.createAt({}, 'meanwhile');
+    await rig.startOperator();
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+    await rig.inPhase('RUNNING', 'meanwhile');
+  });
+
+  it('runs once with three operators at the same time, without election (B11)', async (t) => {
+    const rig = await AtRig.create(t);
+    const due = seconds(Date.now() + 4000);
+    const names = Array.from({ length: 20 }, (_, index) => `at-${index}`);
+    await Promise.all(
+      names.map((name, index) =>
+        rig.createAt(
+          { schedule: due, backoffLimit: 0, ...(index % 2 === 0 ? {} : { launchGuarantee: 'AtMostOnce' }) },
+          name,
+        ),
+      ),
+    );
+    await Promise.all([rig.startOperator(), rig.startOperator(), rig.startOperator()]);
+    for (const name of names) {
+      const { status } = await rig.atWhen('launched', (at) => at.status?.podUID !== undefined, name);
+      assert.equal(status?.podUID, (await rig.pod(`${name}-pod`)).metadata.uid);
+      assert.equal(status?.phase, 'RUNNING');
+    }
+  });
+});
+
+describe('At, what ends a run', () => {
+  it('ends a command that keeps failing (B2)', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ backoffLimit: 1 });
+    await rig.inPhase('RUNNING');
+    await rig.start();
+    const { status } = await rig.pod();
+    const [container] = status?.containerStatuses ?? [];
+    assert.ok(container);
+    const time = seconds(Date.now());
+    const lastState = { terminated: { exitCode: 7, reason: 'Error', startedAt: time, finishedAt: time } };
+    const state = { waiting: { reason: 'CrashLoopBackOff' } };
+    await rig.setPod({ containerStatuses: [{ ...container, restartCount: 1, state, lastState }] });
+    const stopped = await eventually(async () => {
+      const pod = await rig.pod();
+      return pod.spec.activeDeadlineSeconds === 1 && pod;
+    });
+    const annotation = stopped.metadata.annotations?.['cnat.programming-kubernetes.info/stop-reason'];
+    assert.equal(annotation, 'BackoffLimitExceeded');
+    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
+    const at = await rig.inPhase('DONE');
+    assert.equal(at.status?.reason, 'BackoffLimitExceeded');
+    assert.equal(at.status?.exitCode, 7);
+    assert.equal(at.status?.restarts, 1);
+  });
+
+  it('ends a Pod that finds no node, and says so (B7)', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ pendingTimeoutSeconds: 2 });
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.outcome, 'Failed');
+    assert.equal(status?.reason, 'Unschedulable');
+    await eventually(() => rig.isPodGone());
+  });
+
+  it('is canceled before its launch', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+    await rig.atWhen('accepted', (at) => is(at, 'Accepted') === 'True Armed');
+    await rig.editAt({ cancel: true });
+    const at = await rig.inPhase('DONE');
+    assert.equal(at.status?.outcome, 'Canceled');
+    assert.equal(is(at, 'Ready'), 'True Canceled');
+  });
+
+  it('is canceled while it runs; Pod and log stay', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt();
+    await rig.inPhase('RUNNING');
+    await rig.start();
+    await rig.editAt({ cancel: true });
+    await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1);
+    await rig.exit(143);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
+    assert.equal(await rig.isPodGone(), false);
+  });
+});
+
+describe('At, a Pod that the API server rejects', () => {
+  const quota = (namespace: string, count: string) => ({
+    metadata: { namespace, name: 'pods' },
+    spec: { hard: { pods: count } },
+  });
+
+  it('is told, and run when there is room', async (t) => {
+    const rig = await operating(t);
+    await rig.client.create(resourceQuotas, quota(rig.namespace, '0'));
+    await eventually(async () => {
+      const found = await rig.client.get(resourceQuotas, { namespace: rig.namespace, name: 'pods' });
+      return 'status' in found && Object.hasOwn(found.status as object, 'hard');
+    });
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, 'far');
+    await rig.createAt();
+    const at = await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
+    assert.match(at.status?.message ?? '', /quota/);
+    const warned = async (name: string) => (await rig.events(name)).includes('PodRejected (W)');
+    await eventually(() => warned('example-at'), { message: 'the Event of the due At' });
+    await eventually(() => warned('far'), { message: 'the Event of the dry run' });
+    assert.equal(is(await rig.at('far'), 'Ready'), 'True Armed');
+    const key = { namespace: rig.namespace, name: 'pods' };
+    await rig.client.patch(resourceQuotas, key, { type: 'merge', body: quota(rig.namespace, '5') });
+    await rig.inPhase('RUNNING');
+  });
+
+  it('is told when the template makes no Pod', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ template: { spec: { dnsPolicy: 'Nowhere', containers: [{}] } } });
+    await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
+  });
+});

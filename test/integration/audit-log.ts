@@ -1,0 +1,69 @@
+/**
+ * Audit log: which writes an API server was sent, by its own account. A refused one counts as well: whoever
+ * may not write must not even try.
+ */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+
+export interface AuditedWrite {
+  readonly writer: string;
+  /** `leases`, `configmaps`, … */
+  readonly resource: string;
+  /** RFC 3339 with six fraction digits, so that the order of the texts is that of the instants. */
+  readonly received: string;
+  readonly answered: string;
+  readonly code: number;
+}
+
+/** A line of the log, as far as it is read here. */
+interface Line {
+  readonly verb: string;
+  readonly userAgent?: string;
+  readonly objectRef?: { readonly resource?: string };
+  readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
+  readonly responseStatus?: { readonly code?: number };
+}
+
+const reads = new Set(['get', 'list', 'watch']);
+
+/** All writes of these user agents, in the order in which they were received. */
+export async function writesOf(log: string | undefined, writers: readonly string[]): Promise<AuditedWrite[]> {
+  const lines = (await readFile(log ?? '', 'utf8')).trimEnd().split('\n');
+  return lines
+    .map((line): Line => JSON.parse(line))
+    .filter(({ verb, userAgent }) => !reads.has(verb) && writers.includes(userAgent ?? ''))
+    .map((line) => ({
+      writer: line.userAgent ?? '',
+      resource: line.objectRef?.resource ?? '',
+      received: line.requestReceivedTimestamp,
+      answered: line.stageTimestamp,
+      code: line.responseStatus?.code ?? 0,
+    }))
+    .sort((a, b) => (a.received < b.received ? -1 : 1));
+}
+
+/** Who wrote that resource, each named once per turn. */
+export function turnsOf(writes: readonly AuditedWrite[], resource: string): string[] {
+  return writes
+    .filter((write) => write.resource === resource && write.code < 300)
+    .map(({ writer }) => writer)
+    .filter((writer, index, all) => writer !== all[index - 1]);
+}
+
+/**
+ * Every write but those of the Lease came from the process that had written the Lease last; and nobody who
+ * has held it sent anything at all once somebody else held it.
+ */
+export function assertOnlyLeadersWrote(writes: readonly AuditedWrite[]): void {
+  const taken = writes
+    .filter(({ resource, code }) => resource === 'leases' && code < 300)
+    .sort((a, b) => (a.answered < b.answered ? -1 : 1));
+  for (const write of writes) {
+    const before = taken.filter(({ answered }) => answered <= write.received);
+    const holder = before.at(-1)?.writer;
+    const hasLed = before.some(({ writer }) => writer === write.writer);
+    if (write.resource === 'leases' && !hasLed) continue;
+    assert.equal(write.writer, holder, `who wrote ${write.resource} at ${write.received}, and who led`);
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * The client on a real API server: what the conformance suite cannot ask of a fake one.
+ */
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { before, describe, test } from 'node:test';
+import {
+  type ConfigMap,
+  configMaps,
+  type KubernetesObject,
+  type Pod,
+  pods,
+  type Resource,
+} from '../../src/api/kubernetes.ts';
+import {
+  ApiError,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  isTooManyRequests,
+  TransportError,
+} from '../../src/runtime/client/api-error.ts';
+import { connect } from '../../src/runtime/client/connect.ts';
+import { findServed } from '../../src/runtime/client/discovery.ts';
+import { openGate } from '../../src/runtime/client/write-gate.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+import { widgets, widgetsDefinition } from '../conformance/subject.ts';
+import {
+  applyCrd,
+  connectToTestCluster,
+  eventually,
+  newConnection,
+  testKubeConfig,
+  withNamespace,
+} from './support.ts';
+
+interface DisruptionBudget extends KubernetesObject {
+  readonly spec: { readonly minAvailable: number; readonly selector: object };
+}
+
+const disruptionBudgets: Resource<DisruptionBudget> = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+  namespaced: true,
+};
+
+const { client } = connectToTestCluster();
+before(() => applyCrd(client, widgetsDefinition));
+
+/** Calls `work` so many times, so many at a time. */
+async function inParallel(
+  times: number,
+  width: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < times) await work(next++);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+/** A Pod that counts as running although no kubelet runs it. */
+async function runningPod(
+  namespace: string,
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<Pod> {
+  const pod: Pod = {
+    metadata: { namespace, name, labels },
+    spec: { containers: [{ name: 'main', image: 'busybox' }] },
+  };
+  // The ServiceAccount that Pods run under may not be there yet.
+  await eventually(async () => (await client.create(pods, pod)) && true, {
+    message: `the Pod ${name} is created`,
+  });
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  return client.patchStatus(pods, { namespace, name }, { type: 'merge', body: { status } });
+}
+
+test('a wrong type is Invalid, and the error does not quote the object', async (t) => {
+  const namespace = await withNamespace(t);
+  const key = { namespace, name: 'a' };
+  await client.create(configMaps, { metadata: key, data: { password: 's3cret' } });
+  await client.create(widgets, { metadata: key, spec: { size: 1, text: 's3cret' } });
+  const attempts = [
+    client.patch(configMaps, key, { type: 'merge', body: { data: { n: 7 } } }),
+    client.patch(widgets, key, { type: 'merge', body: { spec: { size: 's3cret' } } }),
+    client.patchStatus(widgets, key, { type: 'merge', body: { status: { phase: { s3cret: 1 } } } }),
+  ];
+  for (const attempt of attempts) {
+    await assert.rejects(attempt, (error) => {
+      assert.ok(isInvalid(error) && error instanceof ApiError, String(error));
+      assert.ok(error.status.details?.causes?.some(({ field }) => field !== ''));
+      assert.ok(!`${error.message}${JSON.stringify(error.status)}`.includes('s3cret'), error.message);
+      return true;
+    });
+  }
+});
+
+test('the field manager is recorded, for updates and for apply', async (t) => {
+  const namespace = await withNamespace(t);
+  const key = { namespace, name: 'a' };
+  await client.create(configMaps, { metadata: key, data: { a: '1' } }, { fieldManager: 'creator' });
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { b: '2' } };
+  const { metadata } = await client.patch(configMaps, key, { type: 'apply', body, fieldManager: 'applier' });
+  const managers = metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`);
+  assert.deepEqual(managers?.sort(), ['applier Apply', 'creator Update']);
+});
+
+test('1200 objects are listed in pages, each once', async (t) => {
+  const namespace = await withNamespace(t);
+  const names = Array.from({ length: 1200 }, (_, index) => `c-${String(index).padStart(4, '0')}`);
+  const labels = { test: 'pages' };
+  await inParallel(names.length, 20, (index) =>
+    client.create(configMaps, { metadata: { namespace, name: names[index] ?? '', labels } }),
+  );
+  const { items } = await client.list(configMaps, { namespace, labelSelector: 'test=pages' });
+  assert.deepEqual(
+    items.map(({ metadata }) => metadata.name),
+    names,
+  );
+  const slim = await client.list(configMaps, { namespace, labelSelector: 'test=pages', metadataOnly: true });
+  assert.equal(slim.items.length, 1200);
+});
+
+test('2000 calls, 20 at a time, use no more connections than the pool has', async (t) => {
+  const namespace = await withNamespace(t);
+  const key = { namespace, name: 'a' };
+  await client.create(configMaps, { metadata: key });
+  const connection = newConnection({ maxRequests: 12 });
+  let sockets = 0;
+  const count = () => {
+    sockets++;
+  };
+  subscribe('net.client.socket', count);
+  const cpu = process.cpuUsage();
+  await inParallel(2000, 20, () => connection.client.get(configMaps, key));
+  const { user, system } = process.cpuUsage(cpu);
+  unsubscribe('net.client.socket', count);
+  connection.close();
+  t.diagnostic(`${((user + system) / 2000 / 1000).toFixed(3)} ms of CPU per call`);
+  assert.ok(sockets >= 1 && sockets <= 12, `${sockets} connections`);
+});
+
+test('the version of a quiet watch moves on by bookmarks', async (t) => {
+  const namespace = await withNamespace(t);
+  const noisy = await withNamespace(t);
+  const { resourceVersion } = await client.list(configMaps, { namespace });
+  const options = { namespace, resourceVersion, labelSelector: 'quiet=true', timeoutSeconds: 6 };
+  const { signal } = new AbortController();
+  const stream = await client.watch(configMaps, { ...options, signal });
+  const { metadata } = await client.create(configMaps, { metadata: { namespace: noisy, name: 'noise' } });
+  const versions: string[] = [];
+  for await (const event of stream) {
+    assert.equal(event.type, 'BOOKMARK');
+    if (event.type === 'BOOKMARK') versions.push(event.object.metadata.resourceVersion ?? '');
+  }
+  assert.ok(
+    Number(versions.at(-1)) >= Number(metadata.resourceVersion),
+    `${versions} after ${metadata.resourceVersion}`,
+  );
+});
+
+test('with the gate closed nothing is sent', async (t) => {
+  const namespace = await withNamespace(t);
+  const gate = {
+    assertMayWrite() {
+      throw new TransportError('not leading', false);
+    },
+  };
+  const connection = newConnection({ gate });
+  const object: ConfigMap = { metadata: { namespace, name: 'a' } };
+  await assert.rejects(connection.client.create(configMaps, object), (error) => {
+    return error instanceof TransportError && !error.sent;
+  });
+  await assert.rejects(connection.client.get(configMaps, { namespace, name: 'a' }), isNotFound);
+  connection.close();
+});
+
+describe('an eviction', () => {
+  test('holds to the uid, and ends the Pod', async (t) => {
+    const namespace = await withNamespace(t);
+    const { metadata } = await runningPod(namespace, 'a');
+    const key = { namespace, name: 'a' };
+    await assert.rejects(client.evict(key, { uid: 'other' }), isConflict);
+    await client.evict(key, { uid: metadata.uid ?? '', dryRun: true });
+    await client.get(pods, key);
+    await client.evict(key, { uid: metadata.uid ?? '' });
+    await assert.rejects(client.get(pods, key), isNotFound);
+  });
+
+  test('that a disruption budget forbids is refused at once, and the Pod stays', async (t) => {
+    const namespace = await withNamespace(t);
+    const labels = { app: 'guarded' };
+    const spec = { minAvailable: 1, selector: { matchLabels: labels } };
+    await client.create(disruptionBudgets, { metadata: { namespace, name: 'guard' }, spec });
+    const { metadata } = await runningPod(namespace, 'a', labels);
+    const startedAt = performance.now();
+    await assert.rejects(
+      client.evict({ namespace, name: 'a' }, { uid: metadata.uid ?? '' }),
+      isTooManyRequests,
+    );
+    assert.ok(performance.now() - startedAt < 4000);
+    await client.get(pods, { namespace, name: 'a' });
+  });
+});
+
+test('whoever is impersonated has only his own rights', async () => {
+  const kubeConfig = testKubeConfig();
+  kubeConfig.users = kubeConfig.users.map((user) => ({ ...user, impersonateUser: 'nobody' }));
+  const { client: nobody, close } = connect({
+    kubeConfig,
+    gate: openGate,
+    clock: systemClock,
+    log: silentLogger,
+    userAgent: 'atwatch-test',
+    fieldManager: 'atwatch-test',
+  });
+  await assert.rejects(
+    nobody.list(configMaps),
+    (error) => isForbidden(error) && /User "nobody"/.test(String(error)),
+  );
+  close();
+});
+
+test('discovery tells what is served, and with a status', async () => {
+  assert.equal((await findServed(client, widgets))?.status, true);
+  assert.equal((await findServed(client, configMaps))?.status, false);
+  assert.equal(await findServed(client, { ...widgets, plural: 'gadgets' }), undefined);
+  assert.equal(await findServed(client, { ...widgets, group: 'none.example.com' }), undefined);
+});

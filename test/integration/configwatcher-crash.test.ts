@@ -1,0 +1,135 @@
+/** Crashes, failovers and storms of edits: one restart per change on a real API server, whatever happens. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configMaps } from '../../src/api/kubernetes.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
+import { events, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+describe('a ConfigWatcher', { concurrency: 4 }, () => {
+  it('killed between batches goes on where it was, and lets no value out', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const canaries = ['canary-4f1d', 'canary-9b7e'];
+    await shop.createConfigMap({ message: canaries[0] ?? '' });
+    await shop.patchConfigMap({ metadata: { annotations: { note: canaries[0] } } });
+    await shop.deploy(4);
+    const processes = [new OperatorProcess(t, namespace)];
+    await shop.watch({ cooldown: { base: '0s' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: canaries[1] } });
+    for (const seen of [5, 7]) {
+      await eventually(() => shop.seen.length >= seen, { timeout: 40_000, interval: 10 });
+      await processes.at(-1)?.kill();
+      assert.ok((await shop.status()).pending?.started, 'the restart was under way');
+      processes.push(new OperatorProcess(t, namespace));
+    }
+    const status = await shop.restarted(1);
+    await shop.allReady(4);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 8, 'each Pod was restarted once');
+    assert.equal(status.lastRestart?.restarted, 4);
+
+    await eventually(async () => (await client.list(events, { namespace })).items.length > 2);
+    const outputs = {
+      log: processes.map(({ output }) => output).join('\n'),
+      metrics: (await processes.at(-1)?.metrics()) ?? '',
+      status: JSON.stringify(await shop.status()),
+      events: JSON.stringify(await client.list(events, { namespace })),
+    };
+    assert.match(outputs.log, /"msg":"decided"/);
+    assert.match(outputs.metrics, /atwatch_configwatcher_/);
+    for (const [name, text] of Object.entries(outputs)) {
+      for (const canary of canaries) assert.equal(text.includes(canary), false, `${canary} in the ${name}`);
+    }
+  });
+
+  it('started ten times and failed over without an edit restarts nothing', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.watch(atOnce);
+    await shop.startOperator();
+    const { appliedHash } = await shop.baselined();
+    for (let start = 0; start < 10; start++) {
+      await shop.stopOperator();
+      await shop.startOperator();
+    }
+    await shop.stopOperator();
+    const leader = new OperatorProcess(t, shop.namespace, ['--leader-elect']);
+    await leader.logged('"msg":"leading"');
+    const standby = new OperatorProcess(t, shop.namespace, ['--leader-elect']);
+    await standby.logged('"msg":"ready"');
+    await leader.kill('SIGTERM');
+    await standby.logged('"msg":"leading"');
+    await shop.quiet();
+    const status = await shop.status();
+    assert.deepEqual([shop.seen.length, status.history, status.pending], [2, [], undefined]);
+    assert.equal(status.appliedHash, appliedHash);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4, 'the standby that leads now works');
+  });
+
+  it('folds edits, and counts contents and not objects', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await shop.startOperator();
+    await shop.watch({ cooldown: { base: '0s' } });
+    await shop.baselined();
+    for (let edit = 1; edit <= 20; edit++) {
+      await shop.patchConfigMap({ data: { message: `edit ${edit}` } });
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+    await shop.restarted(1);
+    await shop.allReady(1);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 2, 'twenty edits in a second are one restart');
+
+    const key = { namespace, name: 'webapp-config' };
+    await client.delete(configMaps, key);
+    await shop.until('the absence is told', ({ conditions }) =>
+      Boolean(conditions?.some(({ type, status }) => type === 'SourceAvailable' && status === 'False')),
+    );
+    await shop.createConfigMap({ message: 'edit 20' });
+    await shop.until('the source is back', ({ conditions }) =>
+      Boolean(conditions?.some(({ type, status }) => type === 'SourceAvailable' && status === 'True')),
+    );
+    await shop.quiet();
+    assert.equal(shop.seen.length, 2, 'the same data under the same name is no change');
+    await client.delete(configMaps, key);
+    await shop.createConfigMap({ message: 'another' });
+    await shop.restarted(2);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3);
+  });
+
+  it('is bounded by its cooldown when the edits do not end', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await shop.startOperator();
+    await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '1s', max: '4s' } });
+    await shop.baselined();
+    const begun = performance.now();
+    for (let edit = 1; performance.now() < begun + 4000; edit++) {
+      await shop.patchConfigMap({ data: { message: `edit ${edit}` } });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    await shop.patchConfigMap({ data: { message: 'the last' } });
+    const settled = await shop.until('all edits are applied', ({ pending }) => pending === undefined);
+    // Starts are at least the base apart, give or take the second that times in status are rounded to. How far
+    // the gap doubles depends on which of them had to wait: after a restart longer than the gap none does.
+    const most = 2 + Math.floor((performance.now() - begun) / 1000);
+    const { restartCount = 0 } = settled;
+    assert.ok(restartCount >= 2 && restartCount <= most, `${restartCount} restarts, ${most} at most`);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 1 + restartCount);
+  });
+});

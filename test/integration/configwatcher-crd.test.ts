@@ -1,0 +1,88 @@
+/**
+ * The book's own CRD applied over ours, and ours again, while the operator runs. On a control plane of its
+ * own: the CRDs of the other tests stay alone.
+ */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { configWatchersCom } from '../../src/api/resources.ts';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const bookCrd = '../shared/books/k8spatterns/io/operator-config-watcher-crd.yml';
+const skip = existsSync(bookCrd) ? false : `the book's CRD is not at ${bookCrd}`;
+
+describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
+  let controlPlane: ControlPlane;
+  before(async () => {
+    controlPlane = await startControlPlane();
+    process.env.KUBECONFIG = controlPlane.kubeconfig;
+  });
+  after(() => controlPlane?.stop());
+
+  it('the watcher works on, with its state in an annotation, and back in status with our CRD', async (t) => {
+    const shop = await Shop.open(t);
+    const watcher = () => shop.watcher();
+    const annotation = async () => (await watcher()).metadata.annotations?.['k8spatterns.io/observed'];
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch({ cooldown: { base: '0s' } });
+    await shop.baselined();
+
+    await controlPlane.kubectl(['apply', '--namespace', shop.namespace, `--filename=${bookCrd}`]);
+    await eventually(async () => (await watcher()).status === undefined, { timeout: 30_000 });
+    // This CRD lets an empty selector in, which as a parameter would select every Pod.
+    await shop.watch({ podSelector: {} }, 'selects-nothing');
+    await eventually(async () =>
+      JSON.stringify(await shop.watcher('selects-nothing')).includes('InvalidSpec'),
+    );
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(async () => (await annotation())?.includes('"restartCount":1'), { timeout: 60_000 });
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4, 'every Pod was restarted once');
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.quiet();
+    assert.equal(shop.seen.length, 4, 'the annotation survives an operator restart');
+
+    const ours = ['apply', '--server-side', '--force-conflicts', '--kustomize=crds'];
+    await controlPlane.kubectl(ours);
+    await eventually(async () => (await watcher()).status !== undefined, { timeout: 30_000 });
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    const status = await shop.restarted(2);
+    assert.equal(status.history?.length, 2);
+    await eventually(async () => (await annotation()) === undefined);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 6);
+  });
+
+  it("the second group's manifests work beside the first, on the same Pods", async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await controlPlane.kubectl(['apply', '--server-side', '--kustomize=crds/com']);
+    await controlPlane.kubectl([
+      ...['wait', '--for=condition=Established', '--timeout=30s'],
+      'crd/configwatchers.k8spatterns.com',
+    ]);
+    const com = '../shared/books/k8spatterns/com';
+    for (const file of ['operator-web-app.yml', 'operator-config-watcher-sample.yml']) {
+      await controlPlane.kubectl(['apply', `--namespace=${namespace}`, `--filename=${com}/${file}`]);
+    }
+    await shop.allReady(1);
+    await shop.startOperator();
+    await shop.watch();
+    await shop.baselined();
+    const key = { namespace, name: 'webapp-config-watcher' };
+    const status = async () => (await client.get(configWatchersCom, key)).status;
+    await eventually(async () => (await status())?.appliedHash !== undefined);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(async () => (await status())?.history?.length === 1, { timeout: 40_000 });
+    await shop.until('both are done', ({ history }) => history?.length === 1);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2, 'watchers of both groups restart a Pod once');
+  });
+});

@@ -1,0 +1,175 @@
+/** What stands behind the Pods, and what the operator may do: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/observe/owner-reader.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually, testKubeConfig } from './support.ts';
+
+const timeout = 120_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' };
+const jobs: Resource<KubernetesObject & { spec?: object }> = {
+  ...{ group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true },
+};
+type Rule = { apiGroups: readonly string[]; resources: readonly string[]; verbs: readonly string[] };
+const roles: Resource<KubernetesObject & { rules?: readonly Rule[] }> = {
+  ...{ ...rbac, plural: 'roles', kind: 'Role', namespaced: true },
+};
+const roleBindings: Resource<KubernetesObject & { roleRef?: object; subjects?: object[] }> = {
+  ...{ ...rbac, plural: 'rolebindings', kind: 'RoleBinding', namespaced: true },
+};
+
+const container = { name: 'app', image: 'mini-http-server' };
+const labels = { app: 'webapp' };
+
+/** The administrator's cluster, used as somebody else. */
+function kubeConfigAs(name: string): KubeConfig {
+  const admin = testKubeConfig();
+  const [cluster, user] = [admin.getCurrentCluster(), admin.getCurrentUser()];
+  assert.ok(cluster && user);
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromOptions({
+    clusters: [cluster],
+    users: [{ ...user, impersonateUser: name }],
+    contexts: [{ name: 'test', cluster: cluster.name, user: user.name }],
+    currentContext: 'test',
+  });
+  return kubeConfig;
+}
+
+const reading: Rule[] = [
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] },
+  { apiGroups: ['k8spatterns.io'], resources: ['configwatchers'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['k8spatterns.io'], resources: ['configwatchers/status'], verbs: ['update'] },
+];
+const restarting: Rule[] = [
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
+  { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+];
+
+async function grant(client: Client, namespace: string, user: string, rules: Rule[]): Promise<void> {
+  const metadata = { namespace, name: 'operator' };
+  await client.create(roles, { metadata, rules });
+  await client.create(roleBindings, {
+    metadata,
+    roleRef: { apiGroup: rbac.group, kind: 'Role', name: metadata.name },
+    subjects: [{ apiGroup: rbac.group, kind: 'User', name: user }],
+  });
+}
+
+describe('a ConfigWatcher', { concurrency: 4 }, () => {
+  it('restarts under any controller, and spares bare Pods and Jobs', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const { metadata: owner } = await shop.createConfigMap({ message: 'first' });
+    // A controller of a kind that the operator knows nothing of; a ConfigMap stands in for it.
+    const game = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      name: owner.name,
+      uid: owner.uid ?? '',
+      controller: true,
+    };
+    const spec = { containers: [container] };
+    const owned = { metadata: { namespace, name: 'of-game', labels, ownerReferences: [game] }, spec };
+    await client.create(pods, owned);
+    await client.create(pods, { metadata: { namespace, name: 'bare', labels }, spec });
+    const template = { metadata: { labels }, spec: { ...spec, restartPolicy: 'Never' } };
+    await client.create(jobs, { metadata: { namespace, name: 'job' }, spec: { template } });
+    const uids = async () => new Set((await shop.pods()).map(({ metadata }) => metadata.uid));
+    await shop.allReady(3);
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    const before = await uids();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart } = await shop.restarted(1);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedUnmanaged], [1, 2]);
+    const after = await uids();
+    assert.deepEqual([after.size, [...after].every((uid) => before.has(uid))], [2, true]);
+    const left = (await shop.pods()).map(({ metadata }) => metadata.name.split('-')[0]).sort();
+    assert.deepEqual(left, ['bare', 'job']);
+  });
+
+  it('says at once that OnDelete rolls nothing out, and restarts by eviction', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const key = { namespace, name: 'webapp' };
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2, 'StatefulSet');
+    const body = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
+    await client.patch(statefulSets, key, { type: 'merge', body });
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const held = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    assert.equal(held.conditions?.find(({ type }) => type === 'Stalled')?.reason, 'OnDelete');
+    assert.equal(shop.seen.length, 2);
+    await shop.edit({ strategy: { type: 'Evict' } });
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('fights neither a template taken back nor a rollback', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const key = { namespace, name: 'webapp' };
+    const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
+    const template = async () => (await client.get(deployments, key)).spec?.template?.metadata?.annotations;
+    const takeBack = () => {
+      const body = { spec: { template: { metadata: { annotations: { [annotation]: null } } } } };
+      return client.patch(deployments, key, { type: 'merge', body });
+    };
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(async () => (await template())?.[annotation] !== undefined, { interval: 10 });
+    await takeBack();
+    const held = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    assert.equal(held.conditions?.find(({ type }) => type === 'Stalled')?.reason, 'Reverted');
+    assert.equal((await template())?.[annotation], undefined);
+
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('the next edit is a new change', ({ pending }) => pending === undefined);
+    await shop.allReady(3);
+    const { restartCount } = await shop.status();
+    await takeBack();
+    await shop.quiet();
+    await shop.allReady(3);
+    assert.equal((await template())?.[annotation], undefined, 'the rollback stays');
+    assert.equal((await shop.status()).restartCount, restartCount);
+  });
+
+  it('that may do nothing in one namespace leaves the others alone', { timeout }, async (t) => {
+    const [shop, closed] = [await Shop.open(t), await Shop.open(t)];
+    const user = `operator-of-${shop.namespace}`;
+    await grant(shop.client, shop.namespace, user, [...reading, ...restarting]);
+    await grant(closed.client, closed.namespace, user, reading);
+    for (const one of [shop, closed]) {
+      await one.createConfigMap({ message: 'first' });
+      await one.deploy(1);
+      await one.watch(atOnce);
+    }
+    const namespaces = [closed.namespace, shop.namespace];
+    await shop.startOperator({ kubeConfig: kubeConfigAs(user), namespaces });
+    const { conditions } = await closed.until('the missing right is told', (status) =>
+      Boolean(status.conditions?.some(({ reason }) => reason === 'Forbidden')),
+    );
+    const ready = conditions?.find(({ type }) => type === 'Ready');
+    assert.deepEqual([ready?.status, ready?.message], ['False', 'the operator may not get configmaps here']);
+    await shop.baselined();
+    for (const one of [shop, closed]) await one.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(1);
+    assert.deepEqual([shop.seen.length, closed.seen.length], [2, 1]);
+  });
+});

@@ -1,0 +1,267 @@
+/**
+ * Shop: a namespace of a real cluster with a web app, an operator that can be stopped and started, and a
+ * stand-in for the kubelet (Pods get Ready half a second after they appear).
+ */
+import { readFile } from 'node:fs/promises';
+import type { TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import { parseAllDocuments } from 'yaml';
+import type { ConfigWatcher, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import {
+  type ConfigMap,
+  configMaps,
+  type KubernetesObject,
+  type Pod,
+  pods,
+  type Resource,
+} from '../../src/api/kubernetes.ts';
+import { configWatchers } from '../../src/api/resources.ts';
+import { addConfigWatcherController } from '../../src/configwatcher/controller.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/observe/owner-reader.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { connect } from '../../src/runtime/client/connect.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+import { Manager } from '../../src/runtime/manager/manager.ts';
+import { applyCrds, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
+
+export const podDisruptionBudgets: Resource<
+  KubernetesObject & { readonly spec?: object; readonly status?: { readonly disruptionsAllowed?: number } }
+> = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+  namespaced: true,
+};
+
+export const events: Resource<
+  KubernetesObject & {
+    readonly reason?: string;
+    readonly type?: string;
+    readonly regarding?: { readonly kind?: string };
+  }
+> = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
+
+/** Manifests of the book, where they are at hand. */
+export const books = '../shared/books/k8spatterns/io';
+
+const labels = { app: 'webapp' };
+const startup = 500;
+
+function podTemplate(configMap: string) {
+  const from = { configMapKeyRef: { name: configMap, key: 'message' } };
+  return {
+    metadata: { labels },
+    spec: {
+      containers: [{ name: 'app', image: 'mini-http-server', env: [{ name: 'MESSAGE', valueFrom: from }] }],
+    },
+  };
+}
+
+export class Shop {
+  readonly namespace: string;
+  readonly client: Client;
+  /** uid of every selected Pod ever seen, in order of appearance. */
+  readonly seen: string[] = [];
+  readonly #stopping = new AbortController();
+  #operator: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+  #kubelet: Promise<void>;
+
+  static async open(t: TestContext): Promise<Shop> {
+    await applyCrds();
+    const shop = new Shop(await withNamespace(t), connectToTestCluster().client);
+    t.after(() => shop.close());
+    return shop;
+  }
+
+  private constructor(namespace: string, client: Client) {
+    this.namespace = namespace;
+    this.client = client;
+    this.#kubelet = this.#runKubelet();
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.stopOperator();
+    await this.#kubelet;
+  }
+
+  async #runKubelet(): Promise<void> {
+    const { signal } = this.#stopping;
+    const since = new Map<string, number>();
+    while (!signal.aborted) {
+      for (const pod of await this.pods().catch(() => [])) {
+        const { uid = '', name } = pod.metadata;
+        if (!this.seen.includes(uid)) this.seen.push(uid);
+        const ready = pod.status?.conditions?.some(
+          ({ type, status }) => type === 'Ready' && status === 'True',
+        );
+        const appeared = since.get(uid) ?? performance.now();
+        since.set(uid, appeared);
+        if (ready || performance.now() - appeared < startup) continue;
+        const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+        const key = { namespace: this.namespace, name };
+        await this.client.patchStatus(pods, key, { type: 'merge', body }).catch(() => {});
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  /** Resolves when the operator has looked at everything there is. */
+  async startOperator({
+    secretAccess = false,
+    annotationController = false,
+    kubeConfig = testKubeConfig(),
+    namespaces = [this.namespace],
+  } = {}): Promise<void> {
+    const registry = new Registry();
+    const manager = new Manager({
+      connect: (gate) =>
+        connect({
+          kubeConfig,
+          gate,
+          clock: systemClock,
+          log: silentLogger,
+          registry,
+          userAgent: 'atwatch-test',
+          fieldManager: 'atwatch',
+        }),
+      clock: systemClock,
+      log: silentLogger,
+      registry,
+      server: kubeConfig.getCurrentCluster()?.server ?? '',
+      instance: 'test',
+      namespaces,
+      metricsBindAddress: '0',
+      healthProbeBindAddress: '0',
+    });
+    addConfigWatcherController(manager, {
+      onServerDate: (listener) => manager.connection.onServerDate(listener),
+      annotationController,
+      ...(secretAccess && { secretKeyNamespace: this.namespace }),
+    });
+    const ready = Promise.withResolvers<void>();
+    manager.add({
+      name: 'ready',
+      needsLeaderElection: false,
+      async start() {
+        ready.resolve();
+      },
+    });
+    const stop = new AbortController();
+    this.#operator = { stop, ended: manager.start(stop.signal) };
+    this.#operator.ended.catch(ready.reject);
+    await ready.promise;
+  }
+
+  async stopOperator(): Promise<void> {
+    this.#operator?.stop.abort();
+    await this.#operator?.ended;
+    this.#operator = undefined;
+  }
+
+  async pods(): Promise<Pod[]> {
+    const { items } = await this.client.list(pods, {
+      namespace: this.namespace,
+      labelSelector: 'app=webapp',
+    });
+    return items;
+  }
+
+  /** Creates what a manifest of the book says, as it stands there. */
+  async applyBook(file: string): Promise<void> {
+    const resources: Resource[] = [configMaps, deployments, configWatchers];
+    for (const document of parseAllDocuments(await readFile(`${books}/${file}`, 'utf8'))) {
+      const object: KubernetesObject = document.toJS();
+      const resource = resources.find(({ kind }) => kind === object?.kind);
+      const metadata = { ...object?.metadata, namespace: this.namespace };
+      if (resource) await this.client.create(resource, { ...object, metadata });
+    }
+  }
+
+  createConfigMap(data: Record<string, string>, name = 'webapp-config'): Promise<ConfigMap> {
+    return this.client.create(configMaps, { metadata: { namespace: this.namespace, name }, data });
+  }
+
+  patchConfigMap(body: object, name = 'webapp-config'): Promise<ConfigMap> {
+    return this.client.patch(configMaps, { namespace: this.namespace, name }, { type: 'merge', body });
+  }
+
+  watch(spec: Partial<ConfigWatcher['spec']> = {}, name = 'webapp-config-watcher'): Promise<ConfigWatcher> {
+    return this.client.create(configWatchers, {
+      metadata: { namespace: this.namespace, name },
+      spec: { configMap: 'webapp-config', podSelector: labels, ...spec },
+    });
+  }
+
+  /** Merges this into the spec of the watcher. */
+  edit(spec: Partial<ConfigWatcher['spec']>, name = 'webapp-config-watcher'): Promise<ConfigWatcher> {
+    const key = { namespace: this.namespace, name };
+    return this.client.patch(configWatchers, key, { type: 'merge', body: { spec } });
+  }
+
+  async deploy(replicas: number, kind: 'Deployment' | 'StatefulSet' = 'Deployment'): Promise<void> {
+    const spec = { replicas, selector: { matchLabels: labels }, template: podTemplate('webapp-config') };
+    const resource: Resource = kind === 'Deployment' ? deployments : statefulSets;
+    const object = { metadata: { namespace: this.namespace, name: 'webapp' }, spec };
+    await this.client.create<KubernetesObject>(resource, object);
+    await this.allReady(replicas);
+  }
+
+  /** Resolves when there are exactly so many Pods, all Ready. */
+  allReady(replicas: number): Promise<Pod[]> {
+    return eventually(
+      async () => {
+        const found = await this.pods();
+        const ready = found.filter(({ metadata, status }) => {
+          const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
+          return metadata.deletionTimestamp === undefined && isReady;
+        });
+        return found.length === replicas && ready.length === replicas && found;
+      },
+      { timeout: 30_000, message: `${replicas} Pods are Ready` },
+    );
+  }
+
+  watcher(name = 'webapp-config-watcher'): Promise<ConfigWatcher> {
+    return this.client.get(configWatchers, { namespace: this.namespace, name });
+  }
+
+  async status(name?: string): Promise<ConfigWatcherStatus> {
+    return (await this.watcher(name)).status ?? {};
+  }
+
+  /** Resolves with the status once it is as asked for. */
+  until(
+    message: string,
+    holds: (status: ConfigWatcherStatus) => boolean,
+    { name, timeout = 40_000 }: { readonly name?: string; readonly timeout?: number } = {},
+  ): Promise<ConfigWatcherStatus> {
+    return eventually(
+      async () => {
+        const status = await this.status(name);
+        return holds(status) && status;
+      },
+      { timeout, message },
+    );
+  }
+
+  baselined(name?: string): Promise<ConfigWatcherStatus> {
+    return this.until('the baseline is written', ({ appliedHash }) => appliedHash !== undefined, {
+      ...(name && { name }),
+    });
+  }
+
+  restarted(count: number): Promise<ConfigWatcherStatus> {
+    return this.until(
+      `${count} restarts are done`,
+      ({ restartCount, pending }) => restartCount === count && pending === undefined,
+    );
+  }
+
+  /** So long that an operator that wanted to restart something would have. */
+  quiet(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, 4000));
+  }
+}

@@ -1,0 +1,237 @@
+/** The ConfigWatcher on a real API server with the real Deployment, ReplicaSet and disruption controllers. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { configMaps } from '../../src/api/kubernetes.ts';
+import { secrets } from '../../src/configwatcher/observe/hash-key.ts';
+import { deployments } from '../../src/configwatcher/observe/owner-reader.ts';
+import { isInvalid } from '../../src/runtime/client/api-error.ts';
+import { books, events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 120_000;
+
+describe('a ConfigWatcher', { concurrency: 3 }, () => {
+  it('restarts the Pods once when the content changes, and at nothing else', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    await shop.startOperator();
+    await shop.watch();
+    const baseline = await shop.baselined();
+    assert.equal(baseline.matchedPods, 3);
+
+    await shop.patchConfigMap({ metadata: { labels: { touched: 'yes' }, annotations: { note: 'x' } } });
+    await shop.quiet();
+    assert.equal(shop.seen.length, 3, 'a metadata edit restarts nothing');
+
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const status = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.equal(shop.seen.length, 6);
+    assert.equal(status.lastRestart?.restarted, 3);
+    assert.deepEqual(status.lastRestart?.trigger, {
+      kind: 'ConfigMap',
+      name: 'webapp-config',
+      changedKeys: ['message'],
+    });
+    assert.notEqual(status.appliedHash, baseline.appliedHash);
+    assert.equal(JSON.stringify(status).includes('second'), false);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 6, 'nothing is restarted after that');
+  });
+
+  it('finds at its start what changed while it was down, and nothing else', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first', extra: 'to be removed' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch();
+    await shop.baselined();
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.quiet();
+    assert.equal(shop.seen.length, 2, 'a start without an edit restarts nothing');
+    await shop.stopOperator();
+    await shop.patchConfigMap({ data: { extra: null } });
+    await shop.startOperator();
+    const status = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+    assert.equal(status.lastRestart?.trigger?.changedKeys, undefined);
+  });
+
+  it('waits for a PodDisruptionBudget, says so, and goes on by itself', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    const selector = { matchLabels: { app: 'webapp' } };
+    const budget = await client.create(podDisruptionBudgets, {
+      metadata: { namespace, name: 'webapp' },
+      spec: { minAvailable: 2, selector },
+    });
+    await shop.startOperator();
+    await shop.watch();
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the eviction is refused', ({ pending }) => pending?.reason === 'EvictionBlocked');
+    assert.equal(shop.seen.length, 2);
+    const key = { namespace, name: budget.metadata.name };
+    await client.patch(podDisruptionBudgets, key, { type: 'merge', body: { spec: { minAvailable: 1 } } });
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('two watchers on the same Pods restart them once', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch();
+    await shop.watch({}, 'second-watcher');
+    await shop.baselined();
+    await shop.baselined('second-watcher');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    for (const name of ['webapp-config-watcher', 'second-watcher']) {
+      await shop.until('both are done', ({ pending, history }) => history?.length === 1 && !pending, {
+        name,
+      });
+    }
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('restarts the Pods of a StatefulSet', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2, 'StatefulSet');
+    await shop.startOperator();
+    await shop.watch({ strategy: { type: 'Delete' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('under RolloutRestart lets the Deployment replace its Pods', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch({ strategy: { type: 'RolloutRestart' } });
+    await shop.baselined();
+    const key = { namespace: shop.namespace, name: 'webapp' };
+    const paused = (value: boolean) =>
+      shop.client.patch(deployments, key, { type: 'merge', body: { spec: { paused: value } } });
+    await paused(true);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const held = await shop.until('the pause is told', ({ pending }) => pending?.reason === 'Stalled');
+    assert.equal(held.conditions?.find(({ type }) => type === 'Stalled')?.reason, 'Paused');
+    assert.equal(shop.seen.length, 2);
+    await paused(false);
+    const status = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+    const { spec } = await shop.client.get(deployments, key);
+    assert.deepEqual(spec?.template?.metadata?.annotations, {
+      'k8spatterns.io/restarted-for.webapp-config-watcher': status.lastRestart?.id,
+    });
+    const body = {
+      metadata: { uid: 'another' },
+      spec: { template: { metadata: { annotations: { x: 'y' } } } },
+    };
+    await assert.rejects(
+      shop.client.patch(deployments, key, { type: 'merge', body }),
+      isInvalid,
+      'a patch meant for another Deployment of the name is refused',
+    );
+  });
+
+  it('watches Secrets where it may, and publishes no hash that could be guessed', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    const key = { namespace, name: 'webapp-secret' };
+    const data = (password: string) => ({ data: { password: Buffer.from(password).toString('base64') } });
+    await client.create(secrets, { metadata: key, ...data('1234') });
+    await shop.deploy(1);
+    await shop.watch({ sources: [{ kind: 'Secret', name: key.name }] });
+    await shop.startOperator();
+    const refused = await shop.until('the missing right is told', ({ conditions }) =>
+      Boolean(conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'Forbidden')),
+    );
+    assert.equal(refused.appliedHash, undefined);
+    await shop.stopOperator();
+
+    await shop.startOperator({ secretAccess: true });
+    const { sources } = await shop.baselined();
+    assert.match(sources?.[1]?.hash ?? '', /^v1-hmac-[0-9a-f]{8}:[0-9a-f]{64}$/);
+    await shop.stopOperator();
+    await shop.startOperator({ secretAccess: true });
+    await shop.quiet();
+    assert.equal(shop.seen.length, 1, 'the key is the same after a restart');
+    await client.patch(secrets, key, { type: 'merge', body: data('5678') });
+    const status = await shop.restarted(1);
+    assert.deepEqual(status.lastRestart?.trigger, {
+      kind: 'Secret',
+      name: key.name,
+      changedKeys: ['password'],
+    });
+  });
+
+  it('in a ConfigMap itself: the annotation names the Pods', {
+    timeout,
+    skip: existsSync(books) ? false : `the book's manifests are not here (${books})`,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const key = { namespace, name: 'webapp-config' };
+    const observed = async () => {
+      const { metadata } = await client.get(configMaps, key);
+      return metadata.annotations?.['k8spatterns.io/observed'];
+    };
+    const applied = () => eventually(async () => (await observed())?.includes('"appliedHash"'));
+    await shop.applyBook('controller-web-app.yml');
+    await shop.allReady(1);
+    await shop.startOperator({ annotationController: true });
+    await applied();
+    await shop.stopOperator();
+    await shop.patchConfigMap({ data: { message: 'while it was down' } });
+    await shop.startOperator({ annotationController: true });
+    await eventually(async () => (await observed())?.includes('"restartCount":1'), { timeout: 40_000 });
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2);
+    assert.equal((await observed())?.includes('while it was down'), false);
+
+    await shop.stopOperator();
+    await shop.startOperator({ annotationController: true });
+    await shop.patchConfigMap({ metadata: { annotations: { 'k8spatterns.io/podDeleteSelector': '' } } });
+    const told = await eventually(async () => {
+      const { items } = await client.list(events, { namespace });
+      return items.find(({ reason }) => reason === 'InvalidSpec');
+    });
+    assert.deepEqual([told.regarding?.kind, told.type], ['ConfigMap', 'Warning']);
+    await shop.patchConfigMap({ data: { message: 'selects nothing' } });
+    await shop.quiet();
+    assert.equal(shop.seen.length, 2, 'an empty selector restarts nothing');
+  });
+
+  it("runs the book's manifests unchanged", {
+    timeout,
+    skip: existsSync(books) ? false : `the book's manifests are not here (${books})`,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.startOperator();
+    await shop.applyBook('operator-web-app.yml');
+    await shop.applyBook('operator-config-watcher-sample.yml');
+    await shop.allReady(1);
+    await shop.baselined();
+    await shop.until('the Pod is counted', ({ matchedPods }) => matchedPods === 1);
+    await shop.patchConfigMap({ data: { message: 'Greets from your smooth operator!' } });
+    await shop.restarted(1);
+    await eventually(() => shop.seen.length === 2);
+  });
+});

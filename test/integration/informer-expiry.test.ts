@@ -1,0 +1,92 @@
+/**
+ * Needs a control plane of its own: it compacts etcd and kills the API server.
+ */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Registry } from '@prometheus-io/client';
+import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { configMaps } from '../../src/api/kubernetes.ts';
+import { Informers } from '../../src/runtime/cache/informers.ts';
+import { connect } from '../../src/runtime/client/connect.ts';
+import { openGate } from '../../src/runtime/client/write-gate.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+import { Audience, assertSameAsServer, connectByProxy } from './informer-cluster.ts';
+import { eventually } from './support.ts';
+
+/** Asks etcd, by the JSON gateway on its socket. */
+async function etcd(plane: ControlPlane, path: string, body: object): Promise<Record<string, unknown>> {
+  const socketPath = join(plane.directory, 'etcd', 'client:1');
+  return await new Promise((resolve, reject) => {
+    const call = request({ socketPath, path, method: 'POST' }, async (response) => {
+      const text = Buffer.concat(await response.toArray()).toString();
+      if (response.statusCode === 200) resolve(JSON.parse(text));
+      else reject(new Error(`etcd answered ${response.statusCode}: ${text}`));
+    });
+    call.on('error', reject);
+    call.end(JSON.stringify(body));
+  });
+}
+
+it('finds what it missed when its resource version was compacted away', { timeout: 180_000 }, async (t) => {
+  const plane = await startControlPlane({ controllerManager: false, scheduler: false, signal: t.signal });
+  t.after(() => plane.stop());
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromFile(plane.kubeconfig);
+  const direct = connect({
+    kubeConfig,
+    gate: openGate,
+    clock: systemClock,
+    log: silentLogger,
+    userAgent: 'atwatch-test',
+    fieldManager: 'atwatch-test',
+  });
+  t.after(() => direct.close());
+  const proxied = new KubeConfig();
+  proxied.loadFromFile(plane.kubeconfig);
+  const { connection, proxy } = await connectByProxy(t, proxied);
+
+  const namespace = 'default';
+  const { client } = direct;
+  const create = (name: string) => client.create(configMaps, { metadata: { namespace, name } });
+  for (const name of ['kept', 'deleted', 'again']) await create(name);
+
+  const controller = new AbortController();
+  t.after(() => controller.abort());
+  const registry = new Registry();
+  const informers = new Informers({
+    client: connection.client,
+    clock: systemClock,
+    log: silentLogger,
+    namespaces: [namespace],
+    registry,
+  });
+  const informer = informers.informerFor(configMaps);
+  const audience = new Audience(informer);
+  informers.start(controller.signal);
+  await informers.waitForSync(AbortSignal.timeout(30_000));
+  const before = informer.lister.get(namespace, 'again')?.metadata.uid;
+
+  proxy.refuse();
+  proxy.cut();
+  for (const name of ['deleted', 'again']) await client.delete(configMaps, { namespace, name });
+  await create('again');
+  await create('new');
+  const { header } = await etcd(plane, '/v3/kv/range', { key: Buffer.from('/').toString('base64') });
+  const revision = Reflect.get(header as object, 'revision');
+  await etcd(plane, '/v3/kv/compaction', { revision, physical: true });
+  // Without the restart the API server would serve the past from its memory.
+  await plane.stopApiServer();
+  await plane.startApiServer();
+  assert.ok(informer.lister.get(namespace, 'deleted'), 'the informer cannot know yet');
+
+  proxy.refuse(false);
+  await eventually(() => informer.lister.get(namespace, 'new'), { timeout: 90_000 });
+  assert.equal(informer.lister.get(namespace, 'deleted'), undefined);
+  assert.notEqual(informer.lister.get(namespace, 'again')?.metadata.uid, before);
+  await assertSameAsServer(client, namespace, informer, audience);
+  assert.match(await registry.metrics(), /^informer_expired_total\{resource="configmaps"\} 1$/m);
+});

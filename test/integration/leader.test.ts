@@ -1,0 +1,68 @@
+/** Leader election between real processes on a real API server. Each test has a Lease of its own. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { leases } from '../../src/runtime/leader/lease.ts';
+import { connectToTestCluster, withNamespace } from './support.ts';
+import { compete, type TickerProcess } from './ticker-process.ts';
+
+let client: Client;
+before(() => {
+  client = connectToTestCluster().client;
+});
+
+/** {@link compete} in a namespace of the test's own. */
+async function competeHere(t: TestContext, name: string, identities: readonly string[]) {
+  const namespace = await withNamespace(t);
+  const rivals = await compete(t, client, { namespace, name }, identities);
+  return { ...rivals, namespace, lease: () => client.get(leases, { namespace, name }) };
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+describe('leader election between processes', { concurrency: true }, () => {
+  it('SIGKILL: the standby takes over within 20 s, and never before', async (t) => {
+    const { ticks, processes, lease } = await competeHere(t, 'killed', ['a', 'b']);
+    const [a, b] = processes as [TickerProcess, TickerProcess];
+    await wait(3000);
+    assert.deepEqual(ticks.turns, [a.identity], 'the standby writes nothing');
+    a.send('SIGKILL');
+    const killed = performance.now();
+    const { at } = await ticks.next((writer) => writer === b.identity, 25_000, 'the standby writes');
+    // The last renewal was up to 2 s before, and a lease lasts 15 s.
+    assert.ok(at - killed >= 12_500 && at - killed <= 20_000, `takeover after ${Math.round(at - killed)} ms`);
+    assert.deepEqual(ticks.turns, [a.identity, b.identity]);
+    const { spec } = await lease();
+    assert.equal(spec?.holderIdentity, b.identity);
+    assert.equal(spec?.leaseTransitions, 1);
+    assert.match(spec?.renewTime ?? '', /\.\d{6}Z$/);
+  });
+
+  it('SIGTERM: the standby takes over within 5 s; then a deleted Lease changes nothing, a stolen one ends it', async (t) => {
+    const { namespace, ticks, processes, lease } = await competeHere(t, 'ended', ['a', 'b']);
+    const [a, b] = processes as [TickerProcess, TickerProcess];
+    a.send('SIGTERM');
+    const ended = performance.now();
+    const { at } = await ticks.next((writer) => writer === b.identity, 10_000, 'the standby writes');
+    assert.ok(at - ended <= 5000, `takeover after ${Math.round(at - ended)} ms`);
+    assert.deepEqual(ticks.turns, [a.identity, b.identity]);
+    assert.deepEqual(await a.ended.then(({ code, sentence }) => ({ code, sentence })), {
+      code: 0,
+      sentence: '',
+    });
+
+    await client.delete(leases, { namespace, name: 'ended' });
+    await wait(4500);
+    assert.equal((await lease()).spec?.holderIdentity, b.identity, 'its holder writes the lease anew');
+    await ticks.next((writer) => writer === b.identity, 2000, 'it goes on');
+
+    const spec = { holderIdentity: 'intruder', leaseDurationSeconds: 15 };
+    await client.patch(leases, { namespace, name: 'ended' }, { type: 'merge', body: { spec } });
+    const exit = await b.ended;
+    assert.deepEqual([exit.code, exit.signal], [1, null]);
+    assert.match(exit.sentence, /^lost the leader lease .*\/ended: intruder holds it now$/);
+    assert.equal((await lease()).spec?.holderIdentity, 'intruder', 'it does not touch what is not its own');
+  });
+});

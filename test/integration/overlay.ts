@@ -1,0 +1,36 @@
+/** A user's own overlay on config/, in a temporary folder. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import type { ControlPlane } from '../../hack/cluster/control-plane.ts';
+
+export interface Overlay {
+  readonly namespace?: string;
+  readonly namePrefix?: string;
+  /** Folders of config/. */
+  readonly resources: readonly string[];
+  readonly components?: readonly string[];
+  readonly transformers?: readonly string[];
+}
+
+/** Applies it in one `kubectl apply --server-side`. */
+export async function applyOverlay(
+  { kubectl }: Pick<ControlPlane, 'kubectl'>,
+  overlay: Overlay,
+): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'atwatch-overlay-'));
+  const folders = (names: readonly string[] = []) =>
+    names.map((name) => relative(directory, join('config', name)));
+  try {
+    const kustomization = {
+      ...overlay,
+      resources: folders(overlay.resources),
+      components: folders(overlay.components),
+      transformers: folders(overlay.transformers),
+    };
+    await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+    await kubectl(['apply', '--server-side', `--kustomize=${directory}`]);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

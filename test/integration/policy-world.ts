@@ -1,0 +1,68 @@
+/**
+ * The admission policies under test: installed under a namespace and a name prefix of a user's own, so that
+ * every row also proves that the texts inside the policies follow the names.
+ */
+import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { applyOverlay } from './overlay.ts';
+import { eventually } from './support.ts';
+
+export const operator = 'system:serviceaccount:other:team-atwatch-controller-manager';
+
+export interface PolicyWorld {
+  /** Runs kubectl as administrator. */
+  kubectl(args: readonly string[], input?: object): Promise<string>;
+  /** Runs kubectl as somebody else and resolves with what it refused, or with '' for success. */
+  refusal(user: string, args: readonly string[], input?: object): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Resolves once both policies are in force. */
+export async function startPolicyWorld(): Promise<PolicyWorld> {
+  const controlPlane = await startControlPlane({ scheduler: false });
+  try {
+    return await install(controlPlane);
+  } catch (error) {
+    await controlPlane.stop();
+    throw error;
+  }
+}
+
+async function install(controlPlane: ControlPlane): Promise<PolicyWorld> {
+  const kubectl = (args: readonly string[], input?: object) =>
+    controlPlane.kubectl(args, input && JSON.stringify(input));
+  const refusal = async (user: string, args: readonly string[], input?: object) => {
+    try {
+      await kubectl([...args, `--as=${user}`], input);
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  await applyOverlay(controlPlane, {
+    namespace: 'other',
+    namePrefix: 'team-',
+    resources: ['default'],
+    components: ['rollout-restart'],
+    transformers: ['policy/names'],
+  });
+  const crds = (await kubectl(['get', '--kustomize=crds', '--output=name'])).trim().split('\n');
+  await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...crds]);
+  const world = { kubectl, refusal, stop: () => controlPlane.stop() };
+  // A policy is in force a moment after it was stored.
+  await eventually(async () => (await refusal(operator, ...strangePod)).includes('an At controls'), {
+    timeout: 30_000,
+    interval: 200,
+    message: 'the policies are in force',
+  });
+  return world;
+}
+
+const strangePod: [readonly string[], object] = [
+  ['create', '--dry-run=server', '--filename=-'],
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'strange', namespace: 'default' },
+    spec: { containers: [{ name: 'a', image: 'busybox' }] },
+  },
+];
