@@ -1,0 +1,46 @@
+/** The CronTab controller: read, decide, create, write the status. */
+import { isDeepStrictEqual } from 'node:util';
+import { controllerManagedBy, findCondition, isAlreadyExists, type Manager } from 'atwatch/runtime';
+import { decide } from './decide.ts';
+import { ats, cronTabs } from './resources.ts';
+
+/** Adds the controller to the manager; it runs when the manager does. */
+export function addCronTabController(manager: Manager): void {
+  const { client, clock, informers } = manager;
+  const { lister } = informers.informerFor(cronTabs);
+  const recorder = manager.recorder('crontab');
+  controllerManagedBy(manager)
+    .for(cronTabs)
+    .complete({
+      async reconcile({ namespace, name }, { signal }) {
+        const cronTab = lister.get(namespace, name);
+        if (cronTab === undefined || cronTab.metadata.deletionTimestamp !== undefined) return {};
+        const { ats: owed, status, requeueAt } = decide(cronTab, clock.now());
+        for (const at of owed) {
+          await client.create(ats, at, { signal }).catch((error: unknown) => {
+            if (!isAlreadyExists(error)) throw error;
+          });
+        }
+        // Crash window: the Ats exist, the status does not say so. The next pass is told that they exist.
+        if (!isDeepStrictEqual(status, cronTab.status)) {
+          // With the version that was decided from: whoever is behind must not set handledUntil back.
+          const body = { metadata: { resourceVersion: cronTab.metadata.resourceVersion }, status };
+          await client.patchStatus(cronTabs, { namespace, name }, { type: 'merge', body }, { signal });
+          const {
+            status: accepted,
+            reason = '',
+            message = '',
+          } = findCondition(status.conditions, 'Accepted') ?? {};
+          if (accepted === 'False') {
+            recorder.record(cronTabs, cronTab, {
+              type: 'Warning',
+              reason,
+              action: 'Schedule',
+              note: message,
+            });
+          }
+        }
+        return requeueAt === undefined ? {} : { requeueAt };
+      },
+    });
+}
