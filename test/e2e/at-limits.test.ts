@@ -1,0 +1,117 @@
+/** What ends a run on a real node: failures, deadlines, images that cannot be pulled, people. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { AtStatus } from '../../src/api/at.generated.ts';
+import { installCrds, kubectl, type Namespace, withNamespace } from './kubectl.ts';
+import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
+
+async function run(namespace: Namespace, name: string, spec: object): Promise<void> {
+  await namespace.apply({
+    apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
+    kind: 'At',
+    metadata: { name },
+    spec: { schedule: new Date().toISOString(), ...spec },
+  });
+}
+
+async function done(namespace: Namespace, name: string): Promise<AtStatus> {
+  await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=55s', `at/${name}`);
+  const { status } = await namespace.getJson<{ status: AtStatus }>(`at/${name}`);
+  return status;
+}
+
+describe('At on a real node, what ends a run', { concurrency: true }, () => {
+  let operator: OperatorUnderTest;
+  before(async () => {
+    await installCrds();
+    operator = await operatorUnderTest();
+  });
+  after(() => operator?.remove());
+
+  it('a command that keeps failing', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'crash', { shell: '/bin/sh', command: 'echo broken >&2; exit 7', backoffLimit: 1 });
+    const status = await done(namespace, 'crash');
+    assert.equal(status.reason, 'BackoffLimitExceeded');
+    assert.equal(status.exitCode, 7);
+    assert.match(status.message ?? '', /broken/);
+    assert.match(await namespace.kubectl('logs', 'crash-pod'), /broken/);
+  });
+
+  it('an image that cannot be pulled', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'image', { command: 'true', image: 'no-such-image', pendingTimeoutSeconds: 5 });
+    const status = await done(namespace, 'image');
+    assert.equal(status.reason, 'ImagePullBackOff');
+    assert.equal(status.outcome, 'Failed');
+  });
+
+  it('a deadline, which keeps Pod and log', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'slow', {
+      shell: '/bin/sh',
+      command: 'echo begun; sleep 600',
+      activeDeadlineSeconds: 2,
+      template: { spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'busybox' }] } },
+    });
+    const status = await done(namespace, 'slow');
+    assert.equal(status.reason, 'DeadlineExceeded');
+    assert.equal(await namespace.kubectl('logs', 'slow-pod'), 'begun');
+  });
+
+  it('a cancel', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'long', {
+      command: 'sleep 600',
+      template: { spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'busybox' }] } },
+    });
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.phase}=Running',
+      '--timeout=30s',
+      'pod/long-pod',
+    );
+    await namespace.kubectl('patch', 'at', 'long', '--type=merge', '--patch={"spec":{"cancel":true}}');
+    const status = await done(namespace, 'long');
+    assert.equal(status.outcome, 'Canceled');
+  });
+
+  it('somebody who deletes the running Pod', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'lost', { command: 'sleep 600' });
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.phase}=Running',
+      '--timeout=30s',
+      'pod/lost-pod',
+    );
+    await namespace.kubectl('delete', 'pod', 'lost-pod', '--grace-period=1', '--wait=false');
+    const status = await done(namespace, 'lost');
+    assert.equal(status.reason, 'PodLost');
+  });
+
+  it('a program that is not there', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'absent', { command: 'no-such-program', backoffLimit: 1 });
+    const status = await done(namespace, 'absent');
+    assert.equal(status.outcome, 'Failed');
+    assert.match(status.message ?? '', /no-such-program/);
+  });
+
+  it('nothing, in a namespace that enforces Pod Security "restricted"', async (t) => {
+    const namespace = await withNamespace(t);
+    await kubectl(['label', 'namespace', namespace.name, 'pod-security.kubernetes.io/enforce=restricted']);
+    await run(namespace, 'restricted', { command: 'id' });
+    const status = await done(namespace, 'restricted');
+    assert.equal(status.outcome, 'Succeeded');
+    assert.match(await namespace.kubectl('logs', 'restricted-pod'), /uid=65532/);
+  });
+
+  it('exact arguments', async (t) => {
+    const namespace = await withNamespace(t);
+    const argv = ['echo', '$(HOME)', '$$', '$HOME', '  a  ', "it's"];
+    await run(namespace, 'exact', { argv });
+    await done(namespace, 'exact');
+    assert.equal(await namespace.kubectl('logs', 'exact-pod'), "$(HOME) $$ $HOME   a   it's");
+  });
+});

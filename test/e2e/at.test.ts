@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { installCrds, type Namespace, withNamespace } from './kubectl.ts';
+import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
+
+const books = '../shared/books/cnat';
+const booksAbsent = existsSync(books) ? false : `the books' manifests are not at ${books}`;
+
+interface At {
+  readonly status: { readonly phase: string; readonly outcome?: string; readonly exitCode?: number };
+}
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly creationTimestamp: string };
+}
+
+function atObject(name: string, schedule: number, spec: object = { command: 'echo YAY' }): object {
+  return {
+    apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
+    kind: 'At',
+    metadata: { name },
+    spec: { schedule: new Date(schedule).toISOString(), ...spec },
+  };
+}
+
+const waitForDone = (namespace: Namespace, name: string) =>
+  namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=50s', `at/${name}`);
+
+describe('At on a real node', () => {
+  let operator: OperatorUnderTest;
+  before(async () => {
+    await installCrds();
+    operator = await operatorUnderTest();
+  });
+  after(() => operator?.remove());
+
+  it('runs the sample and shows it', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.kubectl('apply', '--filename=config/samples/cnat_v1alpha1_at.yaml');
+    await waitForDone(namespace, 'example-at');
+    assert.equal(await namespace.kubectl('logs', 'example-at-pod'), 'YAY');
+    const [header, row] = (await namespace.kubectl('get', 'ats')).split('\n');
+    assert.match(header ?? '', /^NAME +SCHEDULE +PHASE +OUTCOME +EXIT +LATE \(MS\) +AGE$/);
+    assert.match(row ?? '', /^example-at +2019-04-12T10:12:00Z +DONE +Succeeded +0 +\d+ /);
+  });
+
+  it("runs the book's own manifests unchanged", { skip: booksAbsent }, async (t) => {
+    for (const file of await readdir(books)) {
+      const namespace = await withNamespace(t);
+      await namespace.kubectl('apply', `--filename=${books}/${file}`);
+      await waitForDone(namespace, 'example-at');
+      assert.equal(await namespace.kubectl('logs', 'example-at-pod'), 'YAY', file);
+    }
+  });
+
+  it('says how a failing command ended, once', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.apply(
+      atObject('failing', Date.now(), { shell: '/bin/sh', command: 'exit 3', backoffLimit: 0 }),
+    );
+    await waitForDone(namespace, 'failing');
+    const { outcome, exitCode } = (await namespace.getJson<At>('at/failing')).status;
+    assert.deepEqual({ outcome, exitCode }, { outcome: 'Failed', exitCode: 3 });
+    assert.equal((await namespace.kubectl('get', 'pods', '--output=name')).split('\n').length, 1);
+  });
+
+  it('is neither early nor lost when the operator is killed while it waits', async (t) => {
+    const namespace = await withNamespace(t);
+    const schedule = Math.ceil((Date.now() + 6000) / 1000) * 1000;
+    await namespace.apply(atObject('later', schedule));
+    assert.equal((await namespace.getJson<At>('at/later')).status.phase, 'PENDING');
+    await operator.kill();
+    await operator.start();
+    await waitForDone(namespace, 'later');
+    const { items } = await namespace.getJson<{ items: Pod[] }>('pods');
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.name),
+      ['later-pod'],
+    );
+    assert.ok(Date.parse(items[0]?.metadata.creationTimestamp ?? '') >= schedule);
+  });
+
+  it('runs the command once when the operator is killed while it runs', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.apply(atObject('long', Date.now(), { command: 'sleep 5' }));
+    await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=50s', 'at/long');
+    const before = await namespace.getJson<Pod>('pod/long-pod');
+    await operator.kill();
+    await operator.start();
+    await waitForDone(namespace, 'long');
+    assert.equal((await namespace.getJson<Pod>('pod/long-pod')).metadata.uid, before.metadata.uid);
+    assert.equal((await namespace.getJson<At>('at/long')).status.outcome, 'Succeeded');
+  });
+});
