@@ -1,0 +1,154 @@
+/**
+ * Cluster for the At benchmark: etcd and an API server alone, with an audit log. Nothing else may share the
+ * machine with what is measured: no scheduler, no controllers. What a kubelet would report, the benchmark
+ * writes.
+ */
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parse } from 'yaml';
+import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import type { At } from '../../src/api/at.generated.ts';
+import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/api/kubernetes.ts';
+import { ats } from '../../src/api/resources.ts';
+import { isNotFound } from '../../src/runtime/client/api-error.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { type Connection, connect } from '../../src/runtime/client/connect.ts';
+import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
+import { openGate } from '../../src/runtime/client/write-gate.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+
+const concurrency = 24;
+const namespaces: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'namespaces',
+  kind: 'Namespace',
+  namespaced: false,
+};
+const crds: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+export class BenchCluster {
+  readonly plane: ControlPlane;
+  readonly client: Client;
+  readonly #connection: Connection;
+
+  private constructor(plane: ControlPlane) {
+    this.plane = plane;
+    this.#connection = connect({
+      kubeConfig: loadKubeConfig({ env: { KUBECONFIG: plane.kubeconfig } }),
+      ...{ gate: openGate, clock: systemClock, log: silentLogger },
+      ...{ userAgent: 'bench', fieldManager: 'bench' },
+    });
+    this.client = this.#connection.client;
+  }
+
+  static async start(): Promise<BenchCluster> {
+    const plane = await startControlPlane({ auditLog: true, controllerManager: false, scheduler: false });
+    const cluster = new BenchCluster(plane);
+    for (const file of ['ats', 'configwatchers']) {
+      await cluster.client.create(crds, parse(await readFile(`crds/${file}.yaml`, 'utf8')));
+    }
+    await cluster.#served();
+    return cluster;
+  }
+
+  async stop(): Promise<void> {
+    this.#connection.close();
+    await this.plane.stop();
+  }
+
+  async namespace(name: string): Promise<string> {
+    await this.client.create(namespaces, { metadata: { name } });
+    return name;
+  }
+
+  /** `at-0`, `at-1` … of the namespace, at the instants that `scheduleOf` tells. */
+  async createAts(namespace: string, count: number, scheduleOf: (index: number) => number): Promise<void> {
+    await inParallel(count, async (index) => {
+      await this.client.create(ats, {
+        metadata: { namespace, name: atName(index) },
+        spec: { schedule: new Date(scheduleOf(index)).toISOString(), command: 'echo YAY' },
+      });
+    });
+  }
+
+  async atsOf(namespace: string): Promise<readonly At[]> {
+    return (await this.client.list(ats, { namespace })).items;
+  }
+
+  async podsOf(namespace: string): Promise<readonly Pod[]> {
+    return (await this.client.list(pods, { namespace })).items;
+  }
+
+  /** Resolves when the operator has accepted every At of the namespace. */
+  async untilAccepted(namespace: string): Promise<void> {
+    const isNew = ({ status }: At) => (status?.observedGeneration ?? -1) < 0;
+    while ((await this.atsOf(namespace)).some(isNew)) await sleep(2000);
+  }
+
+  /** Resolves when the namespace has no such At any more. Asks seldom, and for names only. */
+  async untilNone(namespace: string, fieldSelector: string): Promise<void> {
+    const options = { namespace, fieldSelector, metadataOnly: true } as const;
+    while ((await this.client.list(ats, options)).items.length > 0) await sleep(500);
+  }
+
+  /** Plays the kubelet: every Pod of the namespace has run its command. */
+  async endPods(namespace: string): Promise<void> {
+    const all = await this.podsOf(namespace);
+    await inParallel(all.length, (index) => this.endPod(all[index] as Pod));
+  }
+
+  async endPod({ metadata: { namespace = '', name }, spec }: Pod): Promise<void> {
+    const time = `${new Date().toISOString().slice(0, 19)}Z`;
+    const state = { terminated: { exitCode: 0, reason: 'Completed', startedAt: time, finishedAt: time } };
+    const { name: container = '', image = '' } = spec.containers[0] ?? {};
+    const main = { name: container, image, imageID: '', ready: false, restartCount: 0, state };
+    const body = { status: { phase: 'Succeeded', startTime: time, containerStatuses: [main] } };
+    await this.client.patchStatus(pods, { namespace, name }, { type: 'merge', body });
+  }
+
+  /** Away with all Ats and Pods of a namespace: there is no garbage collector. */
+  async empty(namespace: string): Promise<void> {
+    await this.#deleteAll(ats, namespace, await this.atsOf(namespace));
+    await this.#deleteAll(pods, namespace, await this.podsOf(namespace));
+  }
+
+  async #deleteAll(resource: Resource, namespace: string, all: readonly KubernetesObject[]): Promise<void> {
+    await inParallel(all.length, async (index) => {
+      const name = all[index]?.metadata.name ?? '';
+      await this.client.delete(resource, { namespace, name }, { gracePeriodSeconds: 0 });
+    });
+  }
+
+  /** A new CRD is served a moment after it was created. */
+  async #served(): Promise<void> {
+    for (;;) {
+      try {
+        await this.client.list(ats);
+        return;
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        await sleep(100);
+      }
+    }
+  }
+}
+
+export function atName(index: number): string {
+  return `at-${index}`;
+}
+
+async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < count; index = next++) await work(index);
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+}

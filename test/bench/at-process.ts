@@ -1,0 +1,96 @@
+/** Operator process: the bundle as a child, and what the kernel says of its CPU time and memory. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** As in the image. */
+const imageFlags = ['--max-semi-space-size=1'];
+
+/** Linux counts CPU time in hundredths of a second. */
+const tick = 10;
+// When the benchmark dies, however it dies, the pipe that is the operator's standard input ends.
+const endWithParent =
+  'data:text/javascript,process.stdin.on("end",()=>process.kill(process.pid,"SIGTERM")).resume().unref()';
+/** Sending Events at their own slow rate counts as quiet. */
+const quiet = { window: 500, most: 80 };
+
+export class MeasuredOperator {
+  /** Epoch milliseconds of the start of the process. */
+  readonly startedAt = Date.now();
+  /** Resolves when it says that it is ready, with the milliseconds since its start. */
+  readonly ready: Promise<number>;
+  readonly #process: ChildProcess;
+
+  constructor(kubeconfig: string) {
+    const flags = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
+    this.#process = spawn(
+      process.execPath,
+      [...imageFlags, '--import', endWithParent, 'dist/atwatch.js', ...flags],
+      {
+        env: { ...process.env, KUBECONFIG: kubeconfig },
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    );
+    this.ready = this.#waitUntilReady();
+    this.ready.catch(() => {});
+  }
+
+  async #waitUntilReady(): Promise<number> {
+    const { stdout } = this.#process;
+    if (stdout === null) throw new Error('the operator has no standard output');
+    const lines = createInterface({ input: stdout });
+    return new Promise((resolve, reject) => {
+      lines.on('line', (line) => {
+        if (line.includes('"msg":"ready"')) resolve(Date.now() - this.startedAt);
+      });
+      this.#process.once('exit', (code) => reject(new Error(`the operator ended with ${code}`)));
+    });
+  }
+
+  /** CPU time so far, milliseconds. */
+  async cpu(): Promise<number> {
+    const fields = (await readFile(`/proc/${this.#process.pid}/stat`, 'utf8')).split(') ')[1]?.split(' ');
+    return (Number(fields?.[11]) + Number(fields?.[12])) * tick;
+  }
+
+  /** Writes down the CPU time every few milliseconds until `end`; tells what it was at an instant. */
+  recordCpu(end: AbortSignal): (instant: number) => number {
+    const records: { readonly at: number; readonly cpu: number }[] = [];
+    const record = async () => {
+      while (!end.aborted) {
+        records.push({ at: Date.now(), cpu: await this.cpu() });
+        await sleep(50);
+      }
+    };
+    void record();
+    return (instant) => records.findLast(({ at }) => at <= instant)?.cpu ?? Number.NaN;
+  }
+
+  /** Memory in megabytes: now, and the most there ever was. */
+  async memory(): Promise<{ readonly now: number; readonly peak: number }> {
+    const status = await readFile(`/proc/${this.#process.pid}/status`, 'utf8');
+    const megabytes = (field: string) =>
+      Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
+    return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+  }
+
+  /** Resolves once it has had next to nothing to do for a while, with the instant at which that began. */
+  async untilQuiet(): Promise<number> {
+    for (;;) {
+      const [before, since] = [await this.cpu(), Date.now()];
+      await sleep(quiet.window);
+      if ((await this.cpu()) - before < quiet.most) return since;
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.kill('SIGTERM');
+    const killer = setTimeout(() => this.#process.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(killer);
+  }
+}
