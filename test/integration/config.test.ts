@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
 import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import { applyOverlay } from './overlay.ts';
 import { eventually } from './support.ts';
 
 let controlPlane: ControlPlane;
@@ -106,8 +107,13 @@ describe('config/default', () => {
 
   describe("joins Kubernetes' own roles", () => {
     const roles = ['admin', 'edit', 'view'];
-    const ours = ['ats.cnat.programming-kubernetes.info', 'configwatchers.k8spatterns.io'];
+    const ours = [
+      'ats.cnat.programming-kubernetes.info',
+      'configwatchers.k8spatterns.io',
+      'configwatchers.k8spatterns.com',
+    ];
     before(async () => {
+      await applyOverlay(controlPlane, { resources: ['default'], components: ['k8spatterns-com'] });
       for (const role of roles) {
         const name = `our-${role}`;
         await kubectl('create', 'rolebinding', name, `--clusterrole=${role}`, `--user=${role}`);

@@ -70,6 +70,7 @@ interface AuditEvent {
   readonly user: { readonly username?: string };
   readonly verb: string;
   readonly requestURI: string;
+  readonly requestReceivedTimestamp: string;
   readonly objectRef?: {
     readonly apiGroup?: string;
     readonly resource: string;
@@ -91,14 +92,19 @@ export interface Use {
  * What the ServiceAccount asked for so far.
  *
  * @param granted a request counts as a use of the narrowest right among them that covers it.
+ * @param since epoch ms; earlier requests are left out.
  */
-export async function usedRights(controlPlane: ControlPlane, granted: readonly string[]): Promise<Use> {
-  const lines = (await readFile(controlPlane.auditLog ?? '', 'utf8')).split('\n').filter(Boolean);
+export async function usedRights(
+  { auditLog = '' }: ControlPlane,
+  granted: readonly string[],
+  since = 0,
+): Promise<Use> {
+  const lines = (await readFile(auditLog, 'utf8')).split('\n').filter(Boolean);
   const used = new Set<string>();
   const denied = new Set<string>();
   for (const line of lines) {
     const event: AuditEvent = JSON.parse(line);
-    if (event.user.username !== userName) continue;
+    if (event.user.username !== userName || Date.parse(event.requestReceivedTimestamp) < since) continue;
     if (event.annotations?.['authorization.k8s.io/decision'] === 'forbid') {
       denied.add(`${event.verb} ${event.requestURI}`);
     } else if (event.objectRef) {
