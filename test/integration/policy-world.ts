@@ -42,7 +42,7 @@ async function install(controlPlane: ControlPlane): Promise<PolicyWorld> {
     namespace: 'other',
     namePrefix: 'team-',
     resources: ['default'],
-    components: ['rollout-restart'],
+    components: ['rollout-restart', 'annotation-controller'],
     transformers: ['policy/names'],
   });
   const crds = (await kubectl(['get', '--kustomize=crds', '--output=name'])).trim().split('\n');

@@ -226,6 +226,10 @@ describe("the policy on the operator's own writes", { concurrency: 4 }, () => {
       };
       await world.kubectl(['create', '--filename=-'], deployment);
       await world.kubectl(['create', '--filename=-'], daemonSet);
+      await world.kubectl(['create', '--filename=-'], {
+        ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } },
+        metadata: { name: 'web', namespace, annotations: { team: 'web', 'k8spatterns.io/observed': '{}' } },
+      });
       const uid = await world.kubectl([
         'get',
         'at/stored',
@@ -242,6 +246,9 @@ describe("the policy on the operator's own writes", { concurrency: 4 }, () => {
 
     const annotate = (annotations: object) => ({ spec: { template: { metadata: { annotations } } } });
     const restart = annotate({ 'k8spatterns.io/restarted-for.web': 'abc' });
+    const keepState = (value: string | null) => ({
+      metadata: { annotations: { 'k8spatterns.io/observed': value } },
+    });
     const rows: readonly [string, string, object, RegExp | undefined][] = [
       ['ends the Pod of an At', 'pod/stored-pod', { spec: { activeDeadlineSeconds: 1 } }, undefined],
       [
@@ -290,11 +297,33 @@ describe("the policy on the operator's own writes", { concurrency: 4 }, () => {
         { metadata: { labels: { a: 'b' } } },
         /nothing of a workload but/,
       ],
+      ['keeps a state on a ConfigMap', 'configmap/web', keepState('{"restartCount":1}'), undefined],
+      ['drops a state from a ConfigMap', 'configmap/web', keepState(null), undefined],
+      ['keeps a state on a watcher', 'cw/stored', keepState('{}'), undefined],
+      ['edits a ConfigMap', 'configmap/web', { data: { a: '2' } }, /nothing of a ConfigMap/],
+      ['adds to a ConfigMap', 'configmap/web', { binaryData: { b: 'Mg==' } }, /nothing of a ConfigMap/],
+      ['empties a ConfigMap', 'configmap/web', { data: null }, /nothing of a ConfigMap/],
+      ['freezes a ConfigMap', 'configmap/web', { immutable: true }, /nothing of a ConfigMap/],
+      [
+        'drops an annotation of a ConfigMap',
+        'configmap/web',
+        { metadata: { annotations: { team: null } } },
+        /nothing of a ConfigMap/,
+      ],
+      [
+        'annotates a ConfigMap otherwise',
+        'configmap/web',
+        { metadata: { annotations: { note: 'x' } } },
+        /nothing of a ConfigMap/,
+      ],
+      ['edits a watcher', 'cw/stored', { spec: { podSelector: { app: 'db' } } }, /nothing of a ConfigMap/],
     ];
     for (const [name, what, body, says] of rows) {
       it(`${says ? 'refuses when' : 'does not mind when'} it ${name}`, async () => {
+        // Lists are merged by name, which the API server cannot do for kinds it has from a CRD.
+        const type = what.startsWith('cw/') ? 'merge' : 'strategic';
         const refusal = await eventually(async () => {
-          const answer = await world.refusal(operator, patch(what, body, '--type=strategic'));
+          const answer = await world.refusal(operator, patch(what, body, `--type=${type}`));
           // The controllers write their status now and then.
           return !answer.includes('the object has been modified') && { answer };
         });
