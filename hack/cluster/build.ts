@@ -1,28 +1,10 @@
 /**
- * The build: Kubernetes' programs from their Go modules, once, into the cache folder.
- *
- * The result appears under its name only when it is complete (built aside, then renamed), so a build that was
- * interrupted leaves nothing that a later start could take for a good one.
+ * The build: Kubernetes' programs from their Go modules.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
-import { basename, delimiter, dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { moduleDirectory, programDirectory } from './cache.ts';
-import { ClusterError } from './cluster-error.ts';
-import { lock } from './lock.ts';
-import { type Progress, startProgress } from './progress.ts';
+import { buildGoProgram, requiredVersion } from './go-program.ts';
 
 /** The names under which the multi-call program `kube` is called. */
 export const components = [
@@ -35,108 +17,35 @@ export const components = [
   'kubectl',
 ] as const;
 
-const alternatives = `Kubernetes is built from source here. One of these helps:
+export const alternatives = `Kubernetes is built from source here. One of these helps:
   install Go 1.26 or later (https://go.dev/doc/install), or
   set KUBEBUILDER_ASSETS to a folder with the programs etcd, kube-apiserver and kubectl
     (and kube-controller-manager, kube-scheduler if you have them), or
   set KUBECONFIG to an existing cluster, for example one of kind or k3d.`;
-
-export const missingGo = `Go is not installed, and ${alternatives}`;
-
-/** A cold build takes five minutes on two cores; one that takes this long hangs, most likely on a download. */
-const buildLimit = 30 * 60_000;
 
 /**
  * Builds what is not built yet and returns the folder of the programs.
  *
  * @throws {ClusterError} without Go, and when the build fails
  */
-export async function build(signal?: AbortSignal): Promise<string> {
-  const directory = programDirectory();
-  if (existsSync(directory)) {
-    return directory;
-  }
-  const go = findGo();
-  if (go === undefined) {
-    throw new ClusterError(missingGo);
-  }
-  mkdirSync(dirname(directory), { recursive: true });
-  const release = await lock(`${directory}.lock`, {
-    onWait: (pid) => console.error(`waiting for the build that process ${pid} is running`),
-    signal,
-  });
-  try {
-    if (!existsSync(directory)) {
-      await buildAside(go, directory, signal);
-    }
-  } finally {
-    release();
-  }
-  return directory;
-}
-
-/** The go command: in PATH, or where Go's own installer puts it without telling any PATH. */
-export function findGo(
-  env: NodeJS.ProcessEnv = process.env,
-  fallback = '/usr/local/go/bin',
-): string | undefined {
-  return [...(env.PATH ?? '').split(delimiter), fallback]
-    .filter((directory) => directory !== '')
-    .map((directory) => join(directory, 'go'))
-    .find((path) => existsSync(path));
-}
-
-async function buildAside(go: string, directory: string, signal: AbortSignal | undefined): Promise<void> {
-  removeAbandoned(directory);
-  const aside = mkdtempSync(asidePrefix(directory));
+export function build(signal?: AbortSignal): Promise<string> {
   const version = kubernetesVersion();
-  const progress = startProgress(`building Kubernetes ${version} from source, once`);
-  try {
-    await runGo(
-      go,
-      ['build', '-v', '-trimpath', '-ldflags', linkerFlags(version), '-o', `${aside}/`, './...'],
-      {
-        progress,
-        signal,
-      },
-    );
-    for (const name of components) {
-      symlinkSync('kube', join(aside, name));
-    }
-    // Other users of the machine may use the cache.
-    chmodSync(aside, 0o755);
-    renameSync(aside, directory);
-    progress.end(`built Kubernetes ${version} into ${directory}`);
-  } catch (error) {
-    progress.end();
-    throw error;
-  } finally {
-    rmSync(aside, { recursive: true, force: true });
-  }
-}
-
-function asidePrefix(directory: string): string {
-  return `${directory}.building-`;
-}
-
-/** Whoever holds the lock is the only builder, so these are of builders that were killed. */
-function removeAbandoned(directory: string): void {
-  for (const name of readdirSync(dirname(directory))) {
-    if (name.startsWith(basename(asidePrefix(directory)))) {
-      rmSync(join(dirname(directory), name), { recursive: true, force: true });
-    }
-  }
+  const program = {
+    title: `Kubernetes ${version}`,
+    ...{ moduleDirectory, alternatives, packages: ['./...'], linkerFlags: linkerFlags(version) },
+    directory: programDirectory(),
+    finish: (directory: string) => {
+      for (const name of components) {
+        symlinkSync('kube', join(directory, name));
+      }
+    },
+  };
+  return buildGoProgram(program, signal);
 }
 
 /** The version that go.mod asks for, as in v1.36.3. */
 export function kubernetesVersion(): string {
-  const match = /^\s*k8s\.io\/kubernetes (v\S+)$/m.exec(
-    readFileSync(join(moduleDirectory, 'go.mod'), 'utf8'),
-  );
-  if (match?.[1] === undefined) {
-    throw new Error('go.mod requires no k8s.io/kubernetes');
-  }
-  return match[1];
+  return requiredVersion(moduleDirectory, 'k8s.io/kubernetes');
 }
 
 /** Without these a program built from modules says that it is v0.0.0, and kubectl warns of the version skew. */
@@ -147,98 +56,4 @@ export function linkerFlags(version: string): string {
     Object.entries(values).map(([name, value]) => `-X ${library}.${name}=${value}`),
   );
   return ['-s', '-w', ...flags].join(' ');
-}
-
-/** Plain settings, whatever the user's own are: no C compiler, no workspace, no vendor folder. */
-const goEnvironment = { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' };
-
-async function runGo(
-  go: string,
-  args: readonly string[],
-  { progress, signal }: { progress: Progress; signal: AbortSignal | undefined },
-): Promise<void> {
-  const env = { ...process.env, ...goEnvironment };
-  const limit = AbortSignal.timeout(buildLimit);
-  const child = spawn(go, args, {
-    cwd: moduleDirectory,
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-  });
-  const total = countPackages(go, env);
-  const { compiled, lines } = follow(child, (done, downloaded) => {
-    progress.update(describe(done, total.value, downloaded));
-  });
-  const code = await exitOf(child, signal);
-  if (limit.aborted) {
-    throw new ClusterError(`the build was given up after ${buildLimit / 60_000} minutes`);
-  }
-  if (code !== 0) {
-    if (lines.some(isTooOld)) {
-      throw new ClusterError(`${go} is too old, and ${alternatives}`);
-    }
-    const last = lines.slice(-15).join('\n  ');
-    throw new ClusterError(
-      `the build failed after ${compiled()} packages; the last lines of go build:\n  ${last}`,
-    );
-  }
-}
-
-/** How go refuses a module for newer versions: before 1.21 it does not even understand their names. */
-export function isTooOld(line: string): boolean {
-  return /invalid go version|requires go >=/.test(line);
-}
-
-function describe(compiled: number, total: number | undefined, downloaded: number): string {
-  if (compiled === 0 && downloaded > 0) {
-    return `${downloaded} modules downloaded`;
-  }
-  return total === undefined ? `${compiled} packages` : `${compiled} of about ${total} packages`;
-}
-
-/** `go build -v` names each package that it compiles, and each module that it downloads, in a line of its own. */
-function follow(child: ChildProcess, report: (compiled: number, downloaded: number) => void) {
-  const lines: string[] = [];
-  let compiled = 0;
-  let downloaded = 0;
-  if (child.stderr !== null) {
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      if (line.startsWith('go: downloading')) {
-        downloaded++;
-      } else if (/^[\w.~/-]+$/.test(line)) {
-        compiled++;
-      } else {
-        lines.push(line);
-      }
-      report(compiled, downloaded);
-    });
-  }
-  return { compiled: () => compiled, lines };
-}
-
-/** How many packages there are in all: known a little later than the build begins, and not at all if go fails. */
-function countPackages(go: string, env: NodeJS.ProcessEnv): { value: number | undefined } {
-  const total: { value: number | undefined } = { value: undefined };
-  promisify(execFile)(go, ['list', '-deps', './...'], { cwd: moduleDirectory, env, maxBuffer: 2 ** 24 }).then(
-    ({ stdout }) => {
-      total.value = stdout.split('\n').length - 1;
-    },
-    () => {},
-  );
-  return total;
-}
-
-function exitOf(child: ChildProcess, signal: AbortSignal | undefined): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-      } else if (error.name === 'AbortError') {
-        resolve(null);
-      } else {
-        reject(new ClusterError(`cannot run ${child.spawnfile}: ${error.message}`, { cause: error }));
-      }
-    });
-    child.once('close', resolve);
-  });
 }

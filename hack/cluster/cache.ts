@@ -17,8 +17,12 @@ export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /** The folder of the programs built from exactly these sources. */
-export function programDirectory(env: NodeJS.ProcessEnv = process.env, directory = moduleDirectory): string {
-  return join(cacheDirectory(env), `kube-${sourceHash(directory)}`);
+export function programDirectory(
+  env: NodeJS.ProcessEnv = process.env,
+  directory = moduleDirectory,
+  name = 'kube',
+): string {
+  return join(cacheDirectory(env), `${name}-${sourceHash(directory)}`);
 }
 
 /** Changes when a file that the Go build reads changes. */

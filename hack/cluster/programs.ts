@@ -5,9 +5,10 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { build, findGo } from './build.ts';
+import { build } from './build.ts';
 import { programDirectory } from './cache.ts';
 import { ClusterError } from './cluster-error.ts';
+import { findGo } from './go-program.ts';
 
 /** The smallest set of programs that makes a cluster. */
 const required = ['etcd', 'kube-apiserver', 'kubectl'];

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { findGo } from '../../hack/cluster/build.ts';
+import { findGo } from '../../hack/cluster/go-program.ts';
 
 const directory = new URL('../fixtures/promcheck', import.meta.url).pathname;
 
