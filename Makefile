@@ -10,6 +10,8 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 CLUSTER := $(NODE) hack/cluster/main.ts
 KUBECTL := $(CLUSTER) kubectl
+HELM := $(NODE) hack/helm/main.ts
+CHART := charts/atwatch
 IMG ?= atwatch:latest
 CONFIG ?= config/default
 # Rendering needs no cluster.
@@ -44,7 +46,7 @@ node_modules/.package-lock.json: package-lock.json package.json
 packages: node_modules/.package-lock.json
 
 .PHONY: generate
-generate: packages ## Write the types, schemas and docs/api.md from the CRDs.
+generate: packages ## Write what follows from the CRDs and from config/: types, schemas, docs/api.md, the chart's copies.
 	@$(NODE) hack/generate.ts
 
 .PHONY: manifests
@@ -70,11 +72,17 @@ typecheck: packages ## Check the types.
 ##@ Test
 
 .PHONY: test
-test: lint typecheck verify build test-unit test-integration test-e2e ## Run every check there is.
+test: lint typecheck verify build test-unit test-integration test-chart test-e2e ## Run every check there is.
 
 .PHONY: test-unit
 test-unit: packages ## Run the unit tests.
 	@$(NODE_TEST) $(UNIT_TESTS)
+
+.PHONY: test-chart
+test-chart: packages ## Lint the Helm chart, and compare what it renders with config/.
+	@$(HELM) --build
+	@KUBECONFIG=/dev/null $(KUBECTL) version --client >/dev/null
+	@$(NODE_TEST) 'test/chart/**/*.test.ts'
 
 .PHONY: test-integration
 test-integration: build ## Run the integration tests on a real API server.
@@ -120,6 +128,10 @@ image: packages ## Build the image IMG with docker, podman or buildah, whichever
 	@$(NODE) hack/image.ts build $(IMG)
 docker-build: image
 
+.PHONY: chart
+chart: packages ## Pack the Helm chart into dist/.
+	@$(HELM) package $(CHART) --destination=dist
+
 .PHONY: clean
 clean: ## Remove what was built.
 	@rm -rf dist
@@ -159,3 +171,7 @@ cluster-down: packages ## Stop it and remove every trace of it.
 .PHONY: kubectl
 kubectl: packages ## Run kubectl: make kubectl ARGS="get ats".
 	@$(KUBECTL) $(ARGS)
+
+.PHONY: helm
+helm: packages ## Run helm: make helm ARGS="list --all-namespaces".
+	@$(HELM) $(ARGS)

@@ -1,9 +1,12 @@
 /**
- * Writes everything that follows from the CRDs: types and schema constants in src/api, docs/api.md, and the
- * CRD of ConfigWatcher's second API group. With --check it writes nothing and fails on a difference.
+ * Writes everything that follows from something else: of the CRDs the types and schema constants in src/api,
+ * docs/api.md and the CRD of ConfigWatcher's second API group, and the chart's copies of these and of config/.
+ * With --check it writes nothing and fails on a difference.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { printApiDocs } from './generate/api-docs.ts';
+import { chartFiles } from './generate/chart.ts';
 import { type Crd, readCrd } from './generate/crd.ts';
 import { printSecondGroup, secondGroup } from './generate/second-group.ts';
 import { printTypes } from './generate/types.ts';
@@ -16,12 +19,13 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     `src/api/${crd.kind.toLowerCase()}.generated.ts`,
     printTypes(crd),
   ];
-  return new Map([
+  const files = new Map([
     types(at),
     types(configWatcher),
     ['crds/com/configwatchers.yaml', printSecondGroup(configWatcher)],
     ['docs/api.md', printApiDocs([at, configWatcher])],
   ]);
+  return new Map([...files, ...(await chartFiles(files))]);
 }
 
 async function differs(path: string, text: string): Promise<boolean> {
@@ -36,9 +40,10 @@ async function main(): Promise<void> {
       continue;
     }
     if (check) {
-      console.error(`${path} does not follow from crds/: run make generate`);
+      console.error(`${path} is not what follows from its source: run make generate`);
       process.exitCode = 1;
     } else {
+      await mkdir(dirname(path), { recursive: true });
       await writeFile(path, text);
       console.log(`wrote ${path}`);
     }

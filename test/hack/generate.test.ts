@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { printApiDocs } from '../../hack/generate/api-docs.ts';
+import { describedValues, withValuesTable } from '../../hack/generate/chart.ts';
 import type { Crd, Schema } from '../../hack/generate/crd.ts';
 import { readCrd } from '../../hack/generate/crd.ts';
 import { printTypes } from '../../hack/generate/types.ts';
@@ -165,6 +166,28 @@ test('the CRD of the second group differs in its group alone', async () => {
   assert.deepEqual(com?.version, io?.version);
 });
 
+test('chart: every value needs a description, that of a map may stand for all of it', () => {
+  const values = [
+    'image:',
+    '  # -- The tag,',
+    '  # or none.',
+    '  tag: ""',
+    '# -- Of nodes.',
+    'labels: {a: b}',
+  ];
+  assert.deepEqual(describedValues(values.join('\n')), [
+    { path: 'image.tag', preset: '', description: 'The tag, or none.' },
+    { path: 'labels', preset: { a: 'b' }, description: 'Of nodes.' },
+  ]);
+  assert.throws(() => describedValues('a:\n  # tag\n  b: 1'), /a\.b has no comment "# -- \.\.\."/);
+});
+
+test('chart: the table of values takes the place of the one before', () => {
+  const readme = ['before', '<!-- values: from x -->', 'old', '<!-- end of values -->', 'after'].join('\n');
+  const table = '| value | default | |\n| --- | --- | --- |\n| `a` | `1` | One. |';
+  assert.equal(withValuesTable(readme, '# -- One.\na: 1'), readme.replace('old', table));
+});
+
 /** A copy of what the generator reads and writes, to run it in. */
 async function project(
   t: TestContext,
@@ -172,7 +195,7 @@ async function project(
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-generate-'));
   t.after(() => rm(directory, { recursive: true }));
   await mkdir(join(directory, 'docs'));
-  for (const path of ['crds', 'docs/api.md', 'src/api']) {
+  for (const path of ['charts', 'config', 'crds', 'docs/api.md', 'src/api']) {
     await cp(path, join(directory, path), { recursive: true });
   }
   const script = resolve('hack/generate.ts');
@@ -201,7 +224,7 @@ test('--check fails on drift, names the file and changes nothing; without it the
   await appendFile(api, 'by hand\n');
   const { code, output } = await generate('--check');
   assert.equal(code, 1);
-  assert.equal(output, 'docs/api.md does not follow from crds/: run make generate\n');
+  assert.equal(output, 'docs/api.md is not what follows from its source: run make generate\n');
   assert.match(await readFile(api, 'utf8'), /by hand/);
   assert.deepEqual(await generate(), { code: 0, output: 'wrote docs/api.md\n' });
   assert.doesNotMatch(await readFile(api, 'utf8'), /by hand/);
@@ -211,5 +234,5 @@ test('an edited CRD shows in every file that follows from it', async (t) => {
   const { directory, generate } = await project(t);
   const crd = join(directory, 'crds/configwatchers.yaml');
   await appendFile(crd, '# an edit\n');
-  assert.match((await generate('--check')).output, /^crds\/com\/configwatchers\.yaml does not follow/);
+  assert.match((await generate('--check')).output, /^crds\/com\/configwatchers\.yaml is not what follows/);
 });

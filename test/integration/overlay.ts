@@ -18,6 +18,11 @@ export async function applyOverlay(
   { kubectl }: Pick<ControlPlane, 'kubectl'>,
   overlay: Overlay,
 ): Promise<void> {
+  await inOverlay(overlay, (directory) => kubectl(['apply', '--server-side', `--kustomize=${directory}`]));
+}
+
+/** Does something with the folder while it exists. */
+export async function inOverlay<T>(overlay: Overlay, use: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-overlay-'));
   const folders = (names: readonly string[] = []) =>
     names.map((name) => relative(directory, join('config', name)));
@@ -29,7 +34,7 @@ export async function applyOverlay(
       transformers: folders(overlay.transformers),
     };
     await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
-    await kubectl(['apply', '--server-side', `--kustomize=${directory}`]);
+    return await use(directory);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -1,0 +1,40 @@
+{{- define "atwatch.args" -}}
+{{- if .Values.leaderElection.enabled }}
+- --leader-elect
+{{- end }}
+# The kubelet probes the Pod's own address. Metrics stay on the loopback address unless the cluster is to have them.
+- --health-probe-bind-address=:8081
+{{- if .Values.metrics.enabled }}
+- --metrics-bind-address=:{{ .Values.metrics.port }}
+{{- end }}
+{{- if ne .Values.logLevel "info" }}
+- --log-level={{ .Values.logLevel }}
+{{- end }}
+{{- if .Values.secretAccess }}
+- --secret-access
+{{- end }}
+{{- if .Values.annotationController }}
+- --annotation-controller
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Wished for, not required: two on one node are better than one. */}}
+{{- define "atwatch.affinity" -}}
+{{- if .Values.affinity }}
+{{- toYaml .Values.affinity }}
+{{- else if gt (int .Values.replicas) 1 -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    {{- range $key, $weight := dict "kubernetes.io/hostname" 100 "topology.kubernetes.io/zone" 50 }}
+    - weight: {{ $weight }}
+      podAffinityTerm:
+        topologyKey: {{ $key }}
+        labelSelector:
+          matchLabels:
+            {{- include "atwatch.selectorLabels" $ | nindent 12 }}
+    {{- end }}
+{{- end }}
+{{- end }}

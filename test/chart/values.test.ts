@@ -1,0 +1,330 @@
+/** Each value of the chart has its effect. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { describedValues } from '../../hack/generate/chart.ts';
+import { parseCommandLine } from '../../src/config.ts';
+import { find, type Rendered, type Rendering, render, skip } from './helm.ts';
+
+type Look = (objects: readonly Rendered[]) => unknown;
+
+interface Row extends Rendering {
+  /** What of the values it is about, as `--set` calls them. */
+  readonly of: readonly string[];
+  readonly look: Look;
+  readonly expected: unknown;
+}
+
+const pod = (objects: readonly Rendered[]) => find(objects, 'Deployment').spec.template;
+const container = (objects: readonly Rendered[]) => pod(objects).spec.containers[0];
+const image: Look = (objects) => container(objects).image;
+const names = (objects: readonly Rendered[], ...kinds: readonly string[]) =>
+  objects
+    .filter(({ kind = '' }) => kinds.includes(kind))
+    .map(
+      ({ kind, metadata: { name, namespace } }) =>
+        `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
+    )
+    .sort();
+const rules = (objects: readonly Rendered[], kind = 'ClusterRole') =>
+  find(objects, kind, '-manager-role').rules;
+const rightsOn = (objects: readonly Rendered[], group: string, resource: string): string[] =>
+  rules(objects)
+    .filter(({ apiGroups, resources }: Rendered) => apiGroups.includes(group) && resources.includes(resource))
+    .flatMap(({ verbs }: Rendered) => verbs)
+    .sort();
+const username: Look = (objects) =>
+  find(objects, 'ValidatingAdmissionPolicy', '-operator').spec.matchConditions[0].expression;
+/** How the operator itself understands its flags and environment. */
+const config = (objects: readonly Rendered[]) => {
+  const { args, env } = container(objects);
+  const values = Object.fromEntries(env.map(({ name, value }: Rendered) => [name, value]));
+  const line = parseCommandLine(args, values);
+  return line.command === 'run' ? line.config : undefined;
+};
+const digest = `sha256:${'0'.repeat(64)}`;
+const cluster = ['ClusterRole atwatch-manager-role', 'ClusterRoleBinding atwatch-manager-rolebinding'];
+const cds = ['CustomResourceDefinition'];
+const toleration = { key: 'dedicated', operator: 'Equal', value: 'ops', effect: 'NoSchedule' };
+const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' };
+const nodeAffinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } };
+
+const rows: readonly Row[] = [
+  {
+    ...{ of: ['nameOverride'], values: { nameOverride: 'timer' }, release: 'blue' },
+    ...{
+      look: (objects) => names(objects, 'Deployment'),
+      expected: ['Deployment atwatch-system/blue-timer-controller-manager'],
+    },
+  },
+  {
+    ...{ of: ['fullnameOverride'], values: { fullnameOverride: 'timer' } },
+    ...{
+      look: (objects) => names(objects, 'Deployment'),
+      expected: ['Deployment atwatch-system/timer-controller-manager'],
+    },
+  },
+  {
+    ...{
+      of: ['image.repository', 'image.tag'],
+      values: { image: { repository: 'registry.example:5000/a/atwatch', tag: '1.2' } },
+    },
+    ...{ look: image, expected: 'registry.example:5000/a/atwatch:1.2' },
+  },
+  {
+    ...{ of: ['image.digest'], values: { image: { tag: '1.2', digest } } },
+    ...{ look: image, expected: `atwatch@${digest}` },
+  },
+  {
+    ...{ of: ['image.pullPolicy'], values: { image: { pullPolicy: 'Always' } } },
+    ...{ look: (objects) => container(objects).imagePullPolicy, expected: 'Always' },
+  },
+  {
+    ...{ of: ['imagePullSecrets'], values: { imagePullSecrets: [{ name: 'registry' }] } },
+    ...{ look: (objects) => pod(objects).spec.imagePullSecrets, expected: [{ name: 'registry' }] },
+  },
+  {
+    ...{ of: ['replicas'], values: { replicas: 2 } },
+    look: (objects) => [
+      find(objects, 'Deployment').spec.replicas,
+      pod(objects).spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution.length,
+      find(objects, 'PodDisruptionBudget').spec.maxUnavailable,
+    ],
+    expected: [2, 2, 1],
+  },
+  {
+    ...{
+      of: ['podDisruptionBudget.maxUnavailable'],
+      values: { replicas: 3, podDisruptionBudget: { maxUnavailable: '50%' } },
+    },
+    ...{ look: (objects) => find(objects, 'PodDisruptionBudget').spec.maxUnavailable, expected: '50%' },
+  },
+  {
+    ...{
+      of: ['podDisruptionBudget.enabled'],
+      values: { replicas: 2, podDisruptionBudget: { enabled: false } },
+    },
+    look: (objects) => [find(objects, 'Deployment').spec.replicas, names(objects, 'PodDisruptionBudget')],
+    expected: [2, []],
+  },
+  {
+    ...{ of: ['leaderElection.enabled'], values: { leaderElection: { enabled: false } } },
+    ...{ look: (objects) => config(objects)?.leaderElect, expected: false },
+  },
+  {
+    ...{ of: ['namespaces'], values: { namespaces: ['a', 'b'] } },
+    look: (objects) => [
+      config(objects)?.namespaces,
+      names(objects, 'Role', 'RoleBinding').filter((name) => name.includes('-manager-role')),
+      names(objects, 'ClusterRoleBinding'),
+      find(objects, 'Role', 'atwatch-leader-election-role').metadata.namespace,
+    ],
+    expected: [
+      ['a', 'b'],
+      ['a', 'b']
+        .map((one) => `Role ${one}/atwatch-manager-role`)
+        .concat(['a', 'b'].map((one) => `RoleBinding ${one}/atwatch-manager-rolebinding`)),
+      [],
+      'atwatch-system',
+    ],
+  },
+  {
+    ...{ of: ['rolloutRestart'], values: { rolloutRestart: true } },
+    look: (objects) =>
+      ['deployments', 'statefulsets', 'daemonsets'].map((one) => rightsOn(objects, 'apps', one)),
+    expected: [
+      ['get', 'patch'],
+      ['get', 'patch'],
+      ['get', 'patch'],
+    ],
+  },
+  {
+    ...{ of: ['secretAccess'], values: { secretAccess: true } },
+    look: (objects) => [config(objects)?.secretAccess, rightsOn(objects, '', 'secrets')],
+    expected: [true, ['get', 'list', 'watch']],
+  },
+  {
+    ...{ of: ['annotationController'], values: { annotationController: true } },
+    look: (objects) => [config(objects)?.annotationController, rightsOn(objects, '', 'configmaps')],
+    expected: [true, ['get', 'list', 'patch', 'watch']],
+  },
+  {
+    ...{ of: ['secondGroup'], values: { secondGroup: true } },
+    look: (objects) => [
+      names(objects, ...cds).length,
+      rightsOn(objects, 'k8spatterns.com', 'configwatchers/status'),
+      ...['admin', 'edit', 'view'].map(
+        (role) => find(objects, 'ClusterRole', `-${role}`).rules.at(-1).apiGroups,
+      ),
+    ],
+    expected: [3, ['update'], ['k8spatterns.com'], ['k8spatterns.com'], ['k8spatterns.com']],
+  },
+  {
+    ...{ of: ['logLevel'], values: { logLevel: 'debug' } },
+    ...{ look: (objects) => config(objects)?.logLevel, expected: 'debug' },
+  },
+  {
+    // A word that YAML would take for something else must come through as it is.
+    ...{ of: ['extraArgs'], values: { extraArgs: ['--namespaces=1e3'] } },
+    ...{ look: (objects) => config(objects)?.namespaces, expected: ['1e3'] },
+  },
+  {
+    ...{ of: ['extraEnv'], values: { extraEnv: [{ name: 'HTTPS_PROXY', value: 'http://proxy' }] } },
+    ...{
+      look: (objects) => container(objects).env.at(-1),
+      expected: { name: 'HTTPS_PROXY', value: 'http://proxy' },
+    },
+  },
+  {
+    ...{ of: ['crds.install'], values: { crds: { install: false } } },
+    ...{ look: (objects) => names(objects, ...cds), expected: [] },
+  },
+  {
+    ...{ of: ['crds.keep'], values: { crds: { keep: false } } },
+    look: (objects) => objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']),
+    expected: [],
+  },
+  {
+    ...{ of: ['rbac.create'], values: { rbac: { create: false } } },
+    look: (objects) => names(objects, 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'),
+    expected: ['admin', 'edit', 'view'].map((role) => `ClusterRole atwatch-${role}`),
+  },
+  {
+    ...{ of: ['rbac.aggregate'], values: { rbac: { aggregate: false } } },
+    ...{ look: (objects) => names(objects, 'ClusterRole', 'ClusterRoleBinding'), expected: cluster },
+  },
+  {
+    ...{
+      of: ['serviceAccount.create', 'serviceAccount.name'],
+      values: { serviceAccount: { create: false, name: 'mine' } },
+    },
+    look: (objects) => [
+      names(objects, 'ServiceAccount'),
+      pod(objects).spec.serviceAccountName,
+      find(objects, 'ClusterRoleBinding').subjects[0].name,
+      find(objects, 'RoleBinding').subjects[0].name,
+      username(objects),
+    ],
+    expected: [
+      ...[[], 'mine', 'mine', 'mine'],
+      'request.userInfo.username + ":" == "system:serviceaccount:atwatch-system:mine:"',
+    ],
+  },
+  {
+    ...{ of: ['serviceAccount.annotations'], values: { serviceAccount: { annotations: { a: 'b' } } } },
+    ...{ look: (objects) => find(objects, 'ServiceAccount').metadata.annotations, expected: { a: 'b' } },
+  },
+  {
+    ...{ of: ['admissionPolicies.enabled'], values: { admissionPolicies: { enabled: false } } },
+    ...{ look: (objects) => objects.filter(({ kind = '' }) => kind.startsWith('Validating')), expected: [] },
+  },
+  {
+    ...{ of: ['networkPolicy.enabled'], values: { networkPolicy: { enabled: false } } },
+    ...{ look: (objects) => names(objects, 'NetworkPolicy'), expected: [] },
+  },
+  {
+    ...{ of: ['resources'], values: { resources: { requests: { cpu: 1 }, limits: { memory: '1Gi' } } } },
+    look: (objects) => [
+      container(objects).resources.requests.cpu,
+      container(objects).resources.limits.memory,
+    ],
+    expected: [1, '1Gi'],
+  },
+  {
+    ...{ of: ['nodeSelector'], values: { nodeSelector: { 'kubernetes.io/os': 'linux' } } },
+    ...{ look: (objects) => pod(objects).spec.nodeSelector, expected: { 'kubernetes.io/os': 'linux' } },
+  },
+  {
+    ...{ of: ['tolerations'], values: { tolerations: [toleration] } },
+    ...{ look: (objects) => pod(objects).spec.tolerations, expected: [toleration] },
+  },
+  {
+    ...{ of: ['affinity'], values: { affinity: nodeAffinity, replicas: 2 } },
+    ...{ look: (objects) => pod(objects).spec.affinity, expected: nodeAffinity },
+  },
+  {
+    ...{ of: ['topologySpreadConstraints'], values: { topologySpreadConstraints: [spread] } },
+    ...{ look: (objects) => pod(objects).spec.topologySpreadConstraints, expected: [spread] },
+  },
+  {
+    ...{ of: ['priorityClassName'], values: { priorityClassName: 'system-cluster-critical' } },
+    ...{ look: (objects) => pod(objects).spec.priorityClassName, expected: 'system-cluster-critical' },
+  },
+  {
+    ...{ of: ['podAnnotations'], values: { podAnnotations: { a: 'b' } } },
+    ...{ look: (objects) => pod(objects).metadata.annotations.a, expected: 'b' },
+  },
+  {
+    ...{ of: ['podLabels'], values: { podLabels: { team: 'ops' } } },
+    look: (objects) => [
+      pod(objects).metadata.labels.team,
+      find(objects, 'Deployment').spec.selector.matchLabels.team,
+    ],
+    expected: ['ops', undefined],
+  },
+  {
+    ...{ of: ['runAsUser', 'runAsGroup'], values: { runAsUser: null, runAsGroup: null } },
+    look: (objects) => pod(objects).spec.securityContext,
+    expected: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+  },
+  {
+    ...{ of: ['metrics.enabled', 'metrics.port'], values: { metrics: { enabled: true, port: 9090 } } },
+    look: (objects) => [
+      config(objects)?.metricsBindAddress,
+      container(objects).ports[1],
+      find(objects, 'Service').spec.ports,
+      find(objects, 'NetworkPolicy').spec.ingress[0].ports.map(({ port }: Rendered) => port),
+    ],
+    expected: [
+      ':9090',
+      { name: 'metrics', containerPort: 9090 },
+      [{ name: 'metrics', port: 9090, targetPort: 'metrics' }],
+      ['health', 'metrics'],
+    ],
+  },
+];
+
+describe('values of the chart', { skip }, () => {
+  it('are all tested here', async () => {
+    const values = describedValues(await readFile('charts/atwatch/values.yaml', 'utf8'));
+    assert.deepEqual(rows.flatMap(({ of }) => of).sort(), values.map(({ path }) => path).sort());
+  });
+
+  for (const { of, look, expected, ...rendering } of rows) {
+    it(of.join(', '), async () => {
+      assert.notDeepEqual(await presets(look), expected, 'it is so without the value, too');
+      assert.deepEqual(look(await render(rendering)), expected);
+    });
+  }
+
+  it('as they are, grant no right on Secrets and no right to change a workload', async () => {
+    const objects = await defaults();
+    const all = objects.filter(({ kind = '' }) => kind.endsWith('Role')).flatMap(({ rules: some }) => some);
+    const touched = all.filter(({ resources }) => resources.includes('secrets'));
+    assert.deepEqual(touched, []);
+    assert.deepEqual(rightsOn(objects, 'apps', 'deployments'), ['get']);
+  });
+
+  it('as they are, follow the appVersion', async () => {
+    const { appVersion } = parse(await readFile('charts/atwatch/Chart.yaml', 'utf8'));
+    assert.equal(image(await defaults()), `atwatch:${appVersion}`);
+  });
+});
+
+let rendered: Promise<readonly Rendered[]> | undefined;
+
+/** What the chart renders without any value. */
+function defaults(): Promise<readonly Rendered[]> {
+  rendered ??= render({});
+  return rendered;
+}
+
+async function presets(look: Look): Promise<unknown> {
+  try {
+    return look(await defaults());
+  } catch {
+    // There is no such object.
+    return undefined;
+  }
+}
