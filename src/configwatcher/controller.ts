@@ -47,7 +47,10 @@ export interface ConfigWatcherControllerOptions {
   readonly secretKeyNamespace?: string;
   /** Whether ConfigMaps that name their Pods in an annotation are served as well. */
   readonly annotationController?: boolean;
-  /** Watchers looked at at the same time. Default 10. */
+  /**
+   * Watchers looked at at the same time. Default 32, as many as there are requests in flight: while watchers
+   * wait, it is for the API server and not for each other.
+   */
   readonly maxConcurrentReconciles?: number;
 }
 
@@ -142,7 +145,7 @@ function annotationController(shared: Shared): Runnable {
 
 function builderOf(controllerName: string, watchers: Lister<ConfigWatcher>, { host, options }: Shared) {
   const { informers, clock, log, registry } = host;
-  const { maxConcurrentReconciles = 10 } = options;
+  const { maxConcurrentReconciles = 32 } = options;
   const podInformer = informers.informerFor(metadataOf(pods), podOptions);
   // Whoever asked for the controller hands it to the manager.
   return controllerManagedBy({ informers, clock, log, registry, add: () => {} })

@@ -77,13 +77,19 @@ export class PodRestarter {
     actions: readonly Action[],
     signal: AbortSignal,
   ): Promise<readonly PodOutcome[]> {
-    const settled = await Promise.allSettled(
-      actions.map((action) => this.#inTurn(() => this.#performOne(namespace, action, signal))),
-    );
-    return settled.map((result) => {
-      if (result.status === 'rejected') throw result.reason;
-      return result.value;
-    });
+    const outcomes: PodOutcome[] = [];
+    const rest = actions.entries();
+    // Each of these asks for its turn anew for every write, so a batch of thousands has no more of them
+    // in the line than one of a few dozen has.
+    const lane = async () => {
+      for (const [index, action] of rest) {
+        outcomes[index] = await this.#inTurn(() => this.#performOne(namespace, action, signal));
+      }
+    };
+    const lanes = Array.from({ length: Math.min(inFlight, actions.length) }, lane);
+    const failure = (await Promise.allSettled(lanes)).find(({ status }) => status === 'rejected');
+    if (failure?.status === 'rejected') throw failure.reason;
+    return outcomes;
   }
 
   async #performOne(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {

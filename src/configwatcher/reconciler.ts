@@ -72,9 +72,10 @@ export class ConfigWatcherReconciler implements Reconciler {
     this.#known.set(key, { watcher, memory: decision.memory, state });
     this.#tell(watcher, key, observed, decision, context);
     const outcomes = await this.#perform(watcher, decision, context);
-    const after = remember(decision.memory, outcomes, observed.now, this.#options.random ?? Math.random);
+    const now = this.#options.observer.now();
+    const after = remember(decision.memory, outcomes, now, this.#options.random ?? Math.random);
     this.#known.set(key, { watcher, memory: after, state });
-    return resultOf(decision, after, observed.now);
+    return resultOf(decision, after, now);
   }
 
   /** Decides, reading what the decision turns out to need. */

@@ -120,6 +120,29 @@ describe('PodRestarter', () => {
     assert.equal(released, 40);
     assert.equal((await both).flat().length, 40);
   });
+
+  it('lets a small batch through between the writes of a big one', async () => {
+    const sent: string[] = [];
+    const waiting: (() => void)[] = [];
+    const client = {
+      evict: ({ namespace }: ObjectKey) => {
+        sent.push(namespace ?? '');
+        return new Promise<void>((resolve) => waiting.push(resolve));
+      },
+    } as unknown as Client;
+    const restarter = new PodRestarter(client);
+    const batch = (size: number) => Array.from({ length: size }, (_, index) => evicting(`pod-${index}`));
+    const both = [
+      restarter.perform('big', batch(1000), signal),
+      restarter.perform('small', batch(1), signal),
+    ];
+    for (let answered = 0; answered < 1001; answered++) {
+      await settle();
+      waiting.shift()?.();
+    }
+    await Promise.all(both);
+    assert.ok(sent.indexOf('small') <= 64, `its turn was number ${sent.indexOf('small')}`);
+  });
 });
 
 describe('remember', () => {

@@ -38,8 +38,8 @@ export interface RestartMemory {
   readonly accepted: ReadonlySet<string>;
   /** uids of the Pods whose restart ended with an error at least once. */
   readonly failed: ReadonlySet<string>;
-  /** uids of the owners whose template this process changed for it. */
-  readonly patched: ReadonlySet<string>;
+  /** Owners whose template this process changed for it: epoch ms by uid. */
+  readonly patched: ReadonlyMap<string, number>;
   /** By uid of the Pod, or of the owner whose template is to change. */
   readonly refusals: ReadonlyMap<string, EvictionRefusal>;
   /** By uid of the owner: the most Pods it had, for owners that do not say how many they want. */
@@ -55,7 +55,7 @@ export const emptyMemory: RestartMemory = {
   restartedBefore: 0,
   accepted: new Set(),
   failed: new Set(),
-  patched: new Set(),
+  patched: new Map(),
   refusals: new Map(),
   mostPods: new Map(),
   progress: new Map(),
@@ -123,7 +123,7 @@ export function remember(
 ): RestartMemory {
   const accepted = new Set(memory.accepted);
   const failed = new Set(memory.failed);
-  const patched = new Set(memory.patched);
+  const patched = new Map(memory.patched);
   const refusals = new Map(memory.refusals);
   for (const outcome of outcomes) {
     const { uid, result } = outcome;
@@ -136,7 +136,7 @@ export function remember(
         accepted.add(uid);
         break;
       case 'RolledOut':
-        patched.add(uid);
+        patched.set(uid, now);
         for (const pod of outcome.pods) accepted.add(pod);
         break;
       case 'Gone':

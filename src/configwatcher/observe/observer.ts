@@ -14,7 +14,7 @@ import type { WatcherState } from '../decide/state.ts';
 import { labelSelectorOf, selects } from '../spec/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../spec/spec.ts';
 import { withRight } from './missing-right.ts';
-import { longestAge, OwnerReader } from './owner-reader.ts';
+import { OwnerReader } from './owner-reader.ts';
 import type { ServerClock } from './server-clock.ts';
 import { type SecretAccess, SourceReader } from './source-reader.ts';
 import { specOf } from './watched-objects.ts';
@@ -47,9 +47,14 @@ export class Observer {
     this.#owners = new OwnerReader(options.client);
   }
 
+  /** Never later than the API server's clock, epoch ms. */
+  now(): number {
+    return this.#options.serverClock.now();
+  }
+
   /** What is known without any request. */
   known(watcher: ConfigWatcher, state: WatcherState, memory: RestartMemory): Observed {
-    const { group, kind, serverClock, ownPod } = this.#options;
+    const { group, kind, ownPod } = this.#options;
     const { namespace = '', name, generation = 0 } = watcher.metadata;
     const spec = specOf(watcher);
     return {
@@ -63,7 +68,7 @@ export class Observer {
       sources: [],
       matchedPods: this.#countPods(namespace, spec),
       memory,
-      now: serverClock.now(),
+      now: this.now(),
       ...(ownPod?.namespace === namespace && { ownPod: ownPod.name }),
     };
   }
@@ -81,7 +86,7 @@ export class Observer {
     signal: AbortSignal,
   ): Promise<Observed> {
     const more = await this.#read(question, watcher, observed, signal);
-    return { ...observed, ...more, now: this.#options.serverClock.now() };
+    return { ...observed, ...more, now: this.now() };
   }
 
   forget(watcher: ConfigWatcher): void {
@@ -108,9 +113,8 @@ export class Observer {
             pods: observed.pods ?? [],
             selector: spec.selector,
             annotation: rolloutAnnotation(observed.group, observed.name),
-            now: this.#options.serverClock.now(),
-            // A rollout turns on the annotation that was written a moment ago.
-            maxAge: spec.strategy.type === 'RolloutRestart' ? 0 : longestAge,
+            now: this.now(),
+            written: observed.memory.patched,
             signal,
           }),
         };

@@ -1,7 +1,7 @@
 /**
  * OwnerReader: the controllers behind Pods, read only while a restart runs. Nothing is watched: how many
  * Pods a Deployment wants matters for the minutes of a restart and for no longer. A restart of many owners
- * looks at them many times a second, so what was read is good for a moment.
+ * looks at them many times a second, so what was read is good for a while.
  */
 import {
   apiVersionOf,
@@ -67,8 +67,15 @@ function rolloutOf(
   return { rollout: { ...(held && { held }), ...(restartedFor !== undefined && { restartedFor }) } };
 }
 
-/** Longest time that anybody takes an earlier answer for. */
-export const longestAge = 2000;
+/** Milliseconds that an earlier answer is good for, by the number of owners asked for. */
+const shortestAge = 2000;
+const agePerOwner = 50;
+const longestAge = 30_000;
+
+/** So that a restart of very many owners asks for so many of them a second, and not for all of them. */
+export function goodFor(owners: number): number {
+  return Math.min(longestAge, Math.max(shortestAge, owners * agePerOwner));
+}
 
 function isRecent(readAt: number, now: number, maxAge: number): boolean {
   return readAt <= now && now - readAt < maxAge;
@@ -96,9 +103,13 @@ export interface OwnersRequest {
   readonly annotation: string;
   /** Epoch ms. */
   readonly now: number;
-  /** Ms that an earlier answer may be old; 0 where the decision turns on what was written just now. */
-  readonly maxAge: number;
+  /** When this process wrote to an owner last, epoch ms by uid: earlier answers know nothing of it. */
+  readonly written: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
+}
+
+interface AgedRequest extends OwnersRequest {
+  readonly maxAge: number;
 }
 
 /** What was read of an owner, and when. */
@@ -109,7 +120,7 @@ interface Remembered {
 
 export class OwnerReader {
   readonly #client: Client;
-  /** By uid; of the last few moments. */
+  /** By uid; of the last half minute. */
   readonly #remembered = new Map<string, Remembered>();
 
   constructor(client: Client) {
@@ -127,17 +138,18 @@ export class OwnerReader {
     for (const [uid, { readAt }] of this.#remembered) {
       if (!isRecent(readAt, request.now, longestAge)) this.#remembered.delete(uid);
     }
+    const maxAge = goodFor(references.size);
     // ReplicaSets of one Deployment ask for it once.
     const parents = new Map<string, Promise<OwnerFacts>>();
     const entries = [...references.values()].map(async (reference) => {
-      return [reference.uid, await this.#factsOf(reference, request, parents)] as const;
+      return [reference.uid, await this.#factsOf(reference, { ...request, maxAge }, parents)] as const;
     });
     return new Map(await Promise.all(entries));
   }
 
   async #factsOf(
     reference: OwnerReference,
-    request: OwnersRequest,
+    request: AgedRequest,
     parents: Map<string, Promise<OwnerFacts>>,
   ): Promise<OwnerFacts> {
     const resource = workloadOf(reference);
@@ -161,13 +173,15 @@ export class OwnerReader {
   async #get(
     resource: Resource<Workload>,
     reference: OwnerReference,
-    request: OwnersRequest,
+    request: AgedRequest,
   ): Promise<Workload | undefined> {
+    const { now, maxAge, written } = request;
     const { uid } = reference;
     const known = this.#remembered.get(uid);
-    if (known && isRecent(known.readAt, request.now, request.maxAge)) return known.workload;
+    const writtenAt = written.get(uid) ?? Number.NEGATIVE_INFINITY;
+    if (known && isRecent(known.readAt, now, maxAge) && known.readAt > writtenAt) return known.workload;
     const workload = await this.#read(resource, reference, request);
-    this.#remembered.set(uid, { readAt: request.now, workload: workload && slim(workload) });
+    this.#remembered.set(uid, { readAt: now, workload: workload && slim(workload) });
     return workload;
   }
 

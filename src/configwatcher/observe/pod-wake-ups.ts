@@ -17,6 +17,9 @@ import { specOf } from './watched-objects.ts';
 const soon = 100;
 const later = 5000;
 
+/** Behind edits: the first Pod of one watcher goes before the next look at another. */
+const wakeUpPriority = -10;
+
 export interface PodWakeUpOptions {
   /** Metadata only. */
   readonly pods: Informer<KubernetesObject>;
@@ -93,7 +96,7 @@ class Agenda {
     known?.timer.cancel();
     const timer = this.#clock.setTimer(delay, () => {
       this.#scheduled.delete(key);
-      this.#enqueue(requestOfKey(key), {});
+      this.#enqueue(requestOfKey(key), { priority: wakeUpPriority });
     });
     this.#scheduled.set(key, { timer, due });
   }

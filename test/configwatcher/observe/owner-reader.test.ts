@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject, OwnerReference, Resource } from '../../../src/api/kubernetes.ts';
 import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
-import { longestAge, OwnerReader, workloadOf } from '../../../src/configwatcher/observe/owner-reader.ts';
+import { goodFor, OwnerReader, workloadOf } from '../../../src/configwatcher/observe/owner-reader.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client, ObjectKey } from '../../../src/runtime/client/client.ts';
 import { pod } from '../../fixtures/configwatcher.ts';
@@ -29,14 +29,14 @@ async function read(
   objects: readonly KubernetesObject[],
   otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
 ): Promise<Read> {
-  return readerOf(objects, otherwise)(owners, 0, 0);
+  return readerOf(objects, otherwise)(owners, 0);
 }
 
 /** Reads at an instant, with the GETs of all reads so far. */
 function readerOf(
   objects: readonly KubernetesObject[],
   otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
-): (owners: readonly OwnerReference[], now: number, maxAge: number) => Promise<Read> {
+): (owners: readonly OwnerReference[], now: number, written?: ReadonlyMap<string, number>) => Promise<Read> {
   const gets: string[] = [];
   const client = {
     get: async ({ kind }: Resource, { name }: ObjectKey) => {
@@ -47,10 +47,10 @@ function readerOf(
     },
   } as unknown as Client;
   const reader = new OwnerReader(client);
-  return async (owners, now, maxAge) => {
+  return async (owners, now, written = new Map()) => {
     const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
     const facts = await reader.read({
-      ...{ namespace: 'shop', pods, selector, annotation, now, maxAge, signal },
+      ...{ namespace: 'shop', pods, selector, annotation, now, written, signal },
     });
     return { facts, gets };
   };
@@ -77,12 +77,28 @@ describe('OwnerReader', () => {
       workload('ReplicaSet', 'web-1', { spec: { replicas: 1 } }, owner('Deployment', 'web')),
       workload('Deployment', 'web', { spec: { replicas: 4, template } }),
     ]);
-    const { facts: first } = await readAt([set], 10_000, longestAge);
-    const again = await readAt([set], 10_000 + longestAge - 1, longestAge);
+    const age = goodFor(1);
+    const { facts: first } = await readAt([set], 10_000);
+    const again = await readAt([set], 10_000 + age - 1);
     assert.deepEqual([again.facts, again.gets.length], [first, 2]);
-    assert.equal((await readAt([set], 10_000 + longestAge - 1, 0)).gets.length, 4);
-    assert.equal((await readAt([set], 10_000 + 3 * longestAge, longestAge)).gets.length, 6);
-    assert.equal((await readAt([set], 10_000, longestAge)).gets.length, 8, 'nor one of the future');
+    assert.equal((await readAt([set], 10_000 + 3 * age)).gets.length, 4);
+    assert.equal((await readAt([set], 10_000)).gets.length, 6, 'nor one of the future');
+  });
+
+  it('reads again what this process wrote since then, and only that', async () => {
+    const readAt = readerOf([
+      workload('Deployment', 'web', { spec: { replicas: 4, template } }),
+      workload('Deployment', 'db', { spec: { replicas: 4, template } }),
+    ]);
+    const owners = [owner('Deployment', 'web'), owner('Deployment', 'db')];
+    await readAt(owners, 10_000);
+    const { gets } = await readAt(owners, 10_001, new Map([['Deployment-web', 10_000]]));
+    assert.deepEqual(gets, ['Deployment web', 'Deployment db', 'Deployment web']);
+    assert.equal((await readAt(owners, 10_002, new Map([['Deployment-web', 10_000]]))).gets.length, 3);
+  });
+
+  it('asks for the owners of a big restart less often, and for those of any within half a minute', () => {
+    assert.deepEqual([1, 40, 200, 10_000].map(goodFor), [2000, 2000, 10_000, 30_000]);
   });
 
   it('knows what each kind wants', async () => {

@@ -43,7 +43,10 @@ function started(watchers: readonly ConfigWatcher[]) {
     list: (namespace: string) => watchers.filter(({ metadata }) => metadata.namespace === namespace),
   } as unknown as Lister<ConfigWatcher>;
   podWakeUps({ pods, watchers: lister, clock }).start(
-    (request) => woken.push(requestKey(request)),
+    (request, { priority = 0 }) => {
+      woken.push(requestKey(request));
+      assert.ok(priority < 0, 'edits go first');
+    },
     silentLogger,
     stop.signal,
   );
