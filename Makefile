@@ -91,7 +91,7 @@ test-integration: build ## Run the integration tests on a real API server.
 .PHONY: test-e2e
 test-e2e: build ## Run the end-to-end tests on a real node (Linux and root, or KUBECONFIG's cluster).
 	@if [ -n "$${KUBECONFIG:-}" ] || { [ "$$(uname -s)" = Linux ] && [ "$$(id -u)" = 0 ]; }; then \
-		$(CLUSTER) run --node -- $(NODE_TEST) --test-concurrency=1 'test/e2e/**/*.test.ts'; \
+		$(HELM) --build && $(CLUSTER) run --node -- $(NODE_TEST) --test-concurrency=1 'test/e2e/**/*.test.ts'; \
 	else echo "test-e2e left out: a real node needs Linux and root, this is $$(uname -s) as $$(id -un)"; fi
 
 .PHONY: soak

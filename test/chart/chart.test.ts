@@ -46,7 +46,7 @@ describe('the chart', { skip }, () => {
       ...{ annotationController: true, secondGroup: true, metrics: { enabled: true } },
     };
     for (const values of [{}, everything]) {
-      await helm(['lint', '--strict', '--quiet', chart, '--values=-'], JSON.stringify(values));
+      await helm(['lint', '--strict', '--quiet', chart, '--values=-'], { input: JSON.stringify(values) });
     }
   });
 

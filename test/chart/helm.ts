@@ -1,4 +1,4 @@
-/** helm as the tests of the chart use it: without a cluster, and with nothing of the user's own. */
+/** helm as the tests of the chart use it: with nothing of the user's own. */
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,17 +22,25 @@ export interface Rendering {
   readonly namespace?: string;
 }
 
+export interface HelmOptions {
+  readonly input?: string;
+  /** The cluster; none unless it is given. */
+  readonly kubeconfig?: string | undefined;
+  /** In milliseconds. */
+  readonly timeout?: number;
+}
+
 /** Runs helm and resolves with its output; rejects with what it said on failure. */
-export async function helm(args: readonly string[], input = ''): Promise<string> {
+export async function helm(
+  args: readonly string[],
+  { input = '', kubeconfig = '/dev/null', timeout = 60_000 }: HelmOptions = {},
+): Promise<string> {
   const program = await findHelm();
   const home = join(tmpdir(), 'atwatch-no-helm-home');
-  const env = {
-    ...process.env,
-    ...{ HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home, KUBECONFIG: '/dev/null' },
-  };
+  const homes = { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
   return await new Promise((resolve, reject) => {
-    const options = { env, timeout: 60_000, maxBuffer: 16 << 20 };
-    const child = execFile(program, args, options, (error, stdout, stderr) => {
+    const env = { ...process.env, ...homes, KUBECONFIG: kubeconfig };
+    const child = execFile(program, args, { env, timeout, maxBuffer: 16 << 20 }, (error, stdout, stderr) => {
       if (error) reject(new Error(stderr.trim() || error.message, { cause: error }));
       else resolve(stdout.trimEnd());
     });
@@ -45,7 +53,7 @@ export async function helm(args: readonly string[], input = ''): Promise<string>
 /** What `helm install` would create. */
 export async function render({ values = {}, release = 'atwatch', namespace = 'atwatch-system' }: Rendering) {
   const args = ['template', release, chart, `--namespace=${namespace}`, '--values=-'];
-  return objectsIn(await helm(args, JSON.stringify(values)));
+  return objectsIn(await helm(args, { input: JSON.stringify(values) }));
 }
 
 /** The objects of a stream of YAML documents. */

@@ -1,0 +1,206 @@
+/**
+ * The chart on a real node, through the life of a release: installed into a namespace that enforces Pod Security
+ * "restricted", upgraded, rolled back, uninstalled, and once more for one namespace only.
+ */
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { parseDocument } from 'yaml';
+import type { At } from '../../src/api/at.generated.ts';
+import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import { chart, helm, skip } from '../chart/helm.ts';
+import { pullableImage } from './deployment.ts';
+import { eventually, kubectl, type Namespace, withNamespace } from './kubectl.ts';
+
+const image = skip === false ? await pullableImage() : { why: skip };
+
+/** Of the release and of its namespace. */
+const release = { name: 'atwatch', namespace: 'atwatch-chart' };
+const inNamespace = `--namespace=${release.namespace}`;
+const operator = `system:serviceaccount:${release.namespace}:atwatch-controller-manager`;
+const crds = ['ats.cnat.programming-kubernetes.info', 'configwatchers.k8spatterns.io'];
+
+/** helm, which waits for what it does. */
+const run = (...args: string[]) =>
+  helm([...args, inNamespace, '--wait', '--timeout=55s'], { kubeconfig: process.env.KUBECONFIG });
+
+const install = (path: string, values: object, ...more: string[]) =>
+  run('install', release.name, path, `--set-json=${json({ image: imageValues(), ...values })}`, ...more);
+
+const uninstall = () => run('uninstall', release.name, '--ignore-not-found');
+
+/** `a={...},b=1`, as --set-json takes it. */
+const json = (values: object) =>
+  Object.entries(values)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(',');
+
+function imageValues(name = 'name' in image ? image.name : '') {
+  const [repository, tag] = name.split(':');
+  return { repository, tag };
+}
+
+/** A chart from before the columns of `kubectl get ats`. */
+async function olderChart(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'atwatch-chart-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await cp(chart, directory, { recursive: true });
+  const edit = async (file: string, change: (text: string) => string) =>
+    writeFile(join(directory, file), change(await readFile(join(directory, file), 'utf8')));
+  await edit('Chart.yaml', (text) => text.replace(/^version: .*/m, 'version: 0.0.1'));
+  await edit('files/crds/ats.yaml', (text) => {
+    const crd = parseDocument(text);
+    assert.ok(crd.deleteIn(['spec', 'versions', 0, 'additionalPrinterColumns']));
+    return crd.toString();
+  });
+  return directory;
+}
+
+const columns = /SCHEDULE +PHASE/;
+
+const may = (...request: string[]) =>
+  kubectl(['auth', 'can-i', ...request, `--as=${operator}`]).then(
+    () => true,
+    () => false,
+  );
+
+const at = (name: string, schedule: number, command: string) => ({
+  apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
+  kind: 'At',
+  metadata: { name },
+  spec: { schedule: new Date(schedule).toISOString(), command },
+});
+
+/** Kind and name of everything with the release's label. */
+async function left(): Promise<string[]> {
+  const kinds = [
+    ...['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings', 'customresourcedefinitions'],
+    ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings', 'serviceaccounts'],
+    ...[
+      'deployments',
+      'replicasets',
+      'pods',
+      'services',
+      'networkpolicies',
+      'poddisruptionbudgets',
+      'secrets',
+    ],
+  ];
+  const selector = `--selector=app.kubernetes.io/instance=${release.name}`;
+  const output = await kubectl(['get', kinds.join(), '--all-namespaces', '--output=json', selector]);
+  const items: KubernetesObject[] = JSON.parse(output).items;
+  return items.map(({ kind, metadata: { name } }) => `${kind} ${name}`).sort();
+}
+
+/** Its Pods end a moment after the release, and this waits for them. */
+const leaves = (expected: readonly string[]) =>
+  eventually('the end of what was installed', async () => {
+    assert.deepEqual(await left(), expected);
+    return true;
+  });
+
+async function uids(namespace: Namespace): Promise<Record<string, string | undefined>> {
+  const { items } = await namespace.getJson<{ items: Pod[] }>('pods');
+  return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+}
+
+const done = (namespace: Namespace, ...ats: string[]) =>
+  namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=55s', ...ats);
+
+/** The sample At has run, the sample ConfigWatcher has restarted its Pod once. */
+async function walk(namespace: Namespace): Promise<void> {
+  await namespace.kubectl('apply', '--kustomize=config/samples');
+  await done(namespace, 'at/example-at');
+  assert.equal(await namespace.kubectl('logs', 'example-at-pod'), 'YAY');
+  await namespace.kubectl('wait', '--for=condition=Ready', '--timeout=50s', 'cw/webapp-config-watcher');
+  await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=50s');
+  const patch = JSON.stringify({ data: { message: 'Hello from the chart' } });
+  await namespace.kubectl('patch', 'configmap', 'webapp-config', `--patch=${patch}`);
+  await eventually('the end of the restart', async () => {
+    const { status } = await namespace.getJson<ConfigWatcher>('cw/webapp-config-watcher');
+    return status?.restartCount === 1 && !status.pending;
+  });
+}
+
+describe('the chart', { skip: 'why' in image && image.why }, () => {
+  before(async () => {
+    await kubectl(['create', 'namespace', release.namespace]);
+    const level = 'pod-security.kubernetes.io/enforce=restricted';
+    await kubectl(['label', 'namespace', release.namespace, level]);
+  });
+  after(async () => {
+    await uninstall();
+    await kubectl(['delete', 'namespace', release.namespace, '--ignore-not-found', '--wait=false']);
+  });
+
+  it('is installed, and an upgrade and a rollback repeat nothing', async (t) => {
+    // Other tests may have left CRDs here, as somebody may who comes from kubectl apply.
+    const adopt = ['--take-ownership', '--force-conflicts'];
+    const notes = await install(await olderChart(t), {}, ...adopt);
+    assert.match(notes, /is installed as atwatch and serves the whole cluster/);
+    const namespace = await withNamespace(t);
+    await walk(namespace);
+    assert.deepEqual(await Promise.all([may('watch', 'pods'), may('get', 'secrets')]), [true, false]);
+
+    await namespace.apply(at('running', Date.now(), 'sleep 10'));
+    await namespace.apply(at('waiting', Date.now() + 10_000, 'echo YAY'));
+    await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=50s', 'at/running');
+    const pods = await uids(namespace);
+    const next = 'name' in image ? await image.loadAs('chart-next') : '';
+    const values = json({ image: imageValues(next), logLevel: 'debug' });
+    await run('upgrade', release.name, chart, '--reset-then-reuse-values', `--set-json=${values}`);
+    assert.deepEqual(await container(), { image: next, debug: true });
+    assert.match(await namespace.kubectl('get', 'ats'), columns);
+    await run('rollback', release.name);
+    assert.deepEqual(await container(), { image: 'name' in image && image.name, debug: false });
+    assert.doesNotMatch(await namespace.kubectl('get', 'ats'), columns);
+
+    await done(namespace, 'at/running', 'at/waiting');
+    const { 'waiting-pod': _, ...still } = await uids(namespace);
+    assert.deepEqual(still, pods);
+    const ats: At[] = (await namespace.getJson<{ items: At[] }>('ats')).items;
+    assert.deepEqual(
+      ats.map(({ status }) => status?.outcome),
+      ['Succeeded', 'Succeeded', 'Succeeded'],
+    );
+    const { status } = await namespace.getJson<ConfigWatcher>('cw/webapp-config-watcher');
+    assert.equal(status?.restartCount, 1);
+  });
+
+  it('leaves the CRDs, and what was made of them, when it is uninstalled', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.apply(at('kept', Date.now() + 3_600_000, 'echo YAY'));
+    await uninstall();
+    await leaves(crds.map((name) => `CustomResourceDefinition ${name}`));
+    assert.equal(await namespace.kubectl('get', 'ats', '--output=name'), `at.${crds[0]?.slice(4)}/kept`);
+  });
+
+  it('finds them again, keeps to its namespaces, and takes everything along without crds.keep', async (t) => {
+    const [watched, other] = [await withNamespace(t), await withNamespace(t)];
+    await install(chart, { namespaces: [watched.name], replicas: 2, crds: { keep: false } });
+    await Promise.all([watched, other].map((one) => one.apply(at('now', Date.now(), 'echo YAY'))));
+    await done(watched, 'at/now');
+    assert.equal(await other.kubectl('get', 'pods', '--output=name'), '');
+    const rights = [watched, other].map(({ name }) => may('create', 'pods', `--namespace=${name}`));
+    assert.deepEqual(await Promise.all(rights), [true, false]);
+
+    await uninstall();
+    const names = crds.map((name) => `customresourcedefinition/${name}`);
+    await kubectl(['wait', '--for=delete', '--timeout=55s', ...names]);
+    await leaves([]);
+    await eventually('the end of the Pod, which the garbage collector brings', async () => {
+      return (await watched.kubectl('get', 'pods', '--output=name')) === '';
+    });
+  });
+});
+
+/** Of the Deployment. */
+async function container(): Promise<{ image: string; debug: boolean }> {
+  const path = '--output=jsonpath={.spec.template.spec.containers[0]}';
+  const text = await kubectl(['get', 'deployment/atwatch-controller-manager', inNamespace, path]);
+  const { image: name, args } = JSON.parse(text);
+  return { image: name, debug: args.includes('--log-level=debug') };
+}
