@@ -57,6 +57,13 @@ export class FakeApiServer {
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
   readonly #connections = { most: 0, opened: 0, resets: 0 };
+  /** Writes that are worked on. */
+  #writesUnderWay = 0;
+  /**
+   * How many writes it works on at the same time, and for how long on each, in milliseconds; the others are
+   * turned away, as priority and fairness does, for so many seconds. Undefined: any number.
+   */
+  seats: { readonly count: number; readonly duration: number; readonly retryAfter: number } | undefined;
 
   private constructor(options: FakeApiServerOptions) {
     this.#options = options;
@@ -178,11 +185,27 @@ export class FakeApiServer {
     try {
       if (this.#options.authenticate?.(message) === false)
         throw new Failure(401, 'Unauthorized', 'Unauthorized');
-      await this.#serve(request, response);
+      if (request.method === 'GET') await this.#serve(request, response);
+      else await this.#serveWrite(request, response);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const retryAfter = error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) };
       send(request, response, { code: error.status.code, body: error.status }, retryAfter);
+    }
+  }
+
+  async #serveWrite(request: RecordedRequest, response: ServerResponse): Promise<void> {
+    const { count = Number.POSITIVE_INFINITY, duration = 0, retryAfter = 1 } = this.seats ?? {};
+    if (this.#writesUnderWay >= count) {
+      const text = 'Too many requests, please try again later.';
+      return sendFault(request, response, { kind: 'status', code: 429, retryAfter, text });
+    }
+    this.#writesUnderWay++;
+    try {
+      if (duration > 0) await new Promise((resolve) => setTimeout(resolve, duration));
+      await this.#serve(request, response);
+    } finally {
+      this.#writesUnderWay--;
     }
   }
 

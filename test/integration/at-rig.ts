@@ -3,6 +3,7 @@
  * There is no node: what a kubelet would report of a Pod, the test writes.
  */
 import type { TestContext } from 'node:test';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { type Pod, type PodStatus, pods } from '../../src/api/kubernetes.ts';
@@ -38,10 +39,12 @@ export class AtRig {
     return rig;
   }
 
-  /** One more operator, without leader election. Resolves when it has seen everything. */
-  async startOperator(): Promise<void> {
-    const kubeConfig = testKubeConfig();
-    const registry = new Registry();
+  /**
+   * One more operator, without leader election. Resolves when it has seen everything.
+   *
+   * @param kubeConfig as whom it works. @param registry where its metrics go.
+   */
+  async startOperator(kubeConfig: KubeConfig = testKubeConfig(), registry = new Registry()): Promise<void> {
     const shared = { clock: systemClock, log: silentLogger, registry };
     const manager = new Manager({
       connect: (gate) =>

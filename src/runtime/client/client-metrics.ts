@@ -2,7 +2,7 @@
  * ClientMetrics: what the transport shows to Prometheus, under client-go's names and buckets, so that
  * dashboards made for controllers in Go fit.
  */
-import { Counter, Histogram, type Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 
 export interface ClientMetrics {
   /**
@@ -30,6 +30,7 @@ const usualCodes: Readonly<Record<string, string>> = {
 class ClientFamily {
   readonly #requests: Counter<'code' | 'method' | 'host'>;
   readonly #duration: Histogram<'verb' | 'host'>;
+  readonly #limits = new Map<string, () => number>();
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -46,6 +47,19 @@ class ClientFamily {
       labelNames: ['verb', 'host'],
       buckets: latencyBuckets,
     });
+    const limits: Gauge<'host'> = new Gauge({
+      registers,
+      name: 'rest_client_concurrency_limit',
+      help: 'Requests to the API server that may be under way at once; falls while it is overloaded, by host',
+      labelNames: ['host'],
+      collect: () => {
+        for (const [host, limit] of this.#limits) limits.set({ host }, limit());
+      },
+    });
+  }
+
+  showLimit(host: string, limit: () => number): void {
+    this.#limits.set(host, limit);
   }
 
   forHost(host: string): ClientMetrics {
@@ -64,12 +78,21 @@ class ClientFamily {
 
 const families = new WeakMap<Registry, ClientFamily>();
 
-/** The series of one API server. Several clients of one registry share the metrics. */
-export function clientMetrics(registry: Registry, host: string): ClientMetrics {
+function familyOf(registry: Registry): ClientFamily {
   let family = families.get(registry);
   if (family === undefined) {
     family = new ClientFamily(registry);
     families.set(registry, family);
   }
-  return family.forHost(host);
+  return family;
+}
+
+/** The series of one API server. Several clients of one registry share the metrics. */
+export function clientMetrics(registry: Registry, host: string): ClientMetrics {
+  return familyOf(registry).forHost(host);
+}
+
+/** Shows how many requests to this API server may be under way, which `limit` tells. */
+export function showLimit(registry: Registry, host: string, limit: () => number): void {
+  familyOf(registry).showLimit(host, limit);
 }

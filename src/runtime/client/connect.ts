@@ -8,7 +8,8 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { ApiClient } from './api-client.ts';
 import type { Client } from './client.ts';
-import { clientMetrics, noClientMetrics } from './client-metrics.ts';
+import { clientMetrics, noClientMetrics, showLimit } from './client-metrics.ts';
+import { ConcurrencyLimit, fixedLimit } from './concurrency-limit.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Credentials } from './credentials.ts';
 import { Transport } from './transport.ts';
@@ -16,7 +17,7 @@ import type { WriteGate } from './write-gate.ts';
 import type { WriteListener } from './written.ts';
 
 /** A renewal, and another one beside it should the first hang. */
-const leaseConnections = 2;
+const leaseLimit = fixedLimit(2);
 
 /** Where to, as whom, and what to account to whom. */
 export interface ConnectOptions {
@@ -29,7 +30,7 @@ export interface ConnectOptions {
   readonly registry?: Registry;
   readonly userAgent: string;
   readonly fieldManager: string;
-  /** Connections for requests; more callers wait in line. Default 32. */
+  /** Connections for requests, fewer while the API server is overloaded; more callers wait in line. Default 32. */
   readonly maxRequests?: number;
   /** Connections for watches, one each. Default 200. */
   readonly maxWatches?: number;
@@ -57,6 +58,8 @@ export function connect(options: ConnectOptions): Connection {
   const { clock, registry, gate, userAgent, fieldManager, maxRequests = 32, maxWatches = 200 } = options;
   const credentials = new Credentials(options.kubeConfig, clock, options.log);
   const dateListeners = new Set<(serverTime: number) => void>();
+  const limit = new ConcurrencyLimit({ most: maxRequests });
+  if (registry !== undefined) showLimit(registry, credentials.server.host, () => limit.current);
   const shared = {
     credentials,
     clock,
@@ -74,15 +77,17 @@ export function connect(options: ConnectOptions): Connection {
     ...shared,
     gate,
     retry: true,
-    requests: new ConnectionPool(maxRequests),
-    watches: new ConnectionPool(maxWatches),
+    requests: new ConnectionPool(limit),
+    limit,
+    watches: new ConnectionPool(fixedLimit(maxWatches)),
   });
   const leaseTransport = new Transport({
     ...shared,
     gate: undefined,
     retry: false,
-    requests: new ConnectionPool(leaseConnections),
-    watches: new ConnectionPool(leaseConnections),
+    requests: new ConnectionPool(leaseLimit),
+    limit: leaseLimit,
+    watches: new ConnectionPool(leaseLimit),
   });
   const client = new ApiClient({ transport, clock, fieldManager });
   return {

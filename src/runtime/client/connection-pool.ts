@@ -3,6 +3,7 @@
  * taken waits in line; the request itself is handed over only when its connection is free, so nothing
  * lies in a queue between the decision to send and the sending.
  */
+import type { RequestLimit } from './concurrency-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { HttpConnection } from './http-connection.ts';
 
@@ -13,16 +14,21 @@ interface Waiting {
 }
 
 export class ConnectionPool {
-  readonly #limit: number;
+  readonly #limit: Pick<RequestLimit, 'current'>;
   /** The one used last is taken first, so that those not needed grow old and close. */
   readonly #idle: HttpConnection[] = [];
   readonly #taken = new Set<HttpConnection>();
   readonly #waiting = new Set<Waiting>();
   #refusal: Error | undefined;
 
-  /** @param limit how many connections there are at most. */
-  constructor(limit: number) {
+  /** @param limit how many connections may be in use; one that has fallen is reached as they are given back. */
+  constructor(limit: Pick<RequestLimit, 'current'>) {
     this.#limit = limit;
+  }
+
+  /** Connections in use. */
+  get taken(): number {
+    return this.#taken.size;
   }
 
   /** Why nobody gets a connection any more, once the pool has been closed. */
@@ -34,7 +40,8 @@ export class ConnectionPool {
   take(endpoint: Endpoint, signal: AbortSignal): HttpConnection | Promise<HttpConnection> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.#taken.size < this.#limit) return this.#next(endpoint);
+    this.#admit();
+    if (this.#taken.size < this.#limit.current) return this.#next(endpoint);
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#waiting.delete(waiting);
@@ -63,8 +70,7 @@ export class ConnectionPool {
   release(connection: HttpConnection): void {
     if (!this.#taken.delete(connection)) return;
     this.#idle.push(connection);
-    const [first] = this.#waiting;
-    first?.resolve(this.#next(first.endpoint));
+    this.#admit();
   }
 
   /** Breaks every connection, those in use too; nobody gets one any more. */
@@ -73,6 +79,14 @@ export class ConnectionPool {
     for (const waiting of [...this.#waiting]) waiting.reject(this.#refusal);
     for (const connection of [...this.#taken, ...this.#idle]) connection.break();
     this.#idle.length = 0;
+  }
+
+  /** Lets in whoever is first in line: nobody or several when the limit has changed since the last time. */
+  #admit(): void {
+    for (const { endpoint, resolve } of this.#waiting) {
+      if (this.#taken.size >= this.#limit.current) return;
+      resolve(this.#next(endpoint));
+    }
   }
 
   #next(endpoint: Endpoint): HttpConnection {

@@ -4,6 +4,10 @@
 import type { Resource } from '../../api/kubernetes.ts';
 import type { ObjectKey } from './client.ts';
 
+/** Root, namespace, **resource**, name, **subresource**. */
+const apiPath =
+  /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/(?:namespaces\/[^/]+\/)?([^/?]+)(?:\/[^/?]+(\/[^/?]+)?)?/;
+
 export type QueryValue = string | number | boolean | undefined;
 
 /** `/api/v1`, `/apis/apps/v1`, … */
@@ -28,6 +32,12 @@ export function objectPath(resource: Resource, key: ObjectKey, subresource?: str
 /** Where objects of this namespace are created. @throws {TypeError} when the namespace is missing. */
 export function creationPath(resource: Resource, namespace: string | undefined): string {
   return collectionPath(resource, namespaceOf(resource, namespace));
+}
+
+/** What a path is about, whichever object it names: `pods`, `ats/status`. Undefined for other paths. */
+export function resourceOf(path: string): string | undefined {
+  const [, resource, subresource = ''] = apiPath.exec(path) ?? [];
+  return resource === undefined ? undefined : `${resource}${subresource}`;
 }
 
 /** The path with `?key=value&…` of the parameters that have a value. */

@@ -42,10 +42,12 @@ function mayPass({ code, status }: ApiError): boolean {
 }
 
 /**
- * A write that was refused before anything looked at it: priority and fairness, or a server that shuts
+ * A request that was refused before anything looked at it: priority and fairness, or a server that shuts
  * down, answer 429 with Retry-After and no Status. A Status means that the request was worked on (an
  * eviction against a disruption budget is refused so), and the decision is the caller's.
  */
-function wasTurnedAway(error: ApiError): boolean {
-  return error.code === 429 && error.retryAfter !== undefined && !isStatusError(error);
+export function wasTurnedAway(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.code === 429 && error.retryAfter !== undefined && !isStatusError(error)
+  );
 }

@@ -5,13 +5,15 @@
 import { type Clock, sleep } from '../clock.ts';
 import { ApiError, TransportError } from './api-error.ts';
 import type { ClientMetrics } from './client-metrics.ts';
+import type { Answered, RequestLimit } from './concurrency-limit.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { CredentialSet, Credentials } from './credentials.ts';
 import { Deadline } from './deadline.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Exchange, type Response } from './exchange.ts';
+import { resourceOf } from './resource-path.ts';
 import { errorOfResponse } from './response-error.ts';
-import { retryDelay } from './retry.ts';
+import { retryDelay, wasTurnedAway } from './retry.ts';
 import type { WriteGate } from './write-gate.ts';
 
 export interface HttpRequest {
@@ -33,6 +35,8 @@ export interface TransportOptions {
   /** Asked about every request that is not a GET; undefined for one that needs no leadership. */
   readonly gate: WriteGate | undefined;
   readonly requests: ConnectionPool;
+  /** Told how each request of that pool was answered. */
+  readonly limit: RequestLimit;
   readonly watches: ConnectionPool;
   readonly metrics: ClientMetrics;
   readonly userAgent: string;
@@ -172,15 +176,17 @@ export class Transport {
     });
     const onAbort = () => exchange.abandon(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    const startedAt = this.#options.clock.monotonic();
+    const sent = { at: this.#options.clock.monotonic(), underWay: pool.taken };
     connection.dispatch(this.#dispatchOptions(request, endpoint, headers), exchange);
     try {
       const response = await exchange.response;
-      this.#account(request, response, startedAt);
+      this.#account(request, response, sent.at);
       if (response.code < 200 || response.code > 299) throw errorOfResponse(title, response);
+      this.#learn(call, sent);
       return exchange;
     } catch (error) {
-      if (error instanceof TransportError && exchange.sent) this.#account(request, undefined, startedAt);
+      if (error instanceof TransportError && exchange.sent) this.#account(request, undefined, sent.at);
+      this.#learn(call, sent, error);
       throw error;
     }
   }
@@ -199,10 +205,33 @@ export class Transport {
     return { method: request.method, path, headers, body: request.body ?? null };
   }
 
+  /** A connection that fails says nothing about load, nor does a read, which takes as long as it is big. */
+  #learn(
+    { request, streaming, deadline }: Call,
+    sent: { at: number; underWay: number },
+    error?: unknown,
+  ): void {
+    if (streaming || (error instanceof TransportError && !deadline.signal.aborted)) return;
+    const { clock, limit } = this.#options;
+    const { method, path } = request;
+    limit.observe({
+      sort: method === 'GET' ? undefined : `${method} ${resourceOf(path)}`,
+      sentAt: sent.at,
+      duration: clock.monotonic() - sent.at,
+      outcome: outcomeOf(error),
+      underWay: sent.underWay,
+    });
+  }
+
   #account({ method }: HttpRequest, response: Response | undefined, startedAt: number): void {
     const { metrics, clock, onDate } = this.#options;
     metrics.observe(method, response?.code, clock.monotonic() - startedAt);
     const date = response?.headers.date;
     if (typeof date === 'string') onDate?.(date);
   }
+}
+
+function outcomeOf(error: unknown): Answered['outcome'] {
+  if (error instanceof TransportError) return 'unanswered';
+  return wasTurnedAway(error) ? 'turnedAway' : 'answered';
 }

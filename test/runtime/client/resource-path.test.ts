@@ -5,6 +5,7 @@ import {
   collectionPath,
   creationPath,
   objectPath,
+  resourceOf,
   withQuery,
 } from '../../../src/runtime/client/resource-path.ts';
 
@@ -52,4 +53,21 @@ test('a query leaves out what has no value, and encodes the rest', () => {
   const path = withQuery('/x', { a: undefined, b: '', labelSelector: 'k in (a,b)', limit: 5, watch: true });
   assert.equal(path, '/x?labelSelector=k%20in%20(a%2Cb)&limit=5&watch=true');
   assert.equal(withQuery('/x', { a: undefined }), '/x');
+});
+
+describe('what a path is about', () => {
+  const rows = [
+    { path: collectionPath(configMaps), is: 'configmaps' },
+    { path: `${creationPath(configMaps, 'n')}?timeout=4s`, is: 'configmaps' },
+    { path: objectPath(configMaps, { namespace: 'n', name: 'a' }), is: 'configmaps' },
+    { path: objectPath(ats, { namespace: 'n', name: 'a' }, 'status'), is: 'ats/status' },
+    { path: `${objectPath(ats, { namespace: 'n', name: 'a' }, 'status')}?timeout=4s`, is: 'ats/status' },
+    { path: objectPath(nodes, { name: 'a' }), is: 'nodes' },
+    { path: '/api/v1/namespaces', is: 'namespaces' },
+    { path: '/api/v1/namespaces/n', is: 'namespaces' },
+    { path: '/version', is: undefined },
+  ];
+  for (const { path, is } of rows) {
+    test(`${path} is about ${is}`, () => assert.equal(resourceOf(path), is));
+  }
 });

@@ -1,0 +1,123 @@
+/**
+ * ConcurrencyLimit: how many requests may be under way at once, learned from how the API server answers.
+ *
+ * Two signs say that it has too much to do. A request that it turns away (429 of its priority and fairness)
+ * halves the limit, as a lost segment does in TCP. Writes that take longer than they normally do lower it in
+ * proportion, and whoever needs more and is answered quickly raises it by its square root: the equation of
+ * "Gradient2" in Netflix' concurrency-limits. Either happens once a round, which is as many answers as may be
+ * under way; answers to requests that were sent before the limit fell say nothing about the new one.
+ */
+
+/** How one request was answered, or that it was not. */
+export interface Answered {
+  /** What sort of request: each has a normal time of its own. Undefined when its time says nothing. */
+  readonly sort: string | undefined;
+  /** Monotonic milliseconds. */
+  readonly sentAt: number;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** Turned away: refused because the API server had too much to do. Unanswered: given up after `duration`. */
+  readonly outcome: 'answered' | 'turnedAway' | 'unanswered';
+  /** Requests under way when it was sent, itself included. */
+  readonly underWay: number;
+}
+
+/** What a connection pool and its transport need of a limit. */
+export interface RequestLimit {
+  /** Requests that may be under way now; an integer ≥ 1. */
+  readonly current: number;
+  observe(answered: Answered): void;
+}
+
+/** A limit that does not learn. */
+export function fixedLimit(current: number): RequestLimit {
+  return { current, observe() {} };
+}
+
+export interface ConcurrencyLimitOptions {
+  /** The limit at the start, and the highest: an integer ≥ 1. */
+  readonly most: number;
+  /** The lowest. Default 4, or `most` when that is less. */
+  readonly least?: number;
+}
+
+/** Milliseconds. Shorter times are all the same: nobody has to be spared by a server that is so quick. */
+const quick = 250;
+/** So many times its normal time a request may take before the limit falls. */
+const tolerance = 2;
+/** Most that one round takes from the limit, as a factor. */
+const steepest = 0.5;
+/** Answers in a round, at least: a single slow one (an admission webhook, a hiccup) is no sign of load. */
+const shortestRound = 10;
+/** By what share of the difference the normal time follows an answer. */
+const follow = 1 / 20;
+
+export class ConcurrencyLimit implements RequestLimit {
+  readonly #most: number;
+  readonly #least: number;
+  readonly #normal = new Map<string, number>();
+  #limit: number;
+  /** Monotonic milliseconds of the last fall. */
+  #fellAt = Number.NEGATIVE_INFINITY;
+  #slowness: number[] = [];
+  #mostUnderWay = 0;
+
+  /** @throws {RangeError} unless 1 ≤ least ≤ most. */
+  constructor({ most, least = Math.min(4, most) }: ConcurrencyLimitOptions) {
+    if (!(Number.isSafeInteger(most) && least >= 1 && least <= most)) {
+      throw new RangeError(`a limit needs integers 1 ≤ least ≤ most, got ${least} and ${most}`);
+    }
+    this.#most = most;
+    this.#least = least;
+    this.#limit = most;
+  }
+
+  get current(): number {
+    return Math.floor(this.#limit);
+  }
+
+  observe({ sort, sentAt, duration, outcome, underWay }: Answered): void {
+    if (sentAt < this.#fellAt) return;
+    if (outcome === 'turnedAway') {
+      this.#change(this.#limit * steepest, sentAt + duration);
+    } else if (sort !== undefined) {
+      // The first answer of its sort is normal by definition.
+      if (outcome === 'answered') this.#learnNormal(sort, duration);
+      this.#slowness.push(duration / Math.max(quick, this.#normal.get(sort) ?? quick));
+      this.#mostUnderWay = Math.max(this.#mostUnderWay, underWay);
+      if (this.#slowness.length >= Math.max(shortestRound, this.#limit)) this.#endRound(sentAt + duration);
+    }
+  }
+
+  /**
+   * The normal time goes down with any answer, up only while the limit is at its least: what is slow although
+   * next to nothing is asked, such as an admission webhook, is so by nature.
+   */
+  #learnNormal(sort: string, duration: number): void {
+    const normal = this.#normal.get(sort);
+    if (normal === undefined) this.#normal.set(sort, duration);
+    else if (duration < normal || this.current === this.#least) {
+      this.#normal.set(sort, normal + (duration - normal) * follow);
+    }
+  }
+
+  #endRound(now: number): void {
+    const slowness = median(this.#slowness);
+    const gradient = Math.min(1, Math.max(steepest, tolerance / slowness));
+    // Whoever did not use what there was has not shown that more would do.
+    const more = this.#mostUnderWay >= this.current ? Math.sqrt(this.#limit) : 0;
+    this.#change(this.#limit * gradient + more, now);
+  }
+
+  #change(limit: number, now: number): void {
+    const next = Math.min(this.#most, Math.max(this.#least, limit));
+    if (next < this.#limit) this.#fellAt = now;
+    this.#limit = next;
+    this.#slowness = [];
+    this.#mostUnderWay = 0;
+  }
+}
+
+function median(values: number[]): number {
+  return values.sort((one, other) => one - other)[values.length >> 1] ?? 0;
+}
