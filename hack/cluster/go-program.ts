@@ -29,6 +29,8 @@ export interface GoProgram {
   readonly moduleDirectory: string;
   /** Patterns as `go build` takes them. */
   readonly packages: readonly string[];
+  /** Build tags, separated by commas. */
+  readonly tags?: string;
   readonly linkerFlags: string;
   /** The folder that the programs come to lie in; its name changes with the module. */
   readonly directory: string;
@@ -92,13 +94,13 @@ export function requiredVersion(moduleDirectory: string, module: string): string
 }
 
 async function buildAside(go: string, program: GoProgram, signal: AbortSignal | undefined): Promise<void> {
-  const { title, directory, linkerFlags, packages } = program;
+  const { title, directory, linkerFlags, packages, tags = '' } = program;
   removeAbandoned(directory);
   const aside = mkdtempSync(asidePrefix(directory));
   const progress = startProgress(`building ${title} from source, once`);
   try {
-    const args = ['build', '-v', '-trimpath', '-ldflags', linkerFlags, '-o', `${aside}/`, ...packages];
-    await runGo(go, args, { program, progress, signal });
+    const args = ['build', '-v', '-trimpath', '-tags', tags, '-ldflags', linkerFlags, '-o', `${aside}/`];
+    await runGo(go, [...args, ...packages], { program, progress, signal });
     program.finish?.(aside);
     // Other users of the machine may use the cache.
     chmodSync(aside, 0o755);
@@ -133,7 +135,7 @@ async function runGo(
   args: readonly string[],
   { program, progress, signal }: { program: GoProgram; progress: Progress; signal: AbortSignal | undefined },
 ): Promise<void> {
-  const { moduleDirectory, packages, alternatives } = program;
+  const { moduleDirectory, packages, alternatives, tags = '' } = program;
   const env = { ...process.env, ...goEnvironment };
   const limit = AbortSignal.timeout(buildLimit);
   const child = spawn(go, args, {
@@ -142,7 +144,7 @@ async function runGo(
     stdio: ['ignore', 'ignore', 'pipe'],
     signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
   });
-  const total = countPackages(go, [moduleDirectory, packages], env);
+  const total = countPackages(go, [moduleDirectory, ['-tags', tags, ...packages]], env);
   const { compiled, lines } = follow(child, (done, downloaded) => {
     progress.update(describe(done, total.value, downloaded));
   });

@@ -1,8 +1,9 @@
 /**
- * Prometheus: its own reader of scrapes, compiled from its Go modules (test/fixtures/promcheck), as the last
- * word on what is valid. Where there is no Go, as with a cluster that was not built here, it cannot be asked.
+ * Prometheus: its own reader of scrapes, compiled from its Go modules (hack/checks), as the last word on what is
+ * valid. Where there is no Go, as with a cluster that was not built here, it cannot be asked.
  */
-import { runChecker } from '../fixtures/checker.ts';
+import assert from 'node:assert/strict';
+import { goProgram, unlessMissing } from '../manifests/programs.ts';
 
 /**
  * What promlint has to say about a scrape, one line per problem; undefined without Go.
@@ -10,6 +11,9 @@ import { runChecker } from '../fixtures/checker.ts';
  * @throws {AssertionError} when Prometheus would refuse the scrape.
  */
 export async function readByPrometheus(scrape: string): Promise<string[] | undefined> {
-  const problems = await runChecker('promcheck', scrape);
-  return problems?.split('\n').filter((line) => line !== '');
+  const program = await unlessMissing(goProgram);
+  if ('skip' in program) return undefined;
+  const { code, stdout, stderr } = await program('checks', ['promlint'], scrape);
+  assert.equal(code, 0, stderr);
+  return stdout.split('\n').filter((line) => line !== '');
 }

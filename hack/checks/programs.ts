@@ -1,0 +1,111 @@
+/**
+ * The programs that check manifests: promtool, kube-score and `checks` (this folder), from their Go modules, and
+ * checkov, from its Python packages. Each is made once, into the cache folder.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheDirectory, programDirectory } from '../cluster/cache.ts';
+import { buildGoProgram, findGo } from '../cluster/go-program.ts';
+import { lock } from '../cluster/lock.ts';
+import { startProgress } from '../cluster/progress.ts';
+
+const execute = promisify(execFile);
+
+/** This machine lacks what a program is made with; the message says what to install. */
+export class NoProgramsError extends Error {
+  override readonly name = 'NoProgramsError';
+}
+
+const moduleDirectory = import.meta.dirname;
+const requirements = join(moduleDirectory, 'requirements.txt');
+
+const alternatives =
+  'promtool, kube-score and OLM’s validators are built from source: install Go 1.26 or later (https://go.dev/doc/install).';
+
+const goPrograms = {
+  checks: {
+    title: 'promtool and the validators',
+    moduleDirectory,
+    packages: ['.', 'github.com/prometheus/prometheus/cmd/promtool'],
+    // Else it could find targets in every cloud there is, which would be most of the build.
+    tags: 'remove_all_sd',
+  },
+  // Apart, because it does not compile with the Kubernetes libraries that promtool takes.
+  'kube-score': {
+    title: 'kube-score',
+    moduleDirectory: join(moduleDirectory, 'kube-score'),
+    packages: ['github.com/zegl/kube-score/cmd/kube-score'],
+  },
+};
+
+/**
+ * The folders of `checks` and `promtool`, and of `kube-score`.
+ *
+ * @throws {NoProgramsError} without Go
+ */
+export async function buildChecks(): Promise<readonly string[]> {
+  const directories: string[] = [];
+  for (const [name, program] of Object.entries(goPrograms)) {
+    const directory = programDirectory(process.env, program.moduleDirectory, name);
+    if (!existsSync(directory) && findGo() === undefined) throw new NoProgramsError(alternatives);
+    directories.push(await buildGoProgram({ ...program, directory, alternatives, linkerFlags: '-s -w' }));
+  }
+  return directories;
+}
+
+export interface PythonProgram {
+  /** Program and first arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** What to add to the environment. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Cold it takes a minute; what takes this long hangs. */
+const installLimit = 15 * 60_000;
+const missingPython = 'checkov needs Python 3.9 or later with pip (python3 -m pip): install it.';
+
+/**
+ * checkov, as it is run.
+ *
+ * @throws {NoProgramsError} without Python, or when pip cannot install it for this Python
+ */
+export async function installCheckov(): Promise<PythonProgram> {
+  const ask = 'import pip, sys; print(sys.version_info[:2], sys.platform)';
+  const version = await execute('python3', ['-c', ask]).catch((cause) => {
+    throw new NoProgramsError(missingPython, { cause });
+  });
+  const hash = createHash('sha256').update(readFileSync(requirements)).update(version.stdout).digest('hex');
+  const directory = join(cacheDirectory(), `checkov-${hash.slice(0, 12)}`);
+  mkdirSync(dirname(directory), { recursive: true });
+  const release = await lock(`${directory}.lock`);
+  try {
+    if (!existsSync(directory)) await pipInstall(directory);
+  } finally {
+    release();
+  }
+  // Not a virtual environment: that knows its own path, and this one is moved when it is complete.
+  const env = { PYTHONPATH: directory, PYTHONDONTWRITEBYTECODE: '1' };
+  return { command: ['python3', '-m', 'checkov.main'], env };
+}
+
+async function pipInstall(directory: string): Promise<void> {
+  const aside = mkdtempSync(`${directory}.making-`);
+  const progress = startProgress('installing checkov, once');
+  const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--retries=5', '--timeout=30'];
+  const what = ['--target', aside, '--requirement', requirements];
+  try {
+    await execute('python3', ['-m', 'pip', 'install', ...options, ...what], { timeout: installLimit });
+    chmodSync(aside, 0o755);
+    renameSync(aside, directory);
+  } catch (cause) {
+    const { stderr = '' } = cause as { stderr?: string };
+    const last = stderr.trimEnd().split('\n').slice(-5).join('\n  ');
+    throw new NoProgramsError(`checkov could not be installed; the last lines of pip:\n  ${last}`, { cause });
+  } finally {
+    progress.end();
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
