@@ -72,7 +72,7 @@ typecheck: packages ## Check the types.
 ##@ Test
 
 .PHONY: test
-test: lint typecheck verify build test-unit test-integration test-chart test-e2e ## Run every check there is.
+test: lint typecheck verify build lint-manifests test-unit test-integration test-chart test-e2e ## Run every check there is.
 
 .PHONY: test-unit
 test-unit: packages ## Run the unit tests.
@@ -84,8 +84,17 @@ test-chart: packages ## Lint the Helm chart, and compare what it renders with co
 	@KUBECONFIG=/dev/null $(KUBECTL) version --client >/dev/null
 	@$(NODE_TEST) 'test/chart/**/*.test.ts'
 
+# Beforehand, because no test may last as long as making them does the first time.
+.PHONY: check-programs
+check-programs: packages
+	@$(NODE) hack/checks/main.ts
+
+.PHONY: lint-manifests
+lint-manifests: check-programs ## Check alerts, dashboard and rendered manifests with promtool and linters.
+	@$(NODE_TEST) 'test/manifests/*.test.ts'
+
 .PHONY: test-integration
-test-integration: build ## Run the integration tests on a real API server.
+test-integration: build check-programs ## Run the integration tests on a real API server.
 	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=2 'test/integration/**/*.test.ts'
 
 .PHONY: test-e2e

@@ -1,0 +1,112 @@
+/** The alerts of config/prometheus: promtool runs their unit tests, and each leads to a section that helps. */
+import assert from 'node:assert/strict';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { goProgram, unlessMissing } from './programs.ts';
+import { alerts, dashboard, readRules, ruleManifest } from './queries.ts';
+
+const unitTests = 'test/manifests/alerts.promtool.yaml';
+const program = await unlessMissing(goProgram);
+const options = { skip: 'skip' in program && program.skip };
+
+interface UnitTest {
+  readonly alert_rule_test: readonly {
+    readonly alertname: string;
+    readonly exp_alerts?: readonly object[];
+  }[];
+}
+
+describe('the alerts', options, () => {
+  if ('skip' in program) return;
+
+  it('are of a form that the Prometheus operator takes, strictly', async () => {
+    for (const file of [ruleManifest, 'config/prometheus/service_monitor.yaml']) {
+      const { code, stderr } = await program('checks', ['monitoring', file]);
+      assert.equal(code, 0, stderr);
+    }
+  });
+
+  it('fire when they should and not otherwise, with a description filled in', async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'atwatch-rules-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    const { groups } = await readRules();
+    // promtool compares every annotation; those that are the same each time are not worth repeating.
+    const described = groups.map(({ name, rules }) => ({
+      name,
+      rules: rules.map((rule) => ({ ...rule, annotations: { description: rule.annotations.description } })),
+    }));
+    await writeFile(join(directory, 'rules.yaml'), stringify({ groups: described }));
+    await copyFile(unitTests, join(directory, 'tests.yaml'));
+    const { code, stdout, stderr } = await program('promtool', [
+      'test',
+      'rules',
+      join(directory, 'tests.yaml'),
+    ]);
+    assert.equal(code, 0, `${stdout}${stderr}`);
+  });
+});
+
+describe('each alert', async () => {
+  const all = await alerts();
+
+  it('has a unit test in which it fires and one in which it does not', async () => {
+    const { tests }: { tests: readonly UnitTest[] } = parse(await readFile(unitTests, 'utf8'));
+    const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+    for (const { alert } of all) {
+      const fires = cases
+        .filter(({ alertname }) => alertname === alert)
+        .map(({ exp_alerts }) => !!exp_alerts);
+      assert.deepEqual([...new Set(fires)].sort(), [false, true], alert);
+    }
+    const known = new Set(all.map(({ alert }) => alert));
+    assert.deepEqual(
+      cases.filter(({ alertname }) => !known.has(alertname)),
+      [],
+    );
+  });
+
+  it('says how bad it is, what is wrong, and where to read on', async () => {
+    for (const { alert, labels, annotations } of all) {
+      assert.ok(['critical', 'warning'].includes(labels.severity ?? ''), alert);
+      assert.deepEqual(Object.keys(annotations).sort(), ['description', 'runbook_url', 'summary'], alert);
+      const [file = '', anchor] = annotations.runbook_url?.split('#') ?? [];
+      const sections = [...(await readFile(file, 'utf8')).matchAll(/^## (.*)$/gm)].map(
+        ([, title = '']) => title,
+      );
+      assert.ok(sections.includes(alert), `${file} has no section ${alert}`);
+      assert.equal(anchor, alert.toLowerCase());
+    }
+  });
+
+  it('is the only thing that has a runbook', async () => {
+    const sections = [...(await readFile('docs/runbooks.md', 'utf8')).matchAll(/^## (.*)$/gm)];
+    assert.deepEqual(sections.map(([, title]) => title).sort(), all.map(({ alert }) => alert).sort());
+  });
+});
+
+describe('the dashboard', async () => {
+  const { panels } = await dashboard();
+
+  it('has panels that are told apart and do not overlap', () => {
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+    const titles = panels.map(({ title }) => title);
+    assert.deepEqual([...new Set(titles)], titles);
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+      assert.ok(x + w <= 24);
+      return Array.from({ length: w * h }, (_, i) => `${x + (i % w)} ${y + Math.floor(i / w)}`);
+    });
+    assert.equal(new Set(cells).size, cells.length);
+  });
+
+  it('says in each panel what it shows', () => {
+    for (const { type, title, description = '', targets = [] } of panels.filter(
+      ({ type }) => type !== 'row',
+    )) {
+      assert.match(description, /\.$/, title);
+      assert.ok(type !== 'row' && targets.length > 0, title);
+    }
+  });
+});
