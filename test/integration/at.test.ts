@@ -284,7 +284,7 @@ describe('At, operators that come and go', () => {
   });
 });
 
-describe('At, what ends a run', () => {
+describe('At, what ends a run', { concurrency: true }, () => {
   it('ends a command that keeps failing (B2)', async (t) => {
     const rig = await operating(t);
     await rig.createAt({ backoffLimit: 1 });
@@ -308,6 +308,18 @@ describe('At, what ends a run', () => {
     assert.equal(at.status?.reason, 'BackoffLimitExceeded');
     assert.equal(at.status?.exitCode, 7);
     assert.equal(at.status?.restarts, 1);
+  });
+
+  it('says what a Pod waits for while it waits (B7)', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt();
+    const isHint = ({ status }: At) => status?.reason === 'Unschedulable';
+    const waiting = await rig.atWhen('known to wait for a node', isHint, undefined, 25_000);
+    assert.equal(waiting.status?.phase, 'RUNNING');
+    assert.match(waiting.status?.message ?? '', /node/);
+    assert.equal(is(waiting, 'Ready'), 'True Launched');
+    await rig.start();
+    await rig.atWhen('no longer waiting', ({ status }) => status?.reason === undefined);
   });
 
   it('ends a Pod that finds no node, and says so (B7)', async (t) => {
@@ -342,19 +354,29 @@ describe('At, what ends a run', () => {
   });
 });
 
-describe('At, a Pod that the API server rejects', () => {
+describe('At, a Pod that the API server rejects', { concurrency: true }, () => {
   const quota = (namespace: string, count: string) => ({
     metadata: { namespace, name: 'pods' },
     spec: { hard: { pods: count } },
   });
 
-  it('is told, and run when there is room', async (t) => {
-    const rig = await operating(t);
-    await rig.client.create(resourceQuotas, quota(rig.namespace, '0'));
+  /** From now on the API server accepts no Pod in the namespace. */
+  async function forbidPods({ client, namespace }: AtRig): Promise<void> {
+    await client.create(resourceQuotas, quota(namespace, '0'));
     await eventually(async () => {
-      const found = await rig.client.get(resourceQuotas, { namespace: rig.namespace, name: 'pods' });
+      const found = await client.get(resourceQuotas, { namespace, name: 'pods' });
       return 'status' in found && Object.hasOwn(found.status as object, 'hard');
     });
+  }
+
+  async function allowPods({ client, namespace }: AtRig): Promise<void> {
+    const body = quota(namespace, '5');
+    await client.patch(resourceQuotas, { namespace, name: 'pods' }, { type: 'merge', body });
+  }
+
+  it('is told, and run when there is room', async (t) => {
+    const rig = await operating(t);
+    await forbidPods(rig);
     await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, 'far');
     await rig.createAt();
     const at = await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
@@ -363,9 +385,28 @@ describe('At, a Pod that the API server rejects', () => {
     await eventually(() => warned('example-at'), { message: 'the Event of the due At' });
     await eventually(() => warned('far'), { message: 'the Event of the dry run' });
     assert.equal(is(await rig.at('far'), 'Ready'), 'True Armed');
-    const key = { namespace: rig.namespace, name: 'pods' };
-    await rig.client.patch(resourceQuotas, key, { type: 'merge', body: quota(rig.namespace, '5') });
+    await allowPods(rig);
     await rig.inPhase('RUNNING');
+  });
+
+  it('is told of another attempt, too', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ disruptionPolicy: 'Retry' });
+    await rig.inPhase('RUNNING');
+    await forbidPods(rig);
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
+    const { status } = await rig.atWhen('held', (at) => at.status?.reason === 'PodRejected');
+    assert.equal(status?.phase, 'RUNNING');
+    assert.match(status?.message ?? '', /quota/);
+    await eventually(async () => (await rig.events()).includes('PodRejected (W)'));
+    await allowPods(rig);
+    const again = await rig.atWhen(
+      'in its second attempt',
+      (at) => at.status?.attempts === 2,
+      undefined,
+      20_000,
+    );
+    assert.equal(again.status?.reason, undefined);
   });
 
   it('is told when the template makes no Pod', async (t) => {

@@ -9,13 +9,13 @@ import { findCondition } from '../../api/conditions.ts';
 import { isInvalid, planOf } from '../spec/plan.ts';
 import { podUidLabel } from '../spec/pod.ts';
 import { type Run, runOf } from '../spec/run.ts';
-import { type AtEvent, type Decision, nothing, type Observed, readLive } from './decision.ts';
+import { type AtEvent, bulkPriority, type Decision, nothing, type Observed, readLive } from './decision.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import type { PodView } from './observe-pod.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import { type CurrentLaunch, currentLaunch, isOurs } from './own-pod.ts';
-import { doneStatus, stuckStatus } from './run-status.ts';
-import { nextDeadline, type Running, steadyStatus } from './running.ts';
+import { doneStatus, hintedStatus, hintOf, stuckStatus, withoutHint } from './run-status.ts';
+import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, stop, stopCause } from './stop.ts';
 
 const mostAttempts = 10;
@@ -33,10 +33,12 @@ export function decideRunning(o: Observed): Decision {
   if (view === undefined && !o.live) {
     return readLive;
   }
-  const { status, events } = record(o, launch);
+  const { status: recorded, events } = record(o, launch);
+  // What the run waited for is found out anew each time.
+  const status = withoutHint(o, recorded);
   if (view === undefined) {
     // The launch first: podUID in status is what keeps a restarted operator from launching again.
-    return launch.isNew ? { actions: [], status, events, again: true } : decideLost(o, launch);
+    return launch.isNew ? { actions: [], status, events, again: true } : decideLost(o, launch, status);
   }
   const running = { launch, view, run: runOf(o.at, view.pod), status, events };
   const ending = endingOf(view);
@@ -44,24 +46,23 @@ export function decideRunning(o: Observed): Decision {
 }
 
 /** The Pod is gone. If that was this operator's doing, status says why. */
-function decideLost(o: Observed, launch: CurrentLaunch): Decision {
-  const { status = {} } = o.at;
+function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decision {
   const { reason, message, exitCode } = status;
   if (o.at.spec.cancel === true) {
     return done(o, status, stoppedEnding(atReason.canceled, exitCode));
   }
-  if (reason !== undefined && reason !== atReason.podUnreachable) {
+  if (reason !== undefined) {
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
   return mayRetry(o, launch, runOf(o.at, undefined))
-    ? retry(o, launch.attempt + 1)
+    ? retry(o, launch.attempt + 1, status)
     : done(o, status, lostEnding);
 }
 
 function decideEnded(o: Observed, running: Running, found: Ending): Decision {
   const { launch, run, view, status, events } = running;
   if (found.disrupted && mayRetry(o, launch, run)) {
-    return launch.isNew ? { actions: [], status, events, again: true } : retry(o, launch.attempt + 1);
+    return launch.isNew ? { actions: [], status, events, again: true } : retry(o, launch.attempt + 1, status);
   }
   const ending =
     found.disrupted && o.at.spec.cancel === true ? stoppedEnding(atReason.canceled, found.exitCode) : found;
@@ -75,17 +76,24 @@ function mayRetry({ at }: Observed, { attempt }: CurrentLaunch, run: Run): boole
 }
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
-function retry(o: Observed, attempt: number): Decision {
+function retry(o: Observed, attempt: number, status: AtStatus): Decision {
   const plan = planOf(o.at);
   if (isInvalid(plan)) {
-    return done(o, o.at.status ?? {}, { ...lostEnding, message: plan.message });
+    return done(o, status, { ...lostEnding, message: plan.message });
   }
   const trouble = obstacle(o, o.nextPod, attempt);
   if (trouble === undefined) {
     return create(o, plan, attempt);
   }
+  // Said once, as of the first attempt, and tried again for as long as it takes.
   const { reason, message } = trouble;
-  return { actions: [], events: [obstacleEvent(reason, message)], requeueAfter: o.retryDelay };
+  return {
+    actions: [],
+    status: hintedStatus(o, status, trouble),
+    events: hintOf(o.at.status) === reason ? [] : [obstacleEvent(reason, message)],
+    requeueAfter: o.retryDelay,
+    priority: bulkPriority,
+  };
 }
 
 function decideAlive(o: Observed, running: Running): Decision {
@@ -105,15 +113,10 @@ function decideAlive(o: Observed, running: Running): Decision {
   }
   return {
     actions: o.live ? relabel(view) : [],
-    status: withoutCause(steadyStatus(o, running)),
+    status: aliveStatus(o, running),
     events,
-    ...nextDeadline(running),
+    ...nextDeadline(o, running),
   };
-}
-
-/** A Pod that came to life after all, between the note of what it waited for and the stop. */
-function withoutCause({ reason: _, message: __, ...status }: AtStatus): AtStatus {
-  return status;
 }
 
 /** Somebody deletes the Pod. Nothing is stopped any more; a node that does not answer is only reported. */
@@ -124,10 +127,14 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Deci
     return { actions: [], status, events, requeueAt: overdue + 1 };
   }
   const message = `Pod ${view.name} should have ended by now: its node does not answer`;
-  const told = findCondition(status.conditions, atCondition.launched)?.reason === atReason.podUnreachable;
+  const told = findCondition(o.at.status?.conditions, atCondition.launched)?.reason;
   const warning: AtEvent = { type: 'Warning', reason: atEvent.podStuck, action: 'FollowPod', note: message };
   const stuck = stuckStatus(o, status, message);
-  return { actions: [], status: stuck, events: told ? events : [...events, warning] };
+  return {
+    actions: [],
+    status: stuck,
+    events: told === atReason.podUnreachable ? events : [...events, warning],
+  };
 }
 
 /** A Pod without the label is not watched: its end would be missed. */

@@ -116,8 +116,10 @@ function stopOf({ metadata }: Pod): Stop | undefined {
   };
 }
 
-/** What keeps the Pod from starting, as its At's reason and message. */
-export function waitingFor({ pod }: PodView): { readonly reason: string; readonly message: string } {
+/** What keeps the Pod from starting, as its At's reason and message; undefined when it says nothing of it. */
+export function troubleOf({
+  pod,
+}: PodView): { readonly reason: string; readonly message: string } | undefined {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False') {
     return { reason: reasonOr(atReason.unschedulable, scheduled.reason), message: scheduled.message ?? '' };
@@ -125,7 +127,7 @@ export function waitingFor({ pod }: PodView): { readonly reason: string; readonl
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const waiting = statuses.map(({ state }) => state?.waiting).find((state) => isTrouble(state?.reason));
   return waiting?.reason === undefined
-    ? { reason: atReason.pendingTimeout, message: '' }
+    ? undefined
     : {
         reason: troubleName(reasonOr(atReason.pendingTimeout, waiting.reason)),
         message: waiting.message ?? '',

@@ -28,7 +28,6 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
   const { reason: _, message: __, startTime: ___, launchAttempt: ____, ...rest } = o.at.status ?? {};
   const { attempt, podName, podUID, launchTime, scheduledTime, restarts } = launched;
   const first = attempt === 1;
-  const message = `Pod ${podName} was created`;
   const status: AtStatus = {
     ...rest,
     phase: atPhase.running,
@@ -46,10 +45,47 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
   };
   return stated(o, status, [
     ...accepted,
-    { type: atCondition.ready, status: 'True', reason: atReason.launched, message },
-    { type: atCondition.launched, status: 'True', reason: atReason.launched, message },
+    { ...launchedCondition(podName), type: atCondition.ready },
+    launchedCondition(podName),
     ...resumed(o.at),
   ]);
+}
+
+function launchedCondition(podName: string): Statement {
+  const message = `Pod ${podName} was created`;
+  return { type: atCondition.launched, status: 'True', reason: atReason.launched, message };
+}
+
+/**
+ * RUNNING, with what the run waits for. The reason stands in the condition Launched, too: that is how a hint,
+ * which ends nothing, differs from the cause of a stop that is under way ({@link withoutHint}).
+ */
+export function hintedStatus(
+  o: Observed,
+  from: AtStatus,
+  { reason, message }: { readonly reason: string; readonly message: string },
+): AtStatus {
+  // Numbers and times in such a sentence change all the time; a write for each would be noise.
+  const said = hintOf(o.at.status) === reason ? (o.at.status?.message ?? message) : clip(message);
+  const condition: Statement = { type: atCondition.launched, status: 'True', reason, message: said };
+  return stated(o, { ...from, reason, ...(said === '' ? {} : { message: said }) }, [condition]);
+}
+
+/** Why the run waits, as status says it. */
+export function hintOf(status: AtStatus | undefined): string | undefined {
+  const launched = findCondition(status?.conditions, atCondition.launched);
+  return status?.reason !== undefined && launched?.status === 'True' && launched.reason === status.reason
+    ? status.reason
+    : undefined;
+}
+
+/** The same status, as if the run had never waited. */
+export function withoutHint(o: Observed, status: AtStatus): AtStatus {
+  if (hintOf(status) === undefined) {
+    return status;
+  }
+  const { reason: _, message: __, ...rest } = status;
+  return stated(o, rest, [launchedCondition(status.podName ?? '')]);
 }
 
 /** DONE, from the status of the launch or, without a Pod, from the one there is. */

@@ -6,11 +6,14 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { formatMilliTime, parseTime } from '../../api/time.ts';
 import type { Run } from '../spec/run.ts';
 import type { AtEvent, Observed } from './decision.ts';
-import type { PodView } from './observe-pod.ts';
+import { type PodView, troubleOf } from './observe-pod.ts';
 import type { CurrentLaunch } from './own-pod.ts';
-import { updatedStatus } from './run-status.ts';
+import { hintedStatus, updatedStatus } from './run-status.ts';
 
-/** A start that comes so late after the launch is worth a status write of its own, in milliseconds. */
+/**
+ * A start that comes so late after the launch is worth a status write of its own, in milliseconds, and so is
+ * what keeps it from coming: before that, nodes that are added or images that are there again mend it.
+ */
 const slowStart = 10_000;
 
 export interface Running {
@@ -40,14 +43,30 @@ export function steadyStatus(o: Observed, { launch, view, run, status }: Running
   return updatedStatus(o, status, isWorthAWrite ? { startTime: formatMilliTime(startTime) } : {});
 }
 
-/** When a deadline has to be looked at, unless something happens before. */
-export function nextDeadline(running: Running): { readonly requeueAt?: number } {
-  const { activeDeadlineSeconds, pendingTimeoutSeconds } = running.run;
-  if (!running.view.started && pendingTimeoutSeconds > 0) {
-    return { requeueAt: running.view.createdAt + pendingTimeoutSeconds * 1000 };
-  }
+/** {@link steadyStatus} of a run that nobody stops, with what keeps it from starting. */
+export function aliveStatus(o: Observed, running: Running): AtStatus {
+  // A cause is there when the Pod came to life after all, between its note and the stop.
+  const { reason: _, message: __, ...status } = steadyStatus(o, running);
+  const { view } = running;
+  const trouble = view.started ? undefined : troubleOf(view);
+  return trouble === undefined || o.now < view.createdAt + slowStart
+    ? status
+    : hintedStatus(o, status, trouble);
+}
+
+/** When a deadline has to be looked at, or a hint to be given, unless something happens before. */
+export function nextDeadline({ now }: Observed, running: Running): { readonly requeueAt?: number } {
+  const { run, view } = running;
+  const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
   const start = startOf(running);
-  return start !== undefined && activeDeadlineSeconds !== undefined
-    ? { requeueAt: start + activeDeadlineSeconds * 1000 }
-    : {};
+  const hint = view.createdAt + slowStart;
+  const mayWait = !view.started;
+  const times = [
+    ...(mayWait && now < hint && troubleOf(view) !== undefined ? [hint] : []),
+    ...(mayWait && pendingTimeoutSeconds > 0 ? [view.createdAt + pendingTimeoutSeconds * 1000] : []),
+    ...(start !== undefined && activeDeadlineSeconds !== undefined
+      ? [start + activeDeadlineSeconds * 1000]
+      : []),
+  ];
+  return times.length === 0 ? {} : { requeueAt: Math.min(...times) };
 }

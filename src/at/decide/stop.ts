@@ -7,7 +7,7 @@
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { formatMilliTime } from '../../api/time.ts';
 import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
-import { type PodView, stopTimeAnnotation, waitingFor } from './observe-pod.ts';
+import { type PodView, stopTimeAnnotation, troubleOf } from './observe-pod.ts';
 import { updatedStatus } from './run-status.ts';
 import { type Running, startOf, steadyStatus } from './running.ts';
 import { clip } from './statement.ts';
@@ -39,7 +39,7 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
     return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode };
   }
   if (!view.started && pendingTimeoutSeconds > 0 && isOver(o, view.createdAt, pendingTimeoutSeconds)) {
-    return waitingFor(view);
+    return troubleOf(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;
 }
@@ -55,7 +55,7 @@ export function stop(o: Observed, running: Running, cause: StopCause): Decision 
     // Its resourceVersion: a kubelet that takes the Pod meanwhile makes this a Pod to be stopped.
     return erase(o, running, cause, { ...deletion(view), ...versionOf(view) });
   }
-  if (cause.message !== undefined && !isNoted(o, cause)) {
+  if (cause.message !== undefined && !isNoted(running, cause)) {
     return note(o, running, cause);
   }
   return { actions: [stopPatch(view, cause, o.now)], status: steadyStatus(o, running), events };
@@ -76,13 +76,13 @@ export function followStop(o: Observed, running: Running): Decision {
 
 /** Deletes the Pod once status names the cause, which else would be gone with it. */
 function erase(o: Observed, running: Running, cause: StopCause, action: DeletePod): Decision {
-  return isNoted(o, cause)
+  return isNoted(running, cause)
     ? { actions: [action], status: steadyStatus(o, running), events: running.events }
     : note(o, running, cause);
 }
 
-function isNoted({ at }: Observed, cause: StopCause): boolean {
-  return at.status?.reason === cause.reason;
+function isNoted({ status }: Running, cause: StopCause): boolean {
+  return status.reason === cause.reason;
 }
 
 function note(o: Observed, running: Running, { reason, message, exitCode }: StopCause): Decision {
