@@ -70,8 +70,10 @@ export class ConfigWatcherReconciler implements Reconciler {
     if (written !== 'Written') return written === 'Conflict' ? { requeueAfter: retryConflict } : {};
     const { state } = decision;
     this.#known.set(key, { watcher, memory: decision.memory, state });
+    const performing = this.#perform(watcher, decision, context);
+    // After the first writes are on their way: Pods go before the news of it.
     this.#tell(watcher, key, observed, decision, context);
-    const outcomes = await this.#perform(watcher, decision, context);
+    const outcomes = await performing;
     const now = this.#options.observer.now();
     const after = remember(decision.memory, outcomes, now, this.#options.random ?? Math.random);
     this.#known.set(key, { watcher, memory: after, state });

@@ -2,25 +2,29 @@
  * Cluster for the ConfigWatcher benchmark: etcd and an API server alone, with an audit log, and the operator
  * as a child process. Deployments, ReplicaSets and Pods are written by the benchmark: nobody replaces a Pod.
  */
-import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
 import { type OperatorProcess, startOperator } from '../../hack/operator-process.ts';
+import type { ConfigWatcherSpec, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configMaps, type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments, replicaSets } from '../../src/configwatcher/observe/owner-reader.ts';
+import { isAlreadyExists } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { type Connection, connect } from '../../src/runtime/client/connect.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
+import { type AuditedRequest, requestsOf } from './at-audit.ts';
 
 const concurrency = 32;
+/** Instants of receipt by name, epoch milliseconds with a fraction. */
+type Receipts = ReadonlyMap<string, number>;
+
 /** How long a new process is let alone before its memory is looked at, ms. */
 const settled = 5000;
 const namespaces: Resource = {
@@ -39,16 +43,26 @@ const crds: Resource = {
 };
 const container = { name: 'app', image: 'webapp' };
 
-interface AuditLine {
-  readonly stage: string;
-  readonly verb: string;
-  readonly objectRef?: { resource?: string; subresource?: string; namespace?: string; name?: string };
-  readonly responseStatus?: { code?: number };
-  readonly requestReceivedTimestamp: string;
-}
+/** How long anything may take before the benchmark gives up, ms. */
+const patience = 300_000;
+/** Restarts at once, and all Pods of an owner together. */
+const atOnce = {
+  debounce: { quiet: '0s' },
+  cooldown: { base: '0s' },
+  strategy: { maxUnavailable: '100%' },
+} as const;
 
-/** Instants of receipt by name, epoch milliseconds with a fraction. */
-type Receipts = ReadonlyMap<string, number>;
+/** Who sent a request, by its user agent. */
+export const sentBy = { operator: /^atwatch/, bench: /^bench/ } as const;
+
+/** What a namespace holds: so many times a ConfigMap with its watcher and the Pods of so many owners. */
+export interface Shops {
+  readonly count: number;
+  readonly owners?: number;
+  readonly podsEach?: number;
+  /** Of the watchers; they restart at once unless it says otherwise. */
+  readonly spec?: Partial<ConfigWatcherSpec>;
+}
 
 export class WatcherCluster {
   readonly #plane: ControlPlane;
@@ -72,33 +86,37 @@ export class WatcherCluster {
     for (const file of ['ats', 'configwatchers']) {
       await cluster.#client.create(crds, parse(await readFile(`crds/${file}.yaml`, 'utf8')));
     }
-    await cluster.#startOperator();
+    await cluster.startOperator();
     return cluster;
   }
 
   async stop(): Promise<void> {
-    await this.#operator?.stop();
+    await this.stopOperator();
     this.#connection.close();
     await this.#plane.stop();
   }
 
   /** What a new process has after its start: megabytes when quiet, milliseconds until ready. */
   async restartOperator(): Promise<{ readonly rss: number; readonly ready: number }> {
-    await this.#operator?.stop();
+    await this.stopOperator();
     const begin = performance.now();
-    await this.#startOperator();
+    await this.startOperator();
     const ready = performance.now() - begin;
     await sleep(settled);
-    return { ready, rss: await this.#rss() };
+    return { ready, rss: await this.rss() };
   }
 
-  async #startOperator(): Promise<void> {
+  async stopOperator(): Promise<void> {
+    await this.#operator?.stop();
+  }
+
+  async startOperator(): Promise<void> {
     const { kubeconfig, directory } = this.#plane;
     this.#operator = await startOperator(kubeconfig, join(directory, 'operator.log'));
   }
 
   /** Megabytes. */
-  async #rss(): Promise<number> {
+  async rss(): Promise<number> {
     const status = await readFile(`/proc/${this.#operator?.process.pid}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
   }
@@ -108,27 +126,22 @@ export class WatcherCluster {
     return name;
   }
 
-  /** `count` times a ConfigMap `shop-0`, `shop-1` … with its watcher, and so many Deployments of it. */
-  async createShops(namespace: string, count: number, owners: number, podsEach: number): Promise<void> {
+  /** ConfigMaps `shop-0`, `shop-1` …; the Deployments are `shop-0-0` …, their Pods `shop-0-0-0` …. */
+  async createShops(namespace: string, { count, owners = 1, podsEach = 1, spec = {} }: Shops): Promise<void> {
     await inParallel(count * owners, async (index) => {
       const name = `shop-${Math.floor(index / owners)}`;
-      if (index % owners === 0) await this.#createWatcher(namespace, name);
+      if (index % owners === 0) await this.#createWatcher(namespace, name, spec);
       await this.#createDeployment(namespace, `${name}-${index % owners}`, name, podsEach);
     });
+    await this.#untilAll(namespace, ({ conditions = [] }) => conditions.length > 0);
   }
 
-  async #createWatcher(namespace: string, name: string): Promise<void> {
+  async #createWatcher(namespace: string, name: string, spec: Partial<ConfigWatcherSpec>): Promise<void> {
     const metadata = { namespace, name };
     await this.#client.create(configMaps, { metadata, data: { message: 'first' } });
     await this.#client.create(configWatchers, {
       metadata,
-      spec: {
-        configMap: name,
-        podSelector: { app: name },
-        debounce: { quiet: '0s' },
-        cooldown: { base: '0s' },
-        strategy: { maxUnavailable: '100%' },
-      },
+      spec: { configMap: name, podSelector: { app: name }, ...atOnce, ...spec },
     });
   }
 
@@ -163,64 +176,112 @@ export class WatcherCluster {
     });
   }
 
-  async edit(namespace: string, index: number): Promise<void> {
-    const body = { data: { message: 'second' } };
-    await this.#client.patch(configMaps, { namespace, name: `shop-${index}` }, { type: 'merge', body });
+  async createConfigMap(namespace: string, name: string): Promise<void> {
+    await this.#client.create(configMaps, { metadata: { namespace, name }, data: { message: 'first' } });
+  }
+
+  /** Another content, or with a label only other metadata. */
+  async edit(namespace: string, name: string, text: string, what: 'data' | 'label' = 'data'): Promise<void> {
+    const body = what === 'data' ? { data: { message: text } } : { metadata: { labels: { edit: text } } };
+    await this.#client.patch(configMaps, { namespace, name }, { type: 'merge', body });
+  }
+
+  /** Brings the one Pod of a Deployment back, as its controller would; nothing if it is there. */
+  async replacePod(namespace: string, deployment: string, app: string): Promise<void> {
+    const replicaSet = await this.#client.get(replicaSets, { namespace, name: deployment });
+    const metadata = { labels: { app }, ...ownedBy('ReplicaSet', replicaSet) };
+    await this.createPods(namespace, 1, metadata, deployment).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
   }
 
   /** Milliseconds that the API server takes for so many evictions, of Pods that nobody watches. */
-  async nullEvictions(name: string, count: number): Promise<number> {
+  async nullEvictions(name: string, count: number, atATime = concurrency): Promise<number> {
     const namespace = await this.namespace(name);
     await this.createPods(namespace, count, {}, 'pod');
     const { items } = await this.#client.list(pods, { namespace });
     const begin = performance.now();
-    await inParallel(items.length, async (index) => {
-      const { name = '', uid = '' } = items[index]?.metadata ?? {};
-      await this.#client.evict({ namespace, name }, { uid });
-    });
+    await inParallel(
+      items.length,
+      async (index) => {
+        const { name = '', uid = '' } = items[index]?.metadata ?? {};
+        await this.#client.evict({ namespace, name }, { uid });
+      },
+      atATime,
+    );
     return performance.now() - begin;
+  }
+
+  /**
+   * The requests that a restart of one Pod takes, in their order, by somebody who decides nothing: the
+   * content, the Pods, their owners, the status, the eviction.
+   */
+  async nullRestart(namespace: string, shop: string): Promise<void> {
+    const client = this.#client;
+    await client.get(configMaps, { namespace, name: shop });
+    const { items } = await client.list(pods, { namespace, labelSelector: `app=${shop}` });
+    await client.get(replicaSets, { namespace, name: `${shop}-0` });
+    await client.get(deployments, { namespace, name: `${shop}-0` });
+    const body = { status: { restartCount: 1 } };
+    await client.patchStatus(configWatchers, { namespace, name: shop }, { type: 'merge', body });
+    const { name = '', uid = '' } = items[0]?.metadata ?? {};
+    await client.evict({ namespace, name }, { uid });
   }
 
   untilBaselined(namespace: string): Promise<void> {
     return this.#untilAll(namespace, ({ appliedHash }) => appliedHash !== undefined);
   }
 
-  untilRestarted(namespace: string): Promise<void> {
-    return this.#untilAll(namespace, ({ restartCount, pending }) => restartCount === 1 && !pending);
+  /** Nothing is pending any more. */
+  untilRestarted(namespace: string, atLeast = 1): Promise<void> {
+    return this.#untilAll(
+      namespace,
+      ({ restartCount = 0, pending }) => restartCount >= atLeast && pending === undefined,
+    );
+  }
+
+  /** Of each watcher of the namespace, by name. */
+  async restartCounts(namespace: string): Promise<Map<string, number>> {
+    const { items } = await this.#client.list(configWatchers, { namespace });
+    return new Map(items.map(({ metadata, status }) => [metadata.name, status?.restartCount ?? 0]));
   }
 
   /** Asks seldom. */
-  async #untilAll(
-    namespace: string,
-    holds: (status: { appliedHash?: string; restartCount?: number; pending?: object }) => boolean,
-  ): Promise<void> {
+  async #untilAll(namespace: string, holds: (status: ConfigWatcherStatus) => boolean): Promise<void> {
+    const end = performance.now() + patience;
     for (;;) {
       const { items } = await this.#client.list(configWatchers, { namespace });
-      if (items.every(({ status }) => holds(status ?? {}))) return;
+      const waiting = items.filter(({ status }) => !holds(status ?? {}));
+      if (waiting.length === 0) return;
+      if (performance.now() > end) {
+        throw new Error(
+          `${namespace}: ${waiting.length} watchers are not done: ${JSON.stringify(waiting[0])}`,
+        );
+      }
       await sleep(500);
     }
   }
 
+  /** What somebody asked of a namespace, successful or not. */
+  async requests(namespace: string, by: RegExp): Promise<AuditedRequest[]> {
+    const all = await requestsOf(this.#plane.auditLog ?? '', by);
+    return all.filter((request) => request.namespace === namespace);
+  }
+
   /** When the API server received the edits, by ConfigMap, and the evictions it granted, by Pod. */
-  async requests(namespace: string): Promise<{ edits: Receipts; evictions: Receipts }> {
-    const edits = new Map<string, number>();
-    const evictions = new Map<string, number>();
-    for await (const line of createInterface({ input: createReadStream(this.#plane.auditLog ?? '') })) {
-      const { stage, verb, objectRef, responseStatus, requestReceivedTimestamp } = JSON.parse(
-        line,
-      ) as AuditLine;
-      if (stage !== 'ResponseComplete' || objectRef?.namespace !== namespace) continue;
-      if ((responseStatus?.code ?? 0) >= 300) continue;
-      const at = epochOf(requestReceivedTimestamp);
-      if (verb === 'patch' && objectRef.resource === 'configmaps') edits.set(objectRef.name ?? '', at);
-      if (objectRef.subresource === 'eviction') evictions.set(objectRef.name ?? '', at);
+  async restarts(namespace: string): Promise<{ edits: Receipts; evictions: Receipts }> {
+    const [edits, evictions] = [new Map<string, number>(), new Map<string, number>()];
+    for (const { what, name, code, received } of await this.requests(namespace, /./)) {
+      if (code >= 300) continue;
+      if (what === 'patch configmaps') edits.set(name, received);
+      if (what === 'create pods/eviction') evictions.set(name, received);
     }
     return { edits, evictions };
   }
 
   /** Milliseconds from the receipt of each edit to that of the eviction of its Pod. */
   async delays(namespace: string): Promise<number[]> {
-    const { edits, evictions } = await this.requests(namespace);
+    const { edits, evictions } = await this.restarts(namespace);
     return [...edits].flatMap(([name, at]) => {
       const evicted = evictions.get(`${name}-0-0`);
       return evicted === undefined ? [] : evicted - at;
@@ -232,15 +293,14 @@ function ownedBy(kind: string, { metadata: { name, uid = '' } }: KubernetesObjec
   return { ownerReferences: [{ apiVersion: 'apps/v1', kind, name, uid, controller: true }] };
 }
 
-/** `2030-01-31T09:00:00.123456Z`, whose microseconds Date drops. */
-function epochOf(microTime: string): number {
-  return Date.parse(`${microTime.slice(0, 19)}Z`) + Number(`0${microTime.slice(19, -1)}`) * 1000;
-}
-
-async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
+export async function inParallel(
+  count: number,
+  work: (index: number) => Promise<void>,
+  atATime = concurrency,
+): Promise<void> {
   let next = 0;
   const worker = async () => {
     for (let index = next++; index < count; index = next++) await work(index);
   };
-  await Promise.all(Array.from({ length: Math.min(count, concurrency) }, worker));
+  await Promise.all(Array.from({ length: Math.min(count, atATime) }, worker));
 }

@@ -19,7 +19,7 @@ export function markdownTable(title: string, rows: readonly Row[]): string {
   const cells = rows.map(({ what, value, unit, target }) => [
     what,
     `${format(value)} ${unit}`.trimEnd(),
-    target === undefined ? '–' : `${describeTarget(target)}${isMet(value, target) ? '' : ' **missed**'}`,
+    target === undefined ? '–' : `${describeTarget(target)} ${isMet(value, target) ? 'met' : '**missed**'}`,
   ]);
   const lines = [[title, 'result', 'target'], ['---', '---:', '---:'], ...cells];
   return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');

@@ -13,8 +13,14 @@ import type { Enqueue, Source } from '../../runtime/controller/source.ts';
 import { selects } from '../spec/selector.ts';
 import { specOf } from './watched-objects.ts';
 
-/** Milliseconds from an event to the look at it: while a restart waits for it, and at rest. */
-const soon = 100;
+/**
+ * Milliseconds from an event to the look at it. While a restart waits for it: as long, about, as the list takes
+ * that the look begins with, so that lists take at most half of the time.
+ */
+const soonest = 25;
+const perPod = 0.2;
+const latest = 2000;
+/** At rest. */
 const later = 5000;
 
 /** Behind edits: the first Pod of one watcher goes before the next look at another. */
@@ -71,7 +77,8 @@ function delayOf(
   const is = selects(spec.selector, object.metadata.labels);
   const was = previous ? selects(spec.selector, previous.metadata.labels) : is;
   if (!is && !was) return undefined;
-  if (watcher.status?.pending?.started !== undefined) return soon;
+  const { pending, matchedPods = 0 } = watcher.status ?? {};
+  if (pending?.started !== undefined) return Math.min(latest, Math.max(soonest, matchedPods * perPod));
   // At rest only the number of Pods is shown: news of a Pod that stays selected change nothing.
   const counts =
     !previous || is !== was || previous.metadata.deletionTimestamp !== object.metadata.deletionTimestamp;

@@ -54,15 +54,23 @@ function started(watchers: readonly ConfigWatcher[]) {
 }
 
 describe('podWakeUps', () => {
-  it('wakes a watcher that restarts Pods a tenth of a second after their news, once for all of them', () => {
-    const { clock, handler, woken } = started([restarting]);
-    for (let news = 0; news < 100; news++) handler.onUpdate?.(podObject(), podObject());
-    clock.advance(99);
-    assert.deepEqual(woken, []);
-    clock.advance(1);
-    assert.deepEqual(woken, ['shop/restarting']);
-    clock.advance(60_000);
-    assert.equal(woken.length, 1);
+  it('wakes a watcher that restarts Pods once for all their news, the sooner the fewer they are', () => {
+    for (const [matchedPods, delay] of [
+      [undefined, 25],
+      [3, 25],
+      [1000, 200],
+      [100_000, 2000],
+    ] as const) {
+      const status = { ...restarting.status, ...(matchedPods && { matchedPods }) };
+      const { clock, handler, woken } = started([{ ...restarting, status }]);
+      for (let news = 0; news < 100; news++) handler.onUpdate?.(podObject(), podObject());
+      clock.advance(delay - 1);
+      assert.deepEqual(woken, []);
+      clock.advance(1);
+      assert.deepEqual(woken, ['shop/restarting']);
+      clock.advance(60_000);
+      assert.equal(woken.length, 1);
+    }
   });
 
   it('wakes one at rest only for Pods that come, go or change their labels, and later', () => {

@@ -1,0 +1,238 @@
+/** The scenarios of the ConfigWatcher benchmark, each in a namespace of its own, each the rows of a table. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inParallel, sentBy, type WatcherCluster } from './configwatcher-cluster.ts';
+import type { Row } from './table.ts';
+
+/** A Pod made in the same second as the edit has to be waited for, which is not what is measured. */
+const olderThanTheEdit = 2500;
+/** So long that an operator that wanted to restart something would have, ms. */
+const quiet = 4000;
+/** When the number of new Pods has been written to the status, ms. */
+const untilCounted = 8000;
+/** Watchers that see none of the edits, so that their Pods are the null loader's. */
+const elsewhere = { configMap: 'absent' };
+
+/** @param share 0.5 for the median. */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** One edit after the other, each of a ConfigMap of its own with one Pod. */
+export async function oneByOne(cluster: WatcherCluster, count: number): Promise<Row[]> {
+  const [floor, namespace] = [await cluster.namespace('one-floor'), await cluster.namespace('one-by-one')];
+  await cluster.createShops(floor, { count, spec: elsewhere });
+  await cluster.createShops(namespace, { count });
+  await cluster.untilBaselined(namespace);
+  await sleep(olderThanTheEdit);
+  // In turns, so that whatever else the machine does is in both, but apart: the API server brings its cache up
+  // to date for a consistent list ten times a second at most, so the second of two lists may wait for 100 ms.
+  for (let index = 0; index < count; index++) {
+    const shop = `shop-${index}`;
+    await cluster.edit(namespace, shop, 'second');
+    await sleep(250);
+    await cluster.edit(floor, shop, 'second');
+    await cluster.nullRestart(floor, shop);
+    await sleep(250);
+  }
+  await cluster.untilRestarted(namespace);
+  const [delays, floors] = [await cluster.delays(namespace), await cluster.delays(floor)];
+  if (delays.length !== count) throw new Error(`${delays.length} evictions for ${count} edits`);
+  const row = (what: string, values: readonly number[], share: number): Row => {
+    return { what, value: percentile(values, share), unit: 'ms' };
+  };
+  return [
+    row('null loader, the same requests: edit → eviction, p50', floors, 0.5),
+    row('null loader, p99', floors, 0.99),
+    row('operator: edit → first eviction, p50', delays, 0.5),
+    { ...row('operator, p99', delays, 0.99), target: { atMost: 25 } },
+  ];
+}
+
+/** From the last edit to the last eviction, seconds. */
+async function lastToLast(cluster: WatcherCluster, namespace: string): Promise<number> {
+  const { edits, evictions } = await cluster.restarts(namespace);
+  return (Math.max(...evictions.values()) - Math.max(...edits.values())) / 1000;
+}
+
+/** All at once, one Deployment each. */
+export async function allAtOnce(cluster: WatcherCluster, count: number): Promise<Row[]> {
+  const [floor, namespace] = [await cluster.namespace('all-floor'), await cluster.namespace('all-at-once')];
+  await cluster.createShops(floor, { count, spec: elsewhere });
+  await cluster.createShops(namespace, { count });
+  await cluster.untilBaselined(namespace);
+  await sleep(olderThanTheEdit);
+  await inParallel(count, (index) => cluster.edit(floor, `shop-${index}`, 'second'));
+  await inParallel(count, (index) => cluster.nullRestart(floor, `shop-${index}`));
+  await inParallel(count, (index) => cluster.edit(namespace, `shop-${index}`, 'second'));
+  await cluster.untilRestarted(namespace);
+  const sent = await cluster.requests(namespace, sentBy.operator);
+  const last = sent.findLastIndex(({ what }) => what === 'create pods/eviction');
+  const since = sent.findIndex(({ what }) => what === 'create pods/eviction');
+  const until = sent.slice(0, last).filter(({ received }) => received >= (sent[since]?.received ?? 0));
+  const [took, base] = [await lastToLast(cluster, namespace), await lastToLast(cluster, floor)];
+  return [
+    { what: 'null loader, the same requests: last edit → last eviction', value: base, unit: 's' },
+    { what: 'operator: last edit → last eviction', value: took, unit: 's', target: { atMost: 2 } },
+    { what: 'ratio to the null loader', value: took / base, unit: '' },
+    { what: 'requests per restart, first to last eviction', value: until.length / count, unit: '' },
+  ];
+}
+
+/** One ConfigMap for Pods of many owners; of those at most ten are restarted at a time. */
+export async function fanOut(cluster: WatcherCluster, owners: number, podsEach: number): Promise<Row[]> {
+  const total = owners * podsEach;
+  const bounded = owners > 10;
+  const floorOf = (when: string) =>
+    cluster.nullEvictions(`floor-${owners}-${when}`, total, bounded ? 10 : undefined);
+  const before = await floorOf('before');
+  const namespace = await cluster.namespace(`fan-out-${owners}`);
+  await cluster.createShops(namespace, { count: 1, owners, podsEach });
+  await cluster.untilBaselined(namespace);
+  await sleep(olderThanTheEdit);
+  await cluster.edit(namespace, 'shop-0', 'second');
+  await cluster.untilRestarted(namespace);
+  const floor = (before + (await floorOf('after'))) / 2;
+  const { edits, evictions } = await cluster.restarts(namespace);
+  if (evictions.size !== total) throw new Error(`${evictions.size} evictions of ${total} Pods`);
+  const took = Math.max(...evictions.values()) - Math.min(...edits.values());
+  // Where the limit on owners is in force, the rounds it takes are not the API server's to bound.
+  const target = bounded ? {} : { target: { atMost: 1.3 } };
+  const loader = bounded ? 'null loader, ten at a time' : 'null loader';
+  return [
+    { what: `${loader}: all evictions, before and after`, value: floor / 1000, unit: 's' },
+    { what: 'operator: edit → last eviction', value: took / 1000, unit: 's' },
+    { what: 'ratio to the null loader', value: took / floor, unit: '', ...target },
+  ];
+}
+
+/** Twenty edits within a second, and one while no operator runs, with the defaults of a watcher. */
+export async function missedAndFolded(cluster: WatcherCluster): Promise<Row[]> {
+  const namespace = await cluster.namespace('folded');
+  const cooldown = { base: '0s' };
+  await cluster.createShops(namespace, { count: 1, spec: { debounce: {}, cooldown } });
+  await cluster.untilBaselined(namespace);
+  await sleep(olderThanTheEdit);
+  for (let edit = 0; edit < 20; edit++) {
+    await cluster.edit(namespace, 'shop-0', `edit ${edit}`);
+    await sleep(40);
+  }
+  await cluster.untilRestarted(namespace);
+  await sleep(quiet);
+  const folded = (await cluster.restartCounts(namespace)).get('shop-0') ?? 0;
+
+  await cluster.stopOperator();
+  await cluster.replacePod(namespace, 'shop-0-0', 'shop-0');
+  await sleep(olderThanTheEdit);
+  await cluster.edit(namespace, 'shop-0', 'while it was down');
+  const begin = Date.now();
+  await cluster.startOperator();
+  await cluster.untilRestarted(namespace, folded + 1);
+  const sent = await cluster.requests(namespace, sentBy.operator);
+  const since = (what: string) => {
+    const request = sent.find((one) => one.what === what && one.received >= begin);
+    return ((request?.received ?? Number.NaN) - begin) / 1000;
+  };
+  return [
+    { what: '20 edits in a second: restarts', value: folded, unit: '', target: { atLeast: 1, atMost: 1 } },
+    {
+      what: 'edited while it was down: start of the process → edit found',
+      value: since('update configwatchers/status'),
+      unit: 's',
+      target: { atMost: 5 },
+    },
+    {
+      what: 'the same → eviction, debounce of 2 s included',
+      value: since('create pods/eviction'),
+      unit: 's',
+    },
+  ];
+}
+
+/** Edits of labels, of ConfigMaps that watchers name and of others. */
+export async function metadataEdits(cluster: WatcherCluster, count: number): Promise<Row[]> {
+  const namespace = await cluster.namespace('metadata');
+  const shops = 10;
+  await cluster.createShops(namespace, { count: shops });
+  await cluster.untilBaselined(namespace);
+  for (let index = 0; index < shops; index++) await cluster.createConfigMap(namespace, `other-${index}`);
+  await sleep(untilCounted);
+  const before = await cluster.requests(namespace, sentBy.operator);
+  const begin = performance.now();
+  // Every eleventh edit is of a ConfigMap that nobody watches.
+  await inParallel(Math.round(count * 1.1), async (index) => {
+    const kind = index % 11 === 10 ? 'other' : 'shop';
+    await cluster.edit(namespace, `${kind}-${index % shops}`, String(index), 'label');
+  });
+  const seconds = (performance.now() - begin) / 1000;
+  await sleep(quiet);
+  const sent = (await cluster.requests(namespace, sentBy.operator)).slice(before.length);
+  const gets = sent.filter(({ what }) => what === 'get configmaps');
+  const restarts = sent.filter(({ what }) => what === 'create pods/eviction');
+  return [
+    { what: 'edits of named ConfigMaps', value: count, unit: '' },
+    { what: 'edits per second', value: (count * 1.1) / seconds, unit: '/s' },
+    { what: 'restarts', value: restarts.length, unit: '', target: { atMost: 0 } },
+    { what: 'GETs of named ConfigMaps', value: gets.length, unit: '', target: { atMost: count } },
+    {
+      what: 'GETs of others',
+      value: gets.filter(({ name }) => name.startsWith('other')).length,
+      unit: '',
+      target: { atMost: 0 },
+    },
+    { what: 'other requests', value: sent.length - gets.length, unit: '', target: { atMost: 0 } },
+  ];
+}
+
+/** An edit every second: a watcher with its defaults, and one that has no debounce. */
+export async function everySecond(cluster: WatcherCluster, seconds: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  const settings = [
+    { name: 'defaults', spec: { debounce: {}, cooldown: {} }, most: 1 + Math.floor(seconds / 30) },
+    // At 0, 30, 90, 210 s …: whoever had to wait doubles the next gap.
+    {
+      name: 'no debounce',
+      spec: { debounce: { quiet: '0s' }, cooldown: {} },
+      most: Math.ceil(Math.log2(seconds / 30 + 1)) + 1,
+    },
+  ];
+  const namespaces = await Promise.all(
+    settings.map(({ name }) => cluster.namespace(`every-second-${name.replace(' ', '-')}`)),
+  );
+  for (const [index, { spec }] of settings.entries()) {
+    const namespace = namespaces[index] ?? '';
+    await cluster.createShops(namespace, { count: 1, spec });
+    await cluster.untilBaselined(namespace);
+  }
+  await sleep(olderThanTheEdit);
+  const end = performance.now() + seconds * 1000;
+  for (let edit = 0; performance.now() < end; edit++) {
+    await Promise.all(
+      namespaces.map(async (namespace) => {
+        await cluster.edit(namespace, 'shop-0', `edit ${edit}`);
+        await cluster.replacePod(namespace, 'shop-0-0', 'shop-0');
+      }),
+    );
+    await sleep(1000);
+  }
+  for (const [index, { name, most }] of settings.entries()) {
+    const restarts = (await cluster.restartCounts(namespaces[index] ?? '')).get('shop-0') ?? 0;
+    rows.push({ what: `restarts, ${name}`, value: restarts, unit: '', target: { atLeast: 1, atMost: most } });
+  }
+  return rows;
+}
+
+/** Big ConfigMaps that no watcher names. */
+export async function unrelated(cluster: WatcherCluster, count: number): Promise<Row[]> {
+  const before = await cluster.restartOperator();
+  const namespace = await cluster.namespace('unrelated');
+  await cluster.createBigConfigMaps(namespace, count, 100_000);
+  const after = await cluster.restartOperator();
+  const later = (after.ready - before.ready) / 1000;
+  return [
+    { what: 'RSS without them', value: before.rss, unit: 'MB' },
+    { what: 'RSS with them', value: after.rss, unit: 'MB' },
+    { what: 'more', value: after.rss - before.rss, unit: 'MB', target: { atMost: 20 } },
+    { what: 'start to ready, later by', value: later, unit: 's', target: { atMost: 1 } },
+  ];
+}
