@@ -15,6 +15,8 @@ const copies: Readonly<Record<string, string>> = {
   'policy/operator.yaml': 'config/policy/operator.yaml',
   'policy/requester.yaml': 'config/policy/requester.yaml',
   'rbac/role.yaml': 'config/rbac/permissions/role.yaml',
+  'prometheus/prometheus_rule.yaml': 'config/prometheus/prometheus_rule.yaml',
+  'prometheus/dashboard.json': 'config/prometheus/dashboard.json',
 };
 
 /**
@@ -25,8 +27,9 @@ const copies: Readonly<Record<string, string>> = {
 export async function chartFiles(generated: ReadonlyMap<string, string>): Promise<[string, string][]> {
   const copied = Object.entries(copies).map(async ([path, source]): Promise<[string, string]> => {
     const text = (generated.get(source) ?? (await readFile(source, 'utf8'))).replace(/^# Generated .*\n/, '');
+    // JSON has no comments.
     const origin = `# Generated from ${source} by hack/generate.ts (make generate). Do not edit.\n`;
-    return [`${chart}/files/${path}`, origin + text];
+    return [`${chart}/files/${path}`, path.endsWith('.json') ? text : origin + text];
   });
   const readme = `${chart}/README.md`;
   const [text, values] = await Promise.all(

@@ -16,6 +16,9 @@ interface Row {
   readonly release?: string;
 }
 
+const on = { enabled: true };
+const monitoring = { metrics: on, serviceMonitor: on, prometheusRule: on, dashboard: on };
+
 const rows: Readonly<Record<string, Row>> = {
   'config/default': { overlay: { resources: ['default'] }, values: {} },
   'config/high-availability': { overlay: { resources: ['high-availability'] }, values: { replicas: 2 } },
@@ -36,14 +39,22 @@ const rows: Readonly<Record<string, Row>> = {
     overlay: { resources: ['default'], components: ['k8spatterns-com'] },
     values: { secondGroup: true },
   },
+  'config/prometheus': {
+    overlay: { resources: ['default'], components: ['prometheus'] },
+    values: monitoring,
+  },
   'all of it, in one namespace': {
     overlay: {
       resources: ['namespaced'],
-      components: ['rollout-restart', 'secret-access', 'annotation-controller', 'k8spatterns-com'],
+      // In the order of the flags in the chart.
+      components: [
+        ...['prometheus', 'rollout-restart', 'secret-access'],
+        ...['annotation-controller', 'k8spatterns-com'],
+      ],
     },
     values: {
       ...{ namespaces: ['default'], rolloutRestart: true, secretAccess: true },
-      ...{ annotationController: true, secondGroup: true },
+      ...{ annotationController: true, secondGroup: true, ...monitoring },
     },
   },
   'another namespace and other names': {

@@ -69,6 +69,12 @@ const refused: readonly { readonly values: object; readonly says: RegExp }[] = [
     says: /at '\/podLabels\/role': value must be 'operator'/,
   },
   { values: { runAsUser: 0 }, says: /at '\/runAsUser': minimum: got 0, want 1/ },
+  { values: { serviceMonitor: { enabled: true } }, says: /at '\/metrics\/enabled': value must be true/ },
+  {
+    values: { serviceMonitor: { interval: 'often' } },
+    says: /at '\/serviceMonitor\/interval': 'often' does not match/,
+  },
+  { values: { networkPolicy: { metricsFrom: [{}] } }, says: /at '\/networkPolicy\/metricsFrom\/0': minProp/ },
   { values: { metrics: { port: 80 } }, says: /at '\/metrics\/port': minimum: got 80, want 1,024/ },
 ];
 

@@ -43,6 +43,7 @@ const config = (objects: readonly Rendered[]) => {
   const line = parseCommandLine(args, values);
   return line.command === 'run' ? line.config : undefined;
 };
+const on = { enabled: true };
 const digest = `sha256:${'0'.repeat(64)}`;
 const cluster = ['ClusterRole atwatch-manager-role', 'ClusterRoleBinding atwatch-manager-rolebinding'];
 const cds = ['CustomResourceDefinition'];
@@ -274,14 +275,60 @@ const rows: readonly Row[] = [
       config(objects)?.metricsBindAddress,
       container(objects).ports[1],
       find(objects, 'Service').spec.ports,
-      find(objects, 'NetworkPolicy').spec.ingress[0].ports.map(({ port }: Rendered) => port),
+      find(objects, 'NetworkPolicy').spec.ingress[1],
     ],
     expected: [
       ':9090',
       { name: 'metrics', containerPort: 9090 },
       [{ name: 'metrics', port: 9090, targetPort: 'metrics' }],
-      ['health', 'metrics'],
+      {
+        from: [{ namespaceSelector: { matchLabels: { metrics: 'enabled' } } }],
+        ports: [{ protocol: 'TCP', port: 'metrics' }],
+      },
     ],
+  },
+  {
+    ...{ of: ['networkPolicy.metricsFrom'], values: { networkPolicy: { metricsFrom: [] }, metrics: on } },
+    look: (objects) => find(objects, 'NetworkPolicy').spec.ingress[1],
+    expected: { ports: [{ protocol: 'TCP', port: 'metrics' }] },
+  },
+  {
+    of: ['serviceMonitor.enabled', 'serviceMonitor.labels', 'serviceMonitor.interval'],
+    values: { metrics: on, serviceMonitor: { enabled: true, labels: { team: 'ops' }, interval: '5s' } },
+    look: (objects) => {
+      const { metadata, spec } = find(objects, 'ServiceMonitor');
+      const service = find(objects, 'Service');
+      const { port, interval } = spec.endpoints[0];
+      const wanted = Object.entries(spec.selector.matchLabels);
+      const selects = wanted.every(([key, value]) => service.metadata.labels?.[key] === value);
+      return { team: metadata.labels?.team, interval, selects, port: port === service.spec.ports[0].name };
+    },
+    expected: { team: 'ops', interval: '5s', selects: true, port: true },
+  },
+  {
+    of: ['prometheusRule.enabled', 'prometheusRule.labels'],
+    values: { prometheusRule: { enabled: true, labels: { team: 'ops' } } },
+    look: (objects) => {
+      const { metadata, spec } = find(objects, 'PrometheusRule');
+      return [metadata.labels?.team, spec.groups.length > 0];
+    },
+    expected: ['ops', true],
+  },
+  {
+    of: ['dashboard.enabled', 'dashboard.labels', 'dashboard.annotations'],
+    values: { dashboard: { enabled: true, labels: { team: 'ops' }, annotations: { folder: 'Operators' } } },
+    look: (objects) => {
+      const { metadata, data } = find(objects, 'ConfigMap');
+      const { team, grafana_dashboard: found } = metadata.labels ?? {};
+      return [
+        team,
+        found,
+        metadata.annotations,
+        Object.keys(data),
+        'panels' in JSON.parse(data['dashboard.json']),
+      ];
+    },
+    expected: ['ops', '1', { folder: 'Operators' }, ['dashboard.json'], true],
   },
 ];
 

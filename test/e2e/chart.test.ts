@@ -178,17 +178,25 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     assert.equal(await namespace.kubectl('get', 'ats', '--output=name'), `at.${crds[0]?.slice(4)}/kept`);
   });
 
-  it('finds them again, keeps to its namespaces, and takes everything along without crds.keep', async (t) => {
+  it('with all its parts keeps to its namespaces, and without crds.keep takes everything along', async (t) => {
     const [watched, other] = [await withNamespace(t), await withNamespace(t)];
-    await install(chart, { namespaces: [watched.name], replicas: 2, crds: { keep: false } });
+    await install(chart, {
+      ...{ namespaces: [watched.name], replicas: 2, metrics: { enabled: true }, crds: { keep: false } },
+      ...{ rolloutRestart: true, secretAccess: true, annotationController: true, secondGroup: true },
+    });
     await Promise.all([watched, other].map((one) => one.apply(at('now', Date.now(), 'echo YAY'))));
     await done(watched, 'at/now');
     assert.equal(await other.kubectl('get', 'pods', '--output=name'), '');
-    const rights = [watched, other].map(({ name }) => may('create', 'pods', `--namespace=${name}`));
+    const rights = [watched, other].map(({ name }) => may('get', 'secrets', `--namespace=${name}`));
     assert.deepEqual(await Promise.all(rights), [true, false]);
 
+    const service = `/api/v1/namespaces/${release.namespace}/services/atwatch-metrics:metrics/proxy/metrics`;
+    assert.match(await kubectl(['get', '--raw', service]), /^leader_election_master_status/m);
+
     await uninstall();
-    const names = crds.map((name) => `customresourcedefinition/${name}`);
+    const names = [...crds, 'configwatchers.k8spatterns.com'].map(
+      (name) => `customresourcedefinition/${name}`,
+    );
     await kubectl(['wait', '--for=delete', '--timeout=55s', ...names]);
     await leaves([]);
     await eventually('the end of the Pod, which the garbage collector brings', async () => {
