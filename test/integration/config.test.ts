@@ -7,7 +7,8 @@ import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
 import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
-import { applyOverlay } from './overlay.ts';
+import { overlays } from '../manifests/overlays.ts';
+import { applyOverlay, inOverlay, type Overlay } from './overlay.ts';
 import { eventually } from './support.ts';
 
 let controlPlane: ControlPlane;
@@ -20,6 +21,8 @@ const may = (user: string, ...request: string[]) =>
     () => false,
   );
 const operator = 'system:serviceaccount:atwatch-system:atwatch-controller-manager';
+
+const withSecondGroup: Overlay = { resources: ['default'], components: ['k8spatterns-com'] };
 
 before(async () => {
   controlPlane = await startControlPlane({ scheduler: false });
@@ -59,10 +62,29 @@ describe('config/default', () => {
     for (const { podAffinityTerm } of terms.preferredDuringSchedulingIgnoredDuringExecution) {
       assert.deepEqual(podAffinityTerm.labelSelector.matchLabels, deployment.spec.selector.matchLabels);
     }
-    await controlPlane.kubectl(
-      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--filename=-'],
-      rendered,
-    );
+  });
+
+  describe('is taken with no field unknown or wrong', () => {
+    before(async () => {
+      // What is only tried does not make the namespace that the rest of it goes into.
+      await kubectl('create', 'namespace', 'team-a');
+    });
+    for (const [name, overlay] of Object.entries(overlays)) {
+      it(`as the overlay ${name}`, async () => {
+        const rendered = await inOverlay(overlay, (directory) => kubectl('kustomize', directory));
+        const ours = parseAllDocuments(rendered)
+          .map((document) => document.toJS())
+          // No CRDs of the Prometheus operator here: its own types judge these (test/manifests/alerts.test.ts).
+          .filter(({ apiVersion }) => apiVersion !== 'monitoring.coreos.com/v1');
+        await controlPlane.kubectl(
+          [
+            ...['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'],
+            '--filename=-',
+          ],
+          JSON.stringify({ apiVersion: 'v1', kind: 'List', items: ours }),
+        );
+      });
+    }
   });
 
   it('has a NetworkPolicy that lets the kubelet in and nobody else', async () => {
@@ -113,7 +135,7 @@ describe('config/default', () => {
       'configwatchers.k8spatterns.com',
     ];
     before(async () => {
-      await applyOverlay(controlPlane, { resources: ['default'], components: ['k8spatterns-com'] });
+      await applyOverlay(controlPlane, withSecondGroup);
       for (const role of roles) {
         const name = `our-${role}`;
         await kubectl('create', 'rolebinding', name, `--clusterrole=${role}`, `--user=${role}`);
@@ -135,7 +157,9 @@ describe('config/default', () => {
   });
 
   it('goes without a trace', async () => {
-    await kubectl('delete', '--ignore-not-found', '--kustomize=config/default', '--wait=false');
+    await inOverlay(withSecondGroup, (directory) =>
+      kubectl('delete', '--ignore-not-found', `--kustomize=${directory}`, '--wait=false'),
+    );
     const kinds = [
       ...['namespaces', 'clusterroles', 'clusterrolebindings', 'customresourcedefinitions'],
       ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],

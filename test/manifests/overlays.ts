@@ -1,0 +1,22 @@
+/** Overlays: what people install of config/. Together they use every folder of it. */
+import type { Overlay } from '../integration/overlay.ts';
+
+export const overlays: Readonly<Record<string, Overlay>> = {
+  default: { resources: ['default'] },
+  'high-availability': { resources: ['high-availability'], components: ['prometheus'] },
+  namespaced: { resources: ['namespaced'], components: ['rollout-restart'] },
+  everything: {
+    resources: ['high-availability'],
+    components: [
+      'prometheus',
+      'rollout-restart',
+      'secret-access',
+      'annotation-controller',
+      'k8spatterns-com',
+    ],
+  },
+  renamed: {
+    ...{ resources: ['default'], components: ['prometheus', 'secret-access', 'k8spatterns-com'] },
+    ...{ namespace: 'team-a', namePrefix: 'blue-', transformers: ['policy/names'] },
+  },
+};
