@@ -13,14 +13,15 @@
 import { changeId, combinedHash } from '../spec/config-hash.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { Comparison } from './comparison.ts';
-import type { Action, Observed, Question, SourceContent } from './observed.ts';
+import type { Action, Observed, Question } from './observed.ts';
 import { cooldownAfter, isRunning, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { type SortedPods, sortPods } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
 import { emptyMemory, type RestartMemory, restartedPods } from './restart-memory.ts';
 import { rolloutAnnotation } from './rollout.ts';
-import { historyLimit, type Pending, type Restart, type Trigger, type WatcherState } from './state.ts';
+import { historyLimit, type Pending, type Restart, type WatcherState } from './state.ts';
+import { triggerOf } from './trigger.ts';
 
 export interface Step {
   readonly state: WatcherState;
@@ -43,27 +44,6 @@ const pollRunning = 10_000;
 const pollStalled = 30_000;
 /** So that a forged instant cannot make a delay that no timer takes. */
 const longestDelay = 3_600_000;
-
-/** At most so many names of keys, and so many bytes of them together, stand in status. */
-const shownKeys = 20;
-const shownBytes = 1024;
-
-export function summarizeKeys(keys: readonly string[]): string[] {
-  let bytes = 0;
-  const shown = keys.slice(0, shownKeys).filter((key) => {
-    bytes += Buffer.byteLength(key);
-    return bytes <= shownBytes;
-  });
-  return shown.length < keys.length ? [...shown, `+${keys.length - shown.length}`] : shown;
-}
-
-function triggerOf(changed: readonly SourceContent[], before: Restart | undefined): Trigger | undefined {
-  const first = changed[0];
-  // Back to the applied content in mid-restart: nothing differs any more, the cause is the one before.
-  if (!first) return before?.trigger;
-  const { kind, name } = first.source;
-  return first.changedKeys ? { kind, name, changedKeys: summarizeKeys(first.changedKeys) } : { kind, name };
-}
 
 function hold(situation: Situation, reason: Pending['reason'], until: number | undefined): Step {
   const { observed, spec, state, pending } = situation;

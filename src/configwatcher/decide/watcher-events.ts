@@ -10,8 +10,8 @@ import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
 import { cooldownDoublings } from './pending.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import { summarizeKeys } from './progress.ts';
 import type { PendingReason, WatcherState } from './state.ts';
+import { summarizeKeys } from './trigger.ts';
 import { nameThem, stallMessage } from './watcher-conditions.ts';
 
 type Note = Omit<DecidedEvent, 'regarding'>;
