@@ -52,7 +52,8 @@ function hold(situation: Situation, reason: Pending['reason'], until: number | u
   };
   return {
     state: { ...state, ...counted, pending: { ...pending, reason } },
-    memory: observed.memory,
+    // While a restart is held up nobody is late.
+    memory: { ...observed.memory, progress: new Map() },
     actions: [],
     ...(until !== undefined && { requeueAfter: delay(until - observed.now) }),
   };

@@ -3,6 +3,7 @@
  * a Pod is restarted, so losing it in a crash costs patience and precision of counts, never a restart too
  * many or too few.
  */
+import type { OwnerProgress } from './owner-progress.ts';
 
 /** Why the API server did not let a Pod go. */
 export interface EvictionRefusal {
@@ -17,16 +18,6 @@ export interface EvictionRefusal {
   readonly retryAt: number;
   /** The server's words; they name Pods and budgets, never configuration. */
   readonly message: string;
-}
-
-/** How far one owner's Pods have come. */
-export interface OwnerProgress {
-  /** Fewest Pods that were still to go. */
-  readonly left: number;
-  /** Most Pods that were Ready since `left` went down. */
-  readonly ready: number;
-  /** Epoch ms of the last step forward. */
-  readonly since: number;
 }
 
 export interface RestartMemory {

@@ -6,9 +6,10 @@
 
 import type { MaxUnavailable, Strategy } from '../spec/spec.ts';
 import type { OwnerFacts } from './observed.ts';
+import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { groupLoners, groupPods, type PodGroup, type SortedPods } from './pod-groups.ts';
-import type { OwnerProgress, RestartMemory } from './restart-memory.ts';
+import type { RestartMemory } from './restart-memory.ts';
 import { type RolloutFacts, type RolloutHold, rolloutTurn } from './rollout.ts';
 
 /** Owners whose Pods one watcher replaces at the same time. */
@@ -127,54 +128,62 @@ interface Entry {
   readonly turn: Turn;
   readonly stall: Stall | undefined;
   readonly underWay: boolean;
+  /** It would be its turn, but others go first. */
+  readonly yields: boolean;
 }
 
 function entryOf(group: PodGroup, input: PlanInput): Entry {
   const { memory, now, strategy } = input;
   const mostPods = Math.max(memory.mostPods.get(group.key) ?? 0, group.live);
   const wanted = wantedPods(group, mostPods);
-  const progress = progressOf(group, memory.progress.get(group.key), now);
+  const progress = progressOf(countsOf(group), memory.progress.get(group.key), now);
   const rolls = strategy.type === 'RolloutRestart' ? group.rollout : undefined;
   const turn = rolls ? turnOfRollout(group, rolls, input) : turnOfPods(group, input, wanted);
-  const because = turn.held ?? (isLate(progress, input) ? 'Deadline' : undefined);
+  const yields = endsTooEarly(group, turn, input);
+  const because = turn.held ?? (isLate(progress, now, strategy.progressDeadline) ? 'Deadline' : undefined);
   return {
     group,
     mostPods,
     progress,
-    turn,
-    stall: because && { group, because },
+    turn: yields ? nobody : turn,
+    stall: because && !yields ? { group, because } : undefined,
     underWay: group.leaving > 0 || group.ready < wanted || (rolls !== undefined && !turn.rollout),
+    yields,
   };
 }
 
-function isLate({ since }: OwnerProgress, { now, strategy }: PlanInput): boolean {
-  return now - since >= strategy.progressDeadline;
+/**
+ * The operator's own Pod goes last: the others are under way by the time this process ends. A rollout takes
+ * all Pods of its owner, so it is put off as a whole; of a batch the one Pod is left out.
+ */
+function endsTooEarly({ stale }: PodGroup, { due, rollout }: Turn, { sorted, ownPod }: PlanInput): boolean {
+  if (!stale.some(({ name }) => name === ownPod)) return false;
+  if (rollout) return sorted.stale.length > stale.length;
+  return sorted.stale.length > 1 && due.length === 1 && due[0]?.name === ownPod;
+}
+
+function ownPodLast(batch: readonly PodFacts[], { sorted, ownPod }: PlanInput): PodFacts[] {
+  return batch.filter(({ name }) => name !== ownPod || sorted.stale.length === 1);
+}
+
+function countsOf({ stale, leaving, ready }: PodGroup): Pick<OwnerProgress, 'left' | 'ready'> {
+  return { left: stale.length + leaving, ready };
 }
 
 function lonerOf(group: PodGroup, input: PlanInput): Pick<Entry, 'group' | 'progress' | 'stall'> {
-  const progress = progressOf(group, input.memory.progress.get(group.key), input.now);
-  return { group, progress, stall: isLate(progress, input) ? { group, because: 'Deadline' } : undefined };
+  const { memory, now, strategy } = input;
+  const progress = progressOf(countsOf(group), memory.progress.get(group.key), now);
+  const late = isLate(progress, now, strategy.progressDeadline);
+  return { group, progress, stall: late ? { group, because: 'Deadline' } : undefined };
 }
 
 /** An owner that is under way keeps its place; one that is refused or stalled gives it back. */
-function takesPlace({ turn, stall }: Entry): boolean {
-  return !stall && (turn.refused.length === 0 || turn.due.length > 0);
-}
-
-function progressOf(group: PodGroup, before: OwnerProgress | undefined, now: number): OwnerProgress {
-  const left = group.stale.length + group.leaving;
-  if (!before || left < before.left) return { left, ready: group.ready, since: now };
-  if (group.ready > before.ready) return { left: before.left, ready: group.ready, since: now };
-  return before;
+function takesPlace({ turn, stall, yields }: Entry): boolean {
+  return !stall && !yields && (turn.refused.length === 0 || turn.due.length > 0);
 }
 
 function earliest(times: readonly number[]): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
-}
-
-/** The operator's own Pod goes last: the others are under way by the time this process ends. */
-function ownPodLast(batch: readonly PodFacts[], { sorted, ownPod }: PlanInput): PodFacts[] {
-  return batch.filter(({ name }) => name !== ownPod || sorted.stale.length === 1);
 }
 
 export function planRestart(input: PlanInput): Plan {
@@ -184,7 +193,7 @@ export function planRestart(input: PlanInput): Plan {
     .filter(takesPlace)
     .sort((left, right) => Number(right.underWay) - Number(left.underWay))
     .slice(0, ownerLimit);
-  const active = entries.filter((entry) => placed.includes(entry) || !takesPlace(entry));
+  const active = entries.filter((entry) => placed.includes(entry) || !(takesPlace(entry) || entry.yields));
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
   const alone = groupLoners(sorted).map((group) => lonerOf(group, input));
   const loners = alone.flatMap(({ group }) => group.stale);
@@ -192,7 +201,7 @@ export function planRestart(input: PlanInput): Plan {
     ...active.flatMap(({ turn }) => turn.due),
     ...loners.filter(({ uid }) => !isRefused(input, uid)),
   ];
-  const waiting = [
+  const refused = [
     ...active.flatMap(({ turn }) => turn.refused),
     ...loners.map(({ uid }) => uid).filter((uid) => isRefused(input, uid)),
   ];
@@ -205,14 +214,23 @@ export function planRestart(input: PlanInput): Plan {
     missingRight: refusals.find(({ cause }) => cause === 'Forbidden')?.message,
     ownerOf: new Map(entries.flatMap(({ group }) => group.stale.map((pod) => [pod.uid, group] as const))),
     lookAgainAt: earliest([
-      ...waiting.flatMap((uid) => memory.refusals.get(uid)?.retryAt ?? []),
+      ...refused.flatMap((uid) => memory.refusals.get(uid)?.retryAt ?? []),
       ...[...placed, ...alone.filter(({ stall }) => !stall)].map(
         ({ progress }) => progress.since + strategy.progressDeadline,
       ),
     ]),
     mostPods: new Map(entries.map(({ group, mostPods }) => [group.key, mostPods])),
-    progress: new Map([...entries, ...alone].map(({ group, progress }) => [group.key, progress])),
+    progress: new Map([
+      ...alone.map(({ group, progress }) => [group.key, progress] as const),
+      ...entries.map(
+        (entry) => [entry.group.key, active.includes(entry) ? entry.progress : waiting(entry)] as const,
+      ),
+    ]),
   };
+}
+
+function waiting({ progress }: Entry): OwnerProgress {
+  return { ...progress, waits: true };
 }
 
 function isBudgetRefusal(memory: RestartMemory, uid: string): boolean {

@@ -303,6 +303,19 @@ describe('the restart', () => {
     assert.equal(next.state.lastRestart?.restarted, 1);
   });
 
+  it('that was held up is not late when it goes on', () => {
+    const pods = several(4);
+    const facts = { spec: atOnce, sources: [newContent], pods, owners: ownedBy(4) };
+    const started = decided(facts);
+    const held = decided({
+      ...afterwards(facts, started, 1000),
+      spec: specOf({ suspend: true }),
+    });
+    assert.equal(held.state.pending?.reason, 'Suspended');
+    const on = decided(afterwards(facts, { ...held, state: held.state }, 3_600_000));
+    assert.equal(on.state.pending?.reason, 'InProgress');
+  });
+
   it('is not cancelled by a return to the applied content: Pods may run with the other one', () => {
     const started = decided(changed({ pods: several(2), owners: ownedBy(2) }));
     const replacement = pod({ created: now + 2000 });

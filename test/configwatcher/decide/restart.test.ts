@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
+import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/decide/pod-facts.ts';
 import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
 import {
@@ -154,6 +155,34 @@ describe('the next batch', () => {
     assert.deepEqual(names(plan({ pods: [own!], spec, ownPod: own!.name }).batch), names([own!]));
   });
 
+  describe('of rollouts', () => {
+    const strategy = { type: 'RolloutRestart' } as const;
+    const rolling = (name: string, restartedFor?: string) => {
+      const reference = { ...webapp, kind: 'Deployment', name, uid: name };
+      const rollout = restartedFor === undefined ? {} : { restartedFor };
+      return [name, { reference, wanted: 2, makesSelectedPods: true, rollout }] as const;
+    };
+    const own = several(2, { controller: { ...webapp, uid: 'own' } });
+    const other = several(2, { controller: { ...webapp, uid: 'other' } });
+    const plans = (pods: PodFacts[], owners: (readonly [string, OwnerFacts])[]) => {
+      const memory = { ...emptyMemory, id: 'now' };
+      return plan({ pods, owners: new Map(owners), memory, spec: { strategy }, ownPod: own[0]!.name });
+    };
+    const rolled = ({ rollouts }: Plan) => rollouts.map(({ owner }) => owner.name);
+
+    it("has the operator's own Deployment last, alone", () => {
+      const both = [...own, ...other];
+      assert.deepEqual(rolled(plans(both, [rolling('own'), rolling('other')])), ['other']);
+      assert.deepEqual(rolled(plans(both, [rolling('own'), rolling('other', 'now')])), []);
+      assert.deepEqual(rolled(plans(own, [rolling('own')])), ['own']);
+    });
+
+    it("does not put off the operator's own once it has begun", () => {
+      const { progress } = plans([...own, ...other], [rolling('own', 'now'), rolling('other')]);
+      assert.equal(progress.get('own')?.waits, undefined);
+    });
+  });
+
   it('takes Pods that nothing brings back all at once', () => {
     const pods = [barePod(), barePod()];
     assert.equal(plan({ pods, spec: { strategy: { unmanagedPods: 'Delete' } } }).batch.length, 2);
@@ -216,6 +245,29 @@ describe('a stall', () => {
     const ready = [...pods.slice(0, 3), pod(fresh)];
     assert.equal(progressed(pods, ready, 60_000).stalled.length, 0);
     assert.equal(progressed(pods, pods.slice(1), 60_000).stalled.length, 0);
+  });
+
+  it('does not come for an owner that waits for its turn, and counts from that on', () => {
+    const owners = Array.from({ length: 11 }, (_, index) => ({ ...webapp, uid: `rs-${index}` }));
+    const pods = owners.flatMap((controller) => several(2, { controller }));
+    const facts = new Map(
+      owners.map((reference) => [reference.uid, { reference, wanted: 2, makesSelectedPods: true }]),
+    );
+    const at = (after: number, left: PodFacts[], before?: Plan) => {
+      const memory = { ...emptyMemory, ...(before && { progress: before.progress }) };
+      return plan({ pods: left, owners: facts, spec, now: now + after, memory });
+    };
+    const first = at(0, pods);
+    const stuck = at(60_000, pods, at(30_000, pods, first));
+    const last = pods.slice(-2);
+    assert.equal(stuck.stalled.length, 10, 'all but the one that waited');
+    assert.deepEqual(
+      stuck.stalled.filter(({ group }) => group.stale.includes(last[0]!)),
+      [],
+    );
+    // The ten give their places back, so it is its turn from here on.
+    assert.equal(at(119_999, last, stuck).stalled.length, 0);
+    assert.equal(at(120_000, last, stuck).stalled.length, 1);
   });
 
   it('comes for a Pod that does not end', () => {
