@@ -7,8 +7,8 @@ import type { PodOutcome } from './decide/restart-memory.ts';
 import type { Restart, WatcherState } from './decide/state.ts';
 
 const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
-/** `skipped`: the change found no Pod to restart. */
-const results = ['completed', 'skipped'] as const;
+/** `skipped`: the change found no Pod to restart. `overtaken`: an edit came before the last Pod was restarted. */
+const results = ['completed', 'overtaken', 'skipped'] as const;
 const skipReasons = ['fresh', 'unmanaged'] as const;
 
 /** What the gauges add up, per watcher. */
@@ -36,7 +36,7 @@ export class ConfigWatcherMetrics {
     });
     this.#changes = new Counter(named('changes_total', 'Edits of watched contents that were seen'));
     this.#restarts = new Counter({
-      ...named('restarts_total', 'Changes that were carried through, by strategy and result'),
+      ...named('restarts_total', 'Restarts that have ended, by strategy and result'),
       labelNames: ['strategy', 'result'],
     });
     this.#podsRestarted = new Counter(named('pods_restarted_total', 'Pods that were evicted or deleted'));
@@ -69,10 +69,13 @@ export class ConfigWatcherMetrics {
       stalePods: after.stalePods,
       sourceMissing: missing,
     });
+    const strategy = after.strategy ?? 'Evict';
     const { lastRestart } = after;
     const finished = lastRestart?.completion !== undefined;
     const known = before.lastRestart?.id === lastRestart?.id && before.lastRestart?.completion !== undefined;
-    if (lastRestart && finished && !known) this.#finished(lastRestart, after.strategy ?? 'Evict');
+    if (lastRestart && finished && !known) this.#finished(lastRestart, strategy);
+    const overtaken = before.lastRestart?.completion === undefined && before.lastRestart?.id;
+    if (overtaken && overtaken !== lastRestart?.id) this.#restarts.inc({ strategy, result: 'overtaken' });
   }
 
   performed(outcomes: readonly PodOutcome[]): void {

@@ -59,6 +59,19 @@ describe('ConfigWatcherMetrics', () => {
     assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_sum'), 3);
   });
 
+  it('count a restart that an edit overtook, apart from the one that ends', async () => {
+    const { completion, ...running } = done;
+    const before: WatcherState = { ...applied(), strategy: 'Delete', lastRestart: running };
+    const after = { ...before, lastRestart: { ...running, id: 'b' }, history: [running] };
+    metrics.decided('shop/a', before, after, 0);
+    metrics.decided('shop/a', after, after, 0);
+    metrics.decided('shop/a', after, { ...after, lastRestart: { ...done, id: 'b' } }, 0);
+    for (const result of ['overtaken', 'completed']) {
+      const series = `atwatch_configwatcher_restarts_total{strategy="Delete",result="${result}"}`;
+      assert.equal(await value(series), 1, result);
+    }
+  });
+
   it('add up the watchers there are, and forget those that go', async () => {
     const pending = { hash: 'v1:1', since: now, reason: 'Debounce' } as const;
     metrics.decided('shop/a', applied(), { ...applied(), pending, stalePods: 3 }, 1);
