@@ -9,7 +9,6 @@
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { configMaps, type KubernetesObject, pods, type Resource } from '../api/kubernetes.ts';
 import { configWatchers, configWatchersCom } from '../api/resources.ts';
-import type { Lister } from '../runtime/cache/lister.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
@@ -116,7 +115,7 @@ function watcherController(
   const { informers, client, clock } = shared.host;
   const watchers = informers.informerFor(resource, watcherOptions).lister;
   const store = new StateStore(resource, client, clock);
-  const builder = builderOf(controllerName, watchers, shared).for(resource, {
+  const builder = builderOf(controllerName, { watchers, store }, shared).for(resource, {
     ...watcherOptions,
     predicates: [generationChanged],
   });
@@ -138,19 +137,25 @@ function annotationController(shared: Shared): Runnable {
   const wake = enqueueRequestsFromMap((object: KubernetesObject) => {
     return annotatedIn(object).map((namespace) => ({ namespace, name: object.metadata.name }));
   });
-  return builderOf(`${name}-annotation`, watchers, shared)
+  return builderOf(`${name}-annotation`, { watchers, store }, shared)
     .watches(resource, wake, { ...annotated, predicates: [resourceVersionChanged] })
     .complete(reconcilerOf({ resource, group: configWatchers.group, watchers, store }, shared));
 }
 
-function builderOf(controllerName: string, watchers: Lister<ConfigWatcher>, { host, options }: Shared) {
+function builderOf(
+  controllerName: string,
+  { watchers, store }: Pick<Watchers, 'watchers' | 'store'>,
+  { host, options }: Shared,
+) {
   const { informers, clock, log, registry } = host;
   const { maxConcurrentReconciles = 32 } = options;
   const podInformer = informers.informerFor(metadataOf(pods), podOptions);
   // Whoever asked for the controller hands it to the manager.
   return controllerManagedBy({ informers, clock, log, registry, add: () => {} })
     .named(controllerName)
-    .watchesSource(podWakeUps({ pods: podInformer, watchers, clock }))
+    .watchesSource(
+      podWakeUps({ pods: podInformer, watchers, stateOf: (one) => store.read(one, undefined), clock }),
+    )
     .withOptions({ maxConcurrentReconciles, reconcileTimeout, maxBackoff });
 }
 

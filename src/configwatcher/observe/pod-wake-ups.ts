@@ -10,6 +10,7 @@ import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { requestKey, requestOfKey } from '../../runtime/controller/reconciler.ts';
 import type { Enqueue, Source } from '../../runtime/controller/source.ts';
+import type { WatcherState } from '../decide/state.ts';
 import { selects } from '../spec/selector.ts';
 import { specOf } from './watched-objects.ts';
 
@@ -26,10 +27,14 @@ const later = 5000;
 /** Behind edits: the first Pod of one watcher goes before the next look at another. */
 const wakeUpPriority = -10;
 
+type State = Pick<WatcherState, 'pending' | 'matchedPods'>;
+
 export interface PodWakeUpOptions {
   /** Metadata only. */
   readonly pods: Informer<KubernetesObject>;
   readonly watchers: Lister<ConfigWatcher>;
+  /** The state of a watcher, wherever that is kept; asked once per version of the watcher. */
+  readonly stateOf: (watcher: ConfigWatcher) => State;
   readonly clock: Clock;
 }
 
@@ -38,15 +43,21 @@ interface Scheduled {
   readonly due: number;
 }
 
-export function podWakeUps({ pods, watchers, clock }: PodWakeUpOptions): Source {
+export function podWakeUps({ pods, watchers, stateOf, clock }: PodWakeUpOptions): Source {
   return {
     start(enqueue, _log, stop) {
       if (stop.aborted) return;
       const agenda = new Agenda(clock, enqueue);
+      const states = new WeakMap<ConfigWatcher, State>();
+      const known = (watcher: ConfigWatcher) => {
+        const state = states.get(watcher) ?? stateOf(watcher);
+        states.set(watcher, state);
+        return state;
+      };
       const changed = (object: KubernetesObject, previous?: KubernetesObject) => {
         const { namespace = '' } = object.metadata;
         for (const watcher of watchers.list(namespace)) {
-          const delay = delayOf(watcher, object, previous);
+          const delay = delayOf(watcher, known, object, previous);
           if (delay !== undefined) agenda.put(requestKey({ namespace, name: watcher.metadata.name }), delay);
         }
       };
@@ -69,6 +80,7 @@ export function podWakeUps({ pods, watchers, clock }: PodWakeUpOptions): Source 
 /** When the watcher has to look at this; undefined: never. */
 function delayOf(
   watcher: ConfigWatcher,
+  stateOf: PodWakeUpOptions['stateOf'],
   object: KubernetesObject,
   previous: KubernetesObject | undefined,
 ): number | undefined {
@@ -77,7 +89,7 @@ function delayOf(
   const is = selects(spec.selector, object.metadata.labels);
   const was = previous ? selects(spec.selector, previous.metadata.labels) : is;
   if (!is && !was) return undefined;
-  const { pending, matchedPods = 0 } = watcher.status ?? {};
+  const { pending, matchedPods } = stateOf(watcher);
   if (pending?.started !== undefined) return Math.min(latest, Math.max(soonest, matchedPods * perPod));
   // At rest only the number of Pods is shown: news of a Pod that stays selected change nothing.
   const counts =

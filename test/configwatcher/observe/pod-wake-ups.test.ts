@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import type { KubernetesObject } from '../../../src/api/kubernetes.ts';
+import { configWatchers } from '../../../src/api/resources.ts';
 import { podWakeUps } from '../../../src/configwatcher/observe/pod-wake-ups.ts';
+import { StateStore } from '../../../src/configwatcher/state-store.ts';
 import type { Informer, InformerHandler } from '../../../src/runtime/cache/informer.ts';
 import type { Lister } from '../../../src/runtime/cache/lister.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import { requestKey } from '../../../src/runtime/controller/reconciler.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
@@ -42,7 +45,8 @@ function started(watchers: readonly ConfigWatcher[]) {
   const lister = {
     list: (namespace: string) => watchers.filter(({ metadata }) => metadata.namespace === namespace),
   } as unknown as Lister<ConfigWatcher>;
-  podWakeUps({ pods, watchers: lister, clock }).start(
+  const store = new StateStore(configWatchers, {} as Client, clock);
+  podWakeUps({ pods, watchers: lister, stateOf: (one) => store.read(one, undefined), clock }).start(
     (request, { priority = 0 }) => {
       woken.push(requestKey(request));
       assert.ok(priority < 0, 'edits go first');
@@ -71,6 +75,18 @@ describe('podWakeUps', () => {
       clock.advance(60_000);
       assert.equal(woken.length, 1);
     }
+  });
+
+  it('knows of a restart from the annotation, where the CRD has no status', () => {
+    const { status, ...watcher } = restarting;
+    const observed = JSON.stringify({ ...status, appliedHash: 'v1:0', matchedPods: 3 });
+    const annotations = { 'k8spatterns.io/observed': observed };
+    const { clock, handler, woken } = started([
+      { ...watcher, metadata: { ...watcher.metadata, annotations } },
+    ]);
+    handler.onUpdate?.(podObject(), podObject());
+    clock.advance(25);
+    assert.deepEqual(woken, ['shop/restarting']);
   });
 
   it('wakes one at rest only for Pods that come, go or change their labels, and later', () => {
