@@ -35,6 +35,33 @@ describe('RolloutRestart', () => {
     assert.equal(patches(world), 1);
   });
 
+  it('that is taken back while no operator runs is done once more, and then not fought', async () => {
+    const { world, operator } = await settled(spec);
+    world.edit({ message: 'second' });
+    const until = async (count: number, by: Operator) => {
+      while (patches(world) < count) {
+        by.sync();
+        await by.reconcile();
+        world.step(200);
+      }
+    };
+    await until(1, operator);
+    const takeBack = () => {
+      world.workloads[0]!.annotations = {};
+    };
+    takeBack();
+    const next = new Operator(world, 'next');
+    await until(2, next);
+    for (let pass = 0; pass < 5; pass++) {
+      takeBack();
+      world.step(500);
+      next.sync();
+      await next.reconcile();
+    }
+    assert.equal(patches(world), 2);
+    assert.ok(next.events.some((event) => event.reason === 'RestartStalled'));
+  });
+
   it('evicts the Pods of other owners, and says so', async () => {
     const { world, operator } = await settled(spec, { replicas: 0 });
     world.addWorkload('game', 2, 'Custom');
