@@ -90,9 +90,18 @@ function launchEvent(
   scheduledTime: number | undefined,
 ): AtEvent {
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o, launchTime, scheduledTime) : 0;
+  const obstructed = findCondition(o.at.status?.conditions, atCondition.launched);
   if (late > lateAfter) {
     const note = `created Pod ${podName} ${Math.round(late / 1000)} s late`;
-    return { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
+    // It was tried in time and has been tried since: that the API server refused it was said when it did.
+    return obstructed?.status === 'False'
+      ? {
+          type: 'Normal',
+          reason: atEvent.launched,
+          action: 'CreatePod',
+          note: `${note}, after ${obstructed.reason}`,
+        }
+      : { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
   }
   const note = attempt === 1 ? `created Pod ${podName}` : `created Pod ${podName}, attempt ${attempt}`;
   return { type: 'Normal', reason: atEvent.launched, action: 'CreatePod', note };

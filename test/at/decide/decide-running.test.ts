@@ -125,6 +125,19 @@ describe('decide, LaunchedLate', () => {
   }
 });
 
+describe('decide, a launch that the API server held up', () => {
+  it('is late for everybody to see, and no failure of the operator', () => {
+    const held = decide(observing({ at: accepted(), refusal: { message: 'exceeded quota' } }));
+    const launchTime = dueTime + 60_000;
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+    const at = withStatus(accepted(), held.status);
+    const decision = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
+    assert.deepEqual(eventReasons(decision), ['Launched']);
+    assert.equal(decision.events[0]?.note, 'created Pod example-at-pod 60 s late, after PodRejected');
+    assert.equal(decision.status?.latenessMilliseconds, 60_000);
+  });
+});
+
 describe('decide, startTime', () => {
   it('is left to the end when the command starts soon', () => {
     const at = launched();
