@@ -21,6 +21,7 @@ import { type ReconcileContext, type Result, RetryError } from '../runtime/contr
 import type { Action, CreatePod, DryRunPod, Observed } from './decide/decision.ts';
 import { podNames } from './decide/own-pod.ts';
 import type { Memory } from './memory.ts';
+import { withoutLiterals } from './without-literals.ts';
 
 /** Longest waits before a create is tried again, in milliseconds. */
 const mostDelay = 10_000;
@@ -107,7 +108,8 @@ export class Performer {
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
       memory.launched(at, launch);
       return goOn;
-    } catch (error) {
+    } catch (caught) {
+      const error = withoutLiterals(caught, pod);
       if (isAlreadyExists(error)) {
         const retryDelay = delayAfter(memory.refused(at));
         return this.#readLive({ ...observed, retryDelay }, true, signal);
@@ -131,7 +133,8 @@ export class Performer {
     memory.tried(at);
     try {
       await client.create(pods, pod, { dryRun: true, signal });
-    } catch (error) {
+    } catch (caught) {
+      const error = withoutLiterals(caught, pod);
       if (error instanceof ApiError && (isForbidden(error) || isInvalid(error))) {
         onRefusedDryRun(at, error.message);
       }

@@ -96,7 +96,7 @@ test('an operator whose requests are turned away asks for less at a time, and la
     }
   })().catch(() => {});
   let lowest = 32;
-  await rig.startOperator(kubeConfig, registry);
+  await rig.startOperator({ kubeConfig, registry });
   await eventually(
     async () => {
       lowest = Math.min(lowest, await sample(registry, /^rest_client_concurrency_limit\{.*\} (\d+)$/m));

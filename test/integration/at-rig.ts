@@ -13,7 +13,7 @@ import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { events } from '../../src/runtime/events/event.ts';
-import { silentLogger } from '../../src/runtime/logger.ts';
+import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
 import { connectToTestCluster, eventually, isGone, testKubeConfig, withNamespace } from './support.ts';
 
@@ -21,6 +21,12 @@ interface RunningOperator {
   readonly manager: Manager;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
+}
+
+export interface OperatorOptions {
+  readonly kubeConfig?: KubeConfig;
+  readonly registry?: Registry;
+  readonly log?: Logger;
 }
 
 export class AtRig {
@@ -42,10 +48,14 @@ export class AtRig {
   /**
    * One more operator, without leader election. Resolves when it has seen everything.
    *
-   * @param kubeConfig as whom it works. @param registry where its metrics go.
+   * @param options as whom it works, where its metrics and its log lines go.
    */
-  async startOperator(kubeConfig: KubeConfig = testKubeConfig(), registry = new Registry()): Promise<void> {
-    const shared = { clock: systemClock, log: silentLogger, registry };
+  async startOperator({
+    kubeConfig = testKubeConfig(),
+    registry = new Registry(),
+    log = silentLogger,
+  }: OperatorOptions = {}): Promise<void> {
+    const shared = { clock: systemClock, log, registry };
     const manager = new Manager({
       connect: (gate) =>
         connect({ ...shared, kubeConfig, gate, userAgent: 'atwatch-test', fieldManager: 'atwatch' }),

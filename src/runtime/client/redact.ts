@@ -5,7 +5,16 @@
  */
 import type { Status } from './client.ts';
 
-const marker = / value: /g;
+/** After these comes a value (apimachinery, `field.Error`), where it is not followed by a sentence at once. */
+const marker = / (?:value|found): /g;
+/** `&core.Container{`, `map[string]string{`, `[]string{`, `map[`: what Go prints of a value that is no JSON. */
+const goValue = /^[&*]*(?:map)?(?:\[[\w.]*\])*[\w./]*[{[]/;
+const word = /^[^\s:,]+(?=:|, |\]|$)/;
+/** Below the sentence that a field must not change the API server shows the object before and after. */
+const difference = /(: Forbidden: [^\n]*)\n.*/s;
+/** What a decoder quotes of the input, up to all of it. */
+const decoderContext = /,? error found in #\d+ byte of .*$/s;
+const decodedNumber = /(cannot unmarshal number) \S+/g;
 
 /** The Status without the values in its message and its causes. */
 export function redactStatus(status: Status): Status {
@@ -20,6 +29,12 @@ export function redactStatus(status: Status): Status {
 
 /** `spec.a: Invalid value: "x": must be y` → `spec.a: Invalid value: must be y`. */
 export function redact(message: string): string {
+  return withoutValues(message.replace(difference, '$1'))
+    .replace(decoderContext, '')
+    .replace(decodedNumber, '$1');
+}
+
+function withoutValues(message: string): string {
   let result = '';
   let position = 0;
   marker.lastIndex = 0;
@@ -35,19 +50,13 @@ export function redact(message: string): string {
   return result + message.slice(position);
 }
 
-/** A value is a quoted string, a JSON object or list, or a number or word before a colon. */
+/** A value is a quoted string, JSON, what Go prints of a structure, or a number or word before a separator. */
 function endOfValue(message: string, start: number): number {
-  switch (message[start]) {
-    case '"':
-      return endOfString(message, start);
-    case '{':
-    case '[':
-      return endOfNested(message, start);
-    default: {
-      const word = /^[^\s:,]+(?=:)/.exec(message.slice(start, start + 100));
-      return start + (word?.[0].length ?? 0);
-    }
-  }
+  if (message[start] === '"') return endOfString(message, start);
+  const rest = message.slice(start);
+  const [opening] = goValue.exec(rest) ?? [];
+  if (opening !== undefined) return endOfNested(message, start + opening.length - 1);
+  return start + (word.exec(rest.slice(0, 300))?.[0].length ?? 0);
 }
 
 function endOfString(message: string, start: number): number {

@@ -27,6 +27,42 @@ describe('redact', () => {
       message: 'metadata.name: Required value: name or generateName is required',
       is: 'metadata.name: Required value: name or generateName is required',
     },
+    {
+      message: 'Pod "x" is invalid: spec.containers[0].volumeMounts[0].name: Not found: "s3cret"',
+      is: 'Pod "x" is invalid: spec.containers[0].volumeMounts[0].name: Not found: ',
+    },
+    {
+      message: '[spec.a: Duplicate value: s3cret, spec.b: Too many: 7: must have at most 3 items]',
+      is: '[spec.a: Duplicate value: , spec.b: Too many: 7: must have at most 3 items]',
+    },
+    {
+      message:
+        'spec.a: Invalid value: core.Container{Name:"x", Env:[]core.EnvVar{core.EnvVar{Value:"s3cret: }"}}}: no',
+      is: 'spec.a: Invalid value: no',
+    },
+    {
+      message:
+        'spec.a: Invalid value: map[string]string{"a":"s3cret"}: no, spec.b: Invalid value: []string{"s3cret"}: no',
+      is: 'spec.a: Invalid value: no, spec.b: Invalid value: no',
+    },
+    {
+      message: 'Pod "x" is invalid: spec: Forbidden: pod updates may not change fields\n- Value: "s3cret"',
+      is: 'Pod "x" is invalid: spec: Forbidden: pod updates may not change fields',
+    },
+    {
+      message:
+        "quantities must match the regular expression 'x', error found in #10 byte of ...|s3cret\"}|..., bigger context ...|s3cret|...",
+      is: "quantities must match the regular expression 'x'",
+    },
+    {
+      message: 'json: cannot unmarshal number 53.7 into Go struct field EnvVar.value of type string',
+      is: 'json: cannot unmarshal number into Go struct field EnvVar.value of type string',
+    },
+    {
+      message: 'admission webhook "x" denied the request:\n\nPod/x was blocked',
+      is: 'admission webhook "x" denied the request:\n\nPod/x was blocked',
+    },
+    { message: 'spec.a: Invalid value: must be y', is: 'spec.a: Invalid value: must be y' },
     { message: 'configmaps "x" not found', is: 'configmaps "x" not found' },
     { message: 'a: Invalid value: "cut off', is: 'a: Invalid value: ' },
   ];

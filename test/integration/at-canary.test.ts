@@ -1,0 +1,160 @@
+/**
+ * What a user wrote into a Pod template or a command comes out nowhere but in the Pod: not in Events, log lines,
+ * metrics or a status, although the API server quotes it when it refuses the Pod.
+ */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import { pino } from 'pino';
+import type { AtSpec } from '../../src/api/at.generated.ts';
+import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import { events } from '../../src/runtime/events/event.ts';
+import { errorFields } from '../../src/runtime/logger.ts';
+import { AtRig } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+
+type Policy = KubernetesObject & { readonly spec: object };
+const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
+const policies: Resource<Policy> = {
+  ...admission,
+  plural: 'validatingadmissionpolicies',
+  kind: 'ValidatingAdmissionPolicy',
+};
+const bindings: Resource<Policy> = {
+  ...admission,
+  plural: 'validatingadmissionpolicybindings',
+  kind: 'ValidatingAdmissionPolicyBinding',
+};
+
+const canary = 'canary-7f3a9c';
+/** Never valid where it stands, so that the API server quotes it. */
+const loud = `${canary}!"{[ ]}: \\ CANARY`;
+
+before(() => applyCrds());
+
+function template(container: object, spec: object = {}): Partial<AtSpec> {
+  return { command: `echo ${canary}`, template: { spec: { ...spec, containers: [{ ...container }] } } };
+}
+
+const env = (entry: object) => template({ env: [{ name: 'PASSWORD', value: canary }, entry] });
+
+interface Row {
+  readonly name: string;
+  readonly spec: Partial<AtSpec>;
+  /** What has to be left of the API server's sentence. */
+  readonly says: RegExp;
+  /** It answers 400: of a dry run that is not told. */
+  readonly unreadable?: true;
+}
+
+const rows: readonly Row[] = [
+  {
+    name: 'env-name',
+    spec: env({ name: `${loud}=` }),
+    says: /containers\[0\]\.env\[1\]\.name: Invalid value/,
+  },
+  { name: 'env-type', spec: env({ name: 'X', value: { a: canary } }), says: /EnvVar/, unreadable: true },
+  { name: 'env-number', spec: env({ name: 'X', value: 7.3 }), says: /cannot unmarshal/, unreadable: true },
+  {
+    name: 'env-both',
+    spec: env({ name: 'X', value: canary, valueFrom: { fieldRef: { fieldPath: 'metadata.nothing' } } }),
+    says: /env\[1\]\.valueFrom/,
+  },
+  { name: 'container-name', spec: template({ name: loud }), says: /containers\[0\]\.name: Invalid value/ },
+  { name: 'mount', spec: template({ volumeMounts: [{ name: canary, mountPath: '/x' }] }), says: /Not found/ },
+  {
+    name: 'quantity',
+    spec: template({ resources: { limits: { cpu: loud } } }),
+    says: /quantit/,
+    unreadable: true,
+  },
+  { name: 'pull-policy', spec: template({ imagePullPolicy: loud }), says: /Unsupported value.*"Always"/ },
+  { name: 'host-alias', spec: template({}, { hostAliases: [{ ip: loud }] }), says: /hostAliases\[0\]\.ip/ },
+  {
+    name: 'toleration',
+    spec: template({}, { tolerations: [{ key: loud, operator: 'Exists', value: canary }] }),
+    says: /tolerations\[0\]/,
+  },
+  {
+    name: 'twice',
+    spec: template({
+      ports: [
+        { containerPort: 80, name: 'a' },
+        { containerPort: 81, name: 'a' },
+      ],
+      env: [{ name: 'P', value: canary }],
+    }),
+    says: /Duplicate value/,
+  },
+  {
+    name: 'label',
+    spec: { command: 'true', template: { metadata: { labels: { x: loud } }, spec: { containers: [{}] } } },
+    says: /metadata\.labels: Invalid value/,
+  },
+  { name: 'by-policy', spec: env({ name: 'QUOTE', value: `${canary}-too` }), says: /the policy dislikes/ },
+];
+
+/** A policy that quotes what it sees in words of its own, as webhooks do. */
+async function quotingPolicy(t: TestContext, { client, namespace }: AtRig): Promise<void> {
+  const metadata = { name: namespace };
+  t.after(() => client.delete(bindings, metadata));
+  t.after(() => client.delete(policies, metadata));
+  const quoted = "object.spec.containers[0].env.map(e, e.value).join(',')";
+  await client.create(policies, {
+    metadata,
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+        ],
+      },
+      validations: [
+        {
+          expression: "!object.spec.containers.exists(c, has(c.env) && c.env.exists(e, e.name == 'QUOTE'))",
+          messageExpression: `'the policy dislikes ' + ${quoted}`,
+        },
+      ],
+    },
+  });
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
+  await client.create(bindings, {
+    metadata,
+    spec: { policyName: namespace, validationActions: ['Deny'], matchResources: { namespaceSelector } },
+  });
+}
+
+describe('the words of a template that the API server refuses', () => {
+  it('are nowhere, and what is wrong with them is in status', async (t) => {
+    const rig = await AtRig.create(t);
+    await quotingPolicy(t, rig);
+    const lines: string[] = [];
+    const log = pino(
+      { level: 'info', serializers: { err: errorFields } },
+      { write: (line: string) => lines.push(line) },
+    );
+    const registry = new Registry();
+    await rig.startOperator({ log, registry });
+    // A policy is in force a moment after it was stored, so the one that needs it is not due at once.
+    for (const { name, spec } of rows) await rig.createAt(spec, name);
+    for (const { name, spec } of rows) {
+      await rig.createAt({ ...spec, schedule: '2100-01-01T00:00:00Z' }, `${name}-far`);
+    }
+    for (const { name, says, unreadable = false } of rows) {
+      const { status } = await rig.atWhen('held', (at) => at.status?.reason === 'PodRejected', name);
+      assert.match(status?.message ?? '', says, name);
+      assert.doesNotMatch(JSON.stringify(status), /canary/i, `the status of ${name}`);
+      const warned = async (at: string) => (await rig.events(at)).includes('PodRejected (W)');
+      await eventually(() => warned(name), { message: `the Event of ${name}` });
+      await eventually(() => unreadable || warned(`${name}-far`), {
+        message: `the Event of the dry run of ${name}`,
+      });
+    }
+    await rig.stopOperators();
+    const { items } = await rig.client.list(events, { namespace: rig.namespace });
+    assert.doesNotMatch(JSON.stringify(items), /canary/i, 'Events');
+    assert.doesNotMatch(lines.join(''), /canary/i, 'log lines');
+    assert.doesNotMatch(await registry.metrics(), /canary/i, 'metrics');
+    assert.ok(lines.some((line) => line.includes('PodRejected')));
+  });
+});
