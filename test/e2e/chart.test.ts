@@ -28,7 +28,7 @@ const run = (...args: string[]) =>
   helm([...args, inNamespace, '--wait', '--timeout=55s'], { kubeconfig: process.env.KUBECONFIG });
 
 const install = (path: string, values: object, ...more: string[]) =>
-  run('install', release.name, path, `--set-json=${json({ image: imageValues(), ...values })}`, ...more);
+  run('install', release.name, path, `--set-json=${json({ image: today(), ...values })}`, ...more);
 
 const uninstall = () => run('uninstall', release.name, '--ignore-not-found');
 
@@ -38,10 +38,14 @@ const json = (values: object) =>
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(',');
 
-function imageValues(name = 'name' in image ? image.name : '') {
+/** The image of a name, as values have it. */
+function imageValues(name: string) {
   const [repository, tag] = name.split(':');
   return { repository, tag };
 }
+
+const today = () => imageValues('name' in image ? image.name : '');
+const previous = 'name' in image ? await image.loadPrevious() : '';
 
 /** A chart from before the columns of `kubectl get ats`. */
 async function olderChart(t: TestContext): Promise<string> {
@@ -139,7 +143,7 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
   it('is installed, and an upgrade and a rollback repeat nothing', async (t) => {
     // Other tests may have left CRDs here, as somebody may who comes from kubectl apply.
     const adopt = ['--take-ownership', '--force-conflicts'];
-    const notes = await install(await olderChart(t), {}, ...adopt);
+    const notes = await install(await olderChart(t), { image: imageValues(previous) }, ...adopt);
     assert.match(notes, /is installed as atwatch and serves the whole cluster/);
     const namespace = await withNamespace(t);
     await walk(namespace);
@@ -149,13 +153,12 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     await namespace.apply(at('waiting', Date.now() + 10_000, 'echo YAY'));
     await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=50s', 'at/running');
     const pods = await uids(namespace);
-    const next = 'name' in image ? await image.loadAs('chart-next') : '';
-    const values = json({ image: imageValues(next), logLevel: 'debug' });
+    const values = json({ image: today(), logLevel: 'debug' });
     await run('upgrade', release.name, chart, '--reset-then-reuse-values', `--set-json=${values}`);
-    assert.deepEqual(await container(), { image: next, debug: true });
+    assert.deepEqual(await container(), { image: 'name' in image && image.name, debug: true });
     assert.match(await namespace.kubectl('get', 'ats'), columns);
     await run('rollback', release.name);
-    assert.deepEqual(await container(), { image: 'name' in image && image.name, debug: false });
+    assert.deepEqual(await container(), { image: previous, debug: false });
     assert.doesNotMatch(await namespace.kubectl('get', 'ats'), columns);
 
     await done(namespace, 'at/running', 'at/waiting');

@@ -3,12 +3,14 @@
  * "restricted", with the rights of config/ and no others.
  */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import type { Pod } from '../../src/api/kubernetes.ts';
 import { manifests, pullableImage } from './deployment.ts';
 import { eventually, kubectl, type Namespace, withNamespace } from './kubectl.ts';
+import { previousVersion } from './previous-image.ts';
 
 const image = await pullableImage();
 
@@ -24,14 +26,13 @@ async function uids(namespace: Namespace): Promise<Record<string, string | undef
   const { items } = await namespace.getJson<{ items: Pod[] }>('pods');
   return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.uid]));
 }
+const { version } = JSON.parse(await readFile('package.json', 'utf8'));
 const system = '--namespace=atwatch-system';
 
 describe('the operator as a Deployment', { skip: 'why' in image && image.why }, () => {
   let installed = '';
   before(async () => {
-    installed = await manifests('config/high-availability', 'name' in image ? image.name : '');
-    await kubectl(['apply', '--server-side', '--filename=-'], installed);
-    await kubectl(['rollout', 'status', 'deployment/atwatch-controller-manager', system, '--timeout=55s']);
+    await install('name' in image ? await image.loadPrevious() : '');
   });
   after(async () => {
     if (installed) await kubectl(['delete', '--ignore-not-found', '--wait=false', '--filename=-'], installed);
@@ -50,16 +51,25 @@ describe('the operator as a Deployment', { skip: 'why' in image && image.why }, 
     return holder.split('_')[0] ?? '';
   };
 
-  /** Replaces both Pods by those of another image, which differs in nothing but its name. */
+  /** As docs/operations.md tells: the manifests of the version, applied. */
+  const install = async (name: string) => {
+    installed = await manifests('config/high-availability', name);
+    await kubectl(['apply', '--server-side', '--filename=-'], installed);
+    await kubectl(['rollout', 'status', 'deployment/atwatch-controller-manager', system, '--timeout=55s']);
+  };
+  /** What each Pod says when it starts. */
+  const versions = async () =>
+    Promise.all(
+      (await operatorPods()).map(async ({ metadata: { name } }) => {
+        const [first = ''] = (await kubectl(['logs', name, system])).split('\n');
+        return JSON.parse(first).version;
+      }),
+    );
   const upgrade = async () => {
-    const next = 'name' in image ? await image.loadAs('next') : '';
-    const deployment = 'deployment/atwatch-controller-manager';
-    await kubectl(['set', 'image', deployment, `config-watcher=${next}`, system]);
-    await kubectl(['rollout', 'status', deployment, system, '--timeout=55s']);
-    await eventually('the end of the old Pods', async () => {
-      const images = (await operatorPods()).map(({ spec }) => spec.containers[0]?.image);
-      return images.length === 2 && images.every((name) => name === next);
-    });
+    assert.deepEqual(await versions(), [previousVersion, previousVersion]);
+    await install('name' in image ? image.name : '');
+    await eventually('the end of the old Pods', async () => (await operatorPods()).length === 2);
+    assert.deepEqual(await versions(), [version, version]);
   };
 
   it('is ready with two replicas, and neither was restarted', async () => {

@@ -2,10 +2,14 @@
  * The operator as a Deployment: its image, built and made pullable, and the manifests with that image.
  */
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NoBuilderError } from '../../hack/image/image-error.ts';
 import { imageArchive } from '../../hack/image/local-archive.ts';
 import { kubectl } from './kubectl.ts';
+import { previousVersion, writePreviousImage } from './previous-image.ts';
 
 const execute = promisify(execFile);
 
@@ -13,8 +17,8 @@ const execute = promisify(execFile);
 export type PullableImage =
   | {
       readonly name: string;
-      /** Makes the same image pullable with another tag, and resolves with its name. */
-      loadAs(tag: string): Promise<string>;
+      /** Makes an image of {@link previousVersion} pullable, too, and resolves with its name. */
+      loadPrevious(): Promise<string>;
     }
   | { readonly why: string };
 
@@ -25,11 +29,19 @@ export async function pullableImage(): Promise<PullableImage> {
   }
   try {
     const { path, hash } = await imageArchive();
-    const loadAs = async (tag: string) => {
-      await execute(process.execPath, ['hack/cluster/main.ts', 'load', path, `atwatch:${tag}`]);
+    const load = async (archive: string, tag: string) => {
+      await execute(process.execPath, ['hack/cluster/main.ts', 'load', archive, `atwatch:${tag}`]);
       return `atwatch:${tag}`;
     };
-    return { name: await loadAs(hash), loadAs };
+    const loadPrevious = async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'atwatch-previous-'));
+      try {
+        return await load(writePreviousImage(path, directory), previousVersion);
+      } finally {
+        await rm(directory, { recursive: true, force: true });
+      }
+    };
+    return { name: await load(path, hash), loadPrevious };
   } catch (error) {
     if (error instanceof NoBuilderError) return { why: error.message };
     throw error;
