@@ -210,20 +210,35 @@ describe('At, whose Pod it is', { concurrency: true }, () => {
     assert.equal((await rig.pod()).metadata.ownerReferences?.[0]?.uid, metadata.uid);
   });
 
-  it('is not run twice when its Pod is deleted (B6)', async (t) => {
-    const rig = await operating(t);
-    await rig.createAt();
-    const running = await rig.inPhase('RUNNING');
-    await rig.client.delete(
-      pods,
-      { namespace: rig.namespace, name: 'example-at-pod' },
-      { gracePeriodSeconds: 0 },
-    );
-    const { status } = await rig.inPhase('DONE');
-    assert.equal(status?.reason, 'PodLost');
-    assert.equal(status?.podUID, running.status?.podUID);
-    assert.ok(await rig.isPodGone());
-  });
+  for (const { when, until, reason } of [
+    { when: 'before it has started', until: async () => {}, reason: 'PodLost' },
+    { when: 'while it runs', until: (rig: AtRig) => rig.start(), reason: 'PodLost' },
+    {
+      when: 'after its end',
+      until: async (rig: AtRig) => {
+        await rig.exit(0);
+        await rig.inPhase('DONE');
+      },
+      reason: 'Succeeded',
+    },
+  ]) {
+    it(`is not run twice when its Pod is deleted ${when} (B6)`, async (t) => {
+      const rig = await operating(t);
+      await rig.createAt();
+      const running = await rig.inPhase('RUNNING');
+      await until(rig);
+      const key = { namespace: rig.namespace, name: 'example-at-pod' };
+      await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+      const { status } = await rig.inPhase('DONE');
+      assert.equal(status?.reason, reason);
+      assert.equal(status?.podUID, running.status?.podUID);
+      assert.ok(await rig.isPodGone());
+      // A second operator has to come to the same conclusion.
+      await rig.stopOperators();
+      await rig.startOperator();
+      assert.ok(await rig.isPodGone());
+    });
+  }
 
   it('runs in a second Pod with Retry', async (t) => {
     const rig = await operating(t);

@@ -32,7 +32,9 @@ function expiryOf({ at }: Observed): number | undefined {
   const told = findCondition(at.status?.conditions, atCondition.complete)?.lastTransitionTime ?? '';
   // Conditions have whole seconds, the rest of which is dropped.
   const times = [ended, parseTime(told) + 999].filter((time) => !Number.isNaN(time));
-  return times.length === 0 ? undefined : Math.max(...times) + ttlSecondsAfterFinished * 1000;
+  const expiry = Math.max(...times) + ttlSecondsAfterFinished * 1000;
+  // Without a known end, or with a time to live that is no number (a lax CRD lets it in), it is kept.
+  return Number.isFinite(expiry) ? expiry : undefined;
 }
 
 /** A fresh read first: a cached At may not show yet that somebody has lengthened its life. */

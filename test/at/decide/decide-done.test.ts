@@ -87,6 +87,14 @@ describe('decide, DONE with ttlSecondsAfterFinished', () => {
     ]);
   });
 
+  it('keeps an At whose time to live is no number', () => {
+    const done = finished();
+    const at = { ...done, spec: { ...done.spec, ttlSecondsAfterFinished: 'soon' as unknown as number } };
+    const decision = decide(observing({ at, now: dueTime + 365 * 86_400_000, live: true }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.requeueAt, undefined);
+  });
+
   it('deletes at once with 0', () => {
     const now = finished({ ttlSecondsAfterFinished: 0 });
     assert.deepEqual(actionTypes(decide(observing({ at: now, now: dueTime + 2 * second, live: true }))), [

@@ -235,11 +235,20 @@ describe('decide, disruption with policy Fail', () => {
   const at = launched();
   const rows = [
     { name: 'evicted', pod: evicted(created(at)), reason: 'Evicted' },
-    {
-      name: 'rejected by its node',
-      pod: withPodStatus(created(at), { phase: 'Failed', reason: 'OutOfcpu' }),
+    ...[
+      'Evicted',
+      'Preempting',
+      'NodeLost',
+      'Terminated',
+      'NodeAffinity',
+      'UnexpectedAdmissionError',
+      'OutOfcpu',
+      'OutOfpods',
+    ].map((word) => ({
+      name: `ended with the reason ${word}`,
+      pod: withPodStatus(created(at), { phase: 'Failed', reason: word }),
       reason: 'Evicted',
-    },
+    })),
     {
       name: 'failed while it was deleted',
       pod: terminating(failed(created(at), 137), dueTime + 30 * second),

@@ -1,0 +1,90 @@
+/** Ats and Pods of any shape: a lax CRD, an old version or a hand may have written what no schema of ours lets in. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { At } from '../../src/api/at.generated.ts';
+import type { Pod } from '../../src/api/kubernetes.ts';
+import { decide } from '../../src/at/decide/decide.ts';
+import { slimAt, slimPod } from '../../src/at/slim.ts';
+import { isDue } from '../../src/at/spec/due.ts';
+import {
+  accepted,
+  created,
+  dueTime,
+  finished,
+  justAfterDue,
+  launched,
+  observing,
+  waiting,
+  withStatus,
+} from '../fixtures/at.ts';
+
+const json = fc.jsonValue({ maxDepth: 2 });
+
+/** An object some of whose fields have been overwritten with anything. */
+function spoiled<T extends object>(object: T, fields: readonly (keyof T & string)[]): fc.Arbitrary<T> {
+  const spoils = fc.dictionary(fc.constantFrom(...fields), json, { maxKeys: 3 });
+  return spoils.map((values) => ({ ...object, ...values }));
+}
+
+const spec: fc.Arbitrary<At['spec']> = spoiled(waiting().spec, [
+  'schedule',
+  'timeZone',
+  'command',
+  'argv',
+  'shell',
+  'image',
+  'template',
+  'startingDeadlineSeconds',
+  'suspend',
+  'cancel',
+  'activeDeadlineSeconds',
+  'pendingTimeoutSeconds',
+  'backoffLimit',
+  'disruptionPolicy',
+  'launchGuarantee',
+  'ttlSecondsAfterFinished',
+]);
+
+const statuses = [undefined, ...[waiting(), accepted(), launched(), finished()].map(({ status }) => status)];
+
+describe('an At of any shape', () => {
+  it('is decided upon, and never takes the process down', () => {
+    // An edit: a spec that status calls accepted has been looked at.
+    const at = waiting({}, { generation: 2 });
+    fc.assert(
+      fc.property(
+        spec,
+        fc.constantFrom(...statuses),
+        fc.option(fc.constant(created(at)), { nil: undefined }),
+        fc.boolean(),
+        (spec, status, pod, live) => {
+          const strange = slimAt(withStatus({ ...at, spec }, status));
+          isDue(strange, dueTime);
+          const decision = decide(
+            observing({ at: strange, pod: pod && slimPod(pod), live, now: justAfterDue }),
+          );
+          for (const time of [decision.requeueAt, decision.requeueAfter]) {
+            assert.ok(time === undefined || (Number.isFinite(time) && time >= 0), `again at ${time}`);
+          }
+          JSON.stringify(decision);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('has a Pod that may be of any shape, too', () => {
+    const at = launched();
+    const pod = created(at);
+    const shape = fc.record({ status: json, spec: json, annotations: json });
+    fc.assert(
+      fc.property(shape, ({ status, spec, annotations }) => {
+        const metadata = { ...pod.metadata, annotations };
+        const strange = { ...pod, metadata, status, ...(spec === null ? {} : { spec: pod.spec }) } as Pod;
+        decide(observing({ at, pod: strange }));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
