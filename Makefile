@@ -141,6 +141,13 @@ docker-build: image
 chart: packages ## Pack the Helm chart into dist/.
 	@$(HELM) package $(CHART) --destination=dist
 
+.PHONY: bundle
+bundle: packages ## Write dist/bundle, the bundle for the Operator Lifecycle Manager, with image IMG.
+	@rm -rf dist/bundle && mkdir -p dist && cp -R bundle dist/bundle
+	@CSV=manifests/atwatch.clusterserviceversion.yaml && \
+		sed 's|registry.example/atwatch:.*|$(IMG)|' bundle/$$CSV > dist/bundle/$$CSV && \
+		echo "wrote dist/bundle with the image $(IMG)"
+
 .PHONY: clean
 clean: ## Remove what was built.
 	@rm -rf dist

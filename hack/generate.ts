@@ -1,11 +1,12 @@
 /**
  * Writes everything that follows from something else: of the CRDs the types and schema constants in src/api,
- * docs/api.md and the CRD of ConfigWatcher's second API group, and the chart's copies of these and of config/.
+ * docs/api.md and the CRD of ConfigWatcher's second API group, the chart's copies of these and of config/, and OLM's bundle.
  * With --check it writes nothing and fails on a difference.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { printApiDocs } from './generate/api-docs.ts';
+import { bundleFiles } from './generate/bundle.ts';
 import { chartFiles } from './generate/chart.ts';
 import { type Crd, readCrd } from './generate/crd.ts';
 import { printSecondGroup, secondGroup } from './generate/second-group.ts';
@@ -25,7 +26,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ['crds/com/configwatchers.yaml', printSecondGroup(configWatcher)],
     ['docs/api.md', printApiDocs([at, configWatcher])],
   ]);
-  return new Map([...files, ...(await chartFiles(files))]);
+  return new Map([...files, ...(await chartFiles(files)), ...(await bundleFiles([at, configWatcher]))]);
 }
 
 async function differs(path: string, text: string): Promise<boolean> {

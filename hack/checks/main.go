@@ -1,9 +1,8 @@
-// Command checks asks Prometheus', the Prometheus operator's and OLM's own code what they think of our files.
+// Command checks asks Prometheus' and the Prometheus operator's own code what they think of our files.
 //
 //	checks promlint          a scrape on standard input: an error when Prometheus would refuse it, else what promlint says
 //	checks promql            a JSON list of queries on standard input: what each of them asks for, as JSON
 //	checks monitoring FILE   manifests of the Prometheus operator: an error for a field or a value that it does not know
-//	checks bundle DIRECTORY  an OLM bundle: what its validators say, one line each
 package main
 
 import (
@@ -27,9 +26,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 		return describeQueries(in, out)
 	case len(args) == 2 && args[0] == "monitoring":
 		return decodeMonitoring(args[1])
-	case len(args) == 2 && args[0] == "bundle":
-		return validateBundle(args[1], out)
 	default:
-		return fmt.Errorf("usage: checks promlint | promql | monitoring FILE | bundle DIRECTORY")
+		return fmt.Errorf("usage: checks promlint | promql | monitoring FILE")
 	}
 }

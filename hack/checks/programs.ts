@@ -1,6 +1,6 @@
 /**
- * The programs that check manifests: promtool, kube-score and `checks` (this folder), from their Go modules, and
- * checkov, from its Python packages. Each is made once, into the cache folder.
+ * The programs that check manifests: promtool, kube-score, `checks` (this folder) and `bundle` (the one below), from
+ * Go modules, and checkov, from its Python packages. Each is made once, into the cache folder.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,22 +27,22 @@ const alternatives =
 
 const goPrograms = {
   checks: {
-    title: 'promtool and the validators',
+    title: 'promtool',
     moduleDirectory,
     packages: ['.', 'github.com/prometheus/prometheus/cmd/promtool'],
     // Else it could find targets in every cloud there is, which would be most of the build.
     tags: 'remove_all_sd',
   },
-  // Apart, because it does not compile with the Kubernetes libraries that promtool takes.
-  'kube-score': {
-    title: 'kube-score',
-    moduleDirectory: join(moduleDirectory, 'kube-score'),
-    packages: ['github.com/zegl/kube-score/cmd/kube-score'],
+  // Apart, because they go with older Kubernetes libraries than promtool.
+  bundle: {
+    title: 'kube-score and OLM’s validators',
+    moduleDirectory: join(moduleDirectory, 'bundle'),
+    packages: ['.', 'github.com/zegl/kube-score/cmd/kube-score'],
   },
 };
 
 /**
- * The folders of `checks` and `promtool`, and of `kube-score`.
+ * The folders of `checks` and `promtool`, and of `bundle` and `kube-score`.
  *
  * @throws {NoProgramsError} without Go
  */

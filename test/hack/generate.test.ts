@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -195,7 +195,7 @@ async function project(
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-generate-'));
   t.after(() => rm(directory, { recursive: true }));
   await mkdir(join(directory, 'docs'));
-  for (const path of ['charts', 'config', 'crds', 'docs/api.md', 'src/api']) {
+  for (const path of ['bundle', 'charts', 'config', 'crds', 'docs/api.md', 'package.json', 'src/api']) {
     await cp(path, join(directory, path), { recursive: true });
   }
   const script = resolve('hack/generate.ts');
@@ -235,4 +235,18 @@ test('an edited CRD shows in every file that follows from it', async (t) => {
   const crd = join(directory, 'crds/configwatchers.yaml');
   await appendFile(crd, '# an edit\n');
   assert.match((await generate('--check')).output, /^crds\/com\/configwatchers\.yaml is not what follows/);
+});
+
+test('an edited right shows in the chart and in the bundle', async (t) => {
+  const { directory, generate } = await project(t);
+  const role = join(directory, 'config/rbac/permissions/role.yaml');
+  const text = await readFile(role, 'utf8');
+  await writeFile(role, text.replace('resources: [ats]', 'resources: [ats, others]'));
+  const { output } = await generate('--check');
+  for (const path of [
+    'charts/atwatch/files/rbac/role.yaml',
+    'bundle/manifests/atwatch.clusterserviceversion.yaml',
+  ]) {
+    assert.ok(output.includes(`${path} is not what follows`), output);
+  }
 });

@@ -3,8 +3,9 @@
  * that a cluster somebody works with may hold already.
  */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
 import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
 import { overlays } from '../manifests/overlays.ts';
@@ -13,6 +14,16 @@ import { eventually } from './support.ts';
 
 let controlPlane: ControlPlane;
 const kubectl = (...args: string[]) => controlPlane.kubectl(args);
+
+/** @throws when the API server would refuse it, or knows one of its fields not. */
+const dryRun = (list: object) =>
+  controlPlane.kubectl(
+    [
+      ...['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'],
+      '--filename=-',
+    ],
+    JSON.stringify(list),
+  );
 
 /** Answers yes or no; kubectl fails with the no. */
 const may = (user: string, ...request: string[]) =>
@@ -76,15 +87,22 @@ describe('config/default', () => {
           .map((document) => document.toJS())
           // No CRDs of the Prometheus operator here: its own types judge these (test/manifests/alerts.test.ts).
           .filter(({ apiVersion }) => apiVersion !== 'monitoring.coreos.com/v1');
-        await controlPlane.kubectl(
-          [
-            ...['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'],
-            '--filename=-',
-          ],
-          JSON.stringify({ apiVersion: 'v1', kind: 'List', items: ours }),
-        );
+        await dryRun({ apiVersion: 'v1', kind: 'List', items: ours });
       });
     }
+  });
+
+  it('is much the same Deployment with the same rights in the bundle for OLM', async () => {
+    const file = 'bundle/manifests/atwatch.clusterserviceversion.yaml';
+    const { permissions, deployments } = parse(await readFile(file, 'utf8')).spec.install.spec;
+    const [{ name, spec }] = deployments;
+    const [{ rules }] = permissions;
+    const metadata = { name, namespace: 'atwatch-system' };
+    const items = [
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec },
+      { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules },
+    ];
+    await dryRun({ apiVersion: 'v1', kind: 'List', items });
   });
 
   it('has a NetworkPolicy that lets the kubelet in and nobody else', async () => {

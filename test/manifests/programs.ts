@@ -44,7 +44,7 @@ export async function unlessMissing<T>(make: () => Promise<T>): Promise<T | { re
   }
 }
 
-/** Runs `checks`, `promtool` or `kube-score`. */
+/** Runs `checks`, `promtool`, `bundle` or `kube-score`. */
 export type GoProgram = (name: string, args: readonly string[], input?: string) => Promise<Answer>;
 
 export async function goProgram(): Promise<GoProgram> {
