@@ -6,12 +6,13 @@
  * either, as some in use do not, because then the operator needs all its rights, not all but some.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
 import { type OperatorProcess, startOperator } from '../../hack/operator-process.ts';
+import { documentedRights } from './documented-rights.ts';
 import { applyOverlay } from './overlay.ts';
 import { grantedRights, serviceAccount, usedRights, writeServiceAccountKubeconfig } from './rights-audit.ts';
 import { eventually } from './support.ts';
@@ -245,22 +246,6 @@ async function useRollouts(): Promise<void> {
       );
     }),
   );
-}
-
-/** The rights that docs/security.md names in its tables, each as `verb group/resource`, sorted. */
-async function documentedRights(): Promise<string[]> {
-  const words = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
-  const rows = (await readFile('docs/security.md', 'utf8'))
-    .split('\n')
-    .filter((line) => line.startsWith('| '))
-    .map((row) => row.split('|').slice(1, -1));
-  // group, resources, verbs, why; in the second table after the component that grants it.
-  const rights = rows.flatMap((cells) => {
-    const [groups, resources, verbs] = cells.slice(-4);
-    const group = words(groups)[0] ?? '';
-    return words(resources).flatMap((resource) => words(verbs).map((verb) => `${verb} ${group}/${resource}`));
-  });
-  return [...new Set(rights)].sort();
 }
 
 /** The audit log is written a moment after the answer. */

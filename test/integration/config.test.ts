@@ -9,6 +9,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
 import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
 import { overlays } from '../manifests/overlays.ts';
+import { documentedRights, listedRights } from './documented-rights.ts';
 import { applyOverlay, inOverlay, type Overlay } from './overlay.ts';
 import { eventually } from './support.ts';
 
@@ -144,6 +145,21 @@ describe('config/default', () => {
       assert.equal(await may(operator, ...request), false);
     });
   }
+
+  it('grants what docs/security.md says, and kubectl auth can-i --list shows no more', async () => {
+    const listed = async (user: string, namespace: string) =>
+      listedRights(
+        await kubectl('auth', 'can-i', '--list', '--no-headers', `--as=${user}`, `--namespace=${namespace}`),
+      );
+    // Whoever is authenticated may ask who he is and what he may do.
+    const everybody = await listed('system:serviceaccount:default:nobody', 'default');
+    const documented = await documentedRights({ always: true });
+    assert.deepEqual(await listed(operator, 'default'), [...documented, ...everybody].sort());
+    const leases = 'coordination.k8s.io/leases';
+    const election = [`create ${leases}`, `get ${leases} atwatch`, `update ${leases} atwatch`];
+    const own = [...documented, ...everybody, ...election].sort();
+    assert.deepEqual(await listed(operator, 'atwatch-system'), own);
+  });
 
   describe("joins Kubernetes' own roles", () => {
     const roles = ['admin', 'edit', 'view'];
