@@ -98,6 +98,37 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.match(status.message ?? '', /no-such-program/);
   });
 
+  it('nothing before a resume', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'paused', { command: 'echo YAY', suspend: true });
+    await namespace.kubectl('wait', '--for=condition=Suspended', '--timeout=30s', 'at/paused');
+    assert.equal(await namespace.kubectl('get', 'pods', '--output=name'), '');
+    await namespace.kubectl('patch', 'at', 'paused', '--type=merge', '--patch={"spec":{"suspend":false}}');
+    await namespace.kubectl('wait', '--for=condition=Complete', '--timeout=55s', 'at/paused');
+    assert.equal(await namespace.kubectl('logs', 'paused-pod'), 'YAY');
+  });
+
+  it('a full quota only for as long as it is full', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.kubectl('create', 'quota', 'full', '--hard=pods=0');
+    await namespace.kubectl('wait', '--for=jsonpath={.status.hard.pods}=0', '--timeout=30s', 'quota/full');
+    await run(namespace, 'held', { command: 'true' });
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.reason}=PodRejected',
+      '--timeout=30s',
+      'at/held',
+    );
+    await namespace.kubectl(
+      'patch',
+      'quota',
+      'full',
+      '--type=merge',
+      '--patch={"spec":{"hard":{"pods":"1"}}}',
+    );
+    await namespace.kubectl('wait', '--for=condition=Complete', '--timeout=55s', 'at/held');
+  });
+
   it('nothing, in a namespace that enforces Pod Security "restricted"', async (t) => {
     const namespace = await withNamespace(t);
     await kubectl(['label', 'namespace', namespace.name, 'pod-security.kubernetes.io/enforce=restricted']);

@@ -93,4 +93,12 @@ describe('At on a real node', () => {
     assert.equal((await namespace.getJson<Pod>('pod/long-pod')).metadata.uid, before.metadata.uid);
     assert.equal((await namespace.getJson<At>('at/long')).status.outcome, 'Succeeded');
   });
+
+  it('is gone with its Pod when its time to live is over', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.apply(atObject('short', Date.now(), { command: 'true', ttlSecondsAfterFinished: 1 }));
+    await namespace.kubectl('wait', '--for=delete', '--timeout=50s', 'at/short');
+    // The garbage collector learns of a new kind within half a minute.
+    await namespace.kubectl('wait', '--for=delete', '--timeout=55s', 'pod/short-pod');
+  });
 });

@@ -54,6 +54,16 @@ describe('decide, PENDING and not due', () => {
     assert.deepEqual(actionTypes(decide(observing({ at: accepted(), now: dueTime }))), ['CreatePod']);
   });
 
+  it('goes by the rules that its zone has now, whatever they were when it was accepted', () => {
+    const at = accepted({ schedule: '2030-01-31T10:00:00', timeZone: 'Europe/Berlin' });
+    assert.equal(at.status?.scheduledTime, '2030-01-31T09:00:00.000Z');
+    const before = withStatus(at, { ...at.status, scheduledTime: '2030-01-31T08:00:00.000Z' });
+    const { actions, status, requeueAt } = decide(observing({ at: before, now: longBeforeDue }));
+    assert.deepEqual(actions, []);
+    assert.equal(requeueAt, dueTime);
+    assert.deepEqual(status, at.status);
+  });
+
   it('writes nothing the second time (B12)', () => {
     const at = accepted();
     const { actions, status, events } = decide(observing({ at, now: longBeforeDue + second }));
