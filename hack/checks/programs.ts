@@ -4,7 +4,16 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDirectory, programDirectory } from '../cluster/cache.ts';
@@ -65,7 +74,7 @@ export interface PythonProgram {
 
 /** Cold it takes a minute; what takes this long hangs. */
 const installLimit = 15 * 60_000;
-const missingPython = 'checkov needs Python 3.9 or later with pip (python3 -m pip): install it.';
+const missingPython = 'checkov needs Python 3.11 or later with pip (python3 -m pip): install it.';
 
 /**
  * checkov, as it is run.
@@ -92,6 +101,8 @@ export async function installCheckov(): Promise<PythonProgram> {
 }
 
 async function pipInstall(directory: string): Promise<void> {
+  // Whoever holds the lock is the only one at work: what is there already is of one who was killed.
+  for (const abandoned of globSync(`${directory}.making-*`)) rmSync(abandoned, { recursive: true });
   const aside = mkdtempSync(`${directory}.making-`);
   const progress = startProgress('installing checkov, once');
   const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--retries=5', '--timeout=30'];

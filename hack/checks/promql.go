@@ -69,7 +69,7 @@ func selectorsOf(node parser.Node, needed []string) ([]selector, error) {
 }
 
 func describe(node *parser.VectorSelector, needed []string) selector {
-	described := selector{Metric: node.Name, Labels: slices.Clone(needed), Values: map[string]string{}}
+	described := selector{Metric: node.Name, Labels: append([]string{}, needed...), Values: map[string]string{}}
 	for _, matcher := range node.LabelMatchers {
 		if matcher.Name == labels.MetricName {
 			continue
