@@ -46,6 +46,7 @@ function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'mes
     const ofBudget = error.status.details?.causes?.some(({ reason }) => reason === 'DisruptionBudget');
     return { cause: ofBudget ? 'Budget' : 'Overload', message, ...retryAfter };
   }
+  if (isConflict(error)) return { cause: 'Conflict', message };
   if (isForbidden(error)) return { cause: 'Forbidden', message: rightFor(action) };
   // The eviction API cannot choose between budgets and never will; deleting instead would break them all.
   const several = error.code === 500 && message.includes('more than one PodDisruptionBudget');
@@ -55,7 +56,8 @@ function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'mes
 /** What an error means for the Pod; undefined: the write never left this process. */
 function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
   const uid = uidOf(action);
-  if (isNotFound(error) || isConflict(error)) return { uid, result: 'Gone' };
+  if (isNotFound(error)) return { uid, result: 'Gone' };
+  if (isConflict(error) && action.type !== 'RestartRollout') return { uid, result: 'Gone' };
   if (error instanceof ApiError) return { uid, result: 'Refused', ...answerOf(action, error) };
   if (!(error instanceof TransportError && error.sent)) return undefined;
   // It may have happened. The uid makes a second try harmless.
@@ -117,11 +119,14 @@ export class PodRestarter {
         return { uid, result: 'Restarted' };
       }
       case 'RestartRollout': {
-        const { owner, annotations } = action;
+        const { owner, version, annotations } = action;
         const resource = workloadOf(owner);
         if (!resource) throw new TypeError(`${owner.kind} ${owner.name} has no rollout to restart`);
-        // The uid cannot be changed, so a workload that was made anew refuses the patch (422).
-        const body = { metadata: { uid: owner.uid }, spec: { template: { metadata: { annotations } } } };
+        // The uid cannot be changed, so a workload that was made anew refuses the patch (422). The version
+        // keeps out the late write of an operator that believes it leads: it would undo the change that
+        // another one has made for a later content, and restart all Pods for the earlier one.
+        const metadata = { uid: owner.uid, ...(version !== undefined && { resourceVersion: version }) };
+        const body = { metadata, spec: { template: { metadata: { annotations } } } };
         const key = { namespace, name: owner.name };
         await this.#client.patch(resource, key, { type: 'merge', body }, { signal });
         return { uid: owner.uid, result: 'RolledOut', pods: action.pods };

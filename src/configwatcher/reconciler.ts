@@ -66,7 +66,7 @@ export class ConfigWatcherReconciler implements Reconciler {
     // The status is written before anything it announces is done: it is the lock (its resourceVersion makes
     // a stale operator fail here) and the memory of everything that follows. A crash right after it finds
     // the same decision again; see progress.ts for the windows.
-    const written = await this.#write(watcher, decision.state, context);
+    const written = await this.#write(watcher, decision, context);
     if (written !== 'Written') return written === 'Conflict' ? { requeueAfter: retryConflict } : {};
     const { state } = decision;
     this.#known.set(key, { watcher, memory: decision.memory, state });
@@ -106,11 +106,15 @@ export class ConfigWatcherReconciler implements Reconciler {
 
   async #write(
     watcher: ConfigWatcher,
-    state: WatcherState,
+    { state, actions }: Decision,
     { signal, log }: ReconcileContext,
   ): Promise<Written> {
     const { resource, store, recorder } = this.#options;
-    const written = store.isStored(watcher, state) ? 'Written' : await store.write(watcher, state, signal);
+    // A Pod that is stale by an old status is stale by the new one, so an old copy may still evict it. But a
+    // template would be set back to an earlier change: that takes a status that is known to be the last.
+    const asLock = actions.some(({ type }) => type === 'RestartRollout');
+    const written =
+      !asLock && store.isStored(watcher, state) ? 'Written' : await store.write(watcher, state, signal);
     if (store.hasStatus) {
       this.#saidWithoutStatus = false;
     } else if (!this.#saidWithoutStatus) {

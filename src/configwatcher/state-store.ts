@@ -106,9 +106,7 @@ export class StateStore {
   }
 
   async #writeAnnotation({ metadata }: ConfigWatcher, text: string, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name, resourceVersion, annotations } = metadata;
-    // Found out only now that there is no status: the annotation may be right already.
-    if (annotations?.[watcherAnnotation.observed] === text) return;
+    const { namespace = '', name, resourceVersion } = metadata;
     await this.#patchAnnotation({ namespace, name }, text, { resourceVersion }, signal);
   }
 

@@ -43,6 +43,35 @@ describe('PodRestarter', () => {
     );
   });
 
+  it('changes a template of the version it was decided on, or not at all', async () => {
+    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'uid of web' };
+    const restart: Action = {
+      ...{ type: 'RestartRollout', owner, version: '7' },
+      ...{ annotations: { change: 'a' }, pods: ['p'] },
+    };
+    const bodies: unknown[] = [];
+    const conflict = refused(409, { reason: 'Conflict', message: 'm' });
+    const client = {
+      patch: async (_resource: unknown, _key: ObjectKey, { body }: { body: unknown }) => {
+        bodies.push(body);
+        if (bodies.length > 1) throw conflict;
+      },
+    } as unknown as Client;
+    const restarter = new PodRestarter(client);
+    const outcomes = [
+      ...(await restarter.perform('shop', [restart], signal)),
+      ...(await restarter.perform('shop', [restart], signal)),
+    ];
+    assert.deepEqual(bodies[0], {
+      metadata: { uid: owner.uid, resourceVersion: '7' },
+      spec: { template: { metadata: { annotations: { change: 'a' } } } },
+    });
+    assert.deepEqual(outcomes, [
+      { uid: owner.uid, result: 'RolledOut', pods: ['p'] },
+      { uid: owner.uid, result: 'Refused', cause: 'Conflict', message: 'm' },
+    ]);
+  });
+
   const uid = 'uid of web';
   const answers: [string, Error, PodOutcome][] = [
     ['404', refused(404, { reason: 'NotFound' }), { uid, result: 'Gone' }],

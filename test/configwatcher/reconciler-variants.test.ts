@@ -62,6 +62,30 @@ describe('RolloutRestart', () => {
     assert.ok(next.events.some((event) => event.reason === 'RestartStalled'));
   });
 
+  it('is not set back by an operator that knows only an earlier change', async () => {
+    const { world, operator } = await settled({ ...spec, debounce: { quiet: '0s' } });
+    world.startup = 600_000;
+    const old = new Operator(world, 'old');
+    const look = async (by: Operator, times = 3) => {
+      for (let time = 0; time < times; time++) {
+        by.sync();
+        await by.reconcile();
+        world.step(1000);
+      }
+    };
+    world.edit({ message: 'second' });
+    await look(operator);
+    await look(old);
+    world.edit({ message: 'third' });
+    await look(operator);
+    const { annotations } = world.workloads[0]!;
+    assert.equal(world.rollouts.length, 2);
+    // Its copies are of before the third content, and by them there is nothing to write but the template.
+    world.step(10_000);
+    assert.deepEqual(await old.reconcile(), { requeueAfter: 250 });
+    assert.deepEqual([world.workloads[0]?.annotations, world.rollouts.length], [annotations, 2]);
+  });
+
   it('evicts the Pods of other owners, and says so', async () => {
     const { world, operator } = await settled(spec, { replicas: 0 });
     world.addWorkload('game', 2, 'Custom');

@@ -5,6 +5,7 @@
  * honours disruption budgets. Deployments re-create Pods, which take the content of the moment, get Ready a
  * little later and take a while to end.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
 import type { ConfigMap, KubernetesObject, OwnerReference, Pod, Resource } from '../../src/api/kubernetes.ts';
 import { formatTime } from '../../src/api/time.ts';
@@ -38,7 +39,7 @@ export interface WorldPod {
 export interface Workload {
   readonly name: string;
   replicas: number;
-  readonly kind: 'Deployment' | 'Custom';
+  readonly kind: 'Deployment' | 'ReplicaSet' | 'Custom';
   paused: boolean;
   /** Of the Pod template; Pods made with others are replaced one at a time. */
   annotations: Data;
@@ -53,8 +54,18 @@ export interface RestartRecord {
   readonly target: string | undefined;
 }
 
+/** A template that was really changed: written twice it is changed once. */
+export interface RolloutRecord {
+  readonly workload: string;
+  readonly at: number;
+  readonly operator: string;
+  readonly target: string | undefined;
+  /** What the template says now. */
+  readonly annotations: Data;
+}
+
 interface Workloadish {
-  readonly metadata: { readonly uid: string };
+  readonly metadata: { readonly uid: string; readonly resourceVersion?: string };
   readonly spec: { readonly template: { readonly metadata: { readonly annotations: Data } } };
 }
 
@@ -66,6 +77,7 @@ export class World {
   readonly pods = new Map<string, WorldPod>();
   readonly workloads: Workload[] = [];
   readonly restarts: RestartRecord[] = [];
+  readonly rollouts: RolloutRecord[] = [];
   /** The `pending.hash` that each operator knows: the one it saw or wrote last. */
   readonly targets = new Map<string, string | undefined>();
   /** When each `pending.hash` was first written. */
@@ -193,7 +205,9 @@ export class World {
       for (let count = live.length; count < workload.replicas; count++) {
         this.addPod({ controller, template: workload.annotations });
       }
-      if (!workload.paused && live.length === workload.replicas) this.#rollOut(workload, live);
+      for (const surplus of live.slice(workload.replicas)) surplus.goneAt = this.now + this.grace;
+      if (workload.kind === 'Deployment' && !workload.paused && live.length === workload.replicas)
+        this.#rollOut(workload, live);
     }
   }
 
@@ -251,7 +265,7 @@ export class World {
       patch: (resource: Resource, key: ObjectKey, patch: Patch) =>
         call(`patch ${resource.plural}`, () => {
           const isWatcher = resource.kind === 'ConfigWatcher';
-          return (isWatcher ? this.#patchWatcher(patch) : this.#patchWorkload(key, patch)) as never;
+          return (isWatcher ? this.#patchWatcher(patch) : this.#patchWorkload(operator, key, patch)) as never;
         }),
       patchStatus: unused,
       getRaw: unused,
@@ -264,11 +278,20 @@ export class World {
       return name === 'web-config' && this.configMap ? this.configMap : refuse(404, 'NotFound');
     }
     const workload = this.workloads.find((candidate) => candidate.name === name.replace(/-rs$/, ''));
-    if (workload?.kind !== 'Deployment') return refuse(404, 'NotFound');
+    if (!workload || workload.kind === 'Custom') return refuse(404, 'NotFound');
     const { replicas, paused, annotations } = workload;
     const spec = { replicas, paused, template: { metadata: { labels: { app: 'web' }, annotations } } };
     const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', name, uid: `${name}-uid` };
-    if (resource.kind === 'Deployment') return { metadata: deployment, spec } as KubernetesObject;
+    if (workload.kind === 'ReplicaSet') {
+      if (resource.kind !== 'ReplicaSet') return refuse(404, 'NotFound');
+      return { metadata: { name, uid: `${name}-uid` }, spec } as KubernetesObject;
+    }
+    if (resource.kind === 'Deployment') {
+      return {
+        metadata: { ...deployment, resourceVersion: this.#versionOf(workload) },
+        spec,
+      } as KubernetesObject;
+    }
     const parent = { ...deployment, name: workload.name, uid: `${workload.name}-uid`, controller: true };
     return { metadata: { name, uid: `${name}-uid`, ownerReferences: [parent] }, spec } as KubernetesObject;
   }
@@ -289,17 +312,31 @@ export class World {
     }
     const merged = Object.entries({ ...before.annotations, ...metadata.annotations });
     const annotations = Object.fromEntries(merged.filter(([, value]) => value !== null));
+    if (isDeepStrictEqual(annotations, before.annotations ?? {})) return this.watcher;
     this.watcher = { ...this.watcher, metadata: { ...before, annotations, resourceVersion: this.#next() } };
     return this.watcher;
   }
 
-  #patchWorkload({ name }: ObjectKey, patch: Patch): KubernetesObject {
+  #patchWorkload(operator: string, { name }: ObjectKey, patch: Patch): KubernetesObject {
     const workload = this.workloads.find((candidate) => candidate.name === name);
     if (!workload || patch.type !== 'merge') return refuse(404, 'NotFound');
     const { metadata, spec } = patch.body as Workloadish;
     if (metadata.uid !== `${name}-uid`) refuse(409, 'Conflict');
-    workload.annotations = { ...workload.annotations, ...spec.template.metadata.annotations };
+    if (metadata.resourceVersion !== this.#versionOf(workload)) refuse(409, 'Conflict');
+    const annotations = { ...workload.annotations, ...spec.template.metadata.annotations };
+    if (!isDeepStrictEqual(annotations, workload.annotations)) {
+      workload.annotations = annotations;
+      const target = this.targets.get(operator);
+      this.rollouts.push({ workload: name, at: this.now, operator, target, annotations });
+    }
     return { metadata: { name } };
+  }
+
+  /** Moves with the spec, and with the numbers that stand in the status. */
+  #versionOf(workload: Workload): string {
+    const uid = controllerOf(workload).uid;
+    const mine = this.livePods().filter(({ controller }) => controller?.uid === uid);
+    return JSON.stringify([workload, mine.length, mine.filter((pod) => this.isReady(pod)).length]);
   }
 
   #podObject(pod: WorldPod): Pod {
@@ -329,6 +366,7 @@ export class World {
     const hash = status.pending?.hash;
     if (hash !== undefined && hash !== this.watcher.status?.pending?.hash)
       this.recordedAt.set(hash, this.now);
+    if (isDeepStrictEqual(status, this.watcher.status)) return this.watcher;
     this.watcher = { ...this.watcher, status, metadata: { ...metadata, resourceVersion: this.#next() } };
     return this.watcher;
   }
@@ -356,7 +394,7 @@ export class World {
 }
 
 export function controllerOf({ kind, name }: Workload): OwnerReference {
-  return kind === 'Deployment'
+  return kind !== 'Custom'
     ? {
         apiVersion: 'apps/v1',
         kind: 'ReplicaSet',

@@ -88,6 +88,8 @@ export type Action =
   | {
       readonly type: 'RestartRollout';
       readonly owner: OwnerReference;
+      /** The write is refused if the owner has changed since. */
+      readonly version?: string;
       /** Annotations to set in the Pod template. */
       readonly annotations: Readonly<Record<string, string>>;
       /** uids of the stale Pods that the rollout will replace. */

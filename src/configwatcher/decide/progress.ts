@@ -161,9 +161,10 @@ function actionsOf(plan: Plan, { observed, spec, state }: Situation): Action[] {
   const type = spec.strategy.type === 'Delete' ? 'DeletePod' : 'EvictPod';
   const annotation = rolloutAnnotation(observed.group, observed.name);
   const rollouts = plan.rollouts.map(
-    ({ owner, stale }): Action => ({
+    ({ owner, stale, rollout }): Action => ({
       type: 'RestartRollout',
       owner,
+      ...(rollout?.version !== undefined && { version: rollout.version }),
       annotations: { [annotation]: state.lastRestart?.id ?? '' },
       pods: stale.map(({ uid }) => uid),
     }),

@@ -9,9 +9,10 @@ import type { OwnerProgress } from './owner-progress.ts';
 export interface EvictionRefusal {
   /**
    * Budget: a PodDisruptionBudget. SeveralBudgets: more than one, which the eviction API never resolves.
-   * Overload: the server asked to wait. Forbidden: the operator lacks the right. Failure: any other error.
+   * Overload: the server asked to wait. Conflict: the owner has changed since it was read. Forbidden: the
+   * operator lacks the right. Failure: any other error.
    */
-  readonly cause: 'Budget' | 'SeveralBudgets' | 'Overload' | 'Forbidden' | 'Failure';
+  readonly cause: 'Budget' | 'SeveralBudgets' | 'Overload' | 'Conflict' | 'Forbidden' | 'Failure';
   /** How often in a row. */
   readonly attempts: number;
   /** Epoch ms of the next try. */

@@ -13,6 +13,8 @@ export interface RolloutFacts {
   readonly held?: 'Paused' | 'OnDelete';
   /** Value of the annotation in its template. */
   readonly restartedFor?: string;
+  /** resourceVersion of what was read: a change that was decided on it is made to it or not at all. */
+  readonly version?: string;
 }
 
 /** An annotation's name has 63 characters at most, 14 of which are taken. */

@@ -114,7 +114,7 @@ export class Observer {
             selector: spec.selector,
             annotation: rolloutAnnotation(observed.group, observed.name),
             now: this.now(),
-            written: observed.memory.patched,
+            notBefore: outdatedOwners(observed.memory),
             signal,
           }),
         };
@@ -159,4 +159,10 @@ export class Observer {
         ({ metadata }) => metadata.deletionTimestamp === undefined && selects(spec.selector, metadata.labels),
       ).length;
   }
+}
+
+/** What this process wrote to, or could not write to, is read again: the one after that, the other before. */
+function outdatedOwners({ patched, refusals }: RestartMemory): Map<string, number> {
+  const refused = [...refusals].map(([uid, { retryAt }]) => [uid, retryAt] as const);
+  return new Map([...patched, ...refused]);
 }

@@ -57,14 +57,21 @@ function wantedOf({ kind }: Resource, { spec, status }: Workload): number | unde
 /** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
 function rolloutOf(
   resource: Resource,
-  { spec }: Workload,
+  { metadata, spec }: Workload,
   annotation: string,
 ): { readonly rollout?: RolloutFacts } {
   if (resource === replicaSets) return {};
   const onDelete = spec?.updateStrategy?.type === 'OnDelete' ? 'OnDelete' : undefined;
   const held = spec?.paused === true ? 'Paused' : onDelete;
   const restartedFor = spec?.template?.metadata?.annotations?.[annotation];
-  return { rollout: { ...(held && { held }), ...(restartedFor !== undefined && { restartedFor }) } };
+  const version = metadata.resourceVersion;
+  return {
+    rollout: {
+      ...(held && { held }),
+      ...(restartedFor !== undefined && { restartedFor }),
+      ...(version !== undefined && { version }),
+    },
+  };
 }
 
 /** Milliseconds that an earlier answer is good for, by the number of owners asked for. */
@@ -83,11 +90,16 @@ function isRecent(readAt: number, now: number, maxAge: number): boolean {
 
 /** Of an owner what is looked at here. */
 function slim({ metadata, spec = {}, status }: Workload): Workload {
-  const { name, uid = '', ownerReferences } = metadata;
+  const { name, uid = '', resourceVersion, ownerReferences } = metadata;
   const { labels, annotations } = spec.template?.metadata ?? {};
   const template = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
   return {
-    metadata: { name, uid, ...(ownerReferences && { ownerReferences }) },
+    metadata: {
+      name,
+      uid,
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(ownerReferences && { ownerReferences }),
+    },
     spec: { ...spec, template },
     ...(status?.desiredNumberScheduled !== undefined && {
       status: { desiredNumberScheduled: status.desiredNumberScheduled },
@@ -103,8 +115,8 @@ export interface OwnersRequest {
   readonly annotation: string;
   /** Epoch ms. */
   readonly now: number;
-  /** When this process wrote to an owner last, epoch ms by uid: earlier answers know nothing of it. */
-  readonly written: ReadonlyMap<string, number>;
+  /** By uid of the owner, epoch ms: what was read earlier is too old. */
+  readonly notBefore: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
 }
 
@@ -175,11 +187,11 @@ export class OwnerReader {
     reference: OwnerReference,
     request: AgedRequest,
   ): Promise<Workload | undefined> {
-    const { now, maxAge, written } = request;
+    const { now, maxAge, notBefore } = request;
     const { uid } = reference;
     const known = this.#remembered.get(uid);
-    const writtenAt = written.get(uid) ?? Number.NEGATIVE_INFINITY;
-    if (known && isRecent(known.readAt, now, maxAge) && known.readAt > writtenAt) return known.workload;
+    const outdated = notBefore.get(uid) ?? Number.NEGATIVE_INFINITY;
+    if (known && isRecent(known.readAt, now, maxAge) && known.readAt > outdated) return known.workload;
     const workload = await this.#read(resource, reference, request);
     this.#remembered.set(uid, { readAt: now, workload: workload && slim(workload) });
     return workload;

@@ -36,7 +36,11 @@ async function read(
 function readerOf(
   objects: readonly KubernetesObject[],
   otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
-): (owners: readonly OwnerReference[], now: number, written?: ReadonlyMap<string, number>) => Promise<Read> {
+): (
+  owners: readonly OwnerReference[],
+  now: number,
+  notBefore?: ReadonlyMap<string, number>,
+) => Promise<Read> {
   const gets: string[] = [];
   const client = {
     get: async ({ kind }: Resource, { name }: ObjectKey) => {
@@ -47,10 +51,10 @@ function readerOf(
     },
   } as unknown as Client;
   const reader = new OwnerReader(client);
-  return async (owners, now, written = new Map()) => {
+  return async (owners, now, notBefore = new Map()) => {
     const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
     const facts = await reader.read({
-      ...{ namespace: 'shop', pods, selector, annotation, now, written, signal },
+      ...{ namespace: 'shop', pods, selector, annotation, now, notBefore, signal },
     });
     return { facts, gets };
   };
