@@ -138,9 +138,11 @@ export class Operator {
     return this.#registry.metrics();
   }
 
-  /** The oldest waiting call reaches the API server. */
-  letThrough(): void {
-    this.#waiting.shift()?.();
+  /** The oldest waiting call reaches the API server; false if there is none. */
+  letThrough(): boolean {
+    const call = this.#waiting.shift();
+    call?.();
+    return call !== undefined;
   }
 
   /** The process is gone: none of its waiting calls ever arrives. */

@@ -42,10 +42,13 @@ const moves = fc.array(
   { minLength: 20, maxLength: 150, size: 'max' },
 ) as fc.Arbitrary<Move[]>;
 
+type Strategy = 'Evict' | 'Delete' | 'RolloutRestart';
+
 interface Setting {
   readonly quiet: string;
   readonly cooldown: string;
-  readonly strategy: 'Evict' | 'Delete';
+  readonly strategy: Strategy;
+  readonly unmanagedPods: 'Skip' | 'Delete';
   readonly maxUnavailable: string | number;
   readonly minAvailable: number;
 }
@@ -53,7 +56,8 @@ interface Setting {
 const settings: fc.Arbitrary<Setting> = fc.record({
   quiet: fc.constantFrom('0s', '2s'),
   cooldown: fc.constantFrom('0s', '5s'),
-  strategy: fc.constantFrom('Evict', 'Delete'),
+  strategy: fc.constantFrom('Evict', 'Delete', 'RolloutRestart'),
+  unmanagedPods: fc.constantFrom('Skip', 'Delete'),
   maxUnavailable: fc.constantFrom('25%', '100%', 2),
   minAvailable: fc.nat({ max: 4 }),
 });
@@ -63,14 +67,15 @@ class Play {
   readonly #operators: Operator[];
   #edits = 0;
 
-  constructor({ quiet, cooldown, strategy, maxUnavailable, minAvailable }: Setting) {
+  constructor({ quiet, cooldown, strategy, unmanagedPods, maxUnavailable, minAvailable }: Setting) {
     this.world = new World({
-      strategy: { type: strategy, maxUnavailable },
+      strategy: { type: strategy, maxUnavailable, unmanagedPods },
       debounce: { quiet, max: '30s' },
       cooldown: { base: cooldown, max: '60s' },
     });
     this.world.addWorkload('web', 4);
     this.world.addWorkload('game', 2, 'Custom');
+    this.world.addWorkload('set', 2, 'ReplicaSet');
     this.world.addPod();
     this.world.minAvailable = minAvailable;
     this.#operators = [this.#start('a'), this.#start('b')];
@@ -157,36 +162,47 @@ function assertEachOncePerContent(world: World): void {
     const first = firstAt.get(target) ?? at;
     firstAt.set(target, first);
     assert.ok(pod.bornAt <= first, `${pod.name} is a replacement, and was restarted for the same content`);
-    assert.ok(pod.controller, 'a bare Pod was restarted');
+    if (!pod.controller) {
+      const { unmanagedPods } = world.watcher.spec.strategy ?? {};
+      assert.equal(unmanagedPods, 'Delete', 'a bare Pod was restarted');
+    }
   }
+  const rolledOut = world.rollouts.map(({ workload, target, operator, annotations }) => {
+    assert.ok(target && world.recordedAt.has(target), `${operator} rolled out while no change was recorded`);
+    return `${workload} for ${JSON.stringify(annotations)}`;
+  });
+  assert.deepEqual(rolledOut, [...new Set(rolledOut)], 'a template was changed twice for the same change');
+}
+
+/** Requests that read or write more than a single object's content. */
+function loudRequests({ requests }: World): number {
+  return requests.filter((request) => !request.startsWith('get')).length;
+}
+
+async function assertStory(setting: Setting, story: readonly Move[]): Promise<void> {
+  const play = new Play(setting);
+  const { world } = play;
+  await converge(world, play.operators);
+  assert.equal(world.restarts.length, 0, 'the first sight is the baseline');
+  for (const operator of play.operators) operator.free = false;
+  for (const move of story) await play.perform(move);
+
+  world.minAvailable = Math.min(world.minAvailable, 2);
+  await converge(world, play.operators);
+  assertEachOncePerContent(world);
+  for (const pod of world.livePods()) {
+    if (pod.controller) assert.equal(pod.content, world.content, `${pod.name} kept an old content`);
+  }
+  // Rollouts and deletions that are under way end by themselves, and the number of Pods with them.
+  for (let second = 0; second < 60; second++) world.step(1000);
+  await converge(world, play.operators);
+  const before = loudRequests(world);
+  await converge(world, play.operators);
+  assert.equal(loudRequests(world), before, 'not silent at rest');
 }
 
 describe('a restart', () => {
   it('happens once per stale Pod and content, whatever happens meanwhile', async () => {
-    await fc.assert(
-      fc.asyncProperty(settings, moves, async (setting, story) => {
-        const play = new Play(setting);
-        const { world } = play;
-        await converge(world, play.operators);
-        assert.equal(world.restarts.length, 0, 'the first sight is the baseline');
-        for (const operator of play.operators) operator.free = false;
-        for (const move of story) await play.perform(move);
-
-        world.minAvailable = Math.min(world.minAvailable, 2);
-        await converge(world, play.operators);
-        assertEachOncePerContent(world);
-        for (const pod of world.livePods()) {
-          if (pod.controller) assert.equal(pod.content, world.content, `${pod.name} kept an old content`);
-        }
-        const { length } = world.requests.filter((request) => !request.startsWith('get'));
-        await converge(world, play.operators);
-        assert.equal(
-          world.requests.filter((request) => !request.startsWith('get')).length,
-          length,
-          'not silent at rest',
-        );
-      }),
-      { numRuns: 150 },
-    );
+    await fc.assert(fc.asyncProperty(settings, moves, assertStory), { numRuns: 150 });
   });
 });
