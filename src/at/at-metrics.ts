@@ -12,6 +12,21 @@ import { phaseOf } from './spec/phase.ts';
 const latenessBuckets = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600];
 const startBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900];
 const knownReasons: readonly string[] = Object.values(atReason);
+/** A kubelet may name other reasons for a wait, and an annotation any: not every word makes a series. */
+const otherReason = 'Other';
+/** Reasons of the outcome Failed. Their series are there from the start: what begins at 1 shows no increase. */
+const failures = [
+  atReason.commandFailed,
+  atReason.backoffLimitExceeded,
+  atReason.deadlineExceeded,
+  atReason.pendingTimeout,
+  atReason.imagePullBackOff,
+  atReason.unschedulable,
+  atReason.evicted,
+  atReason.podLost,
+  atReason.launchUnknown,
+  otherReason,
+];
 
 export class AtMetrics {
   readonly #lateness: Histogram;
@@ -45,7 +60,7 @@ export class AtMetrics {
     this.#finished.inc({ outcome: atOutcome.succeeded, reason: atReason.succeeded }, 0);
     this.#finished.inc({ outcome: atOutcome.canceled, reason: atReason.canceled }, 0);
     this.#finished.inc({ outcome: atOutcome.missed, reason: atReason.missedDeadline }, 0);
-    this.#finished.inc({ outcome: atOutcome.failed, reason: atReason.commandFailed }, 0);
+    for (const reason of failures) this.#finished.inc({ outcome: atOutcome.failed, reason }, 0);
     const phases: Gauge<'phase'> = new Gauge({
       name: 'atwatch_ats',
       help: 'Ats, by phase.',
@@ -77,9 +92,8 @@ export class AtMetrics {
       this.#startLatency.observe(Number.isNaN(latency) ? 0 : Math.max(0, latency / 1000));
     }
     if (before.outcome === undefined && after.outcome !== undefined) {
-      // A kubelet may name other reasons for a wait, and an annotation any: not every word makes a series.
-      const reason =
-        after.reason !== undefined && knownReasons.includes(after.reason) ? after.reason : 'Other';
+      const isKnown = after.reason !== undefined && knownReasons.includes(after.reason);
+      const reason = isKnown ? after.reason : otherReason;
       this.#finished.inc({ outcome: after.outcome, reason });
     }
   }

@@ -28,6 +28,27 @@ describe('AtMetrics', () => {
     assert.match(text, /^atwatch_at_finished_total\{outcome="Missed",reason="MissedDeadline"\} 0$/m);
   });
 
+  it('has a series at 0 for every end that there is', async () => {
+    const text = await metricsOf([]);
+    const series = [...text.matchAll(/^atwatch_at_finished_total\{outcome="(\w+)",reason="(\w+)"\} 0$/gm)];
+    const ends = series.map(([, outcome, reason]) => `${outcome} ${reason}`).sort();
+    assert.deepEqual(ends, [
+      'Canceled Canceled',
+      'Failed BackoffLimitExceeded',
+      'Failed CommandFailed',
+      'Failed DeadlineExceeded',
+      'Failed Evicted',
+      'Failed ImagePullBackOff',
+      'Failed LaunchUnknown',
+      'Failed Other',
+      'Failed PendingTimeout',
+      'Failed PodLost',
+      'Failed Unschedulable',
+      'Missed MissedDeadline',
+      'Succeeded Succeeded',
+    ]);
+  });
+
   it('measures a life once', async () => {
     const running: AtStatus = {
       phase: 'RUNNING',

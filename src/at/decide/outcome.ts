@@ -94,6 +94,16 @@ function saidBy({ last }: PodView): string {
 
 /** What the container said at its end, else why the Pod failed. */
 function messageOf(view: PodView): string {
+  if (view.last?.exitCode === 0) {
+    return 'the command succeeded, but another container of its Pod failed';
+  }
   const reason = view.last?.reason === 'Error' ? undefined : view.last?.reason;
-  return saidBy(view) || (view.pod.status?.message ?? reason ?? '');
+  return saidBy(view) || (view.pod.status?.message ?? failedFirst(view) ?? reason ?? '');
+}
+
+/** What failed so that the command never began. */
+function failedFirst({ pod, started }: PodView): string | undefined {
+  const statuses = started ? [] : (pod.status?.initContainerStatuses ?? []);
+  const failed = statuses.find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+  return failed && `init container ${failed.name} ended with exit code ${failed.state?.terminated?.exitCode}`;
 }
