@@ -2,10 +2,18 @@
  * Instants as the Kubernetes API writes them: RFC 3339 in UTC with `Z`. metav1.Time has whole seconds,
  * metav1.MicroTime exactly six fraction digits. In the program an instant is a number, epoch milliseconds.
  */
-import { DateTime } from 'luxon';
+import { calendarDay, dayNumber } from './calendar.ts';
 
-const earliest = DateTime.utc(1, 1, 1).toMillis();
-const latest = DateTime.utc(9999, 12, 31, 23, 59, 59, 999).toMillis();
+const second = 1000;
+const minute = 60 * second;
+const day = 24 * 60 * minute;
+
+const instant =
+  /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+/** The years 0001 to 9999 in UTC, those of Go's time and of the API server's date-time format. Epoch ms. */
+export const firstInstant = parseTime('0001-01-01T00:00:00Z');
+export const lastInstant = parseTime('9999-12-31T23:59:59.999Z');
 
 /**
  * `2030-01-31T09:00:00Z`, for metav1.Time. A part of a second is dropped.
@@ -34,8 +42,6 @@ export function formatMicroTime(epochMs: number): string {
   return `${iso(epochMs).slice(0, 23)}000Z`;
 }
 
-const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
-
 /**
  * Reads an instant that the API server wrote. Digits finer than a millisecond are dropped. User input is not
  * for this function: an At's schedule has a parser of its own.
@@ -43,12 +49,46 @@ const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})
  * @returns epoch milliseconds, or NaN when the text is no instant (a status edited by hand).
  */
 export function parseTime(text: string): number {
-  return instant.test(text) ? DateTime.fromISO(text).toMillis() : Number.NaN;
+  const fields = instant.exec(text);
+  if (fields === null) {
+    return Number.NaN;
+  }
+  const [, , , , , , , fraction = '', sign, hours = '0', minutes = '0'] = fields;
+  const whole = utcMilliseconds(fields.slice(1, 7).map(Number) as unknown as DateAndTime);
+  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'));
+  const offset = (Number(hours) * 60 + Number(minutes)) * minute;
+  return whole + milliseconds + (sign === '-' ? offset : -offset);
 }
 
+export type DateAndTime = readonly [
+  year: number,
+  month: number,
+  day: number,
+  hour: number,
+  minute: number,
+  second: number,
+];
+
+/** Epoch milliseconds of a date and time in UTC; NaN for a day that does not exist. */
+export function utcMilliseconds([year, month, dayOfMonth, hour, minutes, seconds]: DateAndTime): number {
+  const days = dayNumber({ year, month, day: dayOfMonth }) ?? Number.NaN;
+  return days * day + (hour * 60 + minutes) * minute + seconds * second;
+}
+
+/** `2030-01-31T09:00:00.250Z` */
 function iso(epochMs: number): string {
-  if (!(epochMs >= earliest && epochMs <= latest)) {
+  if (!(epochMs >= firstInstant && epochMs <= lastInstant)) {
     throw new RangeError(`${epochMs} ms is not in the years 0001 to 9999`);
   }
-  return DateTime.fromMillis(Math.floor(epochMs), { zone: 'utc' }).toISO() ?? '';
+  const days = Math.floor(epochMs / day);
+  const { year, month, day: dayOfMonth } = calendarDay(days);
+  const rest = Math.floor(epochMs - days * day);
+  const [hour, minutes] = [Math.floor(rest / (60 * minute)), Math.floor(rest / minute) % 60];
+  const [seconds, milliseconds] = [Math.floor(rest / second) % 60, rest % second];
+  const date = `${digits(year, 4)}-${digits(month, 2)}-${digits(dayOfMonth, 2)}`;
+  return `${date}T${digits(hour, 2)}:${digits(minutes, 2)}:${digits(seconds, 2)}.${digits(milliseconds, 3)}Z`;
+}
+
+function digits(value: number, count: number): string {
+  return String(value).padStart(count, '0');
 }

@@ -2,7 +2,8 @@
  * Schedule: the instant at which an At is due. This is the only parser that decides it: strict, so that its
  * verdict is that of the CRD's validation rules, and without any default zone.
  */
-import { DateTime, IANAZone } from 'luxon';
+import { IANAZone } from 'luxon';
+import { type DateAndTime, firstInstant, lastInstant, utcMilliseconds } from '../../api/time.ts';
 
 /** The resolved instant, or why there is none, in words that fit a condition. */
 export type ResolvedSchedule =
@@ -21,9 +22,6 @@ const timestamp =
 const zoneName = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
 const minute = 60_000;
 const day = 24 * 60 * minute;
-/** The years 0001 to 9999 in UTC, those of Go's time and of the API server's date-time format. */
-const firstInstant = DateTime.utc(1, 1, 1).toMillis();
-const lastInstant = DateTime.utc(9999, 12, 31, 23, 59, 59, 999).toMillis();
 
 /**
  * Resolves `schedule`, in `timeZone` when it has no offset of its own. A fraction finer than a millisecond
@@ -58,16 +56,9 @@ function invalid(message: string): ResolvedSchedule {
 
 /** The written date and time read as UTC, epoch ms; undefined for 30 February and the year 0. */
 function localSecond(fields: RegExpExecArray): number | undefined {
-  const [year, month, dayOfMonth, hour, minuteOfHour, second] = fields.slice(1, 7).map(Number);
-  if (year === 0) {
-    return undefined;
-  }
-  // Luxon refuses what the calendar does not have instead of rolling it over, which is the round trip.
-  const utc = DateTime.fromObject(
-    { year, month, day: dayOfMonth, hour, minute: minuteOfHour, second },
-    { zone: 'utc' },
-  );
-  return utc.isValid ? utc.toMillis() : undefined;
+  const written = fields.slice(1, 7).map(Number) as unknown as DateAndTime;
+  const utc = utcMilliseconds(written);
+  return written[0] === 0 || Number.isNaN(utc) ? undefined : utc;
 }
 
 function toInstant(
