@@ -4,8 +4,6 @@
  *
  * A flag wins over its environment variable, which wins over the default.
  */
-import { Ajv } from 'ajv';
-
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
@@ -43,18 +41,20 @@ interface Flag {
   readonly default: string;
   readonly placeholder: string;
   readonly description: string;
-  /** JSON schema of the text. */
-  readonly schema: object;
+  /** The texts that are right. */
+  readonly pattern: RegExp;
   /** What a right value looks like, for the error. */
   readonly expected: string;
 }
 
 const bindAddress = {
-  schema: { type: 'string', pattern: '^(0|(\\[[0-9a-fA-F:]+\\]|[A-Za-z0-9.-]*):[0-9]{1,5})$' },
+  pattern: /^(0|(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]*):[0-9]{1,5})$/,
   expected: 'HOST:PORT, :PORT for every interface, or 0 to switch it off',
   placeholder: 'HOST:PORT',
   boolean: false,
 };
+
+const trueOrFalse = { pattern: /^(true|false)$/, expected: 'true or false' };
 
 const dnsLabel = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 
@@ -80,8 +80,7 @@ const flags: readonly Flag[] = [
     default: 'false',
     placeholder: '',
     description: 'act only while holding the Lease "atwatch" in POD_NAMESPACE',
-    schema: { enum: ['true', 'false'] },
-    expected: 'true or false',
+    ...trueOrFalse,
   },
   {
     name: 'namespaces',
@@ -90,7 +89,7 @@ const flags: readonly Flag[] = [
     default: '',
     placeholder: 'NAME,NAME',
     description: 'watch these namespaces only; empty means all',
-    schema: { type: 'string', pattern: `^(${dnsLabel}(,${dnsLabel})*)?$` },
+    pattern: new RegExp(`^(${dnsLabel}(,${dnsLabel})*)?$`),
     expected: 'namespace names separated by commas',
   },
   {
@@ -100,8 +99,7 @@ const flags: readonly Flag[] = [
     default: 'false',
     placeholder: '',
     description: 'let ConfigWatchers watch Secrets; needs rights on secrets',
-    schema: { enum: ['true', 'false'] },
-    expected: 'true or false',
+    ...trueOrFalse,
   },
   {
     name: 'annotation-controller',
@@ -110,8 +108,7 @@ const flags: readonly Flag[] = [
     default: 'false',
     placeholder: '',
     description: 'also serve ConfigMaps with k8spatterns.io/podDeleteSelector; needs patch on configmaps',
-    schema: { enum: ['true', 'false'] },
-    expected: 'true or false',
+    ...trueOrFalse,
   },
   {
     name: 'log-level',
@@ -120,15 +117,10 @@ const flags: readonly Flag[] = [
     default: 'info',
     placeholder: 'LEVEL',
     description: `one of ${logLevels.join(', ')}`,
-    schema: { enum: logLevels },
+    pattern: new RegExp(`^(${logLevels.join('|')})$`),
     expected: `one of ${logLevels.join(', ')}`,
   },
 ];
-
-const validate = new Ajv({ allErrors: false }).compile({
-  type: 'object',
-  properties: Object.fromEntries(flags.map((flag) => [flag.name, flag.schema])),
-});
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -181,12 +173,11 @@ function nextWord(args: readonly string[], index: number, flag: Flag): string {
 }
 
 function check(values: Record<string, string>, sources: Record<string, string>): void {
-  if (validate(values)) return;
-  const name = (validate.errors?.[0]?.instancePath ?? '').slice(1);
-  const flag = flags.find((candidate) => candidate.name === name);
-  throw new ConfigError(
-    `${sources[name]}: ${JSON.stringify(values[name])} is not valid; expected ${flag?.expected}`,
-  );
+  for (const { name, pattern, expected } of flags) {
+    const value = values[name] ?? '';
+    if (pattern.test(value)) continue;
+    throw new ConfigError(`${sources[name]}: ${JSON.stringify(value)} is not valid; expected ${expected}`);
+  }
 }
 
 function toConfig(values: Record<string, string>, env: Environment): Config {
