@@ -13,6 +13,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY hack/build.ts hack/build-runtime.tsconfig.json hack/
+COPY hack/build hack/build
 COPY src src
 RUN node hack/build.ts
 RUN npm sbom --sbom-format=spdx --omit=dev > dist/sbom.spdx.json

@@ -124,7 +124,7 @@ bench-at: build ## Measure the kind At on an API server of its own; ARGS="--hots
 .PHONY: build
 build: packages dist/atwatch.js ## Bundle the operator into dist/atwatch.js.
 
-dist/atwatch.js: $(SOURCES) hack/build.ts hack/build-runtime.tsconfig.json node_modules/.package-lock.json
+dist/atwatch.js: $(SOURCES) hack/build.ts $(wildcard hack/build/*.ts) hack/build-runtime.tsconfig.json node_modules/.package-lock.json
 	@$(NODE) hack/build.ts
 
 .PHONY: run

@@ -6,32 +6,12 @@
 import { execFile } from 'node:child_process';
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { build, type Plugin } from 'esbuild';
+import { build } from 'esbuild';
+import { compiledSchemaChecks } from './build/schema-checks.ts';
+import { lazyBuiltins, smallPackages } from './build/small-packages.ts';
 
 const { engines } = JSON.parse(await readFile('package.json', 'utf8'));
 const target = `node${engines.node.replace('>=', '')}`;
-
-/**
- * Of client-node the operator uses the KubeConfig alone. The rest of it, with a module for each kind of
- * Kubernetes, would cost 50 MB of memory and most of the start. So its indexes shrink to what is used;
- * whoever imports more of it is told by the build.
- */
-const clientNodeParts: Readonly<Record<string, string>> = {
-  'index.js': "export { KubeConfig } from './config.js'; export { loadYaml } from './yaml.js';",
-  'gen/index.js': "export { createConfiguration } from './configuration.js'; export * from './servers.js';",
-  // A kubeconfig is of no kind that has a serializer.
-  'serializer.js': 'export const ObjectSerializer = { deserialize: (kubeconfig) => kubeconfig };',
-};
-
-const smallClientNode: Plugin = {
-  name: 'small-client-node',
-  setup({ onLoad }) {
-    onLoad({ filter: /@kubernetes\/client-node\/dist\/(gen\/index|index|serializer)\.js$/ }, ({ path }) => {
-      const [, part = ''] = path.split('/client-node/dist/');
-      return { contents: clientNodeParts[part] ?? '' };
-    });
-  },
-};
 
 await build({
   entryPoints: ['src/main.ts'],
@@ -42,7 +22,10 @@ await build({
   target,
   legalComments: 'none',
   logLevel: 'warning',
-  plugins: [smallClientNode],
+  plugins: [compiledSchemaChecks, smallPackages, lazyBuiltins],
+  // The text stays in memory. Names stay, too: they are what a stack trace says.
+  minifyWhitespace: true,
+  minifySyntax: true,
   banner: {
     // Some packages inside are CommonJS and call require for Node's own modules.
     js: `#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);`,

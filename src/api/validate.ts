@@ -2,9 +2,10 @@
  * Validation of an object against its CRD's own schema. The API server has done this already unless a CRD
  * without the schema (the book's own, say) was in its place when the object was stored.
  */
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import { type At, atSchema } from './at.generated.ts';
 import { type ConfigWatcher, configWatcherSchema } from './configwatcher.generated.ts';
+import { checkAtSchema, checkConfigWatcherSchema, type SchemaCheck } from './schema-checks.ts';
 import { predicateOf, type RulePredicate } from './validation-rules.ts';
 
 /** One thing that is wrong with an object. */
@@ -24,9 +25,11 @@ export interface Validation<T> {
 /** A list of a million wrong items needs no million sentences. */
 const mostProblems = 20;
 
-export const validateAt: (object: object) => Validation<At> = validator(atSchema);
-export const validateConfigWatcher: (object: object) => Validation<ConfigWatcher> =
-  validator(configWatcherSchema);
+export const validateAt: (object: object) => Validation<At> = validator(checkAtSchema, atSchema);
+export const validateConfigWatcher: (object: object) => Validation<ConfigWatcher> = validator(
+  checkConfigWatcherSchema,
+  configWatcherSchema,
+);
 
 /** The problems in one line for a condition: at most `limit` characters. */
 export function problemText(problems: readonly Problem[], limit = 1024): string {
@@ -47,54 +50,19 @@ interface Rule {
   readonly fieldPath?: string;
 }
 
-function validator<T>(schema: Readonly<Record<string, unknown>>): (object: object) => Validation<T> {
-  const validate = newAjv().compile(schema);
+function validator<T>(
+  fitsSchema: SchemaCheck,
+  schema: Readonly<Record<string, unknown>>,
+): (object: object) => Validation<T> {
   const checkRules = ruleCheck(schema);
   return (object) => {
     const copy: T = structuredClone(object) as T;
-    if (!validate(copy)) {
+    if (!fitsSchema(copy)) {
       // The rules trust the schema: over a value of the wrong type or size they would only stumble.
-      return { object: copy, problems: (validate.errors ?? []).slice(0, mostProblems).map(problemOf) };
+      return { object: copy, problems: (fitsSchema.errors ?? []).slice(0, mostProblems).map(problemOf) };
     }
     return { object: copy, problems: checkRules(copy, '') };
   };
-}
-
-function newAjv(): Ajv {
-  const ajv = new Ajv({ strict: true, allErrors: true, useDefaults: true });
-  const withoutEffect = [
-    'x-kubernetes-validations',
-    'x-kubernetes-int-or-string',
-    'x-kubernetes-preserve-unknown-fields',
-  ];
-  for (const keyword of withoutEffect) {
-    ajv.addKeyword(keyword);
-  }
-  ajv.addKeyword({
-    keyword: 'x-kubernetes-list-type',
-    validate: (type: string, list: readonly unknown[]) =>
-      type !== 'set' || new Set(list).size === list.length,
-    error: { message: 'must not have duplicate items' },
-  });
-  ajv.addKeyword({
-    keyword: 'x-kubernetes-list-map-keys',
-    validate: (keys: readonly string[], list: readonly Readonly<Record<string, unknown>>[]) =>
-      new Set(list.map((item) => JSON.stringify(keys.map((key) => item?.[key])))).size === list.length,
-    error: { message: 'must not have two items with the same keys' },
-  });
-  ajv.addFormat('int32', {
-    type: 'number',
-    validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31,
-  });
-  ajv.addFormat('int64', {
-    type: 'number',
-    validate: (value: number) => value >= -(2 ** 63) && value < 2 ** 63,
-  });
-  ajv.addFormat(
-    'date-time',
-    /^\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d{2}:\d{2})$/,
-  );
-  return ajv;
 }
 
 function problemOf({ instancePath, keyword, params, message = 'is not valid' }: ErrorObject): Problem {
