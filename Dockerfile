@@ -32,5 +32,4 @@ COPY --from=build /src/dist/atwatch.js /atwatch.js
 WORKDIR /
 USER 65532:65532
 ENV NODE_ENV=production
-# Short-lived garbage of an operator is little: a small young generation saves memory and costs no time that counts.
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=1", "/atwatch.js"]
+ENTRYPOINT ["/nodejs/bin/node", "/atwatch.js"]

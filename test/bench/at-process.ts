@@ -5,9 +5,6 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** As in the image. */
-const imageFlags = ['--max-semi-space-size=1'];
-
 /** Linux counts CPU time in hundredths of a second. */
 const tick = 10;
 // When the benchmark dies, however it dies, the pipe that is the operator's standard input ends.
@@ -25,14 +22,10 @@ export class MeasuredOperator {
 
   constructor(kubeconfig: string) {
     const flags = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
-    this.#process = spawn(
-      process.execPath,
-      [...imageFlags, '--import', endWithParent, 'dist/atwatch.js', ...flags],
-      {
-        env: { ...process.env, KUBECONFIG: kubeconfig },
-        stdio: ['pipe', 'pipe', 'inherit'],
-      },
-    );
+    this.#process = spawn(process.execPath, ['--import', endWithParent, 'dist/atwatch.js', ...flags], {
+      env: { ...process.env, KUBECONFIG: kubeconfig },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     this.ready = this.#waitUntilReady();
     this.ready.catch(() => {});
   }
