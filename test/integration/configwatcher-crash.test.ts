@@ -75,6 +75,38 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 4, 'the standby that leads now works');
   });
 
+  it('whose leader is killed in mid-restart, before an edit, goes on with the standby', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    await shop.watch(atOnce);
+    const leader = new OperatorProcess(t, shop.namespace, ['--leader-elect']);
+    await shop.baselined();
+    const standby = new OperatorProcess(t, shop.namespace, ['--leader-elect']);
+    await standby.logged('"msg":"ready"');
+    // In the middle of one restart, and another edit before anybody has taken over.
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length > 3, { timeout: 40_000, interval: 10 });
+    await leader.kill();
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    assert.equal(standby.output.includes('"msg":"leading"'), false);
+    await standby.logged('"msg":"leading"');
+    const { restartCount, history = [] } = await shop.until(
+      'the last content is applied',
+      ({ pending, lastRestart }) => pending === undefined && lastRestart?.completionTime !== undefined,
+    );
+    await shop.allReady(3);
+    await shop.quiet();
+    assert.equal(restartCount, 2, 'the one that was overtaken, and the one for the last content');
+    assert.equal(history[0]?.restarted, 3);
+    // One to three Pods of the first restart, by how soon the leader died, and then each that was there.
+    const { length } = shop.seen;
+    assert.ok(length >= 3 + 1 + 3 && length <= 3 + 3 + 3, `${length} Pods in all`);
+    assert.equal((await shop.status()).restartCount, 2, 'and no more');
+  });
+
   it('folds edits, and counts contents and not objects', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
