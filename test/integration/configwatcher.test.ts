@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps, pods } from '../../src/api/kubernetes.ts';
 import { secrets } from '../../src/configwatcher/observe/hash-key.ts';
 import { deployments } from '../../src/configwatcher/observe/owner-reader.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
@@ -148,6 +148,38 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       isInvalid,
       'a patch meant for another Deployment of the name is refused',
     );
+  });
+
+  it('says what it would do, waits for its window and spares who does not use it', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const { metadata } = await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    // A controller that brings nothing back; a ConfigMap stands in for it.
+    const { name, uid = '' } = metadata;
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true };
+    await client.create(pods, {
+      metadata: { namespace, name: 'other', labels: { app: 'webapp' }, ownerReferences: [owner] },
+      spec: { containers: [{ name: 'app', image: 'mini-http-server' }] },
+    });
+    await shop.startOperator();
+    // Half an hour off, whenever the test runs.
+    const minute = (new Date().getUTCMinutes() + 30) % 60;
+    const windows = [{ schedule: `${minute} * * * *`, duration: '5m' }];
+    await shop.watch({ debounce: { quiet: '0s' }, onlyReferencing: true, dryRun: true, windows });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const dry = await shop.until('it is told', ({ pending }) => pending?.reason === 'DryRun');
+    assert.equal(dry.stalePods, 1);
+    await shop.edit({ dryRun: false });
+    await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.edit({ windows: [] });
+    const { lastRestart } = await shop.restarted(1);
+    assert.equal(lastRestart?.restarted, 1);
+    const left = (await shop.pods()).map(({ metadata: { name } }) => name);
+    assert.ok(left.includes('other'), 'a Pod without a reference was restarted');
   });
 
   it('watches Secrets where it may, and publishes no hash that could be guessed', { timeout }, async (t) => {

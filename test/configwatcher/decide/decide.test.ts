@@ -102,6 +102,31 @@ describe('an edit', () => {
     assert.equal(decide(observed({ sources: [{ ...newContent, confirmed: false }] })), 'contents');
   });
 
+  it('of an immutable source, which was replaced under its name, is told as such', () => {
+    const immutable = { ...newContent, immutable: true };
+    const decision = decided({ sources: [immutable], pods: several(1) });
+    assert.deepEqual(reasons(decision), ['ChangeDetected', 'ImmutableSource']);
+  });
+
+  it('in the cooldown is told to wait, and five in a row to look for a loop', () => {
+    const base = 30_000;
+    for (const [gap, hint] of [
+      [base, false],
+      [16 * base, true],
+    ] as const) {
+      const start = now - 10_000;
+      const counts = { restarted: 1, skippedFresh: 0, skippedUnmanaged: 0, failed: 0 };
+      const lastRestart = { id: 'a', start, completion: start, ...counts };
+      const state = { ...applied(), lastRestart, cooldownUntil: start + gap };
+      const spec = specOf({ debounce: { quiet: '0s' } });
+      const decision = decided({ state, spec, sources: [newContent], pods: several(1) });
+      const { note } = decision.events.find(({ reason }) => reason === 'CooldownActive') ?? {};
+      assert.match(note ?? '', /^the next restart starts in /);
+      assert.equal(note?.includes('rewrites its own configuration'), hint);
+      assert.deepEqual([decision.state.pending?.reason, decision.actions], ['Cooldown', []]);
+    }
+  });
+
   it('asks for the Pods before anything is recorded', () => {
     assert.equal(decide(observed({ sources: [newContent] })), 'pods');
   });
