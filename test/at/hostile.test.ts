@@ -19,7 +19,11 @@ import {
   withStatus,
 } from '../fixtures/at.ts';
 
-const json = fc.jsonValue({ maxDepth: 2 });
+/** Also what throws when it is taken for a text or a number. */
+const json = fc.oneof(
+  { weight: 9, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+  fc.constantFrom({ toString: 1, valueOf: 1 }, [{ toString: 1 }]),
+);
 
 /** An object some of whose fields have been overwritten with anything. */
 function spoiled<T extends object>(object: T, fields: readonly (keyof T & string)[]): fc.Arbitrary<T> {

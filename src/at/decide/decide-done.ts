@@ -25,7 +25,8 @@ export function decideDone(o: Observed): Decision {
 /** The later of the end and of the status that told it, plus the time to live; epoch milliseconds. */
 function expiryOf({ at }: Observed): number | undefined {
   const { ttlSecondsAfterFinished } = at.spec;
-  if (ttlSecondsAfterFinished === undefined) {
+  // A lax CRD lets in what is no number; such an At is kept.
+  if (typeof ttlSecondsAfterFinished !== 'number') {
     return undefined;
   }
   const ended = parseTime(at.status?.completionTime ?? '');
@@ -33,7 +34,6 @@ function expiryOf({ at }: Observed): number | undefined {
   // Conditions have whole seconds, the rest of which is dropped.
   const times = [ended, parseTime(told) + 999].filter((time) => !Number.isNaN(time));
   const expiry = Math.max(...times) + ttlSecondsAfterFinished * 1000;
-  // Without a known end, or with a time to live that is no number (a lax CRD lets it in), it is kept.
   return Number.isFinite(expiry) ? expiry : undefined;
 }
 

@@ -19,6 +19,6 @@ export function isDue(at: At, now: number): boolean {
   if (!isEdited(at)) {
     return status?.scheduledTime !== undefined && parseTime(status.scheduledTime) <= now;
   }
-  const due = resolveSchedule(String(spec.schedule), spec.timeZone);
+  const due = resolveSchedule(spec.schedule, spec.timeZone);
   return due.ok && due.instant <= now;
 }

@@ -57,7 +57,7 @@ export function runOf(at: At, pod: Pod | undefined): Run {
 }
 
 function specifiedTime({ spec }: At): number | undefined {
-  const resolved = resolveSchedule(String(spec.schedule), spec.timeZone);
+  const resolved = resolveSchedule(spec.schedule, spec.timeZone);
   return resolved.ok ? resolved.instant : undefined;
 }
 

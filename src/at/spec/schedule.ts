@@ -28,8 +28,9 @@ const day = 24 * 60 * minute;
  * rounds up. A local time that a clock change skips moves forward by the gap; one that happens twice means
  * the first. Zone rules are looked up anew on each call, because they change during an At's life.
  */
-export function resolveSchedule(schedule: string, timeZone?: string): ResolvedSchedule {
-  const fields = timestamp.exec(schedule);
+export function resolveSchedule(schedule: unknown, timeZone?: unknown): ResolvedSchedule {
+  // A lax CRD lets anything in, even what cannot be made a text of.
+  const fields = typeof schedule === 'string' ? timestamp.exec(schedule) : null;
   if (fields === null) {
     return invalid(
       'schedule must be an RFC 3339 timestamp such as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00+02:00',
@@ -61,11 +62,7 @@ function localSecond(fields: RegExpExecArray): number | undefined {
   return written[0] === 0 || Number.isNaN(utc) ? undefined : utc;
 }
 
-function toInstant(
-  local: number,
-  fields: RegExpExecArray,
-  timeZone: string | undefined,
-): number | ResolvedSchedule {
+function toInstant(local: number, fields: RegExpExecArray, timeZone: unknown): number | ResolvedSchedule {
   const [, , , , , , , , offset, sign, hours, minutes] = fields;
   if (offset === undefined) {
     return timeZone === undefined
@@ -86,9 +83,9 @@ function toInstant(
  * The earliest instant whose wall time in the zone is `local`, or, where the clocks skip it, the instant
  * that the offset before the change gives. Two offsets a day away on either side are all there is to try.
  */
-function inZone(local: number, timeZone: string): number | ResolvedSchedule {
+function inZone(local: number, timeZone: unknown): number | ResolvedSchedule {
   // Intl also takes offsets such as +02:00 for zones; they name no place whose rules could be looked up.
-  if (!zoneName.test(timeZone) || !IANAZone.isValidZone(timeZone)) {
+  if (typeof timeZone !== 'string' || !zoneName.test(timeZone) || !IANAZone.isValidZone(timeZone)) {
     return {
       ok: false,
       reason: 'InvalidTimeZone',
