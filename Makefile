@@ -91,6 +91,7 @@ check-programs: packages
 
 .PHONY: lint-manifests
 lint-manifests: check-programs ## Check alerts, dashboard and rendered manifests with promtool and linters.
+	@KUBECONFIG=/dev/null $(KUBECTL) version --client >/dev/null
 	@$(NODE_TEST) 'test/manifests/*.test.ts'
 
 .PHONY: test-integration
