@@ -121,6 +121,13 @@ export class WatcherCluster {
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
   }
 
+  /** CPU time of the operator so far, milliseconds; Linux counts it in hundredths of a second. */
+  async cpu(): Promise<number> {
+    const stat = await readFile(`/proc/${this.#operator?.process.pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
   async namespace(name: string): Promise<string> {
     await this.#client.create(namespaces, { metadata: { name } });
     return name;

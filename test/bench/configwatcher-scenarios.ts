@@ -64,8 +64,10 @@ export async function allAtOnce(cluster: WatcherCluster, count: number): Promise
   await sleep(olderThanTheEdit);
   await inParallel(count, (index) => cluster.edit(floor, `shop-${index}`, 'second'));
   await inParallel(count, (index) => cluster.nullRestart(floor, `shop-${index}`));
+  const cpuBefore = await cluster.cpu();
   await inParallel(count, (index) => cluster.edit(namespace, `shop-${index}`, 'second'));
   await cluster.untilRestarted(namespace);
+  const cpu = (await cluster.cpu()) - cpuBefore;
   const sent = await cluster.requests(namespace, sentBy.operator);
   const last = sent.findLastIndex(({ what }) => what === 'create pods/eviction');
   const since = sent.findIndex(({ what }) => what === 'create pods/eviction');
@@ -75,6 +77,7 @@ export async function allAtOnce(cluster: WatcherCluster, count: number): Promise
     { what: 'null loader, the same requests: last edit → last eviction', value: base, unit: 's' },
     { what: 'operator: last edit → last eviction', value: took, unit: 's', target: { atMost: 2 } },
     { what: 'ratio to the null loader', value: took / base, unit: '' },
+    { what: 'CPU of the operator per restart, to its end', value: cpu / count, unit: 'ms' },
     { what: 'requests per restart, first to last eviction', value: until.length / count, unit: '' },
   ];
 }
