@@ -46,6 +46,23 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.equal(status.outcome, 'Failed');
   });
 
+  it('nothing but a cancel, without a time limit for the image, which is named meanwhile', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'patient', { command: 'true', image: 'no-such-image', pendingTimeoutSeconds: 0 });
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.reason}=ImagePullBackOff',
+      '--timeout=55s',
+      'at/patient',
+    );
+    const row = await namespace.kubectl('get', 'at', 'patient', '--output=wide', '--no-headers');
+    assert.match(row, /RUNNING.*no-such-image/);
+    await namespace.kubectl('patch', 'at', 'patient', '--type=merge', '--patch={"spec":{"cancel":true}}');
+    const status = await done(namespace, 'patient');
+    assert.equal(status.outcome, 'Canceled');
+    assert.equal(status.message, 'canceled after its Pod was created');
+  });
+
   it('a deadline, which keeps Pod and log', async (t) => {
     const namespace = await withNamespace(t);
     await run(namespace, 'slow', {

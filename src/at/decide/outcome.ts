@@ -27,7 +27,9 @@ export function endingOf(view: PodView): Ending | undefined {
   }
   // The cause was written before the Pod was stopped; what the Pod reports is only its consequence.
   if (view.stop !== undefined) {
-    return stoppedEnding(view.stop.reason, view.stop.exitCode ?? view.last?.exitCode, saidBy(view));
+    const { reason, exitCode = view.last?.exitCode } = view.stop;
+    const canceled = reason === atReason.canceled && view.started ? 'canceled while the command ran' : '';
+    return stoppedEnding(reason, exitCode, saidBy(view) || canceled);
   }
   const exitCode = view.last?.exitCode;
   if (view.ended === 'Succeeded' || (exitCode === 0 && disruptionOf(view) !== undefined)) {
@@ -53,7 +55,7 @@ export function stoppedEnding(reason: string, exitCode: number | undefined, mess
 
 /** For a command that says nothing itself. */
 const stopMessages: Readonly<Record<string, string>> = {
-  [atReason.canceled]: 'canceled while the command ran',
+  [atReason.canceled]: 'canceled after its Pod was created',
   [atReason.deadlineExceeded]: 'the command ran longer than activeDeadlineSeconds',
   [atReason.backoffLimitExceeded]: 'the command failed more often than backoffLimit allows',
   [atReason.pendingTimeout]: 'the command did not start within pendingTimeoutSeconds',

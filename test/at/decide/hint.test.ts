@@ -138,7 +138,7 @@ describe('a Pod that does not start', () => {
     const noted = look({ at: canceled, pod: noNodes });
     const { status } = look({ at: withStatus(canceled, noted.status), live: true });
     assert.equal(status?.outcome, 'Canceled');
-    assert.equal(status?.message, 'canceled while the command ran');
+    assert.equal(status?.message, 'canceled after its Pod was created');
   });
 });
 
