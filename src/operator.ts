@@ -10,6 +10,7 @@ import { loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
 import { errorFields } from './runtime/logger.ts';
 import { createManager } from './runtime/manager/create-manager.ts';
 import { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
+import { startGarbage } from './start-garbage.ts';
 
 const name = 'atwatch';
 
@@ -58,5 +59,6 @@ export async function runOperator(
     // In a Pod the host's name is the Pod's.
     ...(podNamespace !== undefined && { ownPod: { namespace: podNamespace, name: hostname() } }),
   });
+  manager.add(startGarbage(manager.clock));
   await runManager(manager, host);
 }
