@@ -2,15 +2,48 @@
  * Slim: the parts of Ats and Pods that decisions read, for the informers' stores. An operator may hold a
  * hundred thousand waiting Ats for months; what nobody reads is not kept.
  */
-import type { At } from '../api/at.generated.ts';
-import type { ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
+import type { At, AtStatus } from '../api/at.generated.ts';
+import type { Condition, ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
 
 const ownAnnotation = 'cnat.programming-kubernetes.info/';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object. */
 export function slimAt(at: At): At {
   const { labels: _, annotations: __, ownerReferences: ___, ...metadata } = at.metadata;
-  return { ...at, metadata };
+  if (metadata.namespace !== undefined) metadata.namespace = sharedText(metadata.namespace);
+  return { ...at, metadata, ...(at.status && { status: slimAtStatus(at.status) }) };
+}
+
+function slimAtStatus({ reason, conditions, ...status }: AtStatus): AtStatus {
+  return {
+    ...status,
+    ...(reason === undefined ? {} : { reason: sharedText(reason) }),
+    ...(conditions === undefined ? {} : { conditions: conditions.map(slimCondition) }),
+  };
+}
+
+/** Thousands of waiting Ats say the same, each in texts of its own as parsed: a third of their size. */
+function slimCondition(condition: Condition): Condition {
+  const { type, reason, message, lastTransitionTime } = condition;
+  return {
+    ...condition,
+    type: sharedText(type),
+    reason: sharedText(reason),
+    message: sharedText(message),
+    lastTransitionTime: sharedText(lastTransitionTime),
+  };
+}
+
+/** Forgotten all at once when there are too many: what is said often is soon there again. */
+const sharedTexts = new Map<string, string>();
+const mostSharedTexts = 1000;
+
+function sharedText(text: string): string {
+  const known = sharedTexts.get(text);
+  if (known !== undefined) return known;
+  if (sharedTexts.size >= mostSharedTexts) sharedTexts.clear();
+  sharedTexts.set(text, text);
+  return text;
 }
 
 /** The Pod as {@link observePod} reads it. */
