@@ -5,6 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** As in the image. */
+const imageEnvironment = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
+
 /** Linux counts CPU time in hundredths of a second. */
 const tick = 10;
 // When the benchmark dies, however it dies, the pipe that is the operator's standard input ends.
@@ -23,7 +26,7 @@ export class MeasuredOperator {
   constructor(kubeconfig: string) {
     const flags = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
     this.#process = spawn(process.execPath, ['--import', endWithParent, 'dist/atwatch.js', ...flags], {
-      env: { ...process.env, KUBECONFIG: kubeconfig },
+      env: { ...process.env, ...imageEnvironment, KUBECONFIG: kubeconfig },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.ready = this.#waitUntilReady();
