@@ -30,10 +30,12 @@ export function isStorable(object: unknown): object is KubernetesObject {
 export interface CachedForm<T> {
   readonly metadataOnly: boolean;
   readonly transform: ((object: T) => T) | undefined;
+  /** True for an object that somebody else has, too, and may change: what is kept of it is copied. Default false. */
+  readonly copied?: boolean;
 }
 
 /**
- * The frozen form of `object`, which must not be used by anybody else afterwards.
+ * The frozen form of `object`, which must not be used by anybody else afterwards unless it is copied.
  *
  * @throws what the transform throws.
  */
@@ -47,7 +49,8 @@ export function toCachedObject<T extends KubernetesObject>(
   const identity = identityOf(resource);
   // PartialObjectMetadata is the kind of the answer; the kind of the thing is what references need.
   const cached = form.metadataOnly ? { ...identity, metadata } : { ...slim, ...identity, metadata };
-  return deepFreeze(cached as T);
+  // After the transform, which may have left little to copy.
+  return deepFreeze((form.copied ? structuredClone(cached) : cached) as T);
 }
 
 interface Identity {

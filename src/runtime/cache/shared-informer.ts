@@ -144,8 +144,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
   #observeObject(written: T): void {
     const partition = this.#partitionOf(written.metadata.namespace);
     if (partition === undefined) return;
-    // The caller was given the same object and may change it.
-    const object = this.#prepare(structuredClone(written));
+    const object = this.#prepare(written, { copied: true });
     if (object === undefined) return;
     if (isEnded(object)) partition.observeEnd(object.metadata);
     else if (this.#isSelected(written)) partition.observeWrite(object);
@@ -196,19 +195,19 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
     return this.#partitions.get('') ?? this.#partitions.get(namespace);
   }
 
-  #prepare(object: T): T | undefined {
+  #prepare(object: T, { copied = false } = {}): T | undefined {
     if (!isStorable(object)) {
       this.#log.error('the API server sent an object without a name, which is left out');
       return undefined;
     }
     const { metadataOnly = false, transform } = this.#options;
     try {
-      return toCachedObject(this.resource, { metadataOnly, transform }, object);
+      return toCachedObject(this.resource, { metadataOnly, transform, copied }, object);
     } catch (error) {
       // One object of unforeseen shape is kept whole: to leave it out would look like a deletion.
       const { namespace, name } = object.metadata;
       this.#log.error({ err: error, namespace, name }, 'the transform failed, the object is kept as it is');
-      return toCachedObject(this.resource, { metadataOnly, transform: undefined }, object);
+      return toCachedObject(this.resource, { metadataOnly, transform: undefined, copied }, object);
     }
   }
 
