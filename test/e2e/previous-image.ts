@@ -57,7 +57,9 @@ export function writePreviousImage(archive: string, directory: string): string {
 function previousBundle(): string {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
   const bundle = readFileSync('dist/atwatch.js', 'utf8');
-  const previous = bundle.replace(`version: "${version}"`, `version: "${previousVersion}"`);
+  // Minified or not.
+  const found = new RegExp(`(?<=version: ?)"${version.replaceAll('.', '\\.')}"`);
+  const previous = bundle.replace(found, `"${previousVersion}"`);
   if (previous === bundle) throw new Error('the bundle does not say its version where it is expected');
   return previous;
 }
