@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { describedValues } from '../../hack/generate/chart.ts';
 import { parseCommandLine } from '../../src/config.ts';
-import { find, type Rendered, type Rendering, render, skip } from './helm.ts';
+import { chart, find, helm, type Rendered, type Rendering, render, skip } from './helm.ts';
 
 type Look = (objects: readonly Rendered[]) => unknown;
 
@@ -344,6 +344,37 @@ describe('values of the chart', { skip }, () => {
       assert.deepEqual(look(await render(rendering)), expected);
     });
   }
+
+  it('that YAML would take for numbers or truth come through as they are', async () => {
+    const values = {
+      ...{ namespaces: ['1e3'], fullnameOverride: '5', serviceAccount: { name: '1' } },
+      ...{ priorityClassName: 'true', prometheusRule: on, metrics: on, serviceMonitor: on, dashboard: on },
+    };
+    const objects = await render({ release: 'true', namespace: '123', values });
+    const instances = new Set<unknown>();
+    for (const { kind, metadata } of objects) {
+      assert.equal(typeof metadata.name, 'string', kind);
+      assert.ok([undefined, '123', '1e3'].includes(metadata.namespace), kind);
+      instances.add(metadata.labels?.['app.kubernetes.io/instance']);
+    }
+    assert.deepEqual([...instances], ['true']);
+    assert.equal(
+      find(objects, 'ServiceMonitor').spec.selector.matchLabels['app.kubernetes.io/instance'],
+      'true',
+    );
+    const { serviceAccountName, priorityClassName } = pod(objects).spec;
+    assert.deepEqual([serviceAccountName, priorityClassName], ['1', 'true']);
+    assert.deepEqual(find(objects, 'RoleBinding', '-manager-rolebinding').subjects, [
+      { kind: 'ServiceAccount', name: '1', namespace: '123' },
+    ]);
+  });
+
+  it('keep large user numbers whole, such as OpenShift gives out', async () => {
+    const input = JSON.stringify({ runAsUser: 1_000_650_000, runAsGroup: 1_000_660_000 });
+    // The text: here 1.00065e+09 would be the same number, to the API server it is none for a user.
+    const text = await helm(['template', 'atwatch', chart, '--values=-'], { input });
+    assert.match(text, /runAsUser: 1000650000\n +runAsGroup: 1000660000\n/);
+  });
 
   it('as they are, grant no right on Secrets and no right to change a workload', async () => {
     const objects = await defaults();

@@ -19,7 +19,7 @@
 
 {{- define "atwatch.labels" -}}
 app.kubernetes.io/name: atwatch
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
@@ -28,7 +28,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Never changes in the life of a release: the selector of a Deployment is immutable. */}}
 {{- define "atwatch.selectorLabels" -}}
 app.kubernetes.io/name: atwatch
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 role: operator
 {{- end }}
 
