@@ -158,7 +158,8 @@ export async function waiting(cluster: BenchCluster, count: number): Promise<rea
     const ready = await operator.ready;
     const quietAt = await operator.untilQuiet();
     const start = await operator.cpu();
-    await sleep(10_000);
+    // It collects the garbage of its start in the first moments without work.
+    await sleep(25_000);
     const [since, before] = [Date.now(), await operator.cpu()];
     await sleep(30_000);
     const seconds = (Date.now() - since) / 1000;

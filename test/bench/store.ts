@@ -4,7 +4,7 @@
  * with an informer that has synced a hundred.
  *
  * Node.js gives its young generation up to 100 MB that the store does not need and it does not give back; so
- * the operator runs with `--max-semi-space-size=1`, and so does this. The last table shows it without.
+ * the operator keeps its own at its first size (src/main.ts), which here a flag does. The last table shows it without.
  */
 import { fork } from 'node:child_process';
 import type { StoreOptions, StoreResult } from './store-process.ts';
