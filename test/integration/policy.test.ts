@@ -292,6 +292,18 @@ describe("the policy on the operator's own writes", { concurrency: 4 }, () => {
         /nothing of a workload but/,
       ],
       [
+        'has a finalizer put on Pods',
+        'deployment/web',
+        { spec: { template: { metadata: { finalizers: ['example.com/never'] } } } },
+        /nothing of a workload but/,
+      ],
+      [
+        'labels the Pods of a Deployment',
+        'deployment/web',
+        { spec: { template: { metadata: { labels: { a: 'b' } } } } },
+        /nothing of a workload but/,
+      ],
+      [
         'labels a Deployment',
         'deployment/web',
         { metadata: { labels: { a: 'b' } } },
