@@ -25,8 +25,13 @@ const watcher = (name: string, type = 'Evict') => ({
   metadata: { name, namespace },
   spec: { configMap: 'config', podSelector: { app: 'web' }, strategy: { type } },
 });
+const configMap = (name: string, annotations: object) => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } },
+  metadata: { name, namespace, annotations },
+});
+const selector = 'k8spatterns.io/podDeleteSelector';
 
-/** What users are granted beside the rights on our kinds, status included. */
+/** What users are granted beside the rights on our kinds, status included, and on ConfigMaps. */
 const grants = {
   'at-only': [],
   'pod-creator': [{ apiGroups: [''], resources: ['pods'], verbs: ['create'] }],
@@ -42,9 +47,12 @@ type User = keyof typeof grants | 'nobody' | typeof garbageCollector;
 
 async function grant([user, rules]: [string, object[]]): Promise<void> {
   const groups = ['cnat.programming-kubernetes.info', 'k8spatterns.io'];
-  const ours = { apiGroups: groups, resources: ['*'], verbs: ['*'] };
+  const ours = [
+    { apiGroups: groups, resources: ['*'], verbs: ['*'] },
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] },
+  ];
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: user, namespace } };
-  await world.kubectl(['create', '--filename=-'], { ...role, kind: 'Role', rules: [ours, ...rules] });
+  await world.kubectl(['create', '--filename=-'], { ...role, kind: 'Role', rules: [...ours, ...rules] });
   await world.kubectl(['create', '--filename=-'], {
     ...{ ...role, kind: 'RoleBinding' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: user },
@@ -56,6 +64,8 @@ before(async () => {
   world = await startPolicyWorld();
   await world.kubectl(['create', '--filename=-'], at('stored', { finalizers: ['example.com/kept'] }));
   await world.kubectl(['create', '--filename=-'], watcher('stored'));
+  await world.kubectl(['create', '--filename=-'], configMap('plain', {}));
+  await world.kubectl(['create', '--filename=-'], configMap('annotated', { [selector]: 'app=web' }));
   await Promise.all(Object.entries(grants).map(grant));
 });
 after(() => world?.stop());
@@ -76,11 +86,28 @@ const requests = {
   'creates a ConfigWatcher that rolls out': [create, watcher('new', 'RolloutRestart')],
   'edits the spec of a ConfigWatcher': [patch('cw/stored', { spec: { configMap: 'another' } })],
   'annotates a ConfigWatcher': [patch('cw/stored', { metadata: { annotations: { team: 'web' } } })],
+  'creates a ConfigMap that names Pods': [create, configMap('new', { [selector]: 'app=web' })],
+  'has a ConfigMap name Pods, in the other group': [
+    patch('configmap/plain', { metadata: { annotations: { 'k8spatterns.com/podDeleteSelector': 'a=b' } } }),
+  ],
+  'has a ConfigMap name other Pods': [
+    patch('configmap/annotated', { metadata: { annotations: { [selector]: 'app=db' } } }),
+  ],
+  'has a ConfigMap name Pods no longer': [
+    patch('configmap/annotated', { metadata: { annotations: { [selector]: null } } }),
+  ],
+  'edits a ConfigMap that names Pods': [patch('configmap/annotated', { data: { a: '2' } })],
+  'creates a ConfigMap': [create, configMap('new', { team: 'web' })],
 } satisfies Record<string, [readonly string[], object?]>;
 type RequestName = keyof typeof requests;
 
 const atWrites: RequestName[] = ['creates an At', 'applies a new At', 'edits the spec of an At'];
 const watcherWrites: RequestName[] = ['creates a ConfigWatcher', 'edits the spec of a ConfigWatcher'];
+const namingWrites: RequestName[] = [
+  'creates a ConfigMap that names Pods',
+  'has a ConfigMap name Pods, in the other group',
+  'has a ConfigMap name other Pods',
+];
 const rollout: RequestName = 'creates a ConfigWatcher that rolls out';
 
 const refused: readonly { user: User; requests: readonly RequestName[]; says: RegExp }[] = [
@@ -92,16 +119,24 @@ const refused: readonly { user: User; requests: readonly RequestName[]; says: Re
   { user: 'at-only', requests: atWrites, says: /needs the right to create Pods; "at-only" may not/ },
   { user: 'at-only', requests: watcherWrites, says: /needs the right to delete Pods; "at-only" may not/ },
   { user: 'pod-creator', requests: watcherWrites, says: /needs the right to delete Pods/ },
+  { user: 'pod-creator', requests: namingWrites, says: /ConfigMap .* needs the right to delete Pods/ },
   { user: 'pod-deleter', requests: atWrites, says: /needs the right to create Pods/ },
   { user: 'pod-deleter', requests: [rollout], says: /needs the right to patch Deployments/ },
 ];
 const allowed: readonly { user: User; requests: readonly RequestName[] }[] = [
   { user: 'at-only', requests: ['labels an At', 'writes the status of an At', 'deletes an At'] },
   { user: 'at-only', requests: ['annotates a ConfigWatcher'] },
+  {
+    user: 'at-only',
+    requests: [
+      ...(['creates a ConfigMap', 'edits a ConfigMap that names Pods'] as const),
+      'has a ConfigMap name Pods no longer',
+    ],
+  },
   // As it ends a foreground deletion; were that refused, the deletion of a namespace would hang, too.
   { user: garbageCollector, requests: ['removes the finalizers of an At', 'deletes an At'] },
   { user: 'pod-creator', requests: atWrites },
-  { user: 'pod-deleter', requests: watcherWrites },
+  { user: 'pod-deleter', requests: [...watcherWrites, ...namingWrites] },
   { user: 'deployer', requests: [rollout] },
 ];
 
