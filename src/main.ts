@@ -42,8 +42,6 @@ const thriftyFlags = [
   '--liftoff-only',
   '--no-wasm-tier-up',
   '--no-wasm-dynamic-tiering',
-  // The middle one of V8's compilers for JavaScript: 9 MB, for code that the next one makes anew when it counts.
-  '--no-maglev',
 ];
 
 async function main(): Promise<void> {

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** As in the image. */
+const imageFlags = ['--no-maglev'];
 const imageEnvironment = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /** Linux counts CPU time in hundredths of a second. */
@@ -25,10 +26,14 @@ export class MeasuredOperator {
 
   constructor(kubeconfig: string) {
     const flags = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
-    this.#process = spawn(process.execPath, ['--import', endWithParent, 'dist/atwatch.js', ...flags], {
-      env: { ...process.env, ...imageEnvironment, KUBECONFIG: kubeconfig },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+    this.#process = spawn(
+      process.execPath,
+      [...imageFlags, '--import', endWithParent, 'dist/atwatch.js', ...flags],
+      {
+        env: { ...process.env, ...imageEnvironment, KUBECONFIG: kubeconfig },
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    );
     this.ready = this.#waitUntilReady();
     this.ready.catch(() => {});
   }
