@@ -2,7 +2,6 @@
  * The program: command line in, exit code out. The only file that touches the process; what it starts is put
  * together in operator.ts, loaded only when it runs, so that --help answers on any Node.js.
  */
-import { setFlagsFromString } from 'node:v8';
 import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, parseCommandLine, usage } from './config.ts';
 
@@ -30,20 +29,6 @@ function checkNodeVersion(): void {
   fail(`Node.js ${wanted} or later is needed, this is ${process.versions.node}`, 1);
 }
 
-/**
- * What of V8 buys nothing here for the memory it takes. Set here and not on a command line, so that every way
- * to start the program has it; V8 reads each when it would spend it, which is after this.
- */
-const thriftyFlags = [
-  // The young generation stays at its first size, some MB: the short-lived garbage of an operator is little.
-  '--semi-space-growth-factor=1',
-  // The HTTP parser, which is WebAssembly, stays as the fast compiler makes it. The optimizing one takes 20 MB
-  // for its work, does not give them all back, and saves microseconds of requests that take milliseconds.
-  '--liftoff-only',
-  '--no-wasm-tier-up',
-  '--no-wasm-dynamic-tiering',
-];
-
 async function main(): Promise<void> {
   const line = commandLine();
   if (line.command === 'help') {
@@ -55,7 +40,6 @@ async function main(): Promise<void> {
     return;
   }
   checkNodeVersion();
-  for (const flag of thriftyFlags) setFlagsFromString(flag);
   const { runOperator } = await import('./operator.ts');
   await runOperator(line.config, packageJson.version, process);
 }

@@ -59,6 +59,6 @@ export async function runOperator(
     // In a Pod the host's name is the Pod's.
     ...(podNamespace !== undefined && { ownPod: { namespace: podNamespace, name: hostname() } }),
   });
-  manager.add(startGarbage(manager.clock));
+  if (globalThis.gc) manager.add(startGarbage(manager.clock, globalThis.gc));
   await runManager(manager, host);
 }
