@@ -117,8 +117,7 @@ export class SourceReader {
     const { kind, name } = source;
     const lister = kind === 'Secret' ? this.#secretAccess().metadata : this.#options.configMaps;
     const seenVersion = lister.get(namespace, name)?.metadata.resourceVersion;
-    const moved = !known || (seenVersion !== known.seenVersion && seenVersion !== known.readVersion);
-    if (known && !moved && !afresh) {
+    if (known && !afresh && !hasMoved(seenVersion, known)) {
       return { remembered: { ...known, content: { ...known.content, source } }, confirmed: false };
     }
     const object = await this.#get(namespace, source, signal);
@@ -166,6 +165,15 @@ export class SourceReader {
     if (!access) throw new MissingRight('get', secrets.plural);
     return access;
   }
+}
+
+/**
+ * Whether the object may be another than the one that was read. A watch that shows nothing may be behind what
+ * was read, as it was then, or ahead of it: deleted. Versions do not come back, nothing does.
+ */
+function hasMoved(seenVersion: string | undefined, known: Remembered): boolean {
+  if (seenVersion === known.readVersion) return false;
+  return seenVersion === undefined || seenVersion !== known.seenVersion;
 }
 
 /** Which keys differ from the applied content, if that one was ever seen by this process. */

@@ -87,6 +87,22 @@ describe('SourceReader', () => {
     assert.equal(gets, 1);
   });
 
+  it('sees the deletion of a source that it read before the watch told of it', async () => {
+    for (const caughtUp of [true, false]) {
+      store('1', { message: 'first' });
+      seenVersion = undefined;
+      reader = newReader();
+      assert.equal((await read()).present, true);
+      if (caughtUp) {
+        seenVersion = '1';
+        await read();
+      }
+      stored = undefined;
+      seenVersion = undefined;
+      assert.equal((await read()).present, false);
+    }
+  });
+
   it('reads afresh when told to', async () => {
     await read();
     stored = { metadata: { name: 'webapp-config', resourceVersion: '2' }, data: { message: 'unseen' } };
