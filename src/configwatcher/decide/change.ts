@@ -4,10 +4,13 @@
  */
 
 import { combinedHash } from '../spec/config-hash.ts';
+import type { WatcherSpec } from '../spec/spec.ts';
 import type { Comparison } from './comparison.ts';
 import type { Observed, Question, SourceContent } from './observed.ts';
 import { isRunning } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
+import { sortPods } from './pod-groups.ts';
+import { restartedSoFar } from './restart-memory.ts';
 import type { Pending, WatcherState } from './state.ts';
 
 export interface Change {
@@ -15,6 +18,9 @@ export interface Change {
   /** The sources of an edit that this pass saw first. */
   readonly edited: readonly SourceContent[];
 }
+
+/** With the list of Pods. */
+type Listed = Observed & { readonly pods: readonly PodFacts[] };
 
 /** A second in which a data write is named must be so much later than the last look to count: rounding. */
 const margin = 2000;
@@ -46,13 +52,20 @@ function cutoffOf(
   return Math.min(...writes) > lastChange + margin ? Math.min(newest, Math.max(...writes)) : newest;
 }
 
-function recordEdit(
-  observed: Observed,
-  comparison: Comparison,
-  hash: string,
-  pods: readonly PodFacts[],
-): Change {
-  const { state, now } = observed;
+/** The edit ends the restart that runs: its counts are brought up to date while its cutoff is still known. */
+function countOvertaken(
+  { state, memory, pods }: Listed,
+  spec: WatcherSpec,
+): Pick<WatcherState, 'lastRestart'> {
+  const { pending, lastRestart, stalePods } = state;
+  if (!lastRestart || !pending || !isRunning(pending)) return {};
+  const stale = sortPods(pods, spec, pending.cutoff).stale.length;
+  const restarted = restartedSoFar(memory, lastRestart, stalePods, stale);
+  return { lastRestart: { ...lastRestart, restarted } };
+}
+
+function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
+  const { state, pods, now } = observed;
   const { pending } = state;
   const waits = pending !== undefined && !isRunning(pending);
   // A running restart has begun; the edit is a change of its own, with a debounce of its own.
@@ -66,7 +79,13 @@ function recordEdit(
     reason: 'Debounce',
   };
   return {
-    state: { ...state, ...appliedOf(comparison), lastChange: now, pending: next },
+    state: {
+      ...state,
+      ...appliedOf(comparison),
+      ...countOvertaken(observed, spec),
+      lastChange: now,
+      pending: next,
+    },
     edited: comparison.changed,
   };
 }
@@ -109,8 +128,12 @@ function unedited({ state, now }: Observed, comparison: Comparison, hash: string
  *
  * @returns a question instead, when the answer turns on something not read yet.
  */
-export function recordChange(observed: Observed, comparison: Comparison): Change | Question {
-  const { state, now } = observed;
+export function recordChange(
+  observed: Observed,
+  spec: WatcherSpec,
+  comparison: Comparison,
+): Change | Question {
+  const { state, pods, now } = observed;
   const { pending } = state;
   const hash = combinedHash(comparison.wanted);
   if (state.appliedHash === undefined || hash === undefined) return baseline(observed, comparison);
@@ -125,6 +148,6 @@ export function recordChange(observed: Observed, comparison: Comparison): Change
     // Back to the applied content before the first restarting write: no restart is owed.
     return { state: { ...withoutPending(state), ...appliedOf(comparison), lastChange: now }, edited: [] };
   }
-  if (!observed.pods) return 'pods';
-  return recordEdit(observed, comparison, hash, observed.pods);
+  if (!pods) return 'pods';
+  return recordEdit({ ...observed, pods }, spec, comparison, hash);
 }

@@ -60,7 +60,7 @@ export function decide(observed: Observed): Decision | Question {
     return refuse(observed, 'Forbidden', forbiddenMessage(`${forbidden.verb} ${forbidden.resource}`));
   }
   const comparison = compare(spec, observed.state, observed.sources);
-  const change = recordChange(observed, comparison);
+  const change = recordChange(observed, spec, comparison);
   if (typeof change === 'string') return change;
   const step = hasPending(change.state)
     ? advance(observed, spec, comparison, change.state)

@@ -18,7 +18,7 @@ import { cooldownAfter, isRunning, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { type SortedPods, sortPods } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
-import { emptyMemory, type RestartMemory, restartedPods } from './restart-memory.ts';
+import { emptyMemory, type RestartMemory, restartedPods, restartedSoFar } from './restart-memory.ts';
 import { rolloutAnnotation } from './rollout.ts';
 import { historyLimit, type Pending, type Restart, type WatcherState } from './state.ts';
 import { triggerOf } from './trigger.ts';
@@ -110,14 +110,12 @@ function start(situation: Situation, pods: readonly PodFacts[], cutoff: number |
 }
 
 /** This process's memory of the running restart; made anew when another process began it. */
-function memoryOf({ observed, state }: Situation, stale: number): RestartMemory {
-  const id = state.lastRestart?.id ?? '';
-  if (observed.memory.id === id) return observed.memory;
-  const begunHere = observed.state.lastRestart?.id !== id;
-  // The process before wrote its counts ahead of each batch: what has gone since then, it has restarted.
-  const restartedBefore = begunHere
-    ? 0
-    : (state.lastRestart?.restarted ?? 0) + Math.max(0, observed.state.stalePods - stale);
+function memoryOf({ observed, state: { lastRestart } }: Situation, stale: number): RestartMemory {
+  const { memory, state: before } = observed;
+  const id = lastRestart?.id ?? '';
+  if (memory.id === id) return memory;
+  const goesOn = lastRestart !== undefined && before.lastRestart?.id === id;
+  const restartedBefore = goesOn ? restartedSoFar(memory, lastRestart, before.stalePods, stale) : 0;
   return { ...emptyMemory, id, restartedBefore };
 }
 

@@ -4,6 +4,7 @@
  * many or too few.
  */
 import type { OwnerProgress } from './owner-progress.ts';
+import type { Restart } from './state.ts';
 
 /** Why the API server did not let a Pod go. */
 export interface EvictionRefusal {
@@ -60,6 +61,21 @@ export function restartedPods({
   accepted,
 }: Pick<RestartMemory, 'restartedBefore' | 'accepted'>): number {
   return restartedBefore + accepted.size;
+}
+
+/**
+ * The same of the restart that stands in the status, whoever carries it out. Its counts are written ahead of
+ * each batch: for a process that did not send that batch, what has gone since then was restarted.
+ *
+ * @param stale how many Pods are still to be restarted for it.
+ */
+export function restartedSoFar(
+  memory: RestartMemory,
+  { id, restarted }: Restart,
+  staleBefore: number,
+  stale: number,
+): number {
+  return memory.id === id ? restartedPods(memory) : restarted + Math.max(0, staleBefore - stale);
 }
 
 /** What became of one restarting write. */

@@ -380,6 +380,21 @@ describe('the restart', () => {
     assert.ok(outcomes.length > 0);
   });
 
+  it('that is overtaken while no operator ran is counted by the Pods that have gone', () => {
+    const pods = several(2);
+    const facts = { ...changed({ pods, owners: ownedBy(2) }), spec: atOnce };
+    const started = decided(facts);
+    assert.deepEqual(restarted(started), [pods[0]!.uid]);
+    for (const [left, count] of [
+      [[pods[1]!, pod({ created: now + 1000 })], 1],
+      [pods, 0],
+    ] as const) {
+      const { memory, ...crashed } = afterwards(facts, started, 5000);
+      const { state } = decided({ ...crashed, sources: [newestContent], pods: left });
+      assert.deepEqual([state.restartCount, state.history[0]?.restarted], [count, count]);
+    }
+  });
+
   it('leaves bare Pods alone, says so, and is done', () => {
     const decision = decided(changed({ pods: [barePod()] }));
     assert.equal(decision.state.appliedHash, newContent.hash);
