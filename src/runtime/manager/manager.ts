@@ -101,6 +101,7 @@ export class Manager implements ControllerHost {
     }
     this.#probes = new Probes(options, {
       isReady: () => this.#ready,
+      problems: () => this.informers.problems,
       sinceLastContact: () => this.informers.sinceLastContact(),
       isStaleLeader: () => this.#leadership.isStale,
     });

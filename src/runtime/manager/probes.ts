@@ -26,6 +26,8 @@ export interface ProbesOptions {
 export interface ProbedState {
   /** The caches are filled and no stop has begun. */
   isReady(): boolean;
+  /** Why informers are not following their resources right now. */
+  problems(): readonly { readonly message: string }[];
   /** Ms since the informer that has waited longest heard of the API server. */
   sinceLastContact(): number;
   /** This process believes to lead and did not renew its lease in time. */
@@ -70,6 +72,8 @@ export class Probes {
   #addChecks(state: ProbedState): void {
     this.readyz.add('informers', () => {
       if (!state.isReady()) throw new Error('the caches are not filled yet, or the process is stopping');
+      const [problem] = state.problems();
+      if (problem !== undefined) throw new Error(problem.message);
     });
     this.healthz.add('ping', () => {});
     this.healthz.add('event-loop', () => this.#eventLoop.check());

@@ -7,13 +7,16 @@ import { FakeClock } from '../../fake/clock.ts';
 
 function probed() {
   const clock = new FakeClock();
-  const state = { silence: 0 };
+  const state: { silence: number; problems: { message: string }[] } = { silence: 0, problems: [] };
   const probes = new Probes(
     {
       ...{ metricsBindAddress: '0', healthProbeBindAddress: '0', registry: new Registry() },
       ...{ clock, log: silentLogger },
     },
-    { isReady: () => true, sinceLastContact: () => state.silence, isStaleLeader: () => false },
+    {
+      ...{ isReady: () => true, problems: () => state.problems },
+      ...{ sinceLastContact: () => state.silence, isStaleLeader: () => false },
+    },
   );
   const health = () => probes.healthz.report(new URLSearchParams());
   return { clock, state, probes, health };
@@ -28,6 +31,17 @@ describe('Probes: I19', () => {
     const { status, body } = await health();
     assert.equal(status, 500);
     assert.match(body, /^\[-\]informers failed: reason withheld$/m);
+  });
+
+  it('is not ready while an informer cannot follow its resource', async () => {
+    const { state, probes, health } = probed();
+    const ready = async () => (await probes.readyz.report(new URLSearchParams())).status;
+    assert.equal(await ready(), 200);
+    state.problems = [{ message: 'ats.example.com (v1) is not served' }];
+    assert.equal(await ready(), 500);
+    assert.equal((await health()).status, 200, 'a restart would not help');
+    state.problems = [];
+    assert.equal(await ready(), 200);
   });
 
   it('an event loop that stood still is seen by the probe after it, also when it turns again', async () => {
