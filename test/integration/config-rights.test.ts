@@ -94,10 +94,10 @@ async function useAts(): Promise<void> {
     at('canceled', { ttlSecondsAfterFinished: 1 }),
     at('waiting', { schedule: '2099-01-01T00:00:00Z' }),
   );
-  await until(
-    'the Pods are there',
-    async () => (await get('pods', '.items[*].metadata.name')).split(' ').length === 3,
-  );
+  await until('the Pods are there', async () => {
+    const pods = (await get('pods', '.items[*].metadata.name')).split(' ');
+    return ['stopped-pod', 'canceled-pod'].every((name) => pods.includes(name));
+  });
   const startTime = `${new Date().toISOString().slice(0, 19)}Z`;
   const containerStatuses = [
     {
@@ -248,9 +248,9 @@ async function useRollouts(): Promise<void> {
   );
 }
 
-/** The audit log is written a moment after the answer. */
+/** The audit log is written a moment after the answer, and Events a moment after what they tell of. */
 async function eventuallyEqual(check: () => Promise<void>): Promise<void> {
-  const options = { timeout: 5000, interval: 500, message: 'used and granted rights are the same' };
+  const options = { timeout: 30_000, interval: 500, message: 'used and granted rights are the same' };
   await eventually(() => check().then(() => true), options).catch((error: Error) => {
     throw error.cause;
   });
