@@ -15,7 +15,7 @@ async function run(namespace: Namespace, name: string, spec: object): Promise<vo
 }
 
 async function done(namespace: Namespace, name: string): Promise<AtStatus> {
-  await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=55s', `at/${name}`);
+  await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=110s', `at/${name}`);
   const { status } = await namespace.getJson<{ status: AtStatus }>(`at/${name}`);
   return status;
 }
@@ -52,7 +52,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     await namespace.kubectl(
       'wait',
       '--for=jsonpath={.status.reason}=ImagePullBackOff',
-      '--timeout=55s',
+      '--timeout=110s',
       'at/patient',
     );
     const row = await namespace.kubectl('get', 'at', 'patient', '--output=wide', '--no-headers');
@@ -121,7 +121,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     await namespace.kubectl('wait', '--for=condition=Suspended', '--timeout=30s', 'at/paused');
     assert.equal(await namespace.kubectl('get', 'pods', '--output=name'), '');
     await namespace.kubectl('patch', 'at', 'paused', '--type=merge', '--patch={"spec":{"suspend":false}}');
-    await namespace.kubectl('wait', '--for=condition=Complete', '--timeout=55s', 'at/paused');
+    await namespace.kubectl('wait', '--for=condition=Complete', '--timeout=110s', 'at/paused');
     assert.equal(await namespace.kubectl('logs', 'paused-pod'), 'YAY');
   });
 
@@ -143,7 +143,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
       '--type=merge',
       '--patch={"spec":{"hard":{"pods":"1"}}}',
     );
-    await namespace.kubectl('wait', '--for=condition=Complete', '--timeout=55s', 'at/held');
+    await namespace.kubectl('wait', '--for=condition=Complete', '--timeout=110s', 'at/held');
   });
 
   it('nothing, in a namespace that enforces Pod Security "restricted"', async (t) => {

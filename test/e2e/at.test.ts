@@ -26,7 +26,7 @@ function atObject(name: string, schedule: number, spec: object = { command: 'ech
 }
 
 const waitForDone = (namespace: Namespace, name: string) =>
-  namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=50s', `at/${name}`);
+  namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=110s', `at/${name}`);
 
 describe('At on a real node', () => {
   let operator: OperatorUnderTest;
@@ -85,7 +85,7 @@ describe('At on a real node', () => {
   it('runs the command once when the operator is killed while it runs', async (t) => {
     const namespace = await withNamespace(t);
     await namespace.apply(atObject('long', Date.now(), { command: 'sleep 5' }));
-    await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=50s', 'at/long');
+    await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=110s', 'at/long');
     const before = await namespace.getJson<Pod>('pod/long-pod');
     await operator.kill();
     await operator.start();
@@ -97,8 +97,8 @@ describe('At on a real node', () => {
   it('is gone with its Pod when its time to live is over', async (t) => {
     const namespace = await withNamespace(t);
     await namespace.apply(atObject('short', Date.now(), { command: 'true', ttlSecondsAfterFinished: 1 }));
-    await namespace.kubectl('wait', '--for=delete', '--timeout=50s', 'at/short');
+    await namespace.kubectl('wait', '--for=delete', '--timeout=110s', 'at/short');
     // The garbage collector learns of a new kind within half a minute.
-    await namespace.kubectl('wait', '--for=delete', '--timeout=55s', 'pod/short-pod');
+    await namespace.kubectl('wait', '--for=delete', '--timeout=110s', 'pod/short-pod');
   });
 });

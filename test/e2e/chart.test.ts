@@ -25,7 +25,9 @@ const crds = ['ats.cnat.programming-kubernetes.info', 'configwatchers.k8spattern
 
 /** helm, which waits for what it does. */
 const run = (...args: string[]) =>
-  helm([...args, inNamespace, '--wait', '--timeout=55s'], { kubeconfig: process.env.KUBECONFIG });
+  helm([...args, inNamespace, '--wait', '--timeout=110s'], {
+    ...{ kubeconfig: process.env.KUBECONFIG, timeout: 120_000 },
+  });
 
 const install = (path: string, values: object, ...more: string[]) =>
   run('install', release.name, path, `--set-json=${json({ image: today(), ...values })}`, ...more);
@@ -112,15 +114,15 @@ async function uids(namespace: Namespace): Promise<Record<string, string | undef
 }
 
 const done = (namespace: Namespace, ...ats: string[]) =>
-  namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=55s', ...ats);
+  namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=110s', ...ats);
 
 /** The sample At has run, the sample ConfigWatcher has restarted its Pod once. */
 async function walk(namespace: Namespace): Promise<void> {
   await namespace.kubectl('apply', '--kustomize=config/samples');
   await done(namespace, 'at/example-at');
   assert.equal(await namespace.kubectl('logs', 'example-at-pod'), 'YAY');
-  await namespace.kubectl('wait', '--for=condition=Ready', '--timeout=50s', 'cw/webapp-config-watcher');
-  await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=50s');
+  await namespace.kubectl('wait', '--for=condition=Ready', '--timeout=110s', 'cw/webapp-config-watcher');
+  await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
   const patch = JSON.stringify({ data: { message: 'Hello from the chart' } });
   await namespace.kubectl('patch', 'configmap', 'webapp-config', `--patch=${patch}`);
   await eventually('the end of the restart', async () => {
@@ -149,10 +151,10 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     await walk(namespace);
     assert.deepEqual(await Promise.all([may('watch', 'pods'), may('get', 'secrets')]), [true, false]);
 
-    await namespace.apply(at('running', Date.now(), 'sleep 10'));
-    await namespace.apply(at('waiting', Date.now() + 10_000, 'echo YAY'));
-    await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=50s', 'at/running');
-    const pods = await uids(namespace);
+    await namespace.apply(at('running', Date.now(), 'sleep 20'));
+    await namespace.apply(at('waiting', Date.now() + 15_000, 'echo YAY'));
+    await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=110s', 'at/running');
+    const { 'waiting-pod': _early, ...pods } = await uids(namespace);
     const values = json({ image: today(), logLevel: 'debug' });
     await run('upgrade', release.name, chart, '--reset-then-reuse-values', `--set-json=${values}`);
     assert.deepEqual(await container(), { image: 'name' in image && image.name, debug: true });
@@ -200,7 +202,7 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     const names = [...crds, 'configwatchers.k8spatterns.com'].map(
       (name) => `customresourcedefinition/${name}`,
     );
-    await kubectl(['wait', '--for=delete', '--timeout=55s', ...names]);
+    await kubectl(['wait', '--for=delete', '--timeout=110s', ...names]);
     await leaves([]);
     await eventually('the end of the Pod, which the garbage collector brings', async () => {
       return (await watched.kubectl('get', 'pods', '--output=name')) === '';

@@ -42,7 +42,7 @@ const getWatcher = (namespace: Namespace) => namespace.getJson<Watcher>('cw/weba
 /** Applies web app and watcher and resolves once the app serves and the baseline is written. */
 async function start(namespace: Namespace, files: readonly string[]): Promise<void> {
   for (const file of files) await namespace.kubectl('apply', `--filename=${file}`);
-  await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=50s');
+  await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
   await eventually('the baseline', async () => (await getWatcher(namespace)).status?.appliedHash);
   await eventually('the web app', async () =>
     (await served(namespace)).includes('Welcome to Kubernetes Patterns'),
@@ -157,10 +157,10 @@ describe('ConfigWatcher on a real node', () => {
       spec: { minAvailable: 3, selector: { matchLabels: { app: 'webapp' } } },
     });
     await namespace.kubectl('patch', 'deployment/webapp', `--patch=${JSON.stringify(fourThatDrain)}`);
-    await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=50s');
+    await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
     await eventually('the old Pods are gone', async () => (await podNames(namespace)).length === 4);
     await namespace.apply(client);
-    await namespace.kubectl('wait', '--for=condition=Ready', 'pod/client', '--timeout=50s');
+    await namespace.kubectl('wait', '--for=condition=Ready', 'pod/client', '--timeout=110s');
     const answers = async () => (await namespace.kubectl('logs', 'client')).split('\n');
     await eventually('the client is served', async () => (await answers()).length > 10);
     const before = await podNames(namespace);

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NoBuilderError } from '../../hack/image/image-error.ts';
 import { imageArchive } from '../../hack/image/local-archive.ts';
-import { kubectl } from './kubectl.ts';
 import { previousVersion, writePreviousImage } from './previous-image.ts';
 
 const execute = promisify(execFile);
@@ -48,8 +47,11 @@ export async function pullableImage(): Promise<PullableImage> {
   }
 }
 
-/** The manifests of a folder of config/ with the image, as `make deploy` writes them. */
+/** The manifests of a folder of config/ with the image, as `make deploy` and `make build-installer` take them. */
 export async function manifests(folder: string, image: string): Promise<string> {
-  const text = await kubectl(['kustomize', folder]);
-  return text.replaceAll('image: atwatch:latest', `image: ${image}`);
+  // Not the flags of the make that runs these tests.
+  const { MAKEFLAGS: _, ...env } = process.env;
+  const args = ['--silent', 'manifests', `CONFIG=${folder}`, `IMG=${image}`];
+  const { stdout } = await execute('make', args, { env, maxBuffer: 16 << 20 });
+  return stdout;
 }

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 /** Runs kubectl and resolves with its output; rejects with what it said on failure. */
 export function kubectl(args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { timeout: 60_000, maxBuffer: 16 << 20 };
+    const options = { timeout: 120_000, maxBuffer: 16 << 20 };
     const child = execFile('kubectl', args, options, (error, stdout, stderr) => {
       if (!error) resolve(stdout.trimEnd());
       else
