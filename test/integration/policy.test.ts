@@ -177,7 +177,7 @@ describe('the policy on who asks', { concurrency: 4 }, () => {
   it('lets a namespace with an At go', async () => {
     await world.kubectl(['create', 'namespace', 'gone']);
     await world.kubectl(['create', '--filename=-'], at('last', { namespace: 'gone' }));
-    await world.kubectl(['delete', 'namespace', 'gone', '--timeout=60s']);
+    await world.kubectl(['delete', 'namespace', 'gone', '--timeout=120s']);
   });
 });
 

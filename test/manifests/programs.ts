@@ -11,7 +11,7 @@ export interface Answer {
   readonly stderr: string;
 }
 
-/** Runs a program to its end, for at most two minutes. */
+/** Runs a program to its end, for at most four minutes: checkov on a busy machine takes one. */
 export async function run(
   program: string,
   args: readonly string[],
@@ -20,7 +20,7 @@ export async function run(
   const child = spawn(program, args, {
     stdio: 'pipe',
     env: { ...process.env, ...env },
-    timeout: 120_000,
+    timeout: 240_000,
     killSignal: 'SIGKILL',
   });
   // A program that ends before it has read everything has said why.
