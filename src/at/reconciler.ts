@@ -20,7 +20,7 @@ import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { decide } from './decide/decide.ts';
 import { bulkPriority, type Decision, type Observed } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
-import { podNames } from './decide/own-pod.ts';
+import { podNames, podsAt } from './decide/own-pod.ts';
 import { Memory } from './memory.ts';
 import { Performer } from './perform.ts';
 import { isDue } from './spec/due.ts';
@@ -121,7 +121,8 @@ export class AtReconciler implements Reconciler {
     const { again = false, requeueAt, requeueAfter, priority } = decision;
     if (again) {
       const { refusal: _, ...rest } = observed;
-      return { ...rest, at: written, continued: true, now: this.#options.clock.now() };
+      const pods = podsAt(written, observed);
+      return { ...rest, ...pods, at: written, continued: true, now: this.#options.clock.now() };
     }
     return {
       ...(requeueAt === undefined ? {} : { requeueAt }),

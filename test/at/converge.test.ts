@@ -54,6 +54,7 @@ function assertKept(world: World, { deletions }: { readonly deletions: boolean }
   for (const { status } of world.ats.values()) {
     const isLost = status?.reason === 'PodLost';
     assert.ok(!isLost || world.deletions.length > 0, 'a Pod that is there was called lost');
+    assert.ok((status?.attempts ?? 0) <= world.creations.length, 'an attempt was counted that had no Pod');
   }
 }
 

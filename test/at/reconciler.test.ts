@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { AtSpec } from '../../src/api/at.generated.ts';
 import { bulkPriority } from '../../src/at/decide/decision.ts';
 import { RetryError } from '../../src/runtime/controller/reconciler.ts';
 import { dueTime, longBeforeDue } from '../fixtures/at.ts';
@@ -168,5 +169,50 @@ describe('AtReconciler', () => {
     await operator.reconcile();
     assert.deepEqual(world.requests, ['GET ats', 'DELETE ats']);
     assert.equal(world.ats.size, 0);
+  });
+});
+
+describe('AtReconciler, with Retry', () => {
+  /** The first Pod is evicted and the second created; status does not show that yet. */
+  async function inSecondPod(edit: Partial<AtSpec> = {}): Promise<{ world: World; operator: Operator }> {
+    const world = new World(dueTime);
+    world.createAt({ disruptionPolicy: 'Retry' });
+    const operator = new Operator(world);
+    await operator.reconcile();
+    // An edit after the Pod, and before the status that forbids it.
+    world.editAt(edit);
+    await seeAndReconcile(operator);
+    world.setPod('example-at-pod', { phase: 'Failed', reason: 'Evicted' });
+    await seeAndReconcile(operator);
+    assert.deepEqual([...world.pods.keys()], ['example-at-pod', 'example-at-pod-2']);
+    assert.equal(world.ats.get('example-at')?.status?.attempts, 1);
+    return { world, operator };
+  }
+
+  async function seeAndReconcile(operator: Operator): Promise<void> {
+    operator.syncAts();
+    operator.syncPods();
+    await operator.reconcile();
+  }
+
+  it('counts a Pod once that was evicted before status showed it', async () => {
+    const { world, operator } = await inSecondPod();
+    world.setPod('example-at-pod-2', { phase: 'Failed', reason: 'Evicted' });
+    await seeAndReconcile(operator);
+    await seeAndReconcile(operator);
+    assert.deepEqual([...world.pods.keys()].at(-1), 'example-at-pod-3');
+    assert.equal(world.ats.get('example-at')?.status?.attempts, 3);
+    assert.deepEqual(operator.events, ['Launched', 'Launched', 'Launched']);
+  });
+
+  it('follows its second Pod although an edit came between the first and its status', async () => {
+    const { world, operator } = await inSecondPod({ disruptionPolicy: 'Fail' });
+    operator.restart();
+    for (let step = 0; step < 4; step += 1) {
+      world.kubelet(0);
+      await seeAndReconcile(operator);
+    }
+    const { outcome, podName } = world.ats.get('example-at')?.status ?? {};
+    assert.deepEqual([outcome, podName], ['Succeeded', 'example-at-pod-2']);
   });
 });

@@ -27,14 +27,23 @@ export function recordedAttempts(at: At): number {
   return at.status?.attempts ?? (phaseOf(at) === atPhase.pending ? 0 : 1);
 }
 
-/** The names under which to look for Pods; `next` only where another attempt may follow. */
+/**
+ * The names under which to look for Pods; `next` only where an attempt is recorded that another may follow. The
+ * policy of the spec does not tell: an edit may have changed it between the first Pod and the status that shows it.
+ */
 export function podNames(at: At): { readonly current: string; readonly next: string | undefined } {
   const recorded = recordedAttempts(at);
-  const mayFollow = recorded > 0 && at.spec.disruptionPolicy === 'Retry';
   return {
     current: atPodName(at.metadata.name, Math.max(1, recorded)),
-    next: mayFollow ? atPodName(at.metadata.name, recorded + 1) : undefined,
+    next: recorded > 0 ? atPodName(at.metadata.name, recorded + 1) : undefined,
   };
+}
+
+/** The Pods that were observed, each where it belongs once `at` has another status: an attempt may have begun. */
+export function podsAt(at: At, { pod, nextPod }: Observed): Pick<Observed, 'pod' | 'nextPod'> {
+  const { current, next } = podNames(at);
+  const named = (name: string | undefined) => [pod, nextPod].find((one) => one?.metadata.name === name);
+  return { pod: named(current), nextPod: named(next) };
 }
 
 /** Undefined when nothing has been launched. */
