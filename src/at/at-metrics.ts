@@ -86,7 +86,9 @@ export class AtMetrics {
     if (before.podUID === undefined && after.latenessMilliseconds !== undefined) {
       this.#lateness.observe(after.latenessMilliseconds / 1000);
     }
-    if (before.startTime === undefined && after.startTime !== undefined) {
+    // The launch that status tells is that of the first Pod; of a later one it does not say when it was created.
+    const isFirst = (after.attempts ?? 1) === 1;
+    if (isFirst && before.startTime === undefined && after.startTime !== undefined) {
       const latency = parseTime(after.startTime) - parseTime(after.launchTime ?? '');
       // The kubelet's times have whole seconds, the rest of which is dropped.
       this.#startLatency.observe(Number.isNaN(latency) ? 0 : Math.max(0, latency / 1000));

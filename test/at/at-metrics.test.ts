@@ -74,6 +74,17 @@ describe('AtMetrics', () => {
     assert.match(text, /^atwatch_at_finished_total\{outcome="Succeeded",reason="Succeeded"\} 1$/m);
   });
 
+  it('takes the wait for another attempt for no latency of the first', async () => {
+    const again = {
+      phase: 'RUNNING',
+      podUID: 'u',
+      launchTime: '2030-01-31T09:00:00.020Z',
+      attempts: 2,
+    } as const;
+    const text = await metricsOf([[again, { ...again, startTime: '2030-01-31T11:00:00.000Z' }]]);
+    assert.match(text, /^atwatch_at_start_latency_seconds_count 0$/m);
+  });
+
   it('makes no series of a word that somebody has written on a Pod', async () => {
     const text = await metricsOf([[{}, { outcome: 'Failed', reason: 'Surprise' }]]);
     assert.match(text, /^atwatch_at_finished_total\{outcome="Failed",reason="Other"\} 1$/m);
