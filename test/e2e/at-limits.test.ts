@@ -14,6 +14,17 @@ async function run(namespace: Namespace, name: string, spec: object): Promise<vo
   });
 }
 
+/** Resolves when the container runs. A Pod that is not there yet cannot be waited for, the At can. */
+async function started(namespace: Namespace, name: string): Promise<void> {
+  await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=30s', `at/${name}`);
+  await namespace.kubectl(
+    'wait',
+    '--for=jsonpath={.status.phase}=Running',
+    '--timeout=55s',
+    `pod/${name}-pod`,
+  );
+}
+
 async function done(namespace: Namespace, name: string): Promise<AtStatus> {
   await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=110s', `at/${name}`);
   const { status } = await namespace.getJson<{ status: AtStatus }>(`at/${name}`);
@@ -40,7 +51,8 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
 
   it('an image that cannot be pulled', async (t) => {
     const namespace = await withNamespace(t);
-    await run(namespace, 'image', { command: 'true', image: 'no-such-image', pendingTimeoutSeconds: 5 });
+    // Long enough for a busy kubelet to have tried it.
+    await run(namespace, 'image', { command: 'true', image: 'no-such-image', pendingTimeoutSeconds: 15 });
     const status = await done(namespace, 'image');
     assert.equal(status.reason, 'ImagePullBackOff');
     assert.equal(status.outcome, 'Failed');
@@ -82,12 +94,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
       command: 'sleep 600',
       template: { spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'busybox' }] } },
     });
-    await namespace.kubectl(
-      'wait',
-      '--for=jsonpath={.status.phase}=Running',
-      '--timeout=30s',
-      'pod/long-pod',
-    );
+    await started(namespace, 'long');
     await namespace.kubectl('patch', 'at', 'long', '--type=merge', '--patch={"spec":{"cancel":true}}');
     const status = await done(namespace, 'long');
     assert.equal(status.outcome, 'Canceled');
@@ -96,12 +103,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
   it('somebody who deletes the running Pod', async (t) => {
     const namespace = await withNamespace(t);
     await run(namespace, 'lost', { command: 'sleep 600' });
-    await namespace.kubectl(
-      'wait',
-      '--for=jsonpath={.status.phase}=Running',
-      '--timeout=30s',
-      'pod/lost-pod',
-    );
+    await started(namespace, 'lost');
     await namespace.kubectl('delete', 'pod', 'lost-pod', '--grace-period=1', '--wait=false');
     const status = await done(namespace, 'lost');
     assert.equal(status.reason, 'PodLost');
