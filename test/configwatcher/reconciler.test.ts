@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { converge, Operator, settled } from './operator.ts';
-import type { World } from './world.ts';
+import { World } from './world.ts';
 
 function writes(world: World): string[] {
   return world.requests.filter((request) => !/^(get|list) /.test(request));
@@ -103,6 +103,21 @@ describe('an edited ConfigMap', () => {
       await converge(world, [watcher]);
     }
     assert.equal(world.restarts.length, 4);
+  });
+
+  it('is found when the removed key had come during a first read that took long', async () => {
+    const world = new World({ cooldown: { base: '0s' } });
+    const slow = new Operator(world, 'slow', { free: false });
+    slow.begin();
+    world.step(60_000);
+    world.edit({ message: 'same', extra: 'gone soon' });
+    await slow.reconcile();
+    world.step(10_000);
+    world.addWorkload('web', 2);
+    world.step(600_000);
+    world.edit({ message: 'same' }, { tool: 'edit' });
+    await converge(world, [new Operator(world, 'next')]);
+    assert.equal(world.restarts.length, 2);
   });
 
   it('that is deleted and made again with the same data restarts nothing', async () => {

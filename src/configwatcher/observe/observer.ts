@@ -73,9 +73,13 @@ export class Observer {
     };
   }
 
-  /** With the sources; those whose object did not move come from memory. */
+  /**
+   * With the sources; those whose object did not move come from memory. The instant is the one after the read:
+   * what was written to a source while it was read is no later.
+   */
   async observe(watcher: ConfigWatcher, observed: Observed, signal: AbortSignal): Promise<Observed> {
-    return { ...observed, sources: await this.#readSources(watcher, observed, false, signal) };
+    const sources = await this.#readSources(watcher, observed, false, signal);
+    return { ...observed, sources, now: this.now() };
   }
 
   /** The same facts and the answer. The instant is the one of the answer. */
