@@ -86,14 +86,16 @@ export class StateStore {
     status: ConfigWatcherStatus,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { namespace = '', name, annotations } = watcher.metadata;
+    const { namespace = '', name, uid, annotations } = watcher.metadata;
     try {
       const update = this.#client.updateStatus(this.#resource, { ...watcher, status }, { signal });
       await withRight('update', `${this.#resource.plural}/status`, update);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // The same answer for a missing subresource and a missing watcher: this throws for the second.
-      await this.#client.get(this.#resource, { namespace, name }, { signal });
+      // The same answer for a missing subresource and a missing watcher: this throws for the second. One that was
+      // made anew since then is no witness: the states of all watchers would go where nobody reads them.
+      const found = await this.#client.get(this.#resource, { namespace, name }, { signal });
+      if (found.metadata.uid !== uid) throw error;
       this.#withoutStatusUntil = this.#clock.monotonic() + lookAgain;
       return false;
     }
