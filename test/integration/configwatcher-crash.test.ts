@@ -33,7 +33,9 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 8, 'each Pod was restarted once');
     assert.equal(status.lastRestart?.restarted, 4);
 
-    await eventually(async () => (await client.list(events, { namespace })).items.length > 2);
+    await eventually(async () => (await client.list(events, { namespace })).items.length > 2, {
+      timeout: 40_000,
+    });
     const outputs = {
       log: processes.map(({ output }) => output).join('\n'),
       metrics: (await processes.at(-1)?.metrics()) ?? '',

@@ -13,6 +13,8 @@ import { eventually } from './support.ts';
 const bookCrd = '../shared/books/k8spatterns/io/operator-config-watcher-crd.yml';
 const skip = existsSync(bookCrd) ? false : `the book's CRD is not at ${bookCrd}`;
 
+const patience = { timeout: 60_000 };
+
 describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
   let controlPlane: ControlPlane;
   before(async () => {
@@ -32,14 +34,15 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await shop.baselined();
 
     await controlPlane.kubectl(['apply', '--namespace', shop.namespace, `--filename=${bookCrd}`]);
-    await eventually(async () => (await watcher()).status === undefined, { timeout: 30_000 });
+    await eventually(async () => (await watcher()).status === undefined, patience);
     // This CRD lets an empty selector in, which as a parameter would select every Pod.
     await shop.watch({ podSelector: {} }, 'selects-nothing');
-    await eventually(async () =>
-      JSON.stringify(await shop.watcher('selects-nothing')).includes('InvalidSpec'),
+    await eventually(
+      async () => JSON.stringify(await shop.watcher('selects-nothing')).includes('InvalidSpec'),
+      patience,
     );
     await shop.patchConfigMap({ data: { message: 'second' } });
-    await eventually(async () => (await annotation())?.includes('"restartCount":1'), { timeout: 60_000 });
+    await eventually(async () => (await annotation())?.includes('"restartCount":1'), patience);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 4, 'every Pod was restarted once');
     await shop.stopOperator();
@@ -49,13 +52,13 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
 
     const ours = ['apply', '--server-side', '--force-conflicts', '--kustomize=crds'];
     await controlPlane.kubectl(ours);
-    await eventually(async () => (await watcher()).status !== undefined, { timeout: 30_000 });
+    await eventually(async () => (await watcher()).status !== undefined, patience);
     await shop.stopOperator();
     await shop.startOperator();
     await shop.patchConfigMap({ data: { message: 'third' } });
     const status = await shop.restarted(2);
     assert.equal(status.history?.length, 2);
-    await eventually(async () => (await annotation()) === undefined);
+    await eventually(async () => (await annotation()) === undefined, patience);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 6);
   });
@@ -78,9 +81,9 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await shop.baselined();
     const key = { namespace, name: 'webapp-config-watcher' };
     const status = async () => (await client.get(configWatchersCom, key)).status;
-    await eventually(async () => (await status())?.appliedHash !== undefined);
+    await eventually(async () => (await status())?.appliedHash !== undefined, patience);
     await shop.patchConfigMap({ data: { message: 'second' } });
-    await eventually(async () => (await status())?.history?.length === 1, { timeout: 40_000 });
+    await eventually(async () => (await status())?.history?.length === 1, patience);
     await shop.until('both are done', ({ history }) => history?.length === 1);
     await shop.allReady(1);
     assert.equal(shop.seen.length, 2, 'watchers of both groups restart a Pod once');

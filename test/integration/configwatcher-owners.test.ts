@@ -132,7 +132,10 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: 'second' } });
-    await eventually(async () => (await template())?.[annotation] !== undefined, { interval: 10 });
+    await eventually(async () => (await template())?.[annotation] !== undefined, {
+      timeout: 40_000,
+      interval: 10,
+    });
     await takeBack();
     const held = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
     assert.equal(held.conditions?.find(({ type }) => type === 'Stalled')?.reason, 'Reverted');

@@ -10,6 +10,7 @@ import { books, events, podDisruptionBudgets, Shop } from './configwatcher-shop.
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
+const patience = { timeout: 40_000 };
 
 describe('a ConfigWatcher', { concurrency: 3 }, () => {
   it('restarts the Pods once when the content changes, and at nothing else', { timeout }, async (t) => {
@@ -89,8 +90,10 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(2);
     await shop.startOperator();
-    await shop.watch();
-    await shop.watch({}, 'second-watcher');
+    // Both have to see the change before the first of them restarts Pods.
+    const debounce = { quiet: '6s' };
+    await shop.watch({ debounce });
+    await shop.watch({ debounce }, 'second-watcher');
     await shop.baselined();
     await shop.baselined('second-watcher');
     await shop.patchConfigMap({ data: { message: 'second' } });
@@ -225,7 +228,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       const { metadata } = await client.get(configMaps, key);
       return metadata.annotations?.['k8spatterns.io/observed'];
     };
-    const applied = () => eventually(async () => (await observed())?.includes('"appliedHash"'));
+    const applied = () => eventually(async () => (await observed())?.includes('"appliedHash"'), patience);
     await shop.applyBook('controller-web-app.yml');
     await shop.allReady(1);
     await shop.startOperator({ annotationController: true });
@@ -233,7 +236,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.stopOperator();
     await shop.patchConfigMap({ data: { message: 'while it was down' } });
     await shop.startOperator({ annotationController: true });
-    await eventually(async () => (await observed())?.includes('"restartCount":1'), { timeout: 40_000 });
+    await eventually(async () => (await observed())?.includes('"restartCount":1'), patience);
     await shop.allReady(1);
     assert.equal(shop.seen.length, 2);
     assert.equal((await observed())?.includes('while it was down'), false);
@@ -244,7 +247,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const told = await eventually(async () => {
       const { items } = await client.list(events, { namespace });
       return items.find(({ reason }) => reason === 'InvalidSpec');
-    });
+    }, patience);
     assert.deepEqual([told.regarding?.kind, told.type], ['ConfigMap', 'Warning']);
     await shop.patchConfigMap({ data: { message: 'selects nothing' } });
     await shop.quiet();
@@ -264,6 +267,6 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.until('the Pod is counted', ({ matchedPods }) => matchedPods === 1);
     await shop.patchConfigMap({ data: { message: 'Greets from your smooth operator!' } });
     await shop.restarted(1);
-    await eventually(() => shop.seen.length === 2);
+    await eventually(() => shop.seen.length === 2, patience);
   });
 });
