@@ -55,14 +55,16 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
   return mayRetry(o, launch, runOf(o.at, undefined))
-    ? retry(o, launch.attempt + 1, status)
+    ? retry(o, launch.attempt + 1, status, lostEnding)
     : done(o, status, lostEnding);
 }
 
 function decideEnded(o: Observed, running: Running, found: Ending): Decision {
   const { launch, run, view, status, events } = running;
   if (found.disrupted && mayRetry(o, launch, run)) {
-    return launch.isNew ? { actions: [], status, events, again: true } : retry(o, launch.attempt + 1, status);
+    return launch.isNew
+      ? { actions: [], status, events, again: true }
+      : retry(o, launch.attempt + 1, status, found);
   }
   const ending =
     found.disrupted && o.at.spec.cancel === true ? stoppedEnding(atReason.canceled, found.exitCode) : found;
@@ -76,10 +78,10 @@ function mayRetry({ at }: Observed, { attempt }: CurrentLaunch, run: Run): boole
 }
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
-function retry(o: Observed, attempt: number, status: AtStatus): Decision {
+function retry(o: Observed, attempt: number, status: AtStatus, last: Ending): Decision {
   const plan = planOf(o.at);
   if (isInvalid(plan)) {
-    return done(o, status, { ...lostEnding, message: plan.message });
+    return done(o, status, { ...last, message: plan.message });
   }
   const trouble = obstacle(o, o.nextPod, attempt);
   if (trouble === undefined) {

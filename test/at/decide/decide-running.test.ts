@@ -330,6 +330,16 @@ describe('decide, disruption with policy Retry', () => {
     assert.equal(decision.status?.reason, 'Evicted');
   });
 
+  it('gives up when an edit before the first status has made the spec impossible, with the last reason', () => {
+    const spoiled = { ...at, spec: { ...at.spec, command: `'` } };
+    const { actions, status } = decide(observing({ at: spoiled, pod: evicted(created(at)) }));
+    assert.deepEqual(actions, []);
+    assert.deepEqual(
+      [status?.reason, status?.message],
+      ['Evicted', 'command has a quote that is never closed'],
+    );
+  });
+
   it('does not wait for a starting deadline', () => {
     const late = launched({ ...retrying, startingDeadlineSeconds: 1 });
     const decision = decide(observing({ at: late, pod: evicted(created(late)), now: dueTime + 60 * second }));
