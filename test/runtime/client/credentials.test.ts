@@ -245,13 +245,10 @@ describe('an exec plugin', () => {
   });
 
   test('that never ends is started anew after a minute', async () => {
-    const command = file('hang.sh', `#!/bin/sh\necho $$ >> ${join(directory, 'pids')}\nexec sleep 60\n`);
+    const started = file('pids', '');
+    const command = file('hang.sh', `#!/bin/sh\necho $$ >> ${started}\nexec sleep 60\n`);
     chmodSync(command, 0o755);
-    const pids = () =>
-      readFileSync(file('pids', readFileSync(join(directory, 'pids'), 'utf8')), 'utf8')
-        .trim()
-        .split('\n');
-    file('pids', '');
+    const pids = () => readFileSync(started, 'utf8').trim().split('\n');
     const credentials = new Credentials(kubeConfig({ exec: { command, args: [] } }), clock, recording);
     const flights = [credentials.refresh(), credentials.refresh()];
     clock.advance(minute + 1);
