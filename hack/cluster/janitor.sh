@@ -31,8 +31,10 @@ for signal in TERM KILL; do
   sleep 1
 done
 
-# Killed processes may take a moment to let go of a file or a group.
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+# Killed processes may take a moment to let go of a file or a group, on a busy machine many.
+tries=150
+while [ "$tries" -gt 0 ]; do
+  tries=$((tries - 1))
   left=
   for group in "/sys/fs/cgroup/$name" /sys/fs/cgroup/*/"$name"; do
     [ -d "$group" ] || continue

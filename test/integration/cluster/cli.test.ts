@@ -132,9 +132,9 @@ for (const flags of [[], ['--node']]) {
     const { child, pid, directory, link } = await startRun(t, flags);
     assert.equal(link !== undefined && existsSync(link), flags.length > 0);
     child.kill('SIGKILL');
-    await waitFor({ what: 'the folder to go', limit: 10_000 }, async () => !existsSync(directory));
+    await waitFor({ what: 'the folder to go', limit: 60_000 }, async () => !existsSync(directory));
     assert.ok(!isAlive(pid));
-    await waitFor({ what: 'the network to go', limit: 5000 }, async () => !(link && existsSync(link)));
+    await waitFor({ what: 'the network to go', limit: 30_000 }, async () => !(link && existsSync(link)));
     assertNothingLeft(directory);
   });
 }
