@@ -83,14 +83,7 @@ export class Workqueue {
       this.add(key, options);
       return;
     }
-    const priority = priorityOf(options);
-    if (this.#shutDown) return;
-    this.#metrics.retried();
-    const entry = this.#pend(key, priority);
-    const due = this.#clock.monotonic() + delay;
-    if (entry.ready || (entry.delay && entry.delay.rank <= due)) return;
-    if (entry.delay) this.#delays.cancel(entry.delay);
-    entry.delay = this.#delays.schedule(entry, due);
+    this.#wait(key, 'delay', this.#clock.monotonic() + delay, options);
   }
 
   /**
@@ -107,13 +100,7 @@ export class Workqueue {
       this.add(key, options);
       return;
     }
-    const priority = priorityOf(options);
-    if (this.#shutDown) return;
-    this.#metrics.retried();
-    const entry = this.#pend(key, priority);
-    if (entry.ready || (entry.instant && entry.instant.rank <= instant)) return;
-    if (entry.instant) this.#instants.cancel(entry.instant);
-    entry.instant = this.#instants.schedule(entry, instant);
+    this.#wait(key, 'instant', instant, options);
   }
 
   /** {@link addAfter} with the backoff that one more failure of this key earns, within the bounds given. */
@@ -170,6 +157,19 @@ export class Workqueue {
     }
     this.#ready = 0;
     for (const resolve of this.#waiters.splice(0)) resolve(undefined);
+  }
+
+  /** Makes the key ready when the clock of this kind of alarm says `rank`, unless it becomes ready sooner. */
+  #wait(key: string, kind: 'delay' | 'instant', rank: number, options: AddOptions | undefined): void {
+    const priority = priorityOf(options);
+    if (this.#shutDown) return;
+    this.#metrics.retried();
+    const entry = this.#pend(key, priority);
+    const alarm = entry[kind];
+    if (entry.ready || (alarm && alarm.rank <= rank)) return;
+    const alarms = kind === 'delay' ? this.#delays : this.#instants;
+    if (alarm) alarms.cancel(alarm);
+    entry[kind] = alarms.schedule(entry, rank);
   }
 
   /** The key's entry, its priority raised to at least this one, if it was pending, or set to it. */
