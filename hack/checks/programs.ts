@@ -4,21 +4,12 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDirectory, programDirectory } from '../cluster/cache.ts';
 import { buildGoProgram, findGo } from '../cluster/go-program.ts';
-import { lock } from '../cluster/lock.ts';
+import { makeOnce } from '../cluster/make-once.ts';
 import { startProgress } from '../cluster/progress.ts';
 
 const execute = promisify(execFile);
@@ -88,35 +79,23 @@ export async function installCheckov(): Promise<PythonProgram> {
   });
   const hash = createHash('sha256').update(readFileSync(requirements)).update(version.stdout).digest('hex');
   const directory = join(cacheDirectory(), `checkov-${hash.slice(0, 12)}`);
-  mkdirSync(dirname(directory), { recursive: true });
-  const release = await lock(`${directory}.lock`);
-  try {
-    if (!existsSync(directory)) await pipInstall(directory);
-  } finally {
-    release();
-  }
+  await makeOnce(directory, pipInstall);
   // Not a virtual environment: that knows its own path, and this one is moved when it is complete.
   const env = { PYTHONPATH: directory, PYTHONDONTWRITEBYTECODE: '1' };
   return { command: ['python3', '-m', 'checkov.main'], env };
 }
 
-async function pipInstall(directory: string): Promise<void> {
-  // Whoever holds the lock is the only one at work: what is there already is of one who was killed.
-  for (const abandoned of globSync(`${directory}.making-*`)) rmSync(abandoned, { recursive: true });
-  const aside = mkdtempSync(`${directory}.making-`);
+async function pipInstall(aside: string): Promise<void> {
   const progress = startProgress('installing checkov, once');
   const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--retries=5', '--timeout=30'];
   const what = ['--target', aside, '--requirement', requirements];
   try {
     await execute('python3', ['-m', 'pip', 'install', ...options, ...what], { timeout: installLimit });
-    chmodSync(aside, 0o755);
-    renameSync(aside, directory);
   } catch (cause) {
     const { stderr = '' } = cause as { stderr?: string };
     const last = stderr.trimEnd().split('\n').slice(-5).join('\n  ');
     throw new NoProgramsError(`checkov could not be installed; the last lines of pip:\n  ${last}`, { cause });
   } finally {
     progress.end();
-    rmSync(aside, { recursive: true, force: true });
   }
 }

@@ -1,25 +1,13 @@
 /**
  * Go programs: what this project needs and builds from Go modules, once, into the cache folder.
- *
- * The result appears under its name only when it is complete (built aside, then renamed), so a build that was
- * interrupted leaves nothing that a later start could take for a good one.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { ClusterError } from './cluster-error.ts';
-import { lock } from './lock.ts';
+import { makeOnce } from './make-once.ts';
 import { type Progress, startProgress } from './progress.ts';
 
 export interface GoProgram {
@@ -57,18 +45,10 @@ export async function buildGoProgram(program: GoProgram, signal?: AbortSignal): 
   if (go === undefined) {
     throw new ClusterError(`Go is not installed, and ${alternatives}`);
   }
-  mkdirSync(dirname(directory), { recursive: true });
-  const release = await lock(`${directory}.lock`, {
+  await makeOnce(directory, (aside) => build(go, aside, program, signal), {
     onWait: (pid) => console.error(`waiting for the build that process ${pid} is running`),
     signal,
   });
-  try {
-    if (!existsSync(directory)) {
-      await buildAside(go, program, signal);
-    }
-  } finally {
-    release();
-  }
   return directory;
 }
 
@@ -93,37 +73,22 @@ export function requiredVersion(moduleDirectory: string, module: string): string
   return version;
 }
 
-async function buildAside(go: string, program: GoProgram, signal: AbortSignal | undefined): Promise<void> {
+async function build(
+  go: string,
+  aside: string,
+  program: GoProgram,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { title, directory, linkerFlags, packages, tags = '' } = program;
-  removeAbandoned(directory);
-  const aside = mkdtempSync(asidePrefix(directory));
   const progress = startProgress(`building ${title} from source, once`);
   try {
     const args = ['build', '-v', '-trimpath', '-tags', tags, '-ldflags', linkerFlags, '-o', `${aside}/`];
     await runGo(go, [...args, ...packages], { program, progress, signal });
     program.finish?.(aside);
-    // Other users of the machine may use the cache.
-    chmodSync(aside, 0o755);
-    renameSync(aside, directory);
     progress.end(`built ${title} into ${directory}`);
   } catch (error) {
     progress.end();
     throw error;
-  } finally {
-    rmSync(aside, { recursive: true, force: true });
-  }
-}
-
-function asidePrefix(directory: string): string {
-  return `${directory}.building-`;
-}
-
-/** Whoever holds the lock is the only builder, so these are of builders that were killed. */
-function removeAbandoned(directory: string): void {
-  for (const name of readdirSync(dirname(directory))) {
-    if (name.startsWith(basename(asidePrefix(directory)))) {
-      rmSync(join(dirname(directory), name), { recursive: true, force: true });
-    }
   }
 }
 
