@@ -1,6 +1,7 @@
 /** The scenarios of the ConfigWatcher benchmark, each in a namespace of its own, each the rows of a table. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inParallel, sentBy, type WatcherCluster } from './configwatcher-cluster.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
+import { concurrency, sentBy, type WatcherCluster } from './configwatcher-cluster.ts';
 import type { Row } from './table.ts';
 
 /** A Pod made in the same second as the edit has to be waited for, which is not what is measured. */
@@ -62,10 +63,10 @@ export async function allAtOnce(cluster: WatcherCluster, count: number): Promise
   await cluster.createShops(namespace, { count });
   await cluster.untilBaselined(namespace);
   await sleep(olderThanTheEdit);
-  await inParallel(count, (index) => cluster.edit(floor, `shop-${index}`, 'second'));
-  await inParallel(count, (index) => cluster.nullRestart(floor, `shop-${index}`));
+  await inParallel(count, concurrency, (index) => cluster.edit(floor, `shop-${index}`, 'second'));
+  await inParallel(count, concurrency, (index) => cluster.nullRestart(floor, `shop-${index}`));
   const cpuBefore = await cluster.cpu();
-  await inParallel(count, (index) => cluster.edit(namespace, `shop-${index}`, 'second'));
+  await inParallel(count, concurrency, (index) => cluster.edit(namespace, `shop-${index}`, 'second'));
   await cluster.untilRestarted(namespace);
   const cpu = (await cluster.cpu()) - cpuBefore;
   const sent = await cluster.requests(namespace, sentBy.operator);
@@ -163,7 +164,7 @@ export async function metadataEdits(cluster: WatcherCluster, count: number): Pro
   const before = await cluster.requests(namespace, sentBy.operator);
   const begin = performance.now();
   // Every eleventh edit is of a ConfigMap that nobody watches.
-  await inParallel(Math.round(count * 1.1), async (index) => {
+  await inParallel(Math.round(count * 1.1), concurrency, async (index) => {
     const kind = index % 11 === 10 ? 'other' : 'shop';
     await cluster.edit(namespace, `${kind}-${index % shops}`, String(index), 'label');
   });

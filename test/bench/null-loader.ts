@@ -13,6 +13,7 @@ import type { At } from '../../src/api/at.generated.ts';
 import { isInvalid, planOf } from '../../src/at/spec/plan.ts';
 import { buildPod } from '../../src/at/spec/pod.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
 
 export interface NullLoad {
   /** Milliseconds from the instant to the answer of the last Pod create, and of the last status patch. */
@@ -53,13 +54,7 @@ async function send(pool: Pool, { method, path, body }: Request): Promise<string
 
 /** Sends all of them in their order, and resolves with the instant of the last answer. */
 async function sendAll(pool: Pool, requests: readonly Request[]): Promise<number> {
-  let next = 0;
-  const work = async () => {
-    for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
-      await send(pool, request);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, work));
+  await inParallel(requests.length, concurrency, (index) => send(pool, requests[index] as Request));
   return Date.now();
 }
 

@@ -27,6 +27,7 @@ import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { widgets, widgetsDefinition } from '../conformance/subject.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
 import {
   applyCrd,
   connectToTestCluster,
@@ -50,19 +51,6 @@ const disruptionBudgets: Resource<DisruptionBudget> = {
 
 const { client } = connectToTestCluster();
 before(() => applyCrd(client, widgetsDefinition));
-
-/** Calls `work` so many times, so many at a time. */
-async function inParallel(
-  times: number,
-  width: number,
-  work: (index: number) => Promise<unknown>,
-): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < times) await work(next++);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-}
 
 /** A Pod that counts as running although no kubelet runs it. */
 async function runningPod(

@@ -9,7 +9,8 @@ import { events } from '../../src/runtime/events/event.ts';
 import { EventBroadcaster } from '../../src/runtime/events/event-broadcaster.ts';
 import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
-import { connectToTestCluster, eventually, namespaces, withNamespace } from './support.ts';
+import { namespaces } from '../fixtures/cluster-resources.ts';
+import { connectToTestCluster, eventually, withNamespace } from './support.ts';
 
 const launched: EventRecord = { type: 'Normal', reason: 'Launched', action: 'CreatePod', note: 'created it' };
 

@@ -12,15 +12,10 @@ import { Informers } from '../../src/runtime/cache/informers.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
+import { customResourceDefinitions } from '../fixtures/cluster-resources.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
 import { Audience, assertSameAsServer, connectByProxy, informersOn } from './informer-cluster.ts';
-import {
-  connectToTestCluster,
-  customResourceDefinitions,
-  eventually,
-  newConnection,
-  testKubeConfig,
-  withNamespace,
-} from './support.ts';
+import { connectToTestCluster, eventually, newConnection, testKubeConfig, withNamespace } from './support.ts';
 
 function configMap(namespace: string, name: string, value = ''): ConfigMap {
   return { metadata: { namespace, name, labels: { app: 'informer' } }, data: { value } };
@@ -30,20 +25,11 @@ function valuePatch(value: string) {
   return { type: 'merge', body: { data: { value } } } as const;
 }
 
-/** Runs `work` for 0 … count−1, 16 at a time. */
-async function inParallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: 16 }, worker));
-}
-
 describe('an informer on a real API server', () => {
   it('loads 600 objects by one watch and follows what becomes of them', async (t) => {
     const namespace = await withNamespace(t);
     const { client } = connectToTestCluster();
-    await inParallel(600, (index) => client.create(configMaps, configMap(namespace, `cm-${index}`)));
+    await inParallel(600, 16, (index) => client.create(configMaps, configMap(namespace, `cm-${index}`)));
 
     const lists: string[] = [];
     const watches: unknown[] = [];
@@ -73,10 +59,10 @@ describe('an informer on a real API server', () => {
       'the server sent the initial events',
     );
 
-    await inParallel(100, (index) =>
+    await inParallel(100, 16, (index) =>
       client.patch(configMaps, { namespace, name: `cm-${index}` }, valuePatch('new')),
     );
-    await inParallel(50, (index) => client.delete(configMaps, { namespace, name: `cm-${index}` }));
+    await inParallel(50, 16, (index) => client.delete(configMaps, { namespace, name: `cm-${index}` }));
     await eventually(() => informer.lister.size === 550 && audience.updates === 100, {
       message: 'all events came',
     });
@@ -131,7 +117,7 @@ describe('an informer on a real API server', () => {
     const { lister } = informers.informerFor(configMaps, { labelSelector: 'app=informer' });
     informers.start(signal);
     await informers.waitForSync(AbortSignal.timeout(30_000));
-    await inParallel(1000, async (index) => {
+    await inParallel(1000, 16, async (index) => {
       const name = `cm-${index}`;
       await client.create(configMaps, configMap(namespace, name, 'first'));
       assert.equal(lister.get(namespace, name)?.data?.value, 'first');

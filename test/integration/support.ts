@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { parseAllDocuments } from 'yaml';
-import type { Condition, KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { type Connection, connect } from '../../src/runtime/client/connect.ts';
@@ -15,32 +15,13 @@ import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { openGate, type WriteGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
+import { customResourceDefinitions, namespaces } from '../fixtures/cluster-resources.ts';
 
 export interface TestCluster {
   readonly client: Client;
   readonly connection: Connection;
   readonly kubeConfig: KubeConfig;
 }
-
-export const namespaces: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  namespaced: false,
-};
-
-interface CustomResourceDefinition extends KubernetesObject {
-  readonly status?: { readonly conditions?: readonly Condition[] };
-}
-
-export const customResourceDefinitions: Resource<CustomResourceDefinition> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
 
 let shared: TestCluster | undefined;
 
