@@ -1,5 +1,5 @@
 /** OperatorProcess: dist/atwatch.js as a child process that never outlives the one that started it. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -18,6 +18,26 @@ export interface OperatorProcess {
 const endWithParent =
   'data:text/javascript,process.stdin.on("end",()=>process.kill(process.pid,"SIGTERM")).resume().unref()';
 
+export interface SpawnOptions {
+  /** Of the operator. */
+  readonly flags?: readonly string[];
+  /** Of Node.js. */
+  readonly nodeFlags?: readonly string[];
+  /** Added to this process's. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Starts the operator against the cluster of `kubeconfig`, its health server on a free port. */
+export function spawnOperator(kubeconfig: string, options: SpawnOptions): ChildProcessWithoutNullStreams {
+  const { flags = [], nodeFlags = [], env = {} } = options;
+  const servers = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
+  return spawn(
+    process.execPath,
+    [...nodeFlags, '--import', endWithParent, 'dist/atwatch.js', ...servers, ...flags],
+    { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env, KUBECONFIG: kubeconfig } },
+  );
+}
+
 /**
  * Starts the operator with `flags` against the cluster of `kubeconfig` and resolves once it says it is
  * ready.
@@ -30,15 +50,7 @@ export async function startOperator(
   logFile: string,
   flags: readonly string[] = [],
 ): Promise<OperatorProcess> {
-  const servers = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
-  const child = spawn(
-    process.execPath,
-    ['--import', endWithParent, 'dist/atwatch.js', ...servers, ...flags],
-    {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, KUBECONFIG: kubeconfig },
-    },
-  );
+  const child = spawnOperator(kubeconfig, { flags });
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });

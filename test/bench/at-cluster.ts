@@ -1,77 +1,46 @@
 /**
- * Cluster for the At benchmark: etcd and an API server alone, with an audit log. Nothing else may share the
- * machine with what is measured: no scheduler, no controllers. What a kubelet would report, the benchmark
- * writes.
+ * Cluster for the At benchmark: what it writes into its API server, and waits for. What a kubelet would report,
+ * the benchmark writes.
  */
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parse } from 'yaml';
-import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import type { ControlPlane } from '../../hack/cluster/control-plane.ts';
 import type { At } from '../../src/api/at.generated.ts';
 import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { type Connection, connect } from '../../src/runtime/client/connect.ts';
-import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
-import { openGate } from '../../src/runtime/client/write-gate.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/logger.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
+import { BenchApiServer } from './bench-api-server.ts';
 
 const concurrency = 24;
-const namespaces: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  namespaced: false,
-};
-const crds: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
-
 export class BenchCluster {
   readonly plane: ControlPlane;
   readonly client: Client;
-  readonly #connection: Connection;
+  readonly #server: BenchApiServer;
 
-  private constructor(plane: ControlPlane) {
-    this.plane = plane;
-    this.#connection = connect({
-      kubeConfig: loadKubeConfig({ env: { KUBECONFIG: plane.kubeconfig } }),
-      ...{ gate: openGate, clock: systemClock, log: silentLogger },
-      ...{ userAgent: 'bench', fieldManager: 'bench' },
-    });
-    this.client = this.#connection.client;
+  private constructor(server: BenchApiServer) {
+    this.plane = server.plane;
+    this.client = server.client;
+    this.#server = server;
   }
 
   static async start(): Promise<BenchCluster> {
-    const plane = await startControlPlane({ auditLog: true, controllerManager: false, scheduler: false });
-    const cluster = new BenchCluster(plane);
-    for (const file of ['ats', 'configwatchers']) {
-      await cluster.client.create(crds, parse(await readFile(`crds/${file}.yaml`, 'utf8')));
-    }
+    const cluster = new BenchCluster(await BenchApiServer.start());
     await cluster.#served();
     return cluster;
   }
 
-  async stop(): Promise<void> {
-    this.#connection.close();
-    await this.plane.stop();
+  stop(): Promise<void> {
+    return this.#server.stop();
   }
 
-  async namespace(name: string): Promise<string> {
-    await this.client.create(namespaces, { metadata: { name } });
-    return name;
+  namespace(name: string): Promise<string> {
+    return this.#server.namespace(name);
   }
 
   /** `at-0`, `at-1` … of the namespace, at the instants that `scheduleOf` tells. */
   async createAts(namespace: string, count: number, scheduleOf: (index: number) => number): Promise<void> {
-    await inParallel(count, async (index) => {
+    await inParallel(count, concurrency, async (index) => {
       await this.client.create(ats, {
         metadata: { namespace, name: atName(index) },
         spec: { schedule: new Date(scheduleOf(index)).toISOString(), command: 'echo YAY' },
@@ -102,7 +71,7 @@ export class BenchCluster {
   /** Plays the kubelet: every Pod of the namespace has run its command. */
   async endPods(namespace: string): Promise<void> {
     const all = await this.podsOf(namespace);
-    await inParallel(all.length, (index) => this.endPod(all[index] as Pod));
+    await inParallel(all.length, concurrency, (index) => this.endPod(all[index] as Pod));
   }
 
   async endPod({ metadata: { namespace = '', name }, spec }: Pod): Promise<void> {
@@ -121,7 +90,7 @@ export class BenchCluster {
   }
 
   async #deleteAll(resource: Resource, namespace: string, all: readonly KubernetesObject[]): Promise<void> {
-    await inParallel(all.length, async (index) => {
+    await inParallel(all.length, concurrency, async (index) => {
       const name = all[index]?.metadata.name ?? '';
       await this.client.delete(resource, { namespace, name }, { gracePeriodSeconds: 0 });
     });
@@ -143,12 +112,4 @@ export class BenchCluster {
 
 export function atName(index: number): string {
   return `at-${index}`;
-}
-
-async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
 }

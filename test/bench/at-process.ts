@@ -1,9 +1,11 @@
 /** Operator process: the bundle as a child, and what the kernel says of its CPU time and memory. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { spawnOperator } from '../../hack/operator-process.ts';
+import { cpuOf, memoryOf } from './process-usage.ts';
 
 const dockerfile = await readFile('Dockerfile', 'utf8');
 const entryPoint: readonly string[] = JSON.parse(/^ENTRYPOINT (.+)$/m.exec(dockerfile)?.[1] ?? '[]');
@@ -13,11 +15,6 @@ const imageEnvironment = Object.fromEntries(
   [...dockerfile.matchAll(/(MALLOC_\w+)=(\d+)/g)].map(([, name, value]) => [name, value]),
 );
 
-/** Linux counts CPU time in hundredths of a second. */
-const tick = 10;
-// When the benchmark dies, however it dies, the pipe that is the operator's standard input ends.
-const endWithParent =
-  'data:text/javascript,process.stdin.on("end",()=>process.kill(process.pid,"SIGTERM")).resume().unref()';
 /** Sending Events at their own slow rate counts as quiet. */
 const quiet = { window: 500, most: 80 };
 
@@ -26,26 +23,20 @@ export class MeasuredOperator {
   readonly startedAt = Date.now();
   /** Resolves when it says that it is ready, with the milliseconds since its start. */
   readonly ready: Promise<number>;
-  readonly #process: ChildProcess;
+  readonly #process: ChildProcessWithoutNullStreams;
 
   constructor(kubeconfig: string) {
-    const flags = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
-    this.#process = spawn(
-      process.execPath,
-      [...imageFlags, '--import', endWithParent, 'dist/atwatch.js', ...flags],
-      {
-        env: { ...process.env, ...imageEnvironment, KUBECONFIG: kubeconfig },
-        stdio: ['pipe', 'pipe', 'inherit'],
-      },
-    );
+    this.#process = spawnOperator(kubeconfig, {
+      nodeFlags: imageFlags,
+      env: imageEnvironment,
+    });
+    this.#process.stderr.pipe(process.stderr);
     this.ready = this.#waitUntilReady();
     this.ready.catch(() => {});
   }
 
   async #waitUntilReady(): Promise<number> {
-    const { stdout } = this.#process;
-    if (stdout === null) throw new Error('the operator has no standard output');
-    const lines = createInterface({ input: stdout });
+    const lines = createInterface({ input: this.#process.stdout });
     return new Promise((resolve, reject) => {
       lines.on('line', (line) => {
         if (line.includes('"msg":"ready"')) resolve(Date.now() - this.startedAt);
@@ -55,9 +46,8 @@ export class MeasuredOperator {
   }
 
   /** CPU time so far, milliseconds. */
-  async cpu(): Promise<number> {
-    const fields = (await readFile(`/proc/${this.#process.pid}/stat`, 'utf8')).split(') ')[1]?.split(' ');
-    return (Number(fields?.[11]) + Number(fields?.[12])) * tick;
+  cpu(): Promise<number> {
+    return cpuOf(this.#process.pid);
   }
 
   /** Writes down the CPU time every few milliseconds until `end`; tells what it was at an instant. */
@@ -74,11 +64,8 @@ export class MeasuredOperator {
   }
 
   /** Memory in megabytes: now, and the most there ever was. */
-  async memory(): Promise<{ readonly now: number; readonly peak: number }> {
-    const status = await readFile(`/proc/${this.#process.pid}/status`, 'utf8');
-    const megabytes = (field: string) =>
-      Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
-    return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+  memory(): ReturnType<typeof memoryOf> {
+    return memoryOf(this.#process.pid);
   }
 
   /** Resolves once it has had next to nothing to do for a while, with the instant at which that began. */

@@ -2,45 +2,27 @@
  * Cluster for the ConfigWatcher benchmark: etcd and an API server alone, with an audit log, and the operator
  * as a child process. Deployments, ReplicaSets and Pods are written by the benchmark: nobody replaces a Pod.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parse } from 'yaml';
-import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
 import { type OperatorProcess, startOperator } from '../../hack/operator-process.ts';
 import type { ConfigWatcherSpec, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { configMaps, type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject, pods } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments, replicaSets } from '../../src/configwatcher/observe/owner-reader.ts';
 import { isAlreadyExists } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { type Connection, connect } from '../../src/runtime/client/connect.ts';
-import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
-import { openGate } from '../../src/runtime/client/write-gate.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/logger.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
 import { type AuditedRequest, requestsOf } from './at-audit.ts';
+import { BenchApiServer } from './bench-api-server.ts';
+import { cpuOf, memoryOf } from './process-usage.ts';
 
-const concurrency = 32;
+/** Requests of the benchmark at a time. */
+export const concurrency = 32;
 /** Instants of receipt by name, epoch milliseconds with a fraction. */
 type Receipts = ReadonlyMap<string, number>;
 
 /** How long a new process is let alone before its memory is looked at, ms. */
 const settled = 5000;
-const namespaces: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  namespaced: false,
-};
-const crds: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
 const container = { name: 'app', image: 'webapp' };
 
 /** How long anything may take before the benchmark gives up, ms. */
@@ -65,35 +47,24 @@ export interface Shops {
 }
 
 export class WatcherCluster {
-  readonly #plane: ControlPlane;
-  readonly #connection: Connection;
+  readonly #server: BenchApiServer;
   readonly #client: Client;
   #operator: OperatorProcess | undefined;
 
-  private constructor(plane: ControlPlane) {
-    this.#plane = plane;
-    this.#connection = connect({
-      kubeConfig: loadKubeConfig({ env: { KUBECONFIG: plane.kubeconfig } }),
-      ...{ gate: openGate, clock: systemClock, log: silentLogger, maxRequests: concurrency },
-      ...{ userAgent: 'bench', fieldManager: 'bench' },
-    });
-    this.#client = this.#connection.client;
+  private constructor(server: BenchApiServer) {
+    this.#server = server;
+    this.#client = server.client;
   }
 
   static async start(): Promise<WatcherCluster> {
-    const plane = await startControlPlane({ auditLog: true, controllerManager: false, scheduler: false });
-    const cluster = new WatcherCluster(plane);
-    for (const file of ['ats', 'configwatchers']) {
-      await cluster.#client.create(crds, parse(await readFile(`crds/${file}.yaml`, 'utf8')));
-    }
+    const cluster = new WatcherCluster(await BenchApiServer.start({ maxRequests: concurrency }));
     await cluster.startOperator();
     return cluster;
   }
 
   async stop(): Promise<void> {
     await this.stopOperator();
-    this.#connection.close();
-    await this.#plane.stop();
+    await this.#server.stop();
   }
 
   /** What a new process has after its start: megabytes when quiet, milliseconds until ready. */
@@ -111,31 +82,27 @@ export class WatcherCluster {
   }
 
   async startOperator(): Promise<void> {
-    const { kubeconfig, directory } = this.#plane;
+    const { kubeconfig, directory } = this.#server.plane;
     this.#operator = await startOperator(kubeconfig, join(directory, 'operator.log'));
   }
 
   /** Megabytes. */
   async rss(): Promise<number> {
-    const status = await readFile(`/proc/${this.#operator?.process.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+    return (await memoryOf(this.#operator?.process.pid)).now;
   }
 
-  /** CPU time of the operator so far, milliseconds; Linux counts it in hundredths of a second. */
-  async cpu(): Promise<number> {
-    const stat = await readFile(`/proc/${this.#operator?.process.pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10;
+  /** CPU time of the operator so far, milliseconds. */
+  cpu(): Promise<number> {
+    return cpuOf(this.#operator?.process.pid);
   }
 
-  async namespace(name: string): Promise<string> {
-    await this.#client.create(namespaces, { metadata: { name } });
-    return name;
+  namespace(name: string): Promise<string> {
+    return this.#server.namespace(name);
   }
 
   /** ConfigMaps `shop-0`, `shop-1` …; the Deployments are `shop-0-0` …, their Pods `shop-0-0-0` …. */
   async createShops(namespace: string, { count, owners = 1, podsEach = 1, spec = {} }: Shops): Promise<void> {
-    await inParallel(count * owners, async (index) => {
+    await inParallel(count * owners, concurrency, async (index) => {
       const name = `shop-${Math.floor(index / owners)}`;
       if (index % owners === 0) await this.#createWatcher(namespace, name, spec);
       await this.#createDeployment(namespace, `${name}-${index % owners}`, name, podsEach);
@@ -167,7 +134,7 @@ export class WatcherCluster {
   }
 
   async createPods(namespace: string, count: number, metadata: object, prefix: string): Promise<void> {
-    await inParallel(count, async (index) => {
+    await inParallel(count, concurrency, async (index) => {
       const name = `${prefix}-${index}`;
       await this.#client.create(pods, {
         metadata: { ...metadata, namespace, name },
@@ -178,7 +145,7 @@ export class WatcherCluster {
 
   async createBigConfigMaps(namespace: string, count: number, bytes: number): Promise<void> {
     const data = { value: 'x'.repeat(bytes) };
-    await inParallel(count, async (index) => {
+    await inParallel(count, concurrency, async (index) => {
       await this.#client.create(configMaps, { metadata: { namespace, name: `big-${index}` }, data });
     });
   }
@@ -208,14 +175,10 @@ export class WatcherCluster {
     await this.createPods(namespace, count, {}, 'pod');
     const { items } = await this.#client.list(pods, { namespace });
     const begin = performance.now();
-    await inParallel(
-      items.length,
-      async (index) => {
-        const { name = '', uid = '' } = items[index]?.metadata ?? {};
-        await this.#client.evict({ namespace, name }, { uid });
-      },
-      atATime,
-    );
+    await inParallel(items.length, atATime, async (index) => {
+      const { name = '', uid = '' } = items[index]?.metadata ?? {};
+      await this.#client.evict({ namespace, name }, { uid });
+    });
     return performance.now() - begin;
   }
 
@@ -271,7 +234,7 @@ export class WatcherCluster {
 
   /** What somebody asked of a namespace, successful or not. */
   async requests(namespace: string, by: RegExp): Promise<AuditedRequest[]> {
-    const all = await requestsOf(this.#plane.auditLog ?? '', by);
+    const all = await requestsOf(this.#server.plane.auditLog ?? '', by);
     return all.filter((request) => request.namespace === namespace);
   }
 
@@ -298,16 +261,4 @@ export class WatcherCluster {
 
 function ownedBy(kind: string, { metadata: { name, uid = '' } }: KubernetesObject) {
   return { ownerReferences: [{ apiVersion: 'apps/v1', kind, name, uid, controller: true }] };
-}
-
-export async function inParallel(
-  count: number,
-  work: (index: number) => Promise<void>,
-  atATime = concurrency,
-): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: Math.min(count, atATime) }, worker));
 }
