@@ -59,6 +59,7 @@ export const atReason = {
   missedDeadline: 'MissedDeadline',
   canceled: 'Canceled',
   launchUnknown: 'LaunchUnknown',
+  superseded: 'Superseded',
 } as const;
 
 /** Reasons of Events about an At. */

@@ -19,7 +19,7 @@ import type { Client } from '../runtime/client/client.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type ReconcileContext, type Result, RetryError } from '../runtime/controller/reconciler.ts';
 import type { Action, CreatePod, DryRunPod, Observed } from './decide/decision.ts';
-import { podNames } from './decide/own-pod.ts';
+import { findAmong, podNames, podsAt } from './decide/own-pod.ts';
 import type { Memory } from './memory.ts';
 import { withoutLiterals } from './without-literals.ts';
 
@@ -93,10 +93,9 @@ export class Performer {
     const read = async (podName: string | undefined): Promise<Pod | undefined> =>
       podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));
     const { current, next } = podNames(at);
-    const [pod, nextPod] = withPods
-      ? [await read(current), await read(next)]
-      : [observed.pod, observed.nextPod];
-    return { next: 'decide', observed: { ...observed, at, pod, nextPod, live: true, now: clock.now() } };
+    const live = withPods ? { pod: await read(current), nextPod: await read(next) } : {};
+    const seen = { ...podsAt(at, findAmong(observed)), ...live };
+    return { next: 'decide', observed: { ...observed, at, ...seen, live: true, now: clock.now() } };
   }
 
   async #create({ pod, attempt }: CreatePod, observed: Observed, signal: AbortSignal): Promise<Performed> {

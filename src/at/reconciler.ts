@@ -20,7 +20,7 @@ import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { decide } from './decide/decide.ts';
 import { bulkPriority, type Decision, type Observed } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
-import { podNames, podsAt } from './decide/own-pod.ts';
+import { findAmong, podsAt } from './decide/own-pod.ts';
 import { Memory } from './memory.ts';
 import { Performer } from './perform.ts';
 import { isDue } from './spec/due.ts';
@@ -87,12 +87,10 @@ export class AtReconciler implements Reconciler {
   #observe(at: At): Observed {
     const { clock, holder, pods } = this.#options;
     const namespace = at.metadata.namespace ?? '';
-    const { current, next } = podNames(at);
     const now = clock.now();
     return {
       at,
-      pod: pods.get(namespace, current),
-      nextPod: next === undefined ? undefined : pods.get(namespace, next),
+      ...podsAt(at, (name) => pods.get(namespace, name)),
       now,
       live: false,
       holder,
@@ -121,7 +119,7 @@ export class AtReconciler implements Reconciler {
     const { again = false, requeueAt, requeueAfter, priority } = decision;
     if (again) {
       const { refusal: _, ...rest } = observed;
-      const pods = podsAt(written, observed);
+      const pods = podsAt(written, findAmong(observed));
       return { ...rest, ...pods, at: written, continued: true, now: this.#options.clock.now() };
     }
     return {

@@ -2,24 +2,22 @@
  * Decide, DONE: the outcome is final. What is left is to delete the At when its time to live is over, and to
  * see to it that nothing runs which the outcome does not speak of.
  */
-import { atCondition, atReason } from '../../api/at-constants.ts';
+import { atCondition } from '../../api/at-constants.ts';
 import { findCondition } from '../../api/conditions.ts';
-import type { Pod } from '../../api/kubernetes.ts';
 import { parseTime } from '../../api/time.ts';
-import type { Action, Decision, Observed } from './decision.ts';
-import { observePod } from './observe-pod.ts';
-import { isOurs } from './own-pod.ts';
+import type { Decision, Observed } from './decision.ts';
 import { updatedStatus } from './run-status.ts';
-import { deletion, stopPatch, versionOf } from './stop.ts';
+import { withoutStrays } from './strays.ts';
 
 export function decideDone(o: Observed): Decision {
-  const actions = [o.pod, o.nextPod].flatMap((pod) => (pod === undefined ? [] : stopStray(o, pod)));
   const status = updatedStatus(o, o.at.status ?? {}, {});
   const expiry = expiryOf(o);
-  if (expiry === undefined || actions.length > 0) {
-    return { actions, status, events: [] };
+  if (expiry !== undefined && o.now >= expiry) {
+    // With the At go all its Pods, those that still run, too.
+    return expire(o);
   }
-  return o.now < expiry ? { actions, status, events: [], requeueAt: expiry } : expire(o);
+  const requeue = expiry === undefined ? {} : { requeueAt: expiry };
+  return withoutStrays(o, o.at.status?.podUID, { actions: [], status, events: [], ...requeue });
 }
 
 /** The later of the end and of the status that told it, plus the time to live; epoch milliseconds. */
@@ -44,18 +42,4 @@ function expire(o: Observed): Decision {
   }
   const { namespace = '', name, uid = '', resourceVersion = '' } = o.at.metadata;
   return { actions: [{ type: 'DeleteAt', namespace, name, uid, resourceVersion }], events: [] };
-}
-
-/**
- * A Pod of ours that is not the one of the outcome: a create that another replica sent, or that came through
- * late, after the At was canceled, missed or lost. It must not run on unseen.
- */
-function stopStray(o: Observed, pod: Pod): Action[] {
-  const view = observePod(pod);
-  const isStray = isOurs(o, pod) && view.uid !== o.at.status?.podUID;
-  if (!isStray || view.ended !== undefined || view.stop !== undefined || view.deletionDue !== undefined) {
-    return [];
-  }
-  const reason = o.at.status?.reason ?? atReason.canceled;
-  return view.seen ? [stopPatch(view, { reason }, o.now)] : [{ ...deletion(view), ...versionOf(view) }];
 }

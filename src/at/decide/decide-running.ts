@@ -13,12 +13,12 @@ import { type AtEvent, bulkPriority, type Decision, nothing, type Observed, read
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import type { PodView } from './observe-pod.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
-import { type CurrentLaunch, currentLaunch, isOurs } from './own-pod.ts';
+import { type CurrentLaunch, currentLaunch, isOurs, mostAttempts } from './own-pod.ts';
 import { doneStatus, hintedStatus, hintOf, stuckStatus, withoutHint } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, stop, stopCause } from './stop.ts';
+import { withoutStrays } from './strays.ts';
 
-const mostAttempts = 10;
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
 const deletionSlack = 60_000;
 /** How often to look at a Pod whose events no longer lead to its At, in milliseconds. */
@@ -29,6 +29,10 @@ export function decideRunning(o: Observed): Decision {
   if (launch === undefined) {
     return nothing;
   }
+  return withoutStrays(o, launch.podUID, decideLaunched(o, launch));
+}
+
+function decideLaunched(o: Observed, launch: CurrentLaunch): Decision {
   const { view } = launch;
   if (view === undefined && !o.live) {
     return readLive;
@@ -107,7 +111,7 @@ function decideAlive(o: Observed, running: Running): Decision {
     return decideTerminating(o, running, view.deletionDue + deletionSlack);
   }
   if (view.stop !== undefined) {
-    return followStop(o, running);
+    return followStop(o, running, view.stop);
   }
   const cause = stopCause(o, running);
   if (cause !== undefined) {

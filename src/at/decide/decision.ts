@@ -27,16 +27,22 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Everything a decision may depend on. */
-export interface Observed {
-  readonly at: At;
-  /** What stands at the name of the current attempt's Pod, whoever owns it. */
+/** What stands at the names of an At's Pods, whoever owns it. */
+export interface ObservedPods {
+  /** At the name of the current attempt's Pod. */
   readonly pod: Pod | undefined;
   /** The same for the attempt after it. */
   readonly nextPod: Pod | undefined;
+  /** The same for those before it: always from the cache, since nothing is launched because of them. */
+  readonly earlierPods: readonly Pod[];
+}
+
+/** Everything a decision may depend on. */
+export interface Observed extends ObservedPods {
+  readonly at: At;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** True when the At and the Pods come from the API server itself, read within this reconcile. */
+  /** True when the At and the current and next Pod come from the API server itself, read within this reconcile. */
   readonly live: boolean;
   /** This process, as `launchAttempt.holder` names it. */
   readonly holder: string;

@@ -8,8 +8,11 @@ import { atPhase, atPodName } from '../../api/at-constants.ts';
 import type { Pod } from '../../api/kubernetes.ts';
 import { isControlledBy } from '../../api/owner.ts';
 import { phaseOf } from '../spec/phase.ts';
-import type { Observed } from './decision.ts';
+import type { Observed, ObservedPods } from './decision.ts';
 import { observePod, type PodView } from './observe-pod.ts';
+
+/** Attempts that a run may take. */
+export const mostAttempts = 10;
 
 /** The launch that the run is in: what status records, or one that is not recorded yet. */
 export interface CurrentLaunch {
@@ -28,22 +31,38 @@ export function recordedAttempts(at: At): number {
 }
 
 /**
- * The names under which to look for Pods; `next` only where an attempt is recorded that another may follow. The
- * policy of the spec does not tell: an edit may have changed it between the first Pod and the status that shows it.
+ * The names under which to look for Pods; `next` only where an attempt is recorded that another may follow.
+ * Whoever creates a Pod has seen the attempt before it recorded, so that there is none under a further name.
  */
-export function podNames(at: At): { readonly current: string; readonly next: string | undefined } {
+export function podNames(at: At): {
+  readonly earlier: readonly string[];
+  readonly current: string;
+  readonly next: string | undefined;
+} {
   const recorded = recordedAttempts(at);
+  const name = (attempt: number): string => atPodName(at.metadata.name, attempt);
+  // A status that somebody forged may count any number of attempts.
+  const before = recorded > 1 ? Math.min(recorded - 1, mostAttempts) : 0;
   return {
-    current: atPodName(at.metadata.name, Math.max(1, recorded)),
-    next: recorded > 0 ? atPodName(at.metadata.name, recorded + 1) : undefined,
+    earlier: before === 0 ? [] : Array.from({ length: before }, (_, index) => name(index + 1)),
+    current: name(Math.max(1, recorded)),
+    next: recorded > 0 ? name(recorded + 1) : undefined,
   };
 }
 
-/** The Pods that were observed, each where it belongs once `at` has another status: an attempt may have begun. */
-export function podsAt(at: At, { pod, nextPod }: Observed): Pick<Observed, 'pod' | 'nextPod'> {
-  const { current, next } = podNames(at);
-  const named = (name: string | undefined) => [pod, nextPod].find((one) => one?.metadata.name === name);
-  return { pod: named(current), nextPod: named(next) };
+/** The Pods of an At, each where its status makes it belong. `find` gives what stands at a name. */
+export function podsAt(at: At, find: (name: string) => Pod | undefined): ObservedPods {
+  const { earlier, current, next } = podNames(at);
+  return {
+    pod: find(current),
+    nextPod: next === undefined ? undefined : find(next),
+    earlierPods: earlier.map(find).filter((pod) => pod !== undefined),
+  };
+}
+
+/** All of them, for {@link podsAt} once the At has another status: an attempt may have begun. */
+export function findAmong({ pod, nextPod, earlierPods }: ObservedPods): (name: string) => Pod | undefined {
+  return (name) => [pod, nextPod, ...earlierPods].find((one) => one?.metadata.name === name);
 }
 
 /** Undefined when nothing has been launched. */

@@ -7,7 +7,7 @@
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { formatMilliTime } from '../../api/time.ts';
 import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
-import { type PodView, stopTimeAnnotation, troubleOf } from './observe-pod.ts';
+import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from './observe-pod.ts';
 import { updatedStatus } from './run-status.ts';
 import { type Running, startOf, steadyStatus } from './running.ts';
 import { clip } from './statement.ts';
@@ -62,16 +62,25 @@ export function stop(o: Observed, running: Running, cause: StopCause): Decision 
 }
 
 /** Follows a stop that has been started: a Pod that does not end in time is deleted. */
-export function followStop(o: Observed, running: Running): Decision {
+export function followStop(o: Observed, running: Running, started: Stop): Decision {
   const { view, events } = running;
-  const { stop: started } = view;
-  const grace = view.pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
-  const overdue = (started?.time ?? Number.POSITIVE_INFINITY) + grace * 1000 + stopSlack;
-  if (started !== undefined && o.now >= overdue) {
-    return erase(o, running, started, deletion(view));
-  }
   const status = steadyStatus(o, running);
-  return { actions: [], status, events, ...(Number.isFinite(overdue) ? { requeueAt: overdue } : {}) };
+  const overdue = stopOverdue(view);
+  if (overdue === undefined) {
+    return { actions: [stopPatch(view, started, o.now)], status, events };
+  }
+  return o.now >= overdue
+    ? erase(o, running, started, deletion(view))
+    : { actions: [], status, events, requeueAt: overdue };
+}
+
+/**
+ * When a stopped Pod should have ended, epoch milliseconds: from then on it is to be deleted. Undefined when
+ * nobody has stopped it, or nobody knows when.
+ */
+export function stopOverdue({ pod, stop }: PodView): number | undefined {
+  const grace = pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+  return stop?.time === undefined ? undefined : stop.time + grace * 1000 + stopSlack;
 }
 
 /** Deletes the Pod once status names the cause, which else would be gone with it. */

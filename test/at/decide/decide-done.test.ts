@@ -7,9 +7,7 @@ import {
   dueTime,
   finished,
   observing,
-  ownedBy,
   second,
-  started,
   succeeded,
   withStatus,
 } from '../../fixtures/at.ts';
@@ -34,23 +32,6 @@ describe('decide, DONE', () => {
     const edited = { ...at, metadata: { ...at.metadata, generation: 2 } };
     const { status } = decide(observing({ at: edited }));
     assert.deepEqual(status, { ...at.status, observedGeneration: 2 });
-  });
-
-  it('stops a Pod of ours that its outcome does not speak of', () => {
-    const at = finished();
-    const stray = { ...created(at), metadata: { ...created(at).metadata, uid: 'stray-uid' } };
-    assert.deepEqual(decide(observing({ at, pod: stray })).actions, [
-      {
-        type: 'DeletePod',
-        namespace: 'default',
-        name: 'example-at-pod',
-        uid: 'stray-uid',
-        resourceVersion: '20',
-      },
-    ]);
-    assert.deepEqual(actionTypes(decide(observing({ at, pod: started(stray) }))), ['PatchPod']);
-    assert.deepEqual(actionTypes(decide(observing({ at, pod: succeeded(stray) }))), []);
-    assert.deepEqual(actionTypes(decide(observing({ at, pod: ownedBy(stray, 'other') }))), []);
   });
 });
 

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
 import type { Pod } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
-import type { PatchPod } from '../../../src/at/decide/decision.ts';
 import {
   actionOf,
   actionTypes,
@@ -15,6 +14,7 @@ import {
   inState,
   launched,
   observing,
+  patched,
   second,
   started,
   succeeded,
@@ -25,13 +25,6 @@ import {
 } from '../../fixtures/at.ts';
 
 const prefix = 'cnat.programming-kubernetes.info';
-
-/** The Pod after the patch, as the API server stores it. */
-function patched(pod: Pod, { body }: PatchPod): Pod {
-  const { metadata, spec } = body as { metadata: Pod['metadata']; spec: Partial<Pod['spec']> };
-  const annotations = { ...pod.metadata.annotations, ...metadata.annotations };
-  return { ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, ...spec } };
-}
 
 function canceled(at: At): At {
   return { ...at, metadata: { ...at.metadata, generation: 2 }, spec: { ...at.spec, cancel: true } };
@@ -125,6 +118,16 @@ describe('stop in place', () => {
     assert.deepEqual(again.actions, []);
     assert.deepEqual(again.status, first.status);
     assert.equal(again.requeueAt, dueTime + 1 + 40 * second);
+  });
+
+  it('is asked for again when nobody can tell since when', () => {
+    const at = canceled(launched());
+    const pod = started(created(at));
+    const stopping = patched(pod, actionOf(decide(observing({ at, pod })), 'PatchPod'));
+    const annotations = { ...stopping.metadata.annotations, [`${prefix}/stop-time`]: 'yesterday' };
+    const undated = { ...stopping, metadata: { ...stopping.metadata, annotations } };
+    const again = patched(undated, actionOf(decide(observing({ at, pod: undated })), 'PatchPod'));
+    assert.deepEqual(again, stopping);
   });
 
   it('is Succeeded when the command has succeeded before the cancel was seen', () => {

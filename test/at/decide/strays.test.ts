@@ -1,0 +1,159 @@
+/** Pods of an At that its run is not in: they come from creates that were late, and must not run on. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At, AtStatus } from '../../../src/api/at.generated.ts';
+import type { Pod } from '../../../src/api/kubernetes.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import type { Observed, PatchPod } from '../../../src/at/decide/decision.ts';
+import { findAmong, podsAt } from '../../../src/at/decide/own-pod.ts';
+import {
+  actionOf,
+  actionTypes,
+  created,
+  dueTime,
+  evicted,
+  finished,
+  launched,
+  observing,
+  ownedBy,
+  patched,
+  second,
+  started,
+  succeeded,
+  terminating,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+const stopReason = 'cnat.programming-kubernetes.info/stop-reason';
+
+/** A second Pod at the name of this attempt. */
+function strayOf(at: At, attempt = 1): Pod {
+  const pod = created(at, dueTime, attempt);
+  return { ...pod, metadata: { ...pod.metadata, uid: 'stray-uid' } };
+}
+
+function stopReasonIn({ body }: PatchPod): string | undefined {
+  return (body as Pod).metadata.annotations?.[stopReason];
+}
+
+const retried = launched({ disruptionPolicy: 'Retry' });
+const inSecondPod = withStatus(retried, { ...retried.status, attempts: 2, podUID: 'pod-uid-2' });
+const done = finished();
+const secondDone = withStatus(done, { ...done.status, attempts: 2, podUID: 'pod-uid-2' });
+const canceled: AtStatus = { phase: 'DONE', outcome: 'Canceled', reason: 'Canceled', observedGeneration: 1 };
+
+const rows: { name: string; of: (stray: (at: At, attempt?: number) => Pod) => Observed; reason: string }[] = [
+  {
+    name: 'at the name of the run after its end',
+    of: (stray) => observing({ at: done, pod: stray(done) }),
+    reason: 'Superseded',
+  },
+  {
+    name: 'after an end without a launch',
+    of: (stray) => observing({ at: withStatus(done, canceled), pod: stray(done) }),
+    reason: 'Canceled',
+  },
+  {
+    name: 'of a further attempt after the end',
+    of: (stray) => observing({ at: done, pod: succeeded(created(done)), nextPod: stray(done, 2) }),
+    reason: 'Superseded',
+  },
+  {
+    name: 'of an earlier attempt after the end',
+    of: (stray) => observing({ at: secondDone, earlierPods: [stray(done)] }),
+    reason: 'Superseded',
+  },
+  {
+    name: 'of an earlier attempt beside the current one',
+    of: (stray) =>
+      observing({
+        at: inSecondPod,
+        pod: started(created(inSecondPod, dueTime, 2)),
+        earlierPods: [stray(inSecondPod)],
+      }),
+    reason: 'Superseded',
+  },
+  {
+    name: 'of an earlier attempt beside one that status does not show yet',
+    of: (stray) =>
+      observing({ at: retried, pod: stray(retried), nextPod: started(created(retried, dueTime, 2)) }),
+    reason: 'Superseded',
+  },
+  {
+    name: 'at the name of a Pod that is lost',
+    of: (stray) => observing({ at: retried, pod: stray(retried), live: true, refusal: { message: 'quota' } }),
+    reason: 'Superseded',
+  },
+];
+
+describe('a stray Pod', () => {
+  for (const { name, of, reason } of rows) {
+    it(`is deleted while no kubelet has taken it: ${name}`, () => {
+      assert.deepEqual(actionOf(decide(of(strayOf)), 'DeletePod').uid, 'stray-uid');
+      assert.equal(actionOf(decide(of(strayOf)), 'DeletePod').resourceVersion, '20');
+    });
+
+    it(`is stopped in place when it runs, then deleted by its uid when it does not end: ${name}`, () => {
+      const running = (at: At, attempt?: number) => started(strayOf(at, attempt));
+      const patch = actionOf(decide(of(running)), 'PatchPod');
+      assert.equal(stopReasonIn(patch), reason);
+      const stopping = (at: At, attempt?: number) => patched(running(at, attempt), patch);
+      const { now } = of(strayOf);
+      const overdue = now + 40 * second;
+      const early = decide({ ...of(stopping), now: overdue - 1 });
+      assert.deepEqual(
+        actionTypes(early).filter((type) => type !== 'CreatePod'),
+        [],
+      );
+      assert.equal(early.requeueAt, overdue);
+      const { uid, resourceVersion } = actionOf(decide({ ...of(stopping), now: overdue }), 'DeletePod');
+      assert.deepEqual([uid, resourceVersion], ['stray-uid', undefined]);
+    });
+
+    it(`is let be when it has ended, is on its way out, or is somebody else's: ${name}`, () => {
+      for (const change of [
+        (pod: Pod) => evicted(pod),
+        (pod: Pod) => terminating(started(pod), dueTime),
+        (pod: Pod) => ownedBy(started(pod), 'other-uid'),
+        (pod: Pod) => ownedBy(started(pod), undefined),
+      ]) {
+        const { actions } = decide(of((at, attempt) => change(strayOf(at, attempt))));
+        assert.deepEqual(
+          actions.filter((action) => 'uid' in action && action.uid === 'stray-uid'),
+          [],
+        );
+        assert.deepEqual(
+          actions.filter(({ type }) => type === 'PatchPod'),
+          [],
+        );
+      }
+    });
+  }
+
+  it('does not keep an At beyond its time to live, with which it goes', () => {
+    const at = finished({ ttlSecondsAfterFinished: 0 });
+    const observed = { at, pod: started(strayOf(at)), now: dueTime + 60 * second, live: true };
+    assert.deepEqual(actionTypes(decide(observing(observed))), ['DeleteAt']);
+  });
+
+  it('is looked for under the names of all attempts there have been', () => {
+    const looked: string[] = [];
+    const find = (name: string): undefined => void looked.push(name);
+    podsAt(withStatus(retried, { ...retried.status, attempts: 3 }), find);
+    assert.deepEqual(looked.toSorted(), [
+      'example-at-pod',
+      'example-at-pod-2',
+      'example-at-pod-3',
+      'example-at-pod-4',
+    ]);
+    looked.length = 0;
+    podsAt(withStatus(retried, { ...retried.status, attempts: 2_000_000_000 }), find);
+    assert.ok(looked.length < 20, 'whatever a forged status counts');
+  });
+
+  it('is found again when another attempt has begun', () => {
+    const pods = { pod: created(retried), nextPod: created(retried, dueTime, 2), earlierPods: [] };
+    const found = podsAt(inSecondPod, findAmong(pods));
+    assert.deepEqual(found, { pod: pods.nextPod, nextPod: undefined, earlierPods: [pods.pod] });
+  });
+});

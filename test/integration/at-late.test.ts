@@ -1,0 +1,59 @@
+/** What comes too late for an At, on a real API server: creates that nobody waits for any more, and edits. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { atAnnotation } from '../../src/api/at-constants.ts';
+import type { Pod } from '../../src/api/kubernetes.ts';
+import { pods } from '../../src/api/kubernetes.ts';
+import { isInvalid, planOf } from '../../src/at/spec/plan.ts';
+import { buildPod } from '../../src/at/spec/pod.ts';
+import { AtRig } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+
+before(() => applyCrds());
+
+async function operating(t: TestContext): Promise<AtRig> {
+  const rig = await AtRig.create(t);
+  await rig.startOperator();
+  return rig;
+}
+
+/** What a stale replica would send: the Pod of the first attempt, once more, with the spec changed. */
+async function createLate(rig: AtRig, spec: Partial<Pod['spec']> = {}): Promise<Pod> {
+  const at = await rig.at();
+  const plan = planOf(at);
+  assert.ok(!isInvalid(plan));
+  const pod = buildPod(at, plan, 1);
+  return rig.client.create(pods, { ...pod, spec: { ...pod.spec, ...spec } });
+}
+
+describe('a Pod that is created too late', { concurrency: true }, () => {
+  it('is stopped beside the second attempt of its At, and deleted when it does not end', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ disruptionPolicy: 'Retry' });
+    const { status } = await rig.inPhase('RUNNING');
+    const uid = status?.podUID ?? '';
+    await rig.client.delete(pods, { namespace: rig.namespace, name: 'example-at-pod' }, { uid });
+    await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
+    // Until it is seen to run it is only deleted: so nobody may look while a test makes a kubelet of itself.
+    await rig.stopOperators();
+    await createLate(rig, { terminationGracePeriodSeconds: 0 });
+    await rig.start();
+    await rig.startOperator();
+    const stopped = await eventually(async () => {
+      const pod = await rig.pod();
+      return pod.spec.activeDeadlineSeconds === 1 && pod;
+    });
+    assert.equal(stopped.metadata.annotations?.[atAnnotation.stopReason], 'Superseded');
+    await eventually(() => rig.isPodGone(), { message: 'the Pod is gone', timeout: 30_000 });
+    await rig.exit(0, 'example-at-pod-2');
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+  });
+
+  it('is deleted after the end of its At', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ cancel: true });
+    await rig.inPhase('DONE');
+    await createLate(rig);
+    await eventually(() => rig.isPodGone(), { message: 'the Pod is gone' });
+  });
+});
