@@ -44,6 +44,7 @@ export const atReason = {
   resumed: 'Resumed',
   launching: 'Launching',
   launched: 'Launched',
+  editedTooLate: 'EditedTooLate',
   podRejected: 'PodRejected',
   podNameConflict: 'PodNameConflict',
   imagePullBackOff: 'ImagePullBackOff',

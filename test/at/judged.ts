@@ -10,6 +10,7 @@ import {
   crashLooping,
   created,
   dueTime,
+  edited,
   evicted,
   failed,
   finished,
@@ -43,10 +44,6 @@ function after(at: At, observed: Partial<Observed> = {}): At {
   return status === undefined || JSON.stringify(status) === JSON.stringify(at.status)
     ? next
     : after(next, observed);
-}
-
-function edited(at: At, spec: Partial<At['spec']>): At {
-  return { ...at, metadata: { ...at.metadata, generation: 2 }, spec: { ...at.spec, ...spec } };
 }
 
 const once = launched({ backoffLimit: 0 });

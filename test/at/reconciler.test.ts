@@ -206,7 +206,7 @@ describe('AtReconciler, with Retry', () => {
   });
 
   it('follows its second Pod although an edit came between the first and its status', async () => {
-    const { world, operator } = await inSecondPod({ disruptionPolicy: 'Fail' });
+    const { world, operator } = await inSecondPod({ suspend: true, ttlSecondsAfterFinished: 3600 });
     operator.restart();
     for (let step = 0; step < 4; step += 1) {
       world.kubelet(0);
@@ -215,4 +215,22 @@ describe('AtReconciler, with Retry', () => {
     const { outcome, podName } = world.ats.get('example-at')?.status ?? {};
     assert.deepEqual([outcome, podName], ['Succeeded', 'example-at-pod-2']);
   });
+
+  for (const isLost of [true, false]) {
+    it(`runs no other command after an edit that came too late, its Pod ${isLost ? 'lost' : 'evicted'}`, async () => {
+      const world = new World(dueTime);
+      world.createAt({ disruptionPolicy: 'Retry' });
+      const operator = new Operator(world);
+      await operator.reconcile();
+      world.editAt({ command: 'echo NO' });
+      if (isLost) world.removePods();
+      else world.setPod('example-at-pod', { phase: 'Failed', reason: 'Evicted' });
+      await seeAndReconcile(operator);
+      await seeAndReconcile(operator);
+      assert.equal(world.creations.length, 1);
+      const { reason, message } = world.ats.get('example-at')?.status ?? {};
+      assert.equal(reason, isLost ? 'PodLost' : 'Evicted');
+      assert.match(message ?? '', /; not repeated: the spec was edited after the Pod was created$/);
+    });
+  }
 });

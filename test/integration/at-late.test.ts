@@ -6,6 +6,7 @@ import type { Pod } from '../../src/api/kubernetes.ts';
 import { pods } from '../../src/api/kubernetes.ts';
 import { isInvalid, planOf } from '../../src/at/spec/plan.ts';
 import { buildPod } from '../../src/at/spec/pod.ts';
+import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
 
@@ -17,7 +18,7 @@ async function operating(t: TestContext): Promise<AtRig> {
   return rig;
 }
 
-/** What a stale replica would send: the Pod of the first attempt, once more, with the spec changed. */
+/** What a stale replica sends, or one that is killed right after: the Pod of the first attempt. */
 async function createLate(rig: AtRig, spec: Partial<Pod['spec']> = {}): Promise<Pod> {
   const at = await rig.at();
   const plan = planOf(at);
@@ -55,5 +56,39 @@ describe('a Pod that is created too late', { concurrency: true }, () => {
     await rig.inPhase('DONE');
     await createLate(rig);
     await eventually(() => rig.isPodGone(), { message: 'the Pod is gone' });
+  });
+});
+
+describe('an edit that comes too late', { concurrency: true }, () => {
+  it('lets nothing else run after a disruption, and says so', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.createAt({ disruptionPolicy: 'Retry' });
+    // The operator is killed before it writes RUNNING.
+    await createLate(rig);
+    await rig.editAt({ command: 'echo NO' });
+    await rig.startOperator();
+    assert.equal(condition((await rig.inPhase('RUNNING')).status, 'Accepted'), 'True EditedTooLate');
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.reason, 'Evicted');
+    assert.match(status?.message ?? '', /not repeated: the spec was edited after the Pod was created/);
+    assert.ok(await rig.isPodGone('example-at-pod-2'));
+  });
+
+  it('is no such edit when it changes nothing about further attempts', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.createAt({
+      disruptionPolicy: 'Retry',
+      template: {
+        metadata: { labels: { b: '1', a: '2' } },
+        spec: { containers: [{ name: 'main', command: ['true'] }] },
+      },
+    });
+    await createLate(rig);
+    await rig.editAt({ ttlSecondsAfterFinished: 3600 });
+    await rig.startOperator();
+    await rig.inPhase('RUNNING');
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
+    await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
   });
 });

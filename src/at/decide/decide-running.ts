@@ -8,13 +8,13 @@ import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constant
 import { findCondition } from '../../api/conditions.ts';
 import { isInvalid, planOf } from '../spec/plan.ts';
 import { podUidLabel } from '../spec/pod.ts';
-import { type Run, runOf } from '../spec/run.ts';
+import { runOf } from '../spec/run.ts';
 import { type AtEvent, bulkPriority, type Decision, nothing, type Observed, readLive } from './decision.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import type { PodView } from './observe-pod.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import { type CurrentLaunch, currentLaunch, isOurs, mostAttempts } from './own-pod.ts';
-import { doneStatus, hintedStatus, hintOf, stuckStatus, withoutHint } from './run-status.ts';
+import { doneStatus, hintedStatus, hintOf, isEditedTooLate, stuckStatus, withoutHint } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, stop, stopCause } from './stop.ts';
 import { withoutStrays } from './strays.ts';
@@ -58,27 +58,37 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
   if (reason !== undefined) {
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
-  return mayRetry(o, launch, runOf(o.at, undefined))
+  return mayRetry(o, launch, status)
     ? retry(o, launch.attempt + 1, status, lostEnding)
-    : done(o, status, lostEnding);
+    : done(o, status, unrepeated(lostEnding, status));
 }
 
 function decideEnded(o: Observed, running: Running, found: Ending): Decision {
-  const { launch, run, view, status, events } = running;
-  if (found.disrupted && mayRetry(o, launch, run)) {
+  const { launch, view, status, events } = running;
+  if (found.disrupted && mayRetry(o, launch, status)) {
     return launch.isNew
       ? { actions: [], status, events, again: true }
       : retry(o, launch.attempt + 1, status, found);
   }
   const ending =
-    found.disrupted && o.at.spec.cancel === true ? stoppedEnding(atReason.canceled, found.exitCode) : found;
+    found.disrupted && o.at.spec.cancel === true
+      ? stoppedEnding(atReason.canceled, found.exitCode)
+      : unrepeated(found, status);
   // What kept the Pod from starting was noted before it was stopped, and says more than its end does.
   const message = view.stop !== undefined && status.message ? status.message : ending.message;
   return done(o, status, { ...ending, message }, running);
 }
 
-function mayRetry({ at }: Observed, { attempt }: CurrentLaunch, run: Run): boolean {
-  return run.retriesDisruption && attempt < mostAttempts && at.spec.cancel !== true;
+function mayRetry({ at: { spec } }: Observed, { attempt }: CurrentLaunch, status: AtStatus): boolean {
+  const isWanted = spec.disruptionPolicy === 'Retry' && spec.cancel !== true;
+  return isWanted && attempt < mostAttempts && !isEditedTooLate(status);
+}
+
+/** The ending, with the reason why there is no further attempt where the spec alone does not tell it. */
+function unrepeated(ending: Ending, status: AtStatus): Ending {
+  return ending.disrupted && isEditedTooLate(status)
+    ? { ...ending, message: `${ending.message}; not repeated: the spec was edited after the Pod was created` }
+    : ending;
 }
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */

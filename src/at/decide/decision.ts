@@ -20,6 +20,8 @@ export interface KnownLaunch {
   readonly podUID: string;
   /** Epoch milliseconds at which the API server's 201 arrived. */
   readonly launchTime: number;
+  /** `retriedSpec` of the At it was made from. */
+  readonly retriedSpec?: string | undefined;
 }
 
 /** A definite no of the API server to the create that was tried just now. */

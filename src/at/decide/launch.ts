@@ -11,7 +11,7 @@ import { parseTime } from '../../api/time.ts';
 import { isEdited } from '../spec/phase.ts';
 import { isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
-import { runOf } from '../spec/run.ts';
+import { retriedSpec, runOf } from '../spec/run.ts';
 import type { AtEvent, Decision, Observed } from './decision.ts';
 import { type CurrentLaunch, recordedPod } from './own-pod.ts';
 import { launchedStatus } from './run-status.ts';
@@ -66,10 +66,15 @@ export function record(
   const { attempt, podName, podUID, view } = launch;
   const known = o.launch?.podUID === podUID ? o.launch.launchTime : undefined;
   const launchTime = known ?? view?.createdAt ?? o.now;
-  const { scheduledTime } = runOf(o.at, view?.pod);
+  const run = runOf(o.at, view?.pod);
+  const { scheduledTime } = run;
+  const launchedSpec = view === undefined ? o.launch?.retriedSpec : run.retriedSpec;
+  // From now on the spec of the run cannot be edited; what happened to it before is known only here.
+  const editedTooLate = launchedSpec !== retriedSpec(o.at);
   const previous = attempt === 1 ? undefined : recordedPod(o);
   const restarts = (attempt === 1 ? 0 : (o.at.status?.restarts ?? 0)) + (previous?.restarts ?? 0);
-  const status = launchedStatus(o, { attempt, podName, podUID, launchTime, scheduledTime, restarts });
+  const launched = { attempt, podName, podUID, launchTime, scheduledTime, restarts, editedTooLate };
+  const status = launchedStatus(o, launched);
   const plan = attempt === 1 ? planOf(o.at) : undefined;
   const warnings = plan === undefined || isInvalid(plan) ? [] : operatorWarning(o, plan);
   return { status, events: [...warnings, launchEvent(o, launch, launchTime, scheduledTime)] };

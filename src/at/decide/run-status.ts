@@ -10,7 +10,7 @@ import { formatMilliTime } from '../../api/time.ts';
 import type { Observed } from './decision.ts';
 import type { PodView } from './observe-pod.ts';
 import type { Ending } from './outcome.ts';
-import { accepted, clip, resumed, type Statement, stated } from './statement.ts';
+import { accepted, clip, editedTooLate, resumed, type Statement, stated } from './statement.ts';
 
 /** What is known of a launch. Times are epoch milliseconds. */
 export interface Launched {
@@ -21,6 +21,8 @@ export interface Launched {
   readonly scheduledTime: number | undefined;
   /** Restarts of the attempts before this one. */
   readonly restarts: number;
+  /** The spec is no longer the one that the Pod was made from: another Pod would run something else. */
+  readonly editedTooLate: boolean;
 }
 
 /** RUNNING: the Pod is there, or is known to have been. */
@@ -44,11 +46,16 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
       : {}),
   };
   return stated(o, status, [
-    ...accepted,
+    ...(launched.editedTooLate ? editedTooLate : accepted),
     { ...launchedCondition(podName), type: atCondition.ready },
     launchedCondition(podName),
     ...resumed(o.at),
   ]);
+}
+
+/** Whether the launch was recorded with another spec than the one that was launched. */
+export function isEditedTooLate(status: AtStatus): boolean {
+  return findCondition(status.conditions, atCondition.accepted)?.reason === atReason.editedTooLate;
 }
 
 function launchedCondition(podName: string): Statement {

@@ -17,6 +17,16 @@ export const accepted: readonly Statement[] = [
   { type: atCondition.accepted, status: 'True', reason: atReason.armed, message: 'the spec can be run' },
 ];
 
+/** Of a spec that is not the one which was launched: it is good, and comes too late. */
+export const editedTooLate: readonly Statement[] = [
+  {
+    type: atCondition.accepted,
+    status: 'True',
+    reason: atReason.editedTooLate,
+    message: 'the spec was edited after its Pod had been created: the run goes on as it began, once',
+  },
+];
+
 /** An At that was suspended says that it no longer is; one that never was says nothing. */
 export function resumed({ status }: At): Statement[] {
   return findCondition(status?.conditions, atCondition.suspended) === undefined

@@ -3,6 +3,7 @@
  * edited between the creation of the Pod and the first status that makes it immutable, and an edit that
  * comes after the Pod changes nothing.
  */
+import { hash } from 'node:crypto';
 import { type At, type AtSpec, atSpecDefaults } from '../../api/at.generated.ts';
 import type { Pod } from '../../api/kubernetes.ts';
 import { formatMilliTime, parseTime } from '../../api/time.ts';
@@ -16,26 +17,40 @@ export interface Run {
   /** 0: no limit. */
   readonly pendingTimeoutSeconds: number;
   readonly activeDeadlineSeconds: number | undefined;
-  readonly retriesDisruption: boolean;
+  /** {@link retriedSpec} of the At as it was launched. */
+  readonly retriedSpec: string | undefined;
 }
 
 /** The Pod's annotation that holds the run, as JSON. */
 export const runAnnotation = 'cnat.programming-kubernetes.info/run';
 
-type RunSpec = Pick<
-  AtSpec,
-  'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds' | 'disruptionPolicy'
->;
+type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
+type Written = RunSpec & { readonly scheduledTime?: string; readonly retriedSpec?: string };
 
 /** The value of {@link runAnnotation} for a Pod of this At. */
-export function formatRun({ spec }: At, scheduledTime: number | undefined): string {
+export function formatRun(at: At, scheduledTime: number | undefined): string {
+  const { spec } = at;
   return JSON.stringify({
     ...(scheduledTime === undefined ? {} : { scheduledTime: formatMilliTime(scheduledTime) }),
     backoffLimit: spec.backoffLimit,
     pendingTimeoutSeconds: spec.pendingTimeoutSeconds,
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
-    disruptionPolicy: spec.disruptionPolicy,
+    retriedSpec: retriedSpec(at),
   });
+}
+
+/**
+ * A short name of what another attempt would be made from; two specs with the same one make the same Pods.
+ * Undefined when there are no other attempts. (The API server sorts the fields of a template.)
+ */
+export function retriedSpec({ spec }: At): string | undefined {
+  if (spec.disruptionPolicy !== 'Retry') {
+    return undefined;
+  }
+  const { command, argv, shell, image, template } = spec;
+  const { backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds } = spec;
+  const limits = [backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds];
+  return hash('sha256', JSON.stringify([command, argv, shell, image, template, limits])).slice(0, 16);
 }
 
 /**
@@ -52,7 +67,7 @@ export function runOf(at: At, pod: Pod | undefined): Run {
     backoffLimit: terms.backoffLimit ?? atSpecDefaults.backoffLimit,
     pendingTimeoutSeconds: terms.pendingTimeoutSeconds ?? atSpecDefaults.pendingTimeoutSeconds,
     activeDeadlineSeconds: terms.activeDeadlineSeconds,
-    retriesDisruption: terms.disruptionPolicy === 'Retry',
+    retriedSpec: written === undefined ? retriedSpec(at) : written.retriedSpec,
   };
 }
 
@@ -61,7 +76,7 @@ function specifiedTime({ spec }: At): number | undefined {
   return resolved.ok ? resolved.instant : undefined;
 }
 
-function parse(annotation: string | undefined): (RunSpec & { readonly scheduledTime?: string }) | undefined {
+function parse(annotation: string | undefined): Written | undefined {
   if (annotation === undefined) {
     return undefined;
   }

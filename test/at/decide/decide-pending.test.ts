@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { At, AtSpec } from '../../../src/api/at.generated.ts';
+import type { AtSpec } from '../../../src/api/at.generated.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
 import { bulkPriority, dryRunPriority, launchPriority } from '../../../src/at/decide/decision.ts';
 import {
@@ -11,6 +11,7 @@ import {
   conditions,
   created,
   dueTime,
+  edited,
   eventReasons,
   justAfterDue,
   justBeforeDue,
@@ -23,12 +24,6 @@ import {
   waiting,
   withStatus,
 } from '../../fixtures/at.ts';
-
-/** The At with another spec, as the API server stores an edit. */
-function edited(at: At, spec: Partial<AtSpec>): At {
-  const generation = (at.metadata.generation ?? 0) + 1;
-  return { ...at, metadata: { ...at.metadata, generation }, spec: { ...at.spec, ...spec } };
-}
 
 describe('decide, PENDING and not due', () => {
   it('accepts a new At in one status write without Events', () => {

@@ -117,7 +117,6 @@ describe('buildPod', () => {
       backoffLimit: 6,
       pendingTimeoutSeconds: 900,
       activeDeadlineSeconds: 7,
-      disruptionPolicy: 'Fail',
     });
   });
 });

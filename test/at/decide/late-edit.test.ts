@@ -1,0 +1,114 @@
+/** Edits that come after the Pod and before the status that forbids them: they change nothing about the run. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AtSpec } from '../../../src/api/at.generated.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import type { Observed } from '../../../src/at/decide/decision.ts';
+import {
+  actionOf,
+  actionTypes,
+  condition,
+  created,
+  edited,
+  eventReasons,
+  evicted,
+  justAfterDue,
+  observing,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+const retry = { disruptionPolicy: 'Retry' } as const;
+const podTemplate = (key: string) => ({ metadata: { labels: { [key]: 'x' } }, spec: { containers: [{}] } });
+
+/** The At with a Pod of its first spec, when the second one has just been recorded as launched. */
+function recorded(before: Partial<AtSpec>, edit: Partial<AtSpec>, observed: Partial<Observed> = {}) {
+  const launched = waiting(before);
+  const pod = created(launched);
+  const at = edited(launched, edit);
+  return { at: withStatus(at, decide(observing({ at, pod, ...observed })).status), pod };
+}
+
+const harmful: { name: string; before?: Partial<AtSpec>; edit: Partial<AtSpec> }[] = [
+  { name: 'another command', edit: { command: 'echo NO' } },
+  { name: 'a shell', edit: { shell: '/bin/sh' } },
+  { name: 'another image', edit: { image: 'alpine' } },
+  { name: 'another template', before: { template: podTemplate('a') }, edit: { template: podTemplate('b') } },
+  { name: 'other arguments', before: { argv: ['a'] }, edit: { argv: ['b'] } },
+  { name: 'another backoffLimit', edit: { backoffLimit: 1 } },
+  { name: 'another deadline', edit: { activeDeadlineSeconds: 5 } },
+  { name: 'another time limit for the start', edit: { pendingTimeoutSeconds: 5 } },
+  { name: 'a command that cannot be read', edit: { command: `'` } },
+  { name: 'Retry in place of Fail', before: { disruptionPolicy: 'Fail' }, edit: retry },
+  { name: 'Fail in place of Retry', edit: { disruptionPolicy: 'Fail' } },
+];
+
+describe('an edit that comes too late', () => {
+  for (const { name, before, edit } of harmful) {
+    it(`is told, and lets nothing else run than what was launched: ${name}`, () => {
+      const { at, pod } = recorded({ ...retry, ...before }, edit);
+      assert.equal(at.status?.phase, 'RUNNING');
+      assert.equal(condition(at.status, 'Accepted'), 'True EditedTooLate');
+      assert.equal(condition(at.status, 'Ready'), 'True Launched');
+      for (const [observed, reason] of [
+        [{ at, live: true }, 'PodLost'],
+        [{ at, pod: evicted(pod) }, 'Evicted'],
+      ] as const) {
+        const decision = decide(observing(observed));
+        assert.deepEqual(actionTypes(decision), []);
+        assert.deepEqual(eventReasons(decision), ['Failed (W)']);
+        assert.equal(decision.status?.reason, reason);
+        assert.match(
+          decision.status?.message ?? '',
+          /; not repeated: the spec was edited after the Pod was cre/,
+        );
+      }
+    });
+  }
+
+  for (const [name, edit] of [
+    ['ttlSecondsAfterFinished', { ttlSecondsAfterFinished: 9 }],
+    ['suspend', { suspend: true }],
+    ['the schedule', { schedule: '2031-01-31T09:00:00Z' }],
+    ['what only a launch asks for', { startingDeadlineSeconds: 9 }],
+  ] as const) {
+    it(`does not keep the run from another attempt where that is the same: ${name}`, () => {
+      const { at, pod } = recorded(retry, edit);
+      assert.equal(condition(at.status, 'Accepted'), 'True Armed');
+      for (const observed of [
+        { at, live: true },
+        { at, pod: evicted(pod) },
+      ]) {
+        assert.equal(actionOf(decide(observing(observed)), 'CreatePod').attempt, 2);
+      }
+    });
+  }
+
+  it('is not there when the edit has been taken back', () => {
+    const { at } = recorded(retry, { ...retry, command: 'echo YAY' });
+    assert.equal(condition(at.status, 'Accepted'), 'True Armed');
+  });
+
+  it('is of no interest to a run that nobody repeats', () => {
+    const { at } = recorded({}, { command: 'echo NO' });
+    assert.equal(condition(at.status, 'Accepted'), 'True Armed');
+  });
+
+  it('is known from memory when the Pod is gone before it was recorded', () => {
+    const at = edited(waiting(retry), { command: 'echo NO' });
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime: justAfterDue };
+    const observed = { launch: { ...launch, retriedSpec: 'another' }, live: true };
+    const { status, again } = decide(observing({ at, ...observed }));
+    assert.equal(again, true);
+    const lost = decide(observing({ at: withStatus(at, status), ...observed }));
+    assert.deepEqual(actionTypes(lost), []);
+    assert.match(lost.status?.message ?? '', /^the Pod is gone; not repeated/);
+  });
+
+  it('cannot be told of a Pod that says nothing of its terms', () => {
+    const at = waiting(retry);
+    const pod = created(at);
+    const plain = { ...pod, metadata: { ...pod.metadata, annotations: {} } };
+    assert.equal(condition(decide(observing({ at, pod: plain })).status, 'Accepted'), 'True Armed');
+  });
+});
