@@ -6,7 +6,7 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atPodName, atReason } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../api/conditions.ts';
-import { formatMilliTime, parseTime } from '../../api/time.ts';
+import { parseTime } from '../../api/time.ts';
 import { isEdited } from '../spec/phase.ts';
 import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
@@ -19,9 +19,10 @@ import {
   type Observed,
   readLive,
 } from './decision.ts';
-import { create, obstacle, obstacleEvent, operatorWarning } from './launch.ts';
+import { create, obstacle, obstacleEvent } from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
+import { resumedEvent, specEvents } from './spec-events.ts';
 import {
   armedStatus,
   heldStatus,
@@ -61,7 +62,8 @@ export function decidePending(o: Observed): Decision {
   }
   if (o.now > startingDeadline(o, plan)) {
     const message = 'startingDeadlineSeconds were over before the command could start';
-    return endUnlaunched(o, { outcome: atOutcome.missed, reason: atReason.missedDeadline, message });
+    const end = endUnlaunched(o, { outcome: atOutcome.missed, reason: atReason.missedDeadline, message });
+    return o.live ? { ...end, events: [...specEvents(o, plan), ...end.events] } : end;
   }
   return launch(o, plan);
 }
@@ -108,7 +110,8 @@ function refuse(o: Observed, invalid: InvalidPlan): Decision {
   const said = findCondition(o.at.status?.conditions, atCondition.accepted);
   const isKnown = said?.reason === reason && said.message === message && !isEdited(o.at);
   const event: AtEvent = { type: 'Warning', reason, action: 'ReadSpec', note: message };
-  return { actions: [], status: invalidStatus(o, invalid), events: isKnown ? [] : [event] };
+  const events = [...resumedEvent(o), ...(isKnown ? [] : [event])];
+  return { actions: [], status: invalidStatus(o, invalid), events };
 }
 
 function suspend(o: Observed, plan: Plan): Decision {
@@ -119,7 +122,7 @@ function suspend(o: Observed, plan: Plan): Decision {
 }
 
 function arm(o: Observed, plan: Plan): Decision {
-  const events = [...armEvents(o, plan), ...operatorWarning(o, plan)];
+  const events = specEvents(o, plan);
   const status = armedStatus(o, plan);
   if (isEdited(o.at) && plan.dueAt - o.now > dryRunLead) {
     // Accepted first, so that a restart does not try all the Pods again; then tried, when nothing else waits.
@@ -130,22 +133,6 @@ function arm(o: Observed, plan: Plan): Decision {
   return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };
 }
 
-function armEvents(o: Observed, plan: Plan): AtEvent[] {
-  const { status } = o.at;
-  const time = formatMilliTime(plan.dueAt);
-  const normal = (reason: string, note: string): AtEvent => ({
-    type: 'Normal',
-    reason,
-    action: 'Schedule',
-    note,
-  });
-  if (isConditionTrue(status?.conditions, atCondition.suspended)) {
-    return [normal(atEvent.resumed, 'spec.suspend is false'), normal(atEvent.scheduled, `runs at ${time}`)];
-  }
-  const isMoved = status?.scheduledTime !== undefined && status.scheduledTime !== time;
-  return isMoved && isEdited(o.at) ? [normal(atEvent.rescheduled, `runs at ${time}`)] : [];
-}
-
 function launch(o: Observed, plan: Plan): Decision {
   const trouble = obstacle(o, o.pod, 1);
   if (trouble !== undefined) {
@@ -154,7 +141,7 @@ function launch(o: Observed, plan: Plan): Decision {
   if (o.at.spec.launchGuarantee === 'AtMostOnce' && !mayPost(o)) {
     // The intent is durable before the create is sent: whoever finds it later knows that it may have been.
     const status = launchingStatus(o, plan, atPodName(o.at.metadata.name));
-    return { actions: [], status, events: [], again: true };
+    return { actions: [], status, events: specEvents(o, plan), again: true };
   }
   return create(o, plan, 1);
 }
@@ -173,7 +160,7 @@ function hold(o: Observed, plan: Plan, reason: string, message: string): Decisio
   return {
     actions: [],
     status,
-    events: isKnown ? [] : [obstacleEvent(reason, message)],
+    events: [...specEvents(o, plan), ...(isKnown ? [] : [obstacleEvent(reason, message)])],
     requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
     // Behind those that were not refused: a thousand that will be refused again must not hold them up.
     priority: bulkPriority,

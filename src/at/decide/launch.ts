@@ -8,13 +8,13 @@ import { atCondition, atEvent, atPodName, atReason } from '../../api/at-constant
 import { findCondition } from '../../api/conditions.ts';
 import type { Pod } from '../../api/kubernetes.ts';
 import { parseTime } from '../../api/time.ts';
-import { isEdited } from '../spec/phase.ts';
 import { isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
 import { retriedSpec, runOf } from '../spec/run.ts';
 import type { AtEvent, Decision, Observed } from './decision.ts';
 import { type CurrentLaunch, recordedPod } from './own-pod.ts';
 import { launchedStatus } from './run-status.ts';
+import { specEvents } from './spec-events.ts';
 
 /** From here on a launch counts as late, in milliseconds. */
 const lateAfter = 5000;
@@ -75,17 +75,13 @@ export function record(
   const restarts = (attempt === 1 ? 0 : (o.at.status?.restarts ?? 0)) + (previous?.restarts ?? 0);
   const launched = { attempt, podName, podUID, launchTime, scheduledTime, restarts, editedTooLate };
   const status = launchedStatus(o, launched);
-  const plan = attempt === 1 ? planOf(o.at) : undefined;
-  const warnings = plan === undefined || isInvalid(plan) ? [] : operatorWarning(o, plan);
-  return { status, events: [...warnings, launchEvent(o, launch, launchTime, scheduledTime)] };
-}
-
-/** Said once for each spec. The command is run as it is written all the same: to guess would be worse. */
-export function operatorWarning({ at }: Observed, plan: Plan): AtEvent[] {
-  const note = 'command holds a shell operator such as | or &&, which does nothing without spec.shell';
-  return plan.hasOperator && isEdited(at)
-    ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note }]
-    : [];
+  const launchEvents = [launchEvent(o, launch, launchTime, scheduledTime)];
+  if (attempt > 1) {
+    return { status, events: launchEvents };
+  }
+  const plan = planOf(o.at);
+  const understood = { dueAt: scheduledTime, hasOperator: !isInvalid(plan) && plan.hasOperator };
+  return { status, events: [...specEvents(o, understood), ...launchEvents] };
 }
 
 function launchEvent(

@@ -28,17 +28,12 @@ export const editedTooLate: readonly Statement[] = [
 ];
 
 /** An At that was suspended says that it no longer is; one that never was says nothing. */
-export function resumed({ status }: At): Statement[] {
+export function resumed({ spec, status }: At): Statement[] {
+  // Of a Pod that was created before the suspension could be seen, the At goes on all the same.
+  const message = spec.suspend === true ? 'the Pod was created before' : 'spec.suspend is false';
   return findCondition(status?.conditions, atCondition.suspended) === undefined
     ? []
-    : [
-        {
-          type: atCondition.suspended,
-          status: 'False',
-          reason: atReason.resumed,
-          message: 'spec.suspend is false',
-        },
-      ];
+    : [{ type: atCondition.suspended, status: 'False', reason: atReason.resumed, message }];
 }
 
 /** Adds the conditions and the generation. Stalled is there only while it is True. */

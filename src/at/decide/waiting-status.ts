@@ -41,6 +41,8 @@ export function invalidStatus(o: Observed, { reason, message }: InvalidPlan): At
     { type: atCondition.accepted, status: 'False', reason, message },
     { type: atCondition.ready, status: 'False', reason, message },
     { type: atCondition.stalled, status: 'True', reason, message },
+    // Suspended anew is told when there is something that could run.
+    ...(o.at.spec.suspend === true ? [] : resumed(o.at)),
   ]);
 }
 

@@ -322,7 +322,7 @@ describe('decide, PENDING and suspended', () => {
     const now = dueTime + 3_600_000;
     assert.deepEqual(actionTypes(decide(observing({ at, now }))), ['CreatePod']);
     const launched = decide(observing({ at, now, pod: created(at, now) }));
-    assert.deepEqual(eventReasons(launched), ['Launched']);
+    assert.deepEqual(eventReasons(launched), ['Resumed', 'Launched']);
     assert.equal(condition(launched.status, 'Suspended'), 'False Resumed');
   });
 

@@ -1,0 +1,54 @@
+/**
+ * Spec Events: what is said of an edit, once, with the first status that has seen it. Whoever describes an At
+ * reads what was asked of it before what came of that, also when the edit makes it due at once.
+ */
+import { atCondition, atEvent } from '../../api/at-constants.ts';
+import { findCondition, isConditionTrue } from '../../api/conditions.ts';
+import { formatMilliTime } from '../../api/time.ts';
+import { isEdited } from '../spec/phase.ts';
+import type { AtEvent, Observed } from './decision.ts';
+
+/** What is known of the spec. */
+interface Understood {
+  /** When the command runs, or ran; epoch milliseconds. Undefined when nobody knows. */
+  readonly dueAt: number | undefined;
+  readonly hasOperator: boolean;
+}
+
+export function specEvents(o: Observed, { dueAt, hasOperator }: Understood): AtEvent[] {
+  return [...resumedEvent(o), ...timeEvent(o, dueAt), ...(hasOperator ? operatorWarning(o) : [])];
+}
+
+export function resumedEvent({ at }: Observed): AtEvent[] {
+  return isResumed(at) ? [event(atEvent.resumed, 'spec.suspend is false')] : [];
+}
+
+function isResumed({ spec, status }: Observed['at']): boolean {
+  return spec.suspend !== true && isConditionTrue(status?.conditions, atCondition.suspended);
+}
+
+/** The time that an edit or a resume has given the At. A new one has it in its schedule for all to see. */
+function timeEvent({ at, now }: Observed, dueAt: number | undefined): AtEvent[] {
+  if (dueAt === undefined) {
+    return [];
+  }
+  const time = formatMilliTime(dueAt);
+  const note = `runs at ${time}`;
+  if (isResumed(at)) {
+    // What is due by now is launched, which is said then.
+    return dueAt > now ? [event(atEvent.scheduled, note)] : [];
+  }
+  const isKnown = findCondition(at.status?.conditions, atCondition.accepted) !== undefined;
+  const isMoved = isKnown && isEdited(at) && at.status?.scheduledTime !== time;
+  return isMoved ? [event(atEvent.rescheduled, note)] : [];
+}
+
+function event(reason: string, note: string): AtEvent {
+  return { type: 'Normal', reason, action: 'Schedule', note };
+}
+
+/** The command is run as it is written all the same: to guess would be worse. */
+function operatorWarning({ at }: Observed): AtEvent[] {
+  const note = 'command holds a shell operator such as | or &&, which does nothing without spec.shell';
+  return isEdited(at) ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note }] : [];
+}

@@ -1,0 +1,55 @@
+/** Edits of an At on a real API server: what people and their tools see of them. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { condition } from '../fixtures/at.ts';
+import { AtRig, seconds } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+
+before(() => applyCrds());
+
+const later = () => seconds(Date.now() + 3_600_000);
+
+async function waiting(t: TestContext): Promise<AtRig> {
+  const rig = await AtRig.create(t);
+  await rig.startOperator();
+  await rig.createAt({ schedule: later() });
+  await rig.atWhen('accepted', ({ status }) => condition(status, 'Accepted') === 'True Armed');
+  return rig;
+}
+
+async function eventsAre(rig: AtRig, events: readonly string[]): Promise<void> {
+  await eventually(async () => (await rig.events()).length >= events.length, { message: `${events}` });
+  assert.deepEqual(await rig.events(), events);
+}
+
+describe('an edit', { concurrency: true }, () => {
+  it('that resumes an At past its time is told before the launch', async (t) => {
+    const rig = await waiting(t);
+    await rig.editAt({ suspend: true, schedule: seconds(Date.now()) });
+    await rig.atWhen('suspended', ({ status }) => condition(status, 'Suspended') === 'True Suspended');
+    await rig.editAt({ suspend: false });
+    const { status } = await rig.inPhase('RUNNING');
+    assert.equal(condition(status, 'Suspended'), 'False Resumed');
+    await eventsAre(rig, ['Suspended', 'Resumed', 'Launched']);
+  });
+
+  it('that makes an At due at once is told before the launch', async (t) => {
+    const rig = await waiting(t);
+    await rig.editAt({ schedule: '2019-04-12T10:12:00Z' });
+    await rig.inPhase('RUNNING');
+    await eventsAre(rig, ['Rescheduled', 'Launched']);
+  });
+
+  it('that resumes and spoils leaves no Suspended behind', async (t) => {
+    const rig = await waiting(t);
+    await rig.editAt({ suspend: true });
+    await rig.atWhen('suspended', ({ status }) => condition(status, 'Suspended') === 'True Suspended');
+    await rig.editAt({ suspend: false, command: `echo 'a` });
+    const at = await rig.atWhen(
+      'refused',
+      ({ status }) => condition(status, 'Accepted') === 'False InvalidCommand',
+    );
+    assert.equal(condition(at.status, 'Suspended'), 'False Resumed');
+    await eventsAre(rig, ['Suspended', 'Resumed', 'InvalidCommand (W)']);
+  });
+});
