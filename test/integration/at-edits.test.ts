@@ -1,6 +1,7 @@
 /** Edits of an At on a real API server: what people and their tools see of them. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import { kubectl } from '../e2e/kubectl.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig, seconds } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -51,5 +52,19 @@ describe('an edit', { concurrency: true }, () => {
     );
     assert.equal(condition(at.status, 'Suspended'), 'False Resumed');
     await eventsAre(rig, ['Suspended', 'Resumed', 'InvalidCommand (W)']);
+  });
+
+  it('that is allowed after the end keeps kubectl wait from nothing', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt();
+    await rig.inPhase('RUNNING');
+    await rig.exit(0);
+    await rig.inPhase('DONE');
+    await rig.editAt({ ttlSecondsAfterFinished: 3600 });
+    for (const type of ['Accepted', 'Ready', 'Launched', 'Complete']) {
+      const args = [`--namespace=${rig.namespace}`, 'wait', `--for=condition=${type}`, '--timeout=30s'];
+      await kubectl([...args, 'at/example-at']);
+    }
   });
 });

@@ -6,6 +6,7 @@
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atReason } from '../../api/at-constants.ts';
 import { findCondition, type NewCondition, removeCondition, setCondition } from '../../api/conditions.ts';
+import type { Condition } from '../../api/kubernetes.ts';
 import type { Observed } from './decision.ts';
 
 export type Statement = Pick<NewCondition, 'type' | 'status' | 'reason' | 'message'>;
@@ -40,7 +41,10 @@ export function resumed({ spec, status }: At): Statement[] {
 export function stated(o: Observed, status: AtStatus, statements: readonly Statement[]): AtStatus {
   // A cached At may be older than the last status this process has written: observedGeneration never falls.
   const observedGeneration = Math.max(o.at.metadata.generation ?? 0, o.at.status?.observedGeneration ?? 0);
-  let conditions = status.conditions ?? [];
+  // Whatever else status says holds for this generation, too; `kubectl wait` believes no older one.
+  let conditions: readonly Condition[] = (status.conditions ?? []).map((condition) =>
+    condition.observedGeneration === observedGeneration ? condition : { ...condition, observedGeneration },
+  );
   if (statements.some(({ type, status: holds }) => type === atCondition.ready && holds === 'True')) {
     conditions = removeCondition(conditions, atCondition.stalled);
   }

@@ -5,6 +5,7 @@ import {
   actionTypes,
   created,
   dueTime,
+  edited,
   finished,
   observing,
   second,
@@ -27,11 +28,14 @@ describe('decide, DONE', () => {
     assert.deepEqual(decide(observing({ at })).status, at.status);
   });
 
-  it('raises observedGeneration for the edits that are still allowed', () => {
+  it('raises observedGeneration for the edits that are still allowed, for kubectl wait in each condition', () => {
     const at = finished();
-    const edited = { ...at, metadata: { ...at.metadata, generation: 2 } };
-    const { status } = decide(observing({ at: edited }));
-    assert.deepEqual(status, { ...at.status, observedGeneration: 2 });
+    const { status } = decide(observing({ at: edited(at, { ttlSecondsAfterFinished: 60 }) }));
+    assert.deepEqual(status, {
+      ...at.status,
+      observedGeneration: 2,
+      conditions: at.status?.conditions?.map((condition) => ({ ...condition, observedGeneration: 2 })),
+    });
   });
 });
 

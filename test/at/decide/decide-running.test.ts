@@ -10,6 +10,7 @@ import {
   conditions,
   created,
   dueTime,
+  edited,
   eventReasons,
   evicted,
   exited,
@@ -81,15 +82,14 @@ describe('decide, from launch to RUNNING', () => {
     assert.deepEqual(decision.status, at.status);
   });
 
-  it('raises observedGeneration for an edit without effect', () => {
+  it('raises observedGeneration, everywhere, for an edit without effect', () => {
     const at = launched();
-    const suspended: At = {
-      ...at,
-      metadata: { ...at.metadata, generation: 2 },
-      spec: { ...at.spec, suspend: true },
-    };
-    const { status } = decide(observing({ at: suspended, pod: created(at) }));
-    assert.deepEqual(status, { ...at.status, observedGeneration: 2 });
+    const pod = created(at);
+    assert.deepEqual(decide(observing({ at: edited(at, { suspend: true }), pod })).status, {
+      ...at.status,
+      observedGeneration: 2,
+      conditions: at.status?.conditions?.map((condition) => ({ ...condition, observedGeneration: 2 })),
+    });
   });
 });
 
