@@ -11,7 +11,7 @@ interface Recollection {
   launch?: KnownLaunch;
   ambiguous: boolean;
   untried: boolean;
-  /** The launch intent seen, by the time in it, and when it was first seen (epoch milliseconds). */
+  /** The launch intent seen, by the time in it, and when it was first seen (monotonic milliseconds). */
   intent?: { readonly time: string; readonly seenAt: number };
   /** Refusals in a row. */
   refusals: number;
@@ -19,7 +19,7 @@ interface Recollection {
   gaveWay?: true;
 }
 
-export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intentSeenAt'>;
+export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intent'>;
 
 export class Memory {
   /** By namespace/name. Only Ats that something is known of have an entry. */
@@ -29,6 +29,7 @@ export class Memory {
     return this.#entries.size;
   }
 
+  /** @param now monotonic milliseconds: the clock of whoever wrote an intent may show any time. */
   recall(at: At, now: number): Remembered {
     const intent = at.status?.launchAttempt;
     if (intent !== undefined) {
@@ -40,7 +41,9 @@ export class Memory {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
-      ...(entry?.intent === undefined ? {} : { intentSeenAt: entry.intent.seenAt }),
+      ...(entry?.intent === undefined
+        ? {}
+        : { intent: { time: entry.intent.time, age: now - entry.intent.seenAt } }),
       ambiguous: entry?.ambiguous ?? false,
       untried: entry?.untried ?? false,
     };
@@ -62,7 +65,7 @@ export class Memory {
     return entry.refusals;
   }
 
-  /** A create was sent and not answered; it may take effect until a write's time limit after `now`. */
+  /** A create was sent and not answered; it may take effect until a write's time limit after `now` (monotonic). */
   unanswered(at: At, now: number): void {
     const entry = this.#entry(at);
     entry.ambiguous = true;

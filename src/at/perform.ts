@@ -120,7 +120,7 @@ export class Performer {
         return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
       }
       if (mayHaveHappened(error)) {
-        memory.unanswered(at, clock.now());
+        memory.unanswered(at, clock.monotonic());
       }
       const delay = error instanceof TransportError ? mostDelayWithoutAnswer : mostDelay;
       throw new RetryError(`Pod ${pod.metadata.name} could not be created`, delay, { cause: error });

@@ -95,7 +95,7 @@ export class AtReconciler implements Reconciler {
       live: false,
       holder,
       retryDelay: firstRetryDelay,
-      ...this.#memory.recall(at, now),
+      ...this.#memory.recall(at, clock.monotonic()),
     };
   }
 

@@ -137,7 +137,10 @@ const finishedOnes: readonly Judged[] = [
   },
   {
     name: 'of which nobody knows whether it ran',
-    at: after(withStatus(atMostOnce, intent), { now: dueTime + hour, intentSeenAt: dueTime }),
+    at: after(withStatus(atMostOnce, intent), {
+      now: dueTime + hour,
+      intent: { time: timeText(dueTime), age: hour },
+    }),
     is: 'Failed',
   },
   { name: 'that was canceled', at: after(canceled, { now: justAfterDue }), is: 'Current' },

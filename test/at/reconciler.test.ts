@@ -172,6 +172,52 @@ describe('AtReconciler', () => {
   });
 });
 
+describe('AtReconciler, with AtMostOnce', () => {
+  const hour = 3_600_000;
+  for (const [name, skew] of [
+    ['right', 0],
+    ['an hour ahead', hour],
+    ['an hour behind', -hour],
+  ] as const) {
+    it(`gives a launch up after 5 s of its own, where the clock of whoever died is ${name}`, async () => {
+      const world = new World(dueTime + hour);
+      world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
+      const dead = new Operator(world);
+      dead.skew = skew;
+      dead.faults = [undefined, 'crashBefore'];
+      await dead.reconcile();
+      assert.ok(world.ats.get('example-at')?.status?.launchAttempt);
+      const operator = new Operator(world);
+      // However old the intent is: nobody knows for how long its writer could not send its create.
+      world.now += 10 * hour;
+      assert.deepEqual(await operator.reconcile(), { requeueAfter: 5000 });
+      world.now += 4999;
+      assert.deepEqual(await operator.reconcile(), { requeueAfter: 1 });
+      world.now += 1;
+      await operator.reconcile();
+      assert.equal(world.ats.get('example-at')?.status?.reason, 'LaunchUnknown');
+      assert.equal(world.creations.length, 0);
+    });
+  }
+
+  it('waits 5 s more for a create without an answer, and adopts the Pod that lands', async () => {
+    const world = new World(dueTime);
+    world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
+    const operator = new Operator(world);
+    operator.faults = [undefined, 'refused'];
+    await operator.reconcile();
+    world.now += 3000;
+    operator.faults = [undefined, 'late'];
+    await operator.reconcile();
+    world.now += 3000;
+    assert.deepEqual(await operator.reconcile(), { requeueAfter: 5000 });
+    world.land();
+    operator.syncPods();
+    await operator.reconcile();
+    assert.equal(world.ats.get('example-at')?.status?.phase, 'RUNNING');
+  });
+});
+
 describe('AtReconciler, with Retry', () => {
   /** The first Pod is evicted and the second created; status does not show that yet. */
   async function inSecondPod(edit: Partial<AtSpec> = {}): Promise<{ world: World; operator: Operator }> {

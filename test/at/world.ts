@@ -345,6 +345,8 @@ export class Operator {
   holder = '';
   /** uids of the Pods that this process was told it has created. */
   knows: string[] = [];
+  /** Milliseconds by which its wall clock is ahead. */
+  skew = 0;
   /** Met by the next writes, in their order. */
   faults: (Fault | undefined)[] = [];
   ats = new Map<string, At>();
@@ -395,7 +397,7 @@ export class Operator {
     processes += 1;
     this.holder = `process-${processes}`;
     const { world } = this;
-    const clock = { now: () => world.now, monotonic: () => world.now } as Clock;
+    const clock = { now: () => world.now + this.skew, monotonic: () => world.now } as Clock;
     return new AtReconciler({
       client: world.client(
         () => this.faults.shift(),

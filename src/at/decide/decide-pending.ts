@@ -6,7 +6,6 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atPodName, atReason } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../api/conditions.ts';
-import { parseTime } from '../../api/time.ts';
 import { isEdited } from '../spec/phase.ts';
 import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
@@ -84,10 +83,10 @@ function decideUnknownLaunch(o: Observed): Decision | undefined {
   if (intent === undefined || (intent.holder === o.holder && !o.ambiguous)) {
     return undefined;
   }
-  const written = parseTime(intent.time);
-  const settled = Math.max(o.intentSeenAt ?? o.now, Number.isNaN(written) ? 0 : written) + writeTimeout;
-  if (o.now < settled) {
-    return { actions: [], events: [], requeueAt: settled };
+  // A live read may show a newer one than that which has been waited for.
+  const age = o.intent?.time === intent.time ? o.intent.age : 0;
+  if (age < writeTimeout) {
+    return { actions: [], events: [], requeueAfter: writeTimeout - age };
   }
   const message = 'the operator stopped while it created the Pod; whether the command ran is unknown';
   return endUnlaunched(o, { outcome: atOutcome.failed, reason: atReason.launchUnknown, message });

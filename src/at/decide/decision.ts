@@ -24,6 +24,14 @@ export interface KnownLaunch {
   readonly retriedSpec?: string | undefined;
 }
 
+/** A `launchAttempt` that status showed. */
+export interface SeenIntent {
+  /** As its writer wrote it, by whatever clock: it only tells one intent from the next. */
+  readonly time: string;
+  /** Milliseconds since this process first saw it, on the monotonic clock: it is at least that old. */
+  readonly age: number;
+}
+
 /** A definite no of the API server to the create that was tried just now. */
 export interface Refusal {
   readonly message: string;
@@ -52,8 +60,8 @@ export interface Observed extends ObservedPods {
   readonly launch?: KnownLaunch;
   /** From memory: a create was sent and no answer came, so that the Pod may exist. */
   readonly ambiguous?: boolean;
-  /** From memory: when this process first saw the launch intent of another one, epoch milliseconds. */
-  readonly intentSeenAt?: number;
+  /** From memory: the launch intent that this process has seen last. */
+  readonly intent?: SeenIntent;
   /** A status that the decision before this one asked for has been written in the same pass. */
   readonly continued?: boolean;
   /** From memory: this process accepted the spec and has not tried its Pod yet. */

@@ -363,6 +363,7 @@ describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
     const at = waiting(guaranteed);
     return withStatus(at, decide(observing({ at })).status);
   };
+  const seen = (age: number) => ({ time: '2030-01-31T09:00:00.001Z', age });
 
   it('writes its intent before it creates the Pod', () => {
     const decision = decide(observing({ at: waiting(guaranteed) }));
@@ -401,11 +402,11 @@ describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
   ] as const) {
     it(`never creates a Pod for ${name}`, () => {
       const at = intend();
-      const seen = { at, intentSeenAt: justAfterDue, ...observed };
-      const waitingDecision = decide(observing({ ...seen, now: justAfterDue + 4999 }));
-      assert.deepEqual(waitingDecision.actions, []);
-      assert.equal(waitingDecision.requeueAt, justAfterDue + 5000);
-      const end = decide(observing({ ...seen, now: justAfterDue + 5000, live: true }));
+      const young = decide(observing({ at, intent: seen(4999), ...observed }));
+      assert.deepEqual(young.actions, []);
+      assert.equal(young.status, undefined);
+      assert.equal(young.requeueAfter, 1);
+      const end = decide(observing({ at, intent: seen(5000), ...observed, live: true }));
       assert.equal(end.status?.outcome, 'Failed');
       assert.equal(end.status?.reason, 'LaunchUnknown');
       assert.equal(condition(end.status, 'Launched'), 'Unknown Launching');
@@ -414,14 +415,22 @@ describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
   }
 
   it('asks the API server before it gives a launch up', () => {
-    const observed = { at: intend(), holder: 'another-process', intentSeenAt: justAfterDue };
-    assert.deepEqual(actionTypes(decide(observing({ ...observed, now: dueTime + 10_000 }))), ['ReadLive']);
+    const observed = { at: intend(), holder: 'another-process', intent: seen(5000) };
+    assert.deepEqual(actionTypes(decide(observing(observed))), ['ReadLive']);
+  });
+
+  it('waits anew for an intent that the API server shows to be another one', () => {
+    const intent = { time: '2030-01-31T09:00:00.000Z', age: 60_000 };
+    const decision = decide(observing({ at: intend(), holder: 'another-process', intent, live: true }));
+    assert.equal(decision.status, undefined);
+    assert.equal(decision.requeueAfter, 5000);
   });
 
   it('gives an edit no way around the guarantee', () => {
     const at = edited(intend(), { launchGuarantee: 'AtLeastOnce', schedule: timeText(dueTime + 9999) });
-    const other = { holder: 'another-process', intentSeenAt: justAfterDue, live: true };
-    const decision = decide(observing({ at, ...other, now: dueTime + 10_000 }));
+    const decision = decide(
+      observing({ at, holder: 'another-process', intent: seen(10_000), live: true, now: dueTime + 10_000 }),
+    );
     assert.equal(decision.status?.reason, 'LaunchUnknown');
   });
 
