@@ -63,8 +63,11 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
     : done(o, status, unrepeated(lostEnding, status));
 }
 
-function decideEnded(o: Observed, running: Running, found: Ending): Decision {
+function decideEnded(o: Observed, running: Running, end: Ending): Decision {
   const { launch, view, status, events } = running;
+  // Of a Pod that was deleted because it did not start, only status says why.
+  const cause = end.disrupted && !view.started ? status.reason : undefined;
+  const found = cause === undefined ? end : stoppedEnding(cause, end.exitCode, status.message);
   if (found.disrupted && mayRetry(o, launch, status)) {
     return launch.isNew
       ? { actions: [], status, events, again: true }

@@ -10,6 +10,7 @@ import {
   created,
   dueTime,
   eventReasons,
+  evicted,
   failed,
   inState,
   launched,
@@ -18,12 +19,14 @@ import {
   second,
   started,
   succeeded,
+  terminating,
   timeText,
   waiting,
   withPodStatus,
   withStatus,
 } from '../../fixtures/at.ts';
 
+const retry = { disruptionPolicy: 'Retry' } as const;
 const prefix = 'cnat.programming-kubernetes.info';
 
 function canceled(at: At): At {
@@ -217,11 +220,42 @@ describe('pendingTimeoutSeconds (B7)', () => {
   });
 
   it('does not retry it', () => {
-    const at = launched({ disruptionPolicy: 'Retry' });
+    const at = launched(retry);
     const noted = decide(observing({ at, pod: unschedulable(created(at)), now: timeout }));
     const end = decide(observing({ at: withStatus(at, noted.status), live: true, now: timeout }));
     assert.deepEqual(end.actions, []);
     assert.equal(end.status?.phase, 'DONE');
+  });
+
+  for (const [name, spec, reason] of [
+    ['did not start in time', retry, 'Unschedulable'],
+    ['was canceled', { ...retry, cancel: true }, 'Canceled'],
+  ] as const) {
+    it(`is the end also when a kubelet takes the Pod that ${name}, and reports how it was deleted`, () => {
+      const at = launched(spec);
+      const pod = unschedulable(created(at));
+      const doomed = withStatus(at, decide(observing({ at, pod, now: timeout })).status);
+      assert.deepEqual(actionTypes(decide(observing({ at: doomed, pod, now: timeout }))), ['DeletePod']);
+      const ended = withPodStatus(terminating(pod, timeout), {
+        phase: 'Failed',
+        startTime: timeText(timeout),
+      });
+      const { actions, status } = decide(observing({ at: doomed, pod: ended, now: timeout + second }));
+      assert.deepEqual(actions, []);
+      assert.equal(status?.phase, 'DONE');
+      assert.equal(status?.reason, reason);
+    });
+  }
+
+  it('is no end of a Pod that came to life after all and was evicted then', () => {
+    const at = launched(retry);
+    const pod = unschedulable(created(at));
+    const doomed = withStatus(at, decide(observing({ at, pod, now: timeout })).status);
+    const { attempt } = actionOf(
+      decide(observing({ at: doomed, pod: evicted(pod), now: timeout })),
+      'CreatePod',
+    );
+    assert.equal(attempt, 2);
   });
 
   for (const reason of ['ImagePullBackOff', 'ErrImagePull']) {
