@@ -295,6 +295,7 @@ describe('what stands in the way', () => {
     for (const [request, right] of [
       ['get configmaps', 'get configmaps'],
       ['list pods', 'list pods'],
+      ['get deployments', 'get deployments'],
       ['evict pods', 'create pods/eviction'],
     ] as const) {
       const { world, operator } = await settled();
@@ -306,6 +307,7 @@ describe('what stands in the way', () => {
         const { requeueAfter = 10_000 } = await operator.reconcile();
         world.step(requeueAfter);
       }
+      assert.equal(world.restarts.length, 0);
       const ready = world.watcher.status?.conditions?.find(({ type }) => type === 'Ready');
       assert.deepEqual([ready?.status, ready?.reason], ['False', 'Forbidden']);
       assert.ok(ready?.message.includes(right), ready?.message);

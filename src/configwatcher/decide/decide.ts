@@ -7,6 +7,7 @@
  */
 import { findCondition } from '../../api/conditions.ts';
 import { watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
+import type { WatcherSpec } from '../spec/spec.ts';
 import { recordChange } from './change.ts';
 import { compare } from './comparison.ts';
 import type { Decision, Observed, Question } from './observed.ts';
@@ -19,24 +20,45 @@ import { eventsOf } from './watcher-events.ts';
 /** How soon to see whether a missing right has been granted. */
 const retryForbidden = 30_000;
 
-/** The watcher cannot work: say so and touch nothing. Only an edit of its spec mends a bad spec. */
-function refuse(observed: Observed, why: 'InvalidSpec' | 'Forbidden', message: string): Decision {
-  const before = findCondition(observed.state.conditions, watcherCondition.ready);
-  const isNews = before?.reason !== why || before.message !== message;
-  const invalid = why === 'InvalidSpec';
+/** The watcher cannot work: say so and touch nothing. */
+function refused(
+  observed: Observed,
+  state: WatcherState,
+  why: 'InvalidSpec' | 'Forbidden',
+  message: string,
+): Pick<Decision, 'state' | 'actions' | 'memory'> {
+  const { generation: observedGeneration, memory } = observed;
+  const conditions = notReady(observed, why, message);
+  // While a restart is held up nobody is late.
   return {
-    state: {
-      ...observed.state,
-      observedGeneration: observed.generation,
-      conditions: notReady(observed, why, message),
-    },
+    state: { ...state, observedGeneration, conditions },
     actions: [],
-    events:
-      invalid && isNews
-        ? [{ type: 'Warning', reason: watcherEvent.invalidSpec, action: 'Read', note: message }]
-        : [],
-    memory: observed.memory,
-    ...(!invalid && { requeueAfter: retryForbidden }),
+    memory: { ...memory, progress: new Map() },
+  };
+}
+
+/** Only an edit of the spec mends it. */
+function refuseSpec(observed: Observed, message: string): Decision {
+  const before = findCondition(observed.state.conditions, watcherCondition.ready);
+  const isNews = before?.reason !== 'InvalidSpec' || before.message !== message;
+  const event = { type: 'Warning', reason: watcherEvent.invalidSpec, action: 'Read', note: message } as const;
+  return { ...refused(observed, observed.state, 'InvalidSpec', message), events: isNews ? [event] : [] };
+}
+
+/**
+ * A right is missing. A change that has been seen is recorded all the same: Pods made from then on have the new
+ * content, however long it takes until the right is granted.
+ */
+function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): Decision {
+  const change =
+    observed.pods && recordChange(observed, spec, compare(spec, observed.state, observed.sources));
+  const { state, edited } =
+    change && typeof change !== 'string' ? change : { state: observed.state, edited: [] };
+  const decision = refused(observed, state, 'Forbidden', forbiddenMessage(right));
+  return {
+    ...decision,
+    events: eventsOf(observed, spec, edited, decision),
+    requeueAfter: retryForbidden,
   };
 }
 
@@ -55,10 +77,8 @@ function matchedPods(observed: Observed, { pending, matchedPods: before }: Watch
 
 export function decide(observed: Observed): Decision | Question {
   const { spec, forbidden } = observed;
-  if ('invalid' in spec) return refuse(observed, 'InvalidSpec', spec.invalid);
-  if (forbidden) {
-    return refuse(observed, 'Forbidden', forbiddenMessage(`${forbidden.verb} ${forbidden.resource}`));
-  }
+  if ('invalid' in spec) return refuseSpec(observed, spec.invalid);
+  if (forbidden) return refuseForbidden(observed, spec, `${forbidden.verb} ${forbidden.resource}`);
   const comparison = compare(spec, observed.state, observed.sources);
   const change = recordChange(observed, spec, comparison);
   if (typeof change === 'string') return change;

@@ -10,12 +10,13 @@ import {
   type OwnerReference,
   type Resource,
 } from '../../api/kubernetes.ts';
-import { isForbidden, isNotFound } from '../../runtime/client/api-error.ts';
+import { isNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { OwnerFacts } from '../decide/observed.ts';
 import type { PodFacts } from '../decide/pod-facts.ts';
 import type { RolloutFacts } from '../decide/rollout.ts';
 import { type PodSelector, selects } from '../spec/selector.ts';
+import { withRight } from './missing-right.ts';
 
 /** The workload kinds of apps/v1, as far as a restart looks at them. */
 interface Workload extends KubernetesObject {
@@ -140,8 +141,11 @@ export class OwnerReader {
   }
 
   /**
-   * The owners by uid of the Pods' own controllers. One that is of another kind, gone, replaced by another
-   * of its name, or not to be read, is known by its reference alone.
+   * The owners by uid of the Pods' own controllers. One that is of another kind, gone, or replaced by another
+   * of its name, is known by its reference alone.
+   *
+   * @throws {MissingRight} when one of them may not be read: how many Pods it wants, and whether it has a
+   *   rollout, is then unknown, and must not be taken for "nothing of that sort".
    */
   async read(request: OwnersRequest): Promise<ReadonlyMap<string, OwnerFacts>> {
     const references = new Map(
@@ -203,10 +207,11 @@ export class OwnerReader {
     { namespace, signal }: OwnersRequest,
   ): Promise<Workload | undefined> {
     try {
-      const object = await this.#client.get(resource, { namespace, name }, { signal });
+      const get = this.#client.get(resource, { namespace, name }, { signal });
+      const object = await withRight('get', resource.plural, get);
       return object.metadata.uid === uid ? object : undefined;
     } catch (error) {
-      if (isNotFound(error) || isForbidden(error)) return undefined;
+      if (isNotFound(error)) return undefined;
       throw error;
     }
   }

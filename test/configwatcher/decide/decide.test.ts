@@ -449,6 +449,18 @@ describe('a missing right', () => {
     assert.deepEqual(condition(decision, 'Ready'), { status: 'False', reason: 'Forbidden' });
     assert.equal(decision.requeueAfter, 30_000);
   });
+
+  it('does not keep a change from being recorded: Pods made from then on are spared', () => {
+    const forbidden = { verb: 'get', resource: 'deployments' };
+    const facts = { spec: atOnce, sources: [newContent], pods: several(1), forbidden };
+    const decision = decided(facts);
+    assert.deepEqual(condition(decision, 'Ready'), { status: 'False', reason: 'Forbidden' });
+    assert.equal(decision.state.pending?.cutoff, anHourAgo);
+    assert.equal(decision.state.pending?.started, undefined);
+    assert.deepEqual([decision.actions, reasons(decision)], [[], ['ChangeDetected']]);
+    const next = decided(afterwards(facts, decision, 30_000));
+    assert.deepEqual([next.state, next.events], [decision.state, []]);
+  });
 });
 
 describe('at rest', () => {
