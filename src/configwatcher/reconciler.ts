@@ -11,12 +11,13 @@ import { requestKey } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
 import { decide } from './decide/decide.ts';
-import type { Action, Decision, Observed } from './decide/observed.ts';
+import type { Decision, Observed } from './decide/observed.ts';
 import { emptyMemory, type PodOutcome, type RestartMemory, remember } from './decide/restart-memory.ts';
 import type { WatcherState } from './decide/state.ts';
 import { MissingRight } from './observe/missing-right.ts';
 import type { Observer } from './observe/observer.ts';
 import { workloadOf } from './observe/owner-reader.ts';
+import { logOutcomes } from './outcome-log.ts';
 import type { PodRestarter } from './pod-restarter.ts';
 import type { WatcherStore, Written } from './state-store.ts';
 
@@ -165,10 +166,7 @@ export class ConfigWatcherReconciler implements Reconciler {
     const { restarter, metrics } = this.#options;
     const outcomes = await restarter.perform(watcher.metadata.namespace ?? '', actions, signal);
     metrics.performed(outcomes);
-    for (const [index, { uid, ...outcome }] of outcomes.entries()) {
-      const action = actions[index];
-      log.info({ ...targetOf(action), uid, action: action?.type, ...outcome }, 'restarted a Pod');
-    }
+    logOutcomes(log, actions, outcomes);
     return outcomes;
   }
 
@@ -182,14 +180,6 @@ export class ConfigWatcherReconciler implements Reconciler {
   #metricsKey(key: string): string {
     return `${this.#options.resource.group}/${this.#options.resource.kind}/${key}`;
   }
-}
-
-/** For the log: what an action is about. */
-function targetOf(action: Action | undefined): object {
-  if (!action) return {};
-  return action.type === 'RestartRollout'
-    ? { owner: `${action.owner.kind} ${action.owner.name}` }
-    : { pod: action.pod.name };
 }
 
 /** A refused Pod is tried again when its backoff is over, which the decision could not know yet. */
