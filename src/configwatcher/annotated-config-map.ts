@@ -50,16 +50,18 @@ function requirementOf(text: string): Requirement | undefined {
  * none. Whether keys and values are legal is checked with the rest of the spec.
  */
 export function selectorSpec(text: string): Pick<Spec, 'podSelector' | 'podSelectorExpressions'> | undefined {
-  const podSelector: Record<string, string> = {};
+  const labels = new Map<string, string>();
   const expressions: Requirement[] = [];
   for (const part of text.split(/,(?![^(]*\))/).map((one) => one.trim())) {
     const [, key, value = ''] = equality.exec(part) ?? [];
     const requirement = requirementOf(part);
-    if (key !== undefined && podSelector[key] === undefined) podSelector[key] = value;
+    if (key !== undefined && !labels.has(key)) labels.set(key, value);
     else if (key !== undefined) expressions.push({ key, operator: 'In', values: [value] });
     else if (requirement) expressions.push(requirement);
     else return undefined;
   }
+  // Whatever a key is called, the object has it as a property of its own.
+  const podSelector = Object.fromEntries(labels);
   return { podSelector, ...(expressions.length > 0 && { podSelectorExpressions: expressions }) };
 }
 

@@ -27,6 +27,10 @@ describe('the selector of an annotation', () => {
       expressions: [{ key: 'app', operator: 'In', values: ['other'] }],
     },
     {
+      text: 'constructor=a,toString=b',
+      labels: { constructor: 'a', toString: 'b' } as Record<string, string>,
+    },
+    {
       text: 'app=webapp,tier in (a, b),zone notin (c),env!=dev,canary,!old',
       labels: { app: 'webapp' },
       expressions: [
@@ -57,6 +61,8 @@ describe('the selector of an annotation', () => {
     'app=(x)',
     'app=web app',
     'a in b',
+    '__proto__=x',
+    'app=webapp,__proto__=x',
   ]) {
     it(`refuses ${JSON.stringify(text)} in words about the annotation`, () => {
       const watcher = watcherOf(configMap({ [selector]: text }));
