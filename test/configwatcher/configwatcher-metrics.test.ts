@@ -56,6 +56,8 @@ describe('ConfigWatcherMetrics', () => {
     assert.equal(await value('atwatch_configwatcher_changes_total'), 1);
     assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="completed"}'), 1);
     assert.equal(await value('atwatch_configwatcher_pods_skipped_total{reason="fresh"}'), 2);
+    assert.equal(await value('atwatch_configwatcher_pods_skipped_total{reason="unmanaged"}'), 1);
+    assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_count'), 1);
     assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_sum'), 3);
   });
 
@@ -82,14 +84,33 @@ describe('ConfigWatcherMetrics', () => {
     assert.equal(await value('atwatch_configwatcher_stale_pods'), 4);
   });
 
+  it('count a change that found no Pod to restart as skipped, and take no time for it', async () => {
+    const before: WatcherState = { ...applied(), strategy: 'Evict' };
+    metrics.decided('shop/a', before, { ...before, lastRestart: { ...done, restarted: 0 } }, 1);
+    assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="skipped"}'), 1);
+    assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="completed"}'), 0);
+    assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_count'), 0);
+  });
+
+  it('tell how many watchers miss a source', async () => {
+    const missing = [{ type: 'SourceAvailable', status: 'False' }] as unknown as WatcherState['conditions'];
+    metrics.decided('shop/a', applied(), { ...applied(), conditions: missing }, 0);
+    metrics.decided('shop/b', applied(), { ...applied(), conditions: missing }, 0);
+    assert.equal(await value('atwatch_configwatcher_source_missing'), 2);
+    metrics.decided('shop/a', applied(), applied(), 0);
+    assert.equal(await value('atwatch_configwatcher_source_missing'), 1);
+  });
+
   it('count Pods and refusals', async () => {
     metrics.performed([
       { uid: '1', result: 'Restarted' },
+      { uid: 'owner', result: 'RolledOut', pods: ['5', '6'] },
+      { uid: '7', result: 'Refused', cause: 'SeveralBudgets', message: '' },
       { uid: '2', result: 'Gone' },
       { uid: '3', result: 'Refused', cause: 'Budget', message: '' },
       { uid: '4', result: 'Refused', cause: 'Failure', message: '' },
     ]);
-    assert.equal(await value('atwatch_configwatcher_pods_restarted_total'), 1);
-    assert.equal(await value('atwatch_configwatcher_eviction_blocked_total'), 1);
+    assert.equal(await value('atwatch_configwatcher_pods_restarted_total'), 3);
+    assert.equal(await value('atwatch_configwatcher_eviction_blocked_total'), 2);
   });
 });

@@ -138,6 +138,13 @@ export class Operator {
     return this.#registry.metrics();
   }
 
+  /** The value of a series of the ConfigWatcher controller. */
+  async metric(series: string): Promise<number | undefined> {
+    const start = `atwatch_configwatcher_${series} `;
+    const line = (await this.metrics()).split('\n').find((text) => text.startsWith(start));
+    return line === undefined ? undefined : Number(line.slice(start.length));
+  }
+
   /** The oldest waiting call reaches the API server; false if there is none. */
   letThrough(): boolean {
     const call = this.#waiting.shift();

@@ -126,9 +126,11 @@ describe('an edited ConfigMap', () => {
     world.deleteConfigMap();
     await converge(world, [operator]);
     assert.equal(world.watcher.status?.conditions?.[0]?.reason, 'SourceMissing');
+    assert.equal(await operator.metric('source_missing'), 1);
     world.edit(data);
     await converge(world, [operator]);
     assert.equal(world.restarts.length, 0);
+    assert.equal(await operator.metric('source_missing'), 0);
     assert.deepEqual(
       operator.events.map(({ reason }) => reason),
       ['SourceMissing', 'SourceRestored'],
@@ -249,9 +251,12 @@ describe('what stands in the way', () => {
     assert.ok(operator.events.some(({ reason }) => reason === 'EvictionBlocked'));
     const tries = world.requests.filter((request) => request === 'evict pods').length;
     assert.ok(tries <= 12, `${tries} evictions in a minute`);
+    const told = (what: string) => operator.lines.filter((line) => line.includes(what)).length;
+    assert.deepEqual([told('a disruption budget keeps a Pod'), told('evicted a Pod')], [tries, 0]);
     world.minAvailable = 3;
     await converge(world, [operator]);
     assert.equal(world.restarts.length, 4);
+    assert.equal(told('evicted a Pod'), 4);
   });
 
   it('a content that keeps Pods from getting Ready: the rest serves on, and the next edit mends it', async () => {
