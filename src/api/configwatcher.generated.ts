@@ -183,8 +183,10 @@ export interface ConfigWatcherStatusSource {
   readonly name: string;
   /** Hash of the list of keys that count. When it changes, the source is taken as it is. */
   readonly keysHash?: string;
-  /** Hash of the content. */
+  /** Hash of the content that the Pods run with. */
   readonly hash?: string;
+  /** Hash of the content that is to be applied, where the source was edited. */
+  readonly pendingHash?: string;
 }
 
 /** A change that was seen and is not applied yet. */
@@ -631,6 +633,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
               name: { type: 'string', maxLength: 253 },
               keysHash: { type: 'string', maxLength: 128 },
               hash: { type: 'string', maxLength: 128 },
+              pendingHash: { type: 'string', maxLength: 128 },
             },
           },
         },

@@ -145,8 +145,7 @@ export class ConfigWatcherReconciler implements Reconciler {
       if (regarding) recorder.record(resourceOf(regarding), objectOf(watcher, regarding), event);
       else recorder.record(resource, watcher, event);
     }
-    const edits = observed.state.lastChange !== decision.state.lastChange && decision.state.pending ? 1 : 0;
-    metrics.decided(this.#metricsKey(key), observed.state, decision.state, edits);
+    metrics.decided(this.#metricsKey(key), observed.state, decision.state, decision.edits);
     if (decision.events.length > 0 || decision.actions.length > 0) {
       const { pending, stalePods } = decision.state;
       const reasons = decision.events.map(({ reason }) => reason);

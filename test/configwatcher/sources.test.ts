@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import type { Observed, SourceContent } from '../../src/configwatcher/decide/observed.ts';
+import type { Decision, Observed, SourceContent } from '../../src/configwatcher/decide/observed.ts';
+import { readState, writeState } from '../../src/configwatcher/decide/state.ts';
+import { combinedHash } from '../../src/configwatcher/spec/config-hash.ts';
 import type { WatchedSource } from '../../src/configwatcher/spec/spec.ts';
 import {
   afterwards,
@@ -93,6 +95,87 @@ describe('several sources', () => {
     assert.equal(dropped.state.appliedHash, a.hash);
   });
 
+  const atOnce = specOf({ sources, debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
+  const onlyFirst = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
+  const bothChanged = [newContent, of(second, { b: '2' })];
+
+  /** Both have changed, and the first of two Pods is on its way out. */
+  function inMidRestart(): { facts: Partial<Observed>; running: Decision } {
+    const facts = {
+      ...{ spec: atOnce, state: applied([a, b]), sources: bothChanged },
+      ...{ pods: several(2), owners: ownedBy(2) },
+    };
+    const running = decided(facts);
+    assert.equal(running.actions.length, 1);
+    return { facts, running };
+  }
+
+  /** By the next process, which knows the status only. */
+  function takenUp(facts: Partial<Observed>, { state }: Decision): Partial<Observed> {
+    return { ...facts, state: readState(writeState(state)), now: now + 5000 };
+  }
+
+  for (const [who, go] of [
+    ['', (facts: Partial<Observed>, running: Decision) => afterwards(facts, running, 5000)],
+    [', seen by the next process,', takenUp],
+  ] as const) {
+    it(`one less in mid-restart, of two that changed,${who} is no edit: the restart goes on`, () => {
+      const { facts, running } = inMidRestart();
+      const less = decided({ ...go(facts, running), spec: onlyFirst, sources: [newContent] });
+      const { hash, ...pending } = running.state.pending!;
+      assert.deepEqual({ ...less.state.pending, hash }, { hash, ...pending });
+      assert.equal(less.state.lastRestart?.id, running.state.lastRestart?.id);
+      assert.deepEqual([less.edits, less.state.history], [0, []]);
+      const gone = [pod({ created: now + 2000 })];
+      const done = decided({
+        ...afterwards({ ...facts, spec: onlyFirst }, less, 5000),
+        sources: [newContent],
+        pods: gone,
+      });
+      assert.deepEqual([done.state.pending, done.state.history.length], [undefined, 1]);
+      assert.deepEqual(done.state.sources, [
+        { kind: 'ConfigMap', name: 'webapp-config', hash: newContent.hash },
+      ]);
+    });
+
+    it(`one less and another edited in mid-restart${who} is an edit`, () => {
+      const { facts, running } = inMidRestart();
+      const edited = decided({ ...go(facts, running), spec: onlyFirst, sources: [newestContent] });
+      assert.equal(edited.edits, 1);
+      assert.ok(edited.state.pending!.since > running.state.pending!.since);
+    });
+  }
+
+  it('back at the applied contents in mid-restart is still owed when the other one is dropped', () => {
+    const { facts, running } = inMidRestart();
+    const patient = specOf({ sources });
+    const back = decided({ ...afterwards(facts, running, 5000), spec: patient, sources: [a, b] });
+    assert.equal(back.state.pending?.hash, combinedHash(back.state.sources));
+    const less = decided({
+      ...afterwards({ ...facts, now: now + 5000 }, back, 100),
+      spec: specOf(),
+      sources: [a],
+    });
+    assert.deepEqual([less.state.pending?.reason, less.state.pending?.since], ['Debounce', now + 5000]);
+  });
+
+  it('counts an edit once, whatever else moves, and the spec not at all', () => {
+    const facts = { spec: both, state: applied([a, b]), sources: bothChanged, pods: several(1) };
+    const recorded = decided(facts);
+    const again = decided(afterwards(facts, recorded, 100));
+    const more = decided({
+      ...afterwards(facts, recorded, 100),
+      spec: specOf({ sources: [...sources, { kind: 'ConfigMap', name: 'third' }] }),
+      sources: [...bothChanged, of({ ...webappConfig, name: 'third' }, { c: '1' })],
+    });
+    assert.deepEqual([recorded.edits, again.edits, more.edits], [1, 0, 0]);
+    const back = decided({ ...afterwards(facts, recorded, 100), sources: [a, b] });
+    assert.deepEqual(
+      [back.edits, back.state.pending, back.state.sources],
+      [1, undefined, facts.state.sources],
+    );
+  });
+
   it('another ConfigMap in mid-restart ends the restart', () => {
     const spec = specOf({ debounce: { quiet: '0s' } });
     const running = decided({ spec, sources: [newContent], pods: several(2), owners: ownedBy(2) });
@@ -143,6 +226,22 @@ describe('a required source', () => {
     const facts = { sources: [found(undefined)] };
     assert.equal(pendingAfter(facts), false);
     assert.equal(pendingAfter({ ...facts, spec: specOf({ onDelete: 'Restart' }) }), true);
+  });
+
+  it('that disappears while its change waits or runs holds the restart, and no more', () => {
+    for (const quiet of ['2s', '0s']) {
+      const spec = specOf({ debounce: { quiet }, cooldown: { base: '0s' } });
+      const facts = { spec, sources: [newContent], pods: several(2), owners: ownedBy(2) };
+      const first = decided(facts);
+      assert.equal(first.actions.length, quiet === '0s' ? 1 : 0);
+      const gone = decided({ ...afterwards(facts, first, 5000), sources: [found(undefined)] });
+      assert.deepEqual(gone.state.pending, { ...first.state.pending, reason: 'SourceMissing' });
+      assert.deepEqual([gone.actions, gone.edits], [[], 0]);
+      const back = decided(afterwards({ ...facts, now: now + 5000 }, gone, 5000));
+      assert.equal(back.edits, 0);
+      assert.equal(back.state.pending?.since, first.state.pending?.since);
+      assert.equal(back.state.pending?.reason, 'InProgress');
+    }
   });
 
   it('that is missing while a change waits holds the restart', () => {

@@ -5,13 +5,13 @@
 
 import { combinedHash } from '../spec/config-hash.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
-import type { Comparison } from './comparison.ts';
+import { type Comparison, recordedHash } from './comparison.ts';
 import type { Observed, Question, SourceContent } from './observed.ts';
 import { isRunning } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { sortPods } from './pod-groups.ts';
 import { restartedSoFar } from './restart-memory.ts';
-import type { Pending, WatcherState } from './state.ts';
+import type { Pending, SourceState, WatcherState } from './state.ts';
 
 export interface Change {
   readonly state: WatcherState;
@@ -81,29 +81,42 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
   return {
     state: {
       ...state,
-      ...appliedOf(comparison),
+      ...stateOf(recorded(comparison, pending?.started !== undefined)),
       ...countOvertaken(observed, spec),
       lastChange: now,
       pending: next,
     },
-    edited: comparison.changed,
+    edited: comparison.edited,
   };
 }
 
-function appliedOf(comparison: Comparison): Pick<WatcherState, 'sources' | 'appliedHash'> {
-  const appliedHash = combinedHash(comparison.applied);
-  return { sources: comparison.applied, ...(appliedHash !== undefined && { appliedHash }) };
+function stateOf(
+  sources: readonly SourceState[],
+): Pick<WatcherState, 'sources'> & { readonly appliedHash?: string } {
+  const appliedHash = combinedHash(sources);
+  return { sources, ...(appliedHash !== undefined && { appliedHash }) };
 }
 
-/** The change that is pending belongs to a source that is not watched any more. */
-function isVoid(comparison: Comparison): boolean {
-  return comparison.changed.length === 0 && comparison.dropped;
+/** Nothing is to be applied any more: the Pods run with the applied contents. */
+function settled({ known }: Comparison): Pick<WatcherState, 'sources'> & { readonly appliedHash?: string } {
+  return stateOf(known.map(({ pendingHash, ...entry }) => entry));
+}
+
+/** With the contents of now, which are to be applied, in the place of those recorded before. */
+function recorded({ known, wanted }: Comparison, started: boolean): SourceState[] {
+  return known.map((entry, index) => {
+    const { pendingHash: before, ...rest } = entry;
+    const hash = wanted[index]?.hash ?? entry.hash;
+    const differs =
+      hash !== entry.hash || (started && (before !== undefined || hash !== recordedHash(entry)));
+    return differs ? { ...rest, pendingHash: hash } : rest;
+  });
 }
 
 /** First sight is the baseline. Without any source in sight there is nothing to apply yet. */
 function baseline({ state, now }: Observed, comparison: Comparison): Change {
   const { appliedHash, ...rest } = withoutPending(state);
-  const applied = appliedOf(comparison);
+  const applied = settled(comparison);
   const seen = applied.appliedHash === undefined ? {} : { lastChange: now };
   return { state: { ...rest, ...applied, ...seen }, edited: [] };
 }
@@ -111,12 +124,11 @@ function baseline({ state, now }: Observed, comparison: Comparison): Change {
 /** Nobody edited anything; the spec may name other sources than before, and those are seen first now. */
 function unedited({ state, now }: Observed, comparison: Comparison, hash: string): Change {
   const { pending } = state;
-  const firstSeen = comparison.applied.length > state.sources.length || comparison.dropped;
   return {
     state: {
       ...state,
-      ...appliedOf(comparison),
-      ...(firstSeen && { lastChange: now }),
+      ...stateOf(comparison.known),
+      ...(comparison.firstSight && { lastChange: now }),
       ...(pending && { pending: { ...pending, hash } }),
     },
     edited: [],
@@ -135,18 +147,21 @@ export function recordChange(
 ): Change | Question {
   const { state, pods, now } = observed;
   const { pending } = state;
+  const { edited } = comparison;
   const hash = combinedHash(comparison.wanted);
   if (state.appliedHash === undefined || hash === undefined) return baseline(observed, comparison);
   // A remembered content may be older than the one another operator has applied already, and would then
   // look like an edit. Only what is read now, after the status was, can be newer than the status.
-  if (comparison.edited && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
-  if (pending && isVoid(comparison)) {
-    return { state: { ...withoutPending(state), ...appliedOf(comparison) }, edited: [] };
+  if (edited.length > 0 && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
+  if (edited.length === 0) {
+    // The change that is pending may belong to sources that are not watched any more.
+    const isOwed = comparison.known.some(({ pendingHash }) => pendingHash !== undefined);
+    if (!pending || isOwed) return unedited(observed, comparison, hash);
+    return { state: { ...withoutPending(state), ...settled(comparison) }, edited: [] };
   }
-  if (!comparison.edited) return unedited(observed, comparison, hash);
   if (comparison.changed.length === 0 && pending?.started === undefined) {
     // Back to the applied content before the first restarting write: no restart is owed.
-    return { state: { ...withoutPending(state), ...appliedOf(comparison), lastChange: now }, edited: [] };
+    return { state: { ...withoutPending(state), ...settled(comparison), lastChange: now }, edited: [] };
   }
   if (!pods) return 'pods';
   return recordEdit({ ...observed, pods }, spec, comparison, hash);

@@ -2,22 +2,22 @@
  * Comparison: the contents found now against the hashes in status. Never against the previous event, so an
  * edit made while the operator was down is found at its start, and a start alone finds nothing.
  */
-import { combinedHash, hashScheme, type SourceHash } from '../spec/config-hash.ts';
+import { hashScheme, type SourceHash } from '../spec/config-hash.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { SourceContent } from './observed.ts';
-import type { WatcherState } from './state.ts';
+import type { SourceState, WatcherState } from './state.ts';
 
 export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */
   readonly wanted: readonly SourceHash[];
-  /** What the Pods run with: the hashes of status, and for a source seen first its content of now. */
-  readonly applied: readonly SourceHash[];
+  /** What status says of each source, and for one seen first its content of now. */
+  readonly known: readonly SourceState[];
   /** Whose content differs from the applied one, in the order of the spec. */
   readonly changed: readonly SourceContent[];
-  /** The contents are neither the applied nor the pending ones: somebody edited a source. */
-  readonly edited: boolean;
-  /** A source of status is no longer watched, or with other keys. */
-  readonly dropped: boolean;
+  /** Whose content is neither the applied nor the pending one: somebody edited them. */
+  readonly edited: readonly SourceContent[];
+  /** A source is seen first. */
+  readonly firstSight: boolean;
   /** Sources that must exist and do not. */
   readonly missing: readonly SourceContent[];
 }
@@ -32,18 +32,23 @@ function isComparable(content: SourceContent, entry: SourceHash): boolean {
   return sameIdentity(content, entry) && hashScheme(content.hash) === hashScheme(entry.hash);
 }
 
+/** The content that was seen last: the one to be applied, where a change of it is pending. */
+export function recordedHash({ hash, pendingHash = hash }: SourceState): string {
+  return pendingHash;
+}
+
 /**
  * The hash that counts for a source now; undefined for a required one that was never seen. An absent source
- * keeps its old hash, unless its deletion is to restart Pods.
+ * keeps the one that was recorded, unless its deletion is to restart Pods.
  */
 function effectiveHash(
   content: SourceContent,
-  entry: SourceHash | undefined,
+  entry: SourceState | undefined,
   restartOnDelete: boolean,
 ): string | undefined {
   if (content.present) return content.hash;
   if (!entry) return content.source.optional ? content.hash : undefined;
-  return restartOnDelete ? content.hash : entry.hash;
+  return restartOnDelete ? content.hash : recordedHash(entry);
 }
 
 function entryOf({ source, keysHash }: SourceContent, hash: string): SourceHash {
@@ -56,43 +61,19 @@ export function compare(
   state: WatcherState,
   contents: readonly SourceContent[],
 ): Comparison {
-  const wanted: SourceHash[] = [];
-  const applied: SourceHash[] = [];
-  const changed: SourceContent[] = [];
-  for (const content of contents) {
+  const found = contents.flatMap((content) => {
     const entry = state.sources.find((candidate) => isComparable(content, candidate));
     const hash = effectiveHash(content, entry, spec.restartOnDelete);
-    if (hash === undefined) continue;
-    wanted.push(entryOf(content, hash));
-    applied.push(entryOf(content, entry?.hash ?? hash));
-    if (entry && entry.hash !== hash) changed.push(content);
-  }
-  const kept = (entry: SourceHash) => contents.find((content) => isComparable(content, entry));
+    return hash === undefined ? [] : { content, entry, hash };
+  });
+  const whose = (holds: (entry: SourceState, hash: string) => boolean) =>
+    found.filter(({ entry, hash }) => entry && holds(entry, hash)).map(({ content }) => content);
   return {
-    wanted,
-    applied,
-    changed,
-    edited: isEdited(state, changed, (entry) => {
-      const content = kept(entry);
-      return content && effectiveHash(content, entry, spec.restartOnDelete);
-    }),
-    dropped: state.sources.some((entry) => !kept(entry)),
+    wanted: found.map(({ content, hash }) => entryOf(content, hash)),
+    known: found.map(({ content, entry, hash }) => entry ?? entryOf(content, hash)),
+    changed: whose((entry, hash) => entry.hash !== hash),
+    edited: whose((entry, hash) => recordedHash(entry) !== hash),
+    firstSight: found.some(({ entry }) => !entry),
     missing: contents.filter(({ present, source }) => !present && !source.optional),
   };
-}
-
-/**
- * While a change is pending, the contents are compared with those it was recorded for. They are hashed over
- * the sources of status, not of the spec, so that watching one source more is not taken for an edit.
- */
-function isEdited(
-  state: WatcherState,
-  changed: readonly SourceContent[],
-  hashNow: (entry: SourceHash) => string | undefined,
-): boolean {
-  if (!state.pending) return changed.length > 0;
-  const hashes = state.sources.map((entry) => ({ entry, hash: hashNow(entry) }));
-  if (hashes.every(({ hash }) => hash === undefined)) return false;
-  const now = hashes.map(({ entry, hash }) => ({ ...entry, hash: hash ?? entry.hash }));
-  return combinedHash(now) !== state.pending.hash;
 }

@@ -42,7 +42,8 @@ function refuseSpec(observed: Observed, message: string): Decision {
   const before = findCondition(observed.state.conditions, watcherCondition.ready);
   const isNews = before?.reason !== 'InvalidSpec' || before.message !== message;
   const event = { type: 'Warning', reason: watcherEvent.invalidSpec, action: 'Read', note: message } as const;
-  return { ...refused(observed, observed.state, 'InvalidSpec', message), events: isNews ? [event] : [] };
+  const events = isNews ? [event] : [];
+  return { ...refused(observed, observed.state, 'InvalidSpec', message), edits: 0, events };
 }
 
 /**
@@ -50,13 +51,13 @@ function refuseSpec(observed: Observed, message: string): Decision {
  * content, however long it takes until the right is granted.
  */
 function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): Decision {
-  const change =
-    observed.pods && recordChange(observed, spec, compare(spec, observed.state, observed.sources));
-  const { state, edited } =
-    change && typeof change !== 'string' ? change : { state: observed.state, edited: [] };
+  const { state: before, pods, sources } = observed;
+  const change = pods && recordChange(observed, spec, compare(spec, before, sources));
+  const { state, edited } = typeof change === 'object' ? change : { state: before, edited: [] };
   const decision = refused(observed, state, 'Forbidden', forbiddenMessage(right));
   return {
     ...decision,
+    edits: Math.min(1, edited.length),
     events: eventsOf(observed, spec, edited, decision),
     requeueAfter: retryForbidden,
   };
@@ -96,6 +97,7 @@ export function decide(observed: Observed): Decision | Question {
   return {
     state,
     actions: step.actions,
+    edits: Math.min(1, comparison.edited.length),
     events: eventsOf(observed, spec, change.edited, { ...step, state }),
     memory: step.memory,
     ...(step.requeueAfter !== undefined && { requeueAfter: step.requeueAfter }),

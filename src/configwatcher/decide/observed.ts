@@ -112,6 +112,8 @@ export interface Decision {
    * the resourceVersion) and the memory (it says which Pods are stale) of everything that follows.
    */
   readonly actions: readonly Action[];
+  /** How many edits this pass saw first: those of several sources at once are one. */
+  readonly edits: number;
   /** Recorded after the state was written. */
   readonly events: readonly DecidedEvent[];
   readonly memory: RestartMemory;

@@ -15,6 +15,15 @@ import type { SourceHash } from '../spec/config-hash.ts';
 
 export type PendingReason = ConfigWatcherStatusPendingReason;
 
+/** What is known of one source. */
+export interface SourceState extends SourceHash {
+  /**
+   * Of its content that is to be applied, where it was edited. From the start of a restart on it stays even when
+   * it is the applied one again: Pods may run with what was in between.
+   */
+  readonly pendingHash?: string;
+}
+
 /** A change that was seen and is not applied yet. */
 export interface Pending {
   /** Of the content to be applied. */
@@ -54,7 +63,7 @@ export interface WatcherState {
   /** Combined hash of `sources`; absent before the baseline. */
   readonly appliedHash?: string;
   /** The contents the Pods run with, as far as no change is pending. */
-  readonly sources: readonly SourceHash[];
+  readonly sources: readonly SourceState[];
   /** When the content seen last was seen first; the baseline counts. */
   readonly lastChange?: number;
   /** When the last restart that had Pods to restart was completed. */
@@ -88,6 +97,12 @@ function instant(text: string | undefined): number | undefined {
 /** The objects in a list; nothing else passes, whatever a lax schema let in. */
 function objectsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
   return Array.isArray(list) ? list.filter((entry) => typeof entry === 'object' && entry !== null) : [];
+}
+
+function readSources({ sources, pending }: ConfigWatcherStatus): SourceState[] {
+  return objectsIn(sources).flatMap(({ hash, pendingHash, ...source }) =>
+    hash ? [{ ...source, hash, ...given('pendingHash', pending ? pendingHash : undefined) }] : [],
+  );
 }
 
 function readPending({ pending }: ConfigWatcherStatus): Pending | undefined {
@@ -124,7 +139,7 @@ export function readState(status: ConfigWatcherStatus = {}): WatcherState {
   return {
     observedGeneration: status.observedGeneration ?? -1,
     ...given('appliedHash', status.appliedHash),
-    sources: objectsIn(status.sources).flatMap(({ hash, ...source }) => (hash ? [{ ...source, hash }] : [])),
+    sources: readSources(status),
     ...given('lastChange', instant(status.lastChangeTime)),
     ...given('lastRestartTime', instant(status.lastRestartTime)),
     ...given('cooldownUntil', instant(status.cooldownUntil)),
@@ -169,11 +184,12 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
   return {
     observedGeneration: state.observedGeneration,
     ...given('appliedHash', state.appliedHash),
-    sources: state.sources.map(({ kind, name, keysHash, hash }) => ({
+    sources: state.sources.map(({ kind, name, keysHash, hash, pendingHash }) => ({
       kind,
       name,
       ...given('keysHash', keysHash),
       hash,
+      ...given('pendingHash', pendingHash),
     })),
     ...given('lastChangeTime', milliTime(state.lastChange)),
     ...given('lastRestartTime', wholeTime(state.lastRestartTime)),

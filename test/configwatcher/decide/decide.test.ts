@@ -9,6 +9,7 @@ import {
   anHourAgo,
   applied,
   barePod,
+  changing,
   decided,
   found,
   newContent,
@@ -194,7 +195,7 @@ describe('an edit', () => {
       reason: 'Debounce',
     } as const;
     const decision = decided({
-      state: { ...applied(), pending, lastChange: now - 100 },
+      state: { ...changing(pending), lastChange: now - 100 },
       sources: [newestContent],
       pods: several(1),
     });
@@ -285,7 +286,7 @@ describe('the restart', () => {
     } as const;
     const decision = decided(
       changed({
-        state: { ...applied(), pending, lastChange: now - 5000 },
+        state: { ...changing(pending), lastChange: now - 5000 },
         pods: [pod(), pod({ created: now - 4000 })],
         owners: ownedBy(2),
       }),
@@ -426,7 +427,7 @@ describe('the restart', () => {
       cutoff: now + 1e10,
       reason: 'Debounce',
     } as const;
-    const decision = decided(changed({ state: { ...applied(), pending }, pods: several(1) }));
+    const decision = decided(changed({ state: changing(pending), pods: several(1) }));
     assert.equal(decision.actions.length, 1);
     assert.equal(decision.state.pending?.cutoff, anHourAgo);
   });
