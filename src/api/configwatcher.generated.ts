@@ -154,6 +154,8 @@ export interface ConfigWatcherStatus {
    * current gap.
    */
   readonly cooldownUntil?: string;
+  /** How many restarts in a row had to wait for the cooldown. Each of them has doubled the gap. */
+  readonly cooldownWaits?: number;
   /** Number of changes for which Pods were restarted. */
   readonly restartCount?: number;
   /** Number of Pods the selector matches. */
@@ -640,6 +642,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
         lastChangeTime: { type: 'string', format: 'date-time' },
         lastRestartTime: { type: 'string', format: 'date-time' },
         cooldownUntil: { type: 'string', format: 'date-time' },
+        cooldownWaits: { type: 'integer', format: 'int32', minimum: 0 },
         restartCount: { type: 'integer', format: 'int64', minimum: 0 },
         matchedPods: { type: 'integer', format: 'int32', minimum: 0 },
         stalePods: { type: 'integer', format: 'int32', minimum: 0 },

@@ -160,6 +160,27 @@ describe('an edited ConfigMap', () => {
   });
 });
 
+describe('a Pod that rewrites its own configuration', () => {
+  for (const cooldown of [
+    { base: '30s', max: '10m' },
+    { base: '30s', max: '60s' },
+    { base: '30s', max: '30s' },
+  ]) {
+    it(`is told of at its fifth wait, at ${cooldown.base} to ${cooldown.max}`, async () => {
+      const { world, operator } = await settled({ cooldown }, { replicas: 1 });
+      const waits = () => operator.events.filter(({ reason }) => reason === 'CooldownActive');
+      for (let restart = 0; restart < 6; restart++) {
+        world.edit({ message: `by restart ${restart}` });
+        await converge(world, [operator]);
+      }
+      assert.deepEqual(
+        waits().map(({ note }) => note.includes('rewrites its own configuration')),
+        [false, false, false, false, true],
+      );
+    });
+  }
+});
+
 describe('without an edit', () => {
   it('label and annotation edits cost one small read each and no write', async () => {
     const { world, operator } = await settled();

@@ -63,35 +63,38 @@ function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {
   return Number.isFinite(opening) ? { reason: 'Window', until: opening } : { reason: 'Window' };
 }
 
-/** The gap that was in force after the last restart. */
-function lastGap({ cooldownUntil, lastRestart }: WatcherState): number {
-  return cooldownUntil === undefined || !lastRestart ? 0 : cooldownUntil - lastRestart.start;
+/** No other restart starts before `until` (epoch ms). */
+export interface Cooldown {
+  readonly until: number;
+  /** How many restarts in a row had to wait for the cooldown, the one that starts now included. */
+  readonly waits: number;
 }
 
-/** How often in a row a restart had to wait for its cooldown: 0 for the base gap. */
-export function cooldownDoublings(spec: WatcherSpec, state: WatcherState): number {
-  const { base } = spec.cooldown;
-  const gap = lastGap(state);
-  return base > 0 && gap > base ? Math.ceil(Math.log2(gap / base)) : 0;
+/** Beyond that the gap is longer than any span that can be written down. */
+const mostDoublings = 40;
+
+function waitsInARow(spec: WatcherSpec, state: WatcherState, pending: Pending): number {
+  const { cooldownUntil, cooldownWaits = 0, lastRestart } = state;
+  if (cooldownUntil === undefined || !lastRestart) return 0;
+  if (debounceEnd(spec, state, pending) < cooldownUntil) return cooldownWaits + 1;
+  return pending.since - lastRestart.start >= spec.cooldown.max ? 0 : cooldownWaits;
 }
 
 /**
- * Until when no other restart may start, if one starts now. A restart that had to wait doubles the gap that
- * follows, so a Pod that rewrites its own configuration is restarted ever more rarely; after so long without
- * a change as the longest gap is, the first gap is in force again.
+ * The cooldown after a restart that starts now. One that had to wait doubles the gap that follows, so a Pod
+ * that rewrites its own configuration is restarted ever more rarely; after so long without a change as the
+ * longest gap is, the first gap is in force again.
+ *
+ * @returns undefined where it is switched off.
  */
 export function cooldownAfter(
   spec: WatcherSpec,
   state: WatcherState,
   pending: Pending,
   now: number,
-): number | undefined {
+): Cooldown | undefined {
   const { base, max } = spec.cooldown;
   if (base === 0) return undefined;
-  const { cooldownUntil, lastRestart } = state;
-  if (cooldownUntil === undefined || !lastRestart) return now + base;
-  const waited = debounceEnd(spec, state, pending) < cooldownUntil;
-  const quiet = pending.since - lastRestart.start >= max;
-  const gap = waited ? lastGap(state) * 2 : quiet ? base : lastGap(state);
-  return now + Math.min(max, Math.max(base, gap));
+  const waits = waitsInARow(spec, state, pending);
+  return { until: now + Math.min(max, base * 2 ** Math.min(waits, mostDoublings)), waits };
 }

@@ -14,7 +14,7 @@ import { changeId, combinedHash } from '../spec/config-hash.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { Comparison } from './comparison.ts';
 import type { Action, Observed, Question } from './observed.ts';
-import { cooldownAfter, isRunning, waitOf } from './pending.ts';
+import { type Cooldown, cooldownAfter, isRunning, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { type SortedPods, sortPods } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
@@ -76,29 +76,35 @@ function closeOvertaken(state: WatcherState, { id, ...memory }: RestartMemory): 
   };
 }
 
+function withCooldown(
+  { cooldownUntil, cooldownWaits, ...state }: WatcherState,
+  cooldown: Cooldown | undefined,
+): WatcherState {
+  if (!cooldown) return state;
+  const { until, waits } = cooldown;
+  return { ...state, cooldownUntil: until, ...(waits > 0 && { cooldownWaits: waits }) };
+}
+
 function start(situation: Situation, pods: readonly PodFacts[], cutoff: number | undefined): Situation {
   const { observed, spec, comparison, pending } = situation;
+  const { now } = observed;
   const state = closeOvertaken(situation.state, observed.memory);
   const sorted = sortPods(pods, spec, cutoff);
   const trigger = triggerOf(comparison.changed, state.lastRestart);
   const started: Pending = {
     ...pending,
-    started: Math.max(observed.now, pending.since),
+    started: Math.max(now, pending.since),
     ...(cutoff !== undefined && { cutoff }),
   };
-  // A change that finds no Pod to restart is no restart, and nothing has to cool down.
-  const cooldownUntil =
-    sorted.stale.length > 0 ? cooldownAfter(spec, state, pending, observed.now) : state.cooldownUntil;
-  const { cooldownUntil: _, ...rest } = state;
   return {
     ...situation,
     pending: started,
     state: {
-      ...rest,
-      ...(cooldownUntil !== undefined && { cooldownUntil }),
+      // A change that finds no Pod to restart is no restart, and nothing has to cool down.
+      ...(sorted.stale.length > 0 ? withCooldown(state, cooldownAfter(spec, state, pending, now)) : state),
       lastRestart: {
         id: changeId(pending.hash, pending.since),
-        start: observed.now,
+        start: now,
         ...(trigger && { trigger }),
         restarted: 0,
         skippedFresh: sorted.fresh.length,

@@ -70,6 +70,8 @@ export interface WatcherState {
   readonly lastRestartTime?: number;
   /** No restart starts before. */
   readonly cooldownUntil?: number;
+  /** How many restarts in a row had to wait for the cooldown; absent for none. */
+  readonly cooldownWaits?: number;
   readonly restartCount: number;
   readonly matchedPods: number;
   readonly stalePods: number;
@@ -143,6 +145,7 @@ export function readState(status: ConfigWatcherStatus = {}): WatcherState {
     ...given('lastChange', instant(status.lastChangeTime)),
     ...given('lastRestartTime', instant(status.lastRestartTime)),
     ...given('cooldownUntil', instant(status.cooldownUntil)),
+    ...given('cooldownWaits', status.cooldownWaits),
     restartCount: status.restartCount ?? 0,
     matchedPods: status.matchedPods ?? 0,
     stalePods: status.stalePods ?? 0,
@@ -194,6 +197,7 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
     ...given('lastChangeTime', milliTime(state.lastChange)),
     ...given('lastRestartTime', wholeTime(state.lastRestartTime)),
     ...given('cooldownUntil', milliTime(state.cooldownUntil)),
+    ...given('cooldownWaits', state.cooldownWaits),
     restartCount: state.restartCount,
     matchedPods: state.matchedPods,
     stalePods: state.stalePods,

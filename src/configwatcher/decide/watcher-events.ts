@@ -7,12 +7,14 @@ import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/co
 import { formatDuration } from '../spec/duration.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
-import { cooldownDoublings } from './pending.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
 import { nameThem, stallMessage } from './watcher-conditions.ts';
+
+/** So many restarts in a row that have to wait for the cooldown look like a Pod that restarts itself. */
+const waitsOfALoop = 5;
 
 type Note = Omit<DecidedEvent, 'regarding'>;
 
@@ -49,12 +51,7 @@ function changeEvents(edited: readonly SourceContent[]): Note[] {
   ];
 }
 
-function reasonEvent(
-  reason: PendingReason,
-  observed: Observed,
-  spec: WatcherSpec,
-  { state, plan }: Step,
-): Note | undefined {
+function reasonEvent(reason: PendingReason, observed: Observed, { state, plan }: Step): Note | undefined {
   switch (reason) {
     case 'DryRun':
       return normal(
@@ -65,7 +62,7 @@ function reasonEvent(
     case 'Cooldown': {
       const wait = formatDuration((state.cooldownUntil ?? observed.now) - observed.now);
       const loop =
-        cooldownDoublings(spec, state) >= 4
+        (state.cooldownWaits ?? 0) >= waitsOfALoop - 1
           ? '; five changes in a row had to wait: perhaps a Pod rewrites its own configuration'
           : '';
       return normal(watcherEvent.cooldownActive, 'Wait', `the next restart starts in ${wait}${loop}`);
@@ -188,7 +185,7 @@ export function eventsOf(
   // With no debounce, a second content in a dry run has the reason of the first one.
   const another = reason === 'DryRun' && next.state.pending?.hash !== before.pending?.hash;
   const turned = reason !== before.pending?.reason || another;
-  const waiting = reason && turned ? reasonEvent(reason, observed, spec, next) : undefined;
+  const waiting = reason && turned ? reasonEvent(reason, observed, next) : undefined;
   return [
     ...conditionEvents(before, next.state),
     ...changeEvents(edited),

@@ -111,14 +111,15 @@ describe('an edit', () => {
 
   it('in the cooldown is told to wait, and five in a row to look for a loop', () => {
     const base = 30_000;
-    for (const [gap, hint] of [
-      [base, false],
-      [16 * base, true],
+    for (const [gap, cooldownWaits, hint] of [
+      [base, 0, false],
+      [8 * base, 3, false],
+      [16 * base, 4, true],
     ] as const) {
       const start = now - 10_000;
       const counts = { restarted: 1, skippedFresh: 0, skippedUnmanaged: 0, failed: 0 };
       const lastRestart = { id: 'a', start, completion: start, ...counts };
-      const state = { ...applied(), lastRestart, cooldownUntil: start + gap };
+      const state = { ...applied(), lastRestart, cooldownUntil: start + gap, cooldownWaits };
       const spec = specOf({ debounce: { quiet: '0s' } });
       const decision = decided({ state, spec, sources: [newContent], pods: several(1) });
       const { note } = decision.events.find(({ reason }) => reason === 'CooldownActive') ?? {};

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import {
-  cooldownAfter,
-  cooldownDoublings,
-  isRunning,
-  type Wait,
-  waitOf,
-} from '../../../src/configwatcher/decide/pending.ts';
+import { cooldownAfter, isRunning, type Wait, waitOf } from '../../../src/configwatcher/decide/pending.ts';
 import type { Pending, Restart, WatcherState } from '../../../src/configwatcher/decide/state.ts';
 import { applied, newContent, now, specOf } from '../../fixtures/configwatcher.ts';
 
@@ -130,28 +124,25 @@ describe('the cooldown', () => {
     skippedUnmanaged: 0,
     failed: 0,
   };
-  const gap = (state: Partial<WatcherState>, pending: Partial<Pending> = {}): number | undefined => {
-    const until = cooldownAfter(spec, { ...applied(), ...state }, { ...waiting, ...pending }, now);
-    return until === undefined ? undefined : until - now;
+  const cooldown = (state: Partial<WatcherState>, pending: Partial<Pending> = {}) => {
+    const after = cooldownAfter(spec, { ...applied(), ...state }, { ...waiting, ...pending }, now);
+    return after && [after.until - now, after.waits];
   };
 
   it('is the base after the first restart', () => {
-    assert.equal(gap({}), 30 * seconds);
+    assert.deepEqual(cooldown({}), [30 * seconds, 0]);
   });
 
-  it('doubles after a restart that had to wait, up to the maximum', () => {
-    const waited = (last: number) =>
-      gap(
-        {
-          lastRestart: { ...restart, start: now - last },
-          cooldownUntil: now,
-          lastChange: now - 20 * seconds,
-        },
+  it('doubles after a restart that had to wait, up to the maximum, and counts on', () => {
+    const waited = (cooldownWaits: number) =>
+      cooldown(
+        { lastRestart: restart, cooldownUntil: now, lastChange: now - 20 * seconds, cooldownWaits },
         { since: now - 20 * seconds },
       );
-    assert.equal(waited(30 * seconds), 60 * seconds);
-    assert.equal(waited(60 * seconds), 120 * seconds);
-    assert.equal(waited(120 * seconds), 200 * seconds);
+    assert.deepEqual(waited(0), [60 * seconds, 1]);
+    assert.deepEqual(waited(1), [120 * seconds, 2]);
+    assert.deepEqual(waited(2), [200 * seconds, 3]);
+    assert.deepEqual(waited(1e9), [200 * seconds, 1e9 + 1]);
   });
 
   it('stays as it is after a restart that did not have to wait', () => {
@@ -159,8 +150,9 @@ describe('the cooldown', () => {
       lastRestart: restart,
       cooldownUntil: restart.start + 60 * seconds,
       lastChange: now - 5 * seconds,
+      cooldownWaits: 1,
     };
-    assert.equal(gap(state, { since: now - 5 * seconds }), 60 * seconds);
+    assert.deepEqual(cooldown(state, { since: now - 5 * seconds }), [60 * seconds, 1]);
   });
 
   it('is the base again after a time as long as the maximum without a change', () => {
@@ -169,22 +161,13 @@ describe('the cooldown', () => {
       lastRestart: { ...restart, start },
       cooldownUntil: start + 120 * seconds,
       lastChange: now,
+      cooldownWaits: 2,
     };
-    assert.equal(gap(state, { since: now }), 30 * seconds);
+    assert.deepEqual(cooldown(state, { since: now }), [30 * seconds, 0]);
   });
 
   it('is off with base 0s', () => {
     const off = specOf({ cooldown: { base: '0s' } });
     assert.equal(cooldownAfter(off, applied(), waiting, now), undefined);
-  });
-
-  it('knows how often it was doubled', () => {
-    const state = (last: number) => ({
-      ...applied(),
-      lastRestart: restart,
-      cooldownUntil: restart.start + last,
-    });
-    assert.equal(cooldownDoublings(spec, state(30 * seconds)), 0);
-    assert.equal(cooldownDoublings(spec, state(120 * seconds)), 2);
   });
 });
