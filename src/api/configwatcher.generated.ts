@@ -201,6 +201,11 @@ export interface ConfigWatcherStatusPending {
   readonly started?: string;
   /** Pods created after this instant run with the new content already. */
   readonly cutoff?: string;
+  /**
+   * Number of Pods, when the restart began, of owners of which the operator cannot read how many Pods they
+   * want.
+   */
+  readonly unreadPods?: number;
   /** What the change waits for. */
   readonly reason?: ConfigWatcherStatusPendingReason;
 }
@@ -655,6 +660,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
             since: { type: 'string', format: 'date-time' },
             started: { type: 'string', format: 'date-time' },
             cutoff: { type: 'string', format: 'date-time' },
+            unreadPods: { type: 'integer', format: 'int32', minimum: 0 },
             reason: {
               type: 'string',
               enum: [

@@ -64,6 +64,15 @@ function countOvertaken(
   return { lastRestart: { ...lastRestart, restarted } };
 }
 
+/**
+ * Pods that the restart under way has taken may not be back yet. But of an owner that got stuck nobody knows
+ * whether they ever will be: it may have been scaled down, so it is counted anew.
+ */
+function stillWanted(pending: Pending | undefined): Pick<Pending, 'unreadPods'> {
+  const { unreadPods, reason } = pending ?? {};
+  return unreadPods === undefined || reason === 'Stalled' ? {} : { unreadPods };
+}
+
 function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
   const { state, pods, now } = observed;
   const { pending } = state;
@@ -76,6 +85,7 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
     since,
     ...(pending?.started !== undefined && { started: pending.started }),
     ...(cutoff !== undefined && { cutoff }),
+    ...stillWanted(pending),
     reason: 'Debounce',
   };
   return {

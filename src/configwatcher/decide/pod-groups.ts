@@ -64,6 +64,27 @@ export function sortPods(
   return sorted;
 }
 
+/** Whether it says how many of the selected Pods it wants. */
+function isUnread({ wanted, makesSelectedPods }: Pick<OwnerFacts, 'wanted' | 'makesSelectedPods'>): boolean {
+  return wanted === undefined || !makesSelectedPods;
+}
+
+/** How many live Pods there are of owners that do not say how many of them they want. */
+export function countUnread(pods: readonly PodFacts[], owners: ReadonlyMap<string, OwnerFacts>): number {
+  return pods.filter((pod) => {
+    const facts = pod.controller && !isOfJob(pod) && isLive(pod) && ownerOf(pod.controller, owners);
+    return facts && isUnread(facts);
+  }).length;
+}
+
+function isLive({ terminating, finished }: PodFacts): boolean {
+  return !terminating && !finished;
+}
+
+function ownerOf(controller: OwnerReference, owners: ReadonlyMap<string, OwnerFacts>): OwnerFacts {
+  return owners.get(controller.uid) ?? { reference: controller, makesSelectedPods: false };
+}
+
 /** The Pods of one controller. */
 export interface PodGroup {
   /** uid of the topmost known controller. */
@@ -97,7 +118,7 @@ export function groupPods(
   const groups = new Map<string, { facts: OwnerFacts; pods: PodFacts[] }>();
   for (const pod of pods) {
     if (!pod.controller || isOfJob(pod)) continue;
-    const facts = owners.get(pod.controller.uid) ?? { reference: pod.controller, makesSelectedPods: false };
+    const facts = ownerOf(pod.controller, owners);
     const group = groups.get(facts.reference.uid) ?? { facts, pods: [] };
     group.pods.push(pod);
     groups.set(facts.reference.uid, group);
@@ -105,7 +126,7 @@ export function groupPods(
   return [...groups].flatMap(([key, { facts, pods: members }]) => {
     const toGo = members.filter((pod) => stale.has(pod));
     const going = members.filter((pod) => leaving.has(pod)).length;
-    const live = members.filter(({ terminating, finished }) => !terminating && !finished);
+    const live = members.filter(isLive);
     if (toGo.length + going === 0) return [];
     return {
       key,

@@ -14,11 +14,12 @@ import { changeId, combinedHash } from '../spec/config-hash.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { Comparison } from './comparison.ts';
 import type { Action, Observed, Question } from './observed.ts';
-import { type Cooldown, cooldownAfter, isRunning, waitOf } from './pending.ts';
+import { cooldownAfter, isRunning, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
-import { type SortedPods, sortPods } from './pod-groups.ts';
+import { countUnread, sortPods } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
-import { emptyMemory, type RestartMemory, restartedPods, restartedSoFar } from './restart-memory.ts';
+import { emptyMemory, type RestartMemory, restartedSoFar } from './restart-memory.ts';
+import { closeOvertaken, counted, withCooldown } from './restart-record.ts';
 import { rolloutAnnotation } from './rollout.ts';
 import { historyLimit, type Pending, type Restart, type WatcherState } from './state.ts';
 import { triggerOf } from './trigger.ts';
@@ -63,28 +64,6 @@ function delay(ms: number): number {
   return Math.min(longestDelay, Math.max(0, ms));
 }
 
-/** The restart record so far belongs to an edit that was overtaken: it counts, and goes into history. */
-function closeOvertaken(state: WatcherState, { id, ...memory }: RestartMemory): WatcherState {
-  const { lastRestart } = state;
-  if (!lastRestart || lastRestart.completion !== undefined) return state;
-  // The counts in status were written ahead of its last batch.
-  const restarted = id === lastRestart.id ? restartedPods(memory) : lastRestart.restarted;
-  return {
-    ...state,
-    history: [{ ...lastRestart, restarted }, ...state.history].slice(0, historyLimit),
-    restartCount: state.restartCount + Number(restarted > 0),
-  };
-}
-
-function withCooldown(
-  { cooldownUntil, cooldownWaits, ...state }: WatcherState,
-  cooldown: Cooldown | undefined,
-): WatcherState {
-  if (!cooldown) return state;
-  const { until, waits } = cooldown;
-  return { ...state, cooldownUntil: until, ...(waits > 0 && { cooldownWaits: waits }) };
-}
-
 function start(situation: Situation, pods: readonly PodFacts[], cutoff: number | undefined): Situation {
   const { observed, spec, comparison, pending } = situation;
   const { now } = observed;
@@ -116,28 +95,19 @@ function start(situation: Situation, pods: readonly PodFacts[], cutoff: number |
 }
 
 /** This process's memory of the running restart; made anew when another process began it. */
-function memoryOf({ observed, state: { lastRestart } }: Situation, stale: number): RestartMemory {
+function memoryOf({ observed, pending, state: { lastRestart } }: Situation, stale: number): RestartMemory {
   const { memory, state: before } = observed;
   const id = lastRestart?.id ?? '';
   if (memory.id === id) return memory;
-  const goesOn = lastRestart !== undefined && before.lastRestart?.id === id;
-  const restartedBefore = goesOn ? restartedSoFar(memory, lastRestart, before.stalePods, stale) : 0;
-  return { ...emptyMemory, id, restartedBefore };
-}
-
-function counted(state: WatcherState, memory: RestartMemory, sorted: SortedPods): WatcherState {
-  const { lastRestart } = state;
-  if (!lastRestart) return state;
-  return {
-    ...state,
-    stalePods: sorted.stale.length,
-    lastRestart: {
-      ...lastRestart,
-      restarted: restartedPods(memory),
-      skippedUnmanaged: sorted.unmanaged.length + sorted.ofJobs.length,
-      failed: memory.failed.size,
-    },
-  };
+  if (lastRestart && before.lastRestart?.id === id) {
+    return {
+      ...emptyMemory,
+      id,
+      restartedBefore: restartedSoFar(memory, lastRestart, before.stalePods, stale),
+    };
+  }
+  // Pods that were taken for the content before may not be back yet.
+  return { ...emptyMemory, id, sawStart: pending.unreadPods === undefined };
 }
 
 /** No stale Pod is left: the content is applied. */
@@ -184,6 +154,13 @@ function reasonOf(plan: Plan): Pending['reason'] {
   return plan.blocked.length > 0 ? 'EvictionBlocked' : 'InProgress';
 }
 
+/** Written down with the start, for the process that takes the restart up. */
+function unreadAtStart({ observed, pending }: Situation, unread: number): number {
+  const begins = observed.state.pending?.started !== pending.started;
+  const { unreadPods = 0 } = pending;
+  return begins ? Math.max(unreadPods, unread) : unreadPods;
+}
+
 function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Question {
   const { observed, spec, pending } = situation;
   const sorted = sortPods(pods, spec, pending.cutoff);
@@ -192,7 +169,11 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
   if (sorted.stale.length + sorted.leaving.length === 0) return complete({ ...situation, state }, before);
   if (!observed.owners) return 'owners';
   const { now, owners, ownPod } = observed;
-  const plan = planRestart({ pods, sorted, owners, strategy: spec.strategy, memory: before, now, ownPod });
+  const unread = countUnread(pods, owners);
+  const unreadPods = unreadAtStart(situation, unread);
+  const lost = Math.max(0, unreadPods - unread);
+  const { strategy } = spec;
+  const plan = planRestart({ ...{ pods, sorted, owners, strategy, lost, now, ownPod }, memory: before });
   const announced = new Set([
     ...before.announced,
     ...plan.rollouts.map(({ key }) => key),
@@ -200,7 +181,10 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
   ]);
   const late = plan.stalled.some(({ because }) => because === 'Deadline');
   return {
-    state: { ...state, pending: { ...pending, reason: reasonOf(plan) } },
+    state: {
+      ...state,
+      pending: { ...pending, ...(unreadPods > 0 && { unreadPods }), reason: reasonOf(plan) },
+    },
     memory: { ...before, mostPods: plan.mostPods, progress: plan.progress, announced },
     actions: actionsOf(plan, situation),
     plan,

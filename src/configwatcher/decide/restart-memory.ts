@@ -37,6 +37,8 @@ export interface RestartMemory {
   readonly refusals: ReadonlyMap<string, EvictionRefusal>;
   /** By uid of the owner: the most Pods it had, for owners that do not say how many they want. */
   readonly mostPods: ReadonlyMap<string, number>;
+  /** This process has carried it out from its start, so {@link mostPods} is complete. */
+  readonly sawStart: boolean;
   /** By uid of the owner. */
   readonly progress: ReadonlyMap<string, OwnerProgress>;
   /** uids of the owners that have got their Event. */
@@ -51,6 +53,7 @@ export const emptyMemory: RestartMemory = {
   patched: new Map(),
   refusals: new Map(),
   mostPods: new Map(),
+  sawStart: false,
   progress: new Map(),
   announced: new Set(),
 };

@@ -21,6 +21,8 @@ export interface PlanInput {
   readonly owners: ReadonlyMap<string, OwnerFacts>;
   readonly strategy: Strategy;
   readonly memory: RestartMemory;
+  /** How many Pods fewer than at the start there are, of owners that do not say how many they want. */
+  readonly lost: number;
   readonly now: number;
   readonly ownPod: string | undefined;
 }
@@ -135,7 +137,8 @@ interface Entry {
 function entryOf(group: PodGroup, input: PlanInput): Entry {
   const { memory, now, strategy } = input;
   const mostPods = Math.max(memory.mostPods.get(group.key) ?? 0, group.live);
-  const wanted = wantedPods(group, mostPods);
+  // Which owner the lost Pods belong to is known only to the process that saw them: any may lack all of them.
+  const wanted = wantedPods(group, memory.sawStart ? mostPods : group.live + input.lost);
   const progress = progressOf(countsOf(group), memory.progress.get(group.key), now);
   const rolls = strategy.type === 'RolloutRestart' ? group.rollout : undefined;
   const turn = rolls ? turnOfRollout(group, rolls, input) : turnOfPods(group, input, wanted);

@@ -37,6 +37,8 @@ export interface Pending {
   readonly started?: number;
   /** Pods created later run with the new content. Absent: there was no Pod at all. */
   readonly cutoff?: number;
+  /** How many Pods there were at the start of owners that do not say how many they want; absent for none. */
+  readonly unreadPods?: number;
   readonly reason: PendingReason;
 }
 
@@ -115,6 +117,7 @@ function readPending({ pending }: ConfigWatcherStatus): Pending | undefined {
     since,
     ...given('started', instant(pending.started)),
     ...given('cutoff', instant(pending.cutoff)),
+    ...given('unreadPods', pending.unreadPods),
     reason: pending.reason ?? 'Debounce',
   };
 }
@@ -209,6 +212,7 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
         since: formatMilliTime(pending.since),
         ...given('started', milliTime(pending.started)),
         ...given('cutoff', wholeTime(pending.cutoff)),
+        ...given('unreadPods', pending.unreadPods),
         reason: pending.reason,
       },
     ),

@@ -35,6 +35,7 @@ function plan({ spec = {}, pods = [], ...facts }: Facts): Plan {
     owners: ownedBy(pods.length),
     strategy: read.strategy,
     memory: emptyMemory,
+    lost: 0,
     now,
     ownPod: undefined,
     ...facts,
@@ -97,8 +98,11 @@ describe('the next batch', () => {
     const { wanted, ...unread } = owners.get(webapp.uid)!;
     const first = plan({ pods: several(4), owners: new Map([[webapp.uid, unread]]) });
     assert.equal(first.batch.length, 1);
-    const memory = { ...emptyMemory, mostPods: first.mostPods };
+    const memory = { ...emptyMemory, mostPods: first.mostPods, sawStart: true };
     assert.equal(plan({ pods: several(3), owners: new Map([[webapp.uid, unread]]), memory }).batch.length, 0);
+    const facts = { pods: several(3), owners: new Map([[webapp.uid, unread]]) };
+    assert.equal(plan(facts).batch.length, 1, 'of which this process knows of none lost');
+    assert.equal(plan({ ...facts, lost: 1 }).batch.length, 0);
   });
 
   it('of an owner of which only some Pods are selected goes by those', () => {
