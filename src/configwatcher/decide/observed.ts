@@ -24,6 +24,13 @@ export interface SourceContent {
    */
   readonly writtenUnseen?: number;
   readonly immutable: boolean;
+  /** When the object was created, epoch ms in whole seconds; absent when there is none. */
+  readonly created?: number;
+  /**
+   * It took the place of an immutable object of its name, the one with the applied content; absent when this
+   * process never saw that one.
+   */
+  readonly replacesImmutable?: boolean;
   /** Which keys differ from the applied content; absent when this process never saw that one. */
   readonly changedKeys?: readonly string[];
 }

@@ -35,7 +35,8 @@ export function nameThem(names: readonly string[]): string {
   return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
 }
 
-function sourceNames(contents: Comparison['missing']): string {
+/** Kinds and names of the sources. */
+export function sourceNames(contents: Comparison['missing']): string {
   return nameThem(contents.map(({ source }) => `${source.kind} ${source.name}`));
 }
 

@@ -11,7 +11,7 @@ import type { PodGroup } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
-import { nameThem, stallMessage } from './watcher-conditions.ts';
+import { nameThem, sourceNames, stallMessage } from './watcher-conditions.ts';
 
 /** So many restarts in a row that have to wait for the cooldown look like a Pod that restarts itself. */
 const waitsOfALoop = 5;
@@ -30,21 +30,29 @@ function pods(count: number): string {
   return count === 1 ? '1 Pod' : `${count} Pods`;
 }
 
-function changeEvents(edited: readonly SourceContent[]): Note[] {
+/** Setting `immutable` along with the last edit replaces nothing: the object is older than the content before. */
+function replacesImmutable(
+  { immutable, created = 0, replacesImmutable: known }: SourceContent,
+  { lastChange }: WatcherState,
+): boolean {
+  return known ?? (immutable && lastChange !== undefined && created > lastChange);
+}
+
+function changeEvents(before: WatcherState, edited: readonly SourceContent[]): Note[] {
   if (edited.length === 0) return [];
   const what = edited.map(({ source, changedKeys }) => {
     const keys = changedKeys && changedKeys.length > 0 ? ` (${summarizeKeys(changedKeys).join(', ')})` : '';
     return `${source.kind} ${source.name}${keys}`;
   });
-  const immutable = edited.filter((content) => content.immutable).map(({ source }) => source.name);
+  const replaced = edited.filter((content) => replacesImmutable(content, before));
   return [
     normal(watcherEvent.changeDetected, 'Compare', `the content changed: ${nameThem(what)}`),
-    ...(immutable.length > 0
+    ...(replaced.length > 0
       ? [
           warning(
             watcherEvent.immutableSource,
             'Compare',
-            `${nameThem(immutable)} is immutable and was replaced under the same name`,
+            `immutable ${sourceNames(replaced)} was replaced under the same name`,
           ),
         ]
       : []),
@@ -188,7 +196,7 @@ export function eventsOf(
   const waiting = reason && turned ? reasonEvent(reason, observed, next) : undefined;
   return [
     ...conditionEvents(before, next.state),
-    ...changeEvents(edited),
+    ...changeEvents(before, edited),
     ...restartEvents(before, next),
     ...(waiting ? [waiting] : []),
     ...ownerEvents(observed, spec, next),

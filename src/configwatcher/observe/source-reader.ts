@@ -23,16 +23,21 @@ import type { WatchedSource } from '../spec/spec.ts';
 import { type Secret, secrets } from './hash-key.ts';
 import { MissingRight, withRight } from './missing-right.ts';
 
-type Digests = ReadonlyMap<string, string>;
+/** What is remembered of an object with a certain content. */
+interface Seen {
+  readonly immutable: boolean;
+  /** A digest per key. */
+  readonly digests: ReadonlyMap<string, string>;
+}
 
 interface Remembered {
   /** What the store showed when this was read; undefined: nothing. */
   readonly seenVersion: string | undefined;
   /** What was read; undefined: nothing there. */
   readonly readVersion: string | undefined;
-  readonly content: Omit<SourceContent, 'changedKeys' | 'confirmed'>;
+  readonly content: Omit<SourceContent, 'changedKeys' | 'replacesImmutable' | 'confirmed'>;
   /** Of this content and of the applied one, by hash. */
-  readonly digests: ReadonlyMap<string, Digests>;
+  readonly seen: ReadonlyMap<string, Seen>;
 }
 
 export interface ReadRequest {
@@ -98,7 +103,7 @@ export class SourceReader {
         const known = before?.get(keyOf(source));
         const { remembered, confirmed } = await this.#readOne(request, source, known);
         after.set(keyOf(source), remembered);
-        return { ...remembered.content, ...keysSince(request, remembered), confirmed };
+        return { ...remembered.content, ...sinceApplied(request, remembered), confirmed };
       }),
     );
     this.#memory.set(request.watcher, after);
@@ -125,21 +130,24 @@ export class SourceReader {
     const hash = contentHash(source, object, key);
     const writtenUnseen = known || !object ? undefined : lastDataWrite(object);
     const appliedHash = applied.find((entry) => entry.kind === kind && entry.name === name)?.hash;
-    const kept = [...(known?.digests ?? [])].filter(([digestsOf]) => digestsOf === appliedHash);
+    const kept = [...(known?.seen ?? [])].filter(([contentOf]) => contentOf === appliedHash);
+    const immutable = object?.immutable === true;
+    const { resourceVersion, creationTimestamp } = object?.metadata ?? {};
     return {
       confirmed: true,
       remembered: {
         seenVersion,
-        readVersion: object?.metadata.resourceVersion,
+        readVersion: resourceVersion,
         content: {
           source,
           keysHash: keysHash(source.keys),
           hash,
           present: object !== undefined,
-          immutable: object?.immutable === true,
+          immutable,
+          ...(creationTimestamp !== undefined && { created: parseTime(creationTimestamp) }),
           ...(writtenUnseen !== undefined && { writtenUnseen }),
         },
-        digests: new Map([...kept, [hash, keyDigests(source, object)]]),
+        seen: new Map([...kept, [hash, { immutable, digests: keyDigests(source, object) }]]),
       },
     };
   }
@@ -176,14 +184,19 @@ function hasMoved(seenVersion: string | undefined, known: Remembered): boolean {
   return seenVersion === undefined || seenVersion !== known.seenVersion;
 }
 
-/** Which keys differ from the applied content, if that one was ever seen by this process. */
-function keysSince(
+/** How this content differs from the applied one, if that one was ever seen by this process. */
+function sinceApplied(
   { applied }: ReadRequest,
-  { content, digests }: Remembered,
-): Pick<SourceContent, 'changedKeys'> {
+  { content, seen }: Remembered,
+): Pick<SourceContent, 'changedKeys' | 'replacesImmutable'> {
   const { kind, name } = content.source;
   const entry = applied.find((candidate) => candidate.kind === kind && candidate.name === name);
-  const before = entry && digests.get(entry.hash);
-  const after = digests.get(content.hash);
-  return before && after && before !== after ? { changedKeys: changedKeys(before, after) } : {};
+  const before = entry && seen.get(entry.hash);
+  const after = seen.get(content.hash);
+  if (!before || !after || before === after) return {};
+  return {
+    changedKeys: changedKeys(before.digests, after.digests),
+    // The data of an immutable object cannot be edited: this is another one.
+    replacesImmutable: before.immutable && content.present,
+  };
 }

@@ -103,10 +103,20 @@ describe('an edit', () => {
     assert.equal(decide(observed({ sources: [{ ...newContent, confirmed: false }] })), 'contents');
   });
 
-  it('of an immutable source, which was replaced under its name, is told as such', () => {
-    const immutable = { ...newContent, immutable: true };
-    const decision = decided({ sources: [immutable], pods: several(1) });
-    assert.deepEqual(reasons(decision), ['ChangeDetected', 'ImmutableSource']);
+  describe('of a source that is immutable now', () => {
+    const told = (content: object) =>
+      reasons(decided({ sources: [{ ...newContent, immutable: true, ...content }], pods: several(1) }));
+
+    it('is told as a replacement when the object was replaced', () => {
+      assert.deepEqual(told({ replacesImmutable: true }), ['ChangeDetected', 'ImmutableSource']);
+      assert.deepEqual(told({ replacesImmutable: false, created: now }), ['ChangeDetected']);
+    });
+
+    it('made while the operator was down, is told so when the object is newer than the content before', () => {
+      assert.deepEqual(told({ created: anHourAgo + 1 }), ['ChangeDetected', 'ImmutableSource']);
+      assert.deepEqual(told({ created: anHourAgo }), ['ChangeDetected']);
+      assert.deepEqual(told({ created: now, immutable: false }), ['ChangeDetected']);
+    });
   });
 
   it('in the cooldown is told to wait, and five in a row to look for a loop', () => {

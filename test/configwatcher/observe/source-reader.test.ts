@@ -103,6 +103,33 @@ describe('SourceReader', () => {
     }
   });
 
+  it('tells an immutable object that was replaced from one that was made so by an edit', async () => {
+    const stores = (resourceVersion: string, uid: string, message: string, immutable: boolean) => {
+      store(resourceVersion, { message }, { uid, creationTimestamp: '2024-01-01T00:00:00Z' });
+      stored = { ...stored!, immutable };
+    };
+    for (const [isImmutable, uid, expected] of [
+      [true, 'b', true],
+      [false, 'b', false],
+      [false, 'a', false],
+    ] as const) {
+      reader = newReader();
+      stores('1', 'a', 'first', isImmutable);
+      const applied = (await read()).hash;
+      stored = undefined;
+      seenVersion = undefined;
+      if (uid === 'b') assert.equal((await read({ applied })).replacesImmutable, false, 'deleted');
+      stores('2', uid, 'second', true);
+      for (const afresh of [false, true]) {
+        const content = await read({ applied, afresh });
+        assert.equal(content.replacesImmutable, expected);
+        assert.equal(content.created, Date.UTC(2024, 0, 1));
+      }
+      reader = newReader();
+      assert.equal((await read({ applied })).replacesImmutable, undefined, 'nobody saw the first');
+    }
+  });
+
   it('reads afresh when told to', async () => {
     await read();
     stored = { metadata: { name: 'webapp-config', resourceVersion: '2' }, data: { message: 'unseen' } };
