@@ -1,0 +1,39 @@
+/** A spec that is edited in the middle of a restart, on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 120_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+describe('a ConfigWatcher', () => {
+  it('goes on with its restart when one of two changed sources is taken out of it', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.createConfigMap({ more: 'first' }, 'second-config');
+    await shop.deploy(4);
+    await shop.startOperator();
+    const sources = [{ kind: 'ConfigMap', name: 'second-config' }] as const;
+    await shop.watch({ ...atOnce, sources, suspend: true });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.patchConfigMap({ data: { more: 'second' } }, 'second-config');
+    await shop.until('both changes are recorded', (status) => {
+      return status.sources?.every(({ pendingHash }) => pendingHash !== undefined) === true;
+    });
+    await shop.edit({ suspend: false });
+    await eventually(() => shop.seen.length > 4, { timeout: 40_000, interval: 10 });
+    await shop.edit({ sources: [] });
+    const { lastRestart, history, sources: left } = await shop.restarted(1);
+    await shop.allReady(4);
+    assert.equal(shop.seen.length, 8, 'each Pod was restarted once');
+    assert.deepEqual([lastRestart?.restarted, history?.length], [4, 1]);
+    assert.deepEqual(
+      left?.map(({ name, pendingHash }) => [name, pendingHash]),
+      [['webapp-config', undefined]],
+    );
+  });
+});
