@@ -6,7 +6,13 @@ import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
-import { type Pod, type PodStatus, pods } from '../../src/api/kubernetes.ts';
+import {
+  type KubernetesObject,
+  type Pod,
+  type PodStatus,
+  pods,
+  type Resource,
+} from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import { addAtController } from '../../src/at/controller.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
@@ -15,7 +21,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
-import { connectToTestCluster, eventually, isGone, testKubeConfig, withNamespace } from './support.ts';
+import { connectToTestCluster, eventually, isGone, withNamespace } from './support.ts';
 
 interface RunningOperator {
   readonly manager: Manager;
@@ -30,17 +36,22 @@ export interface OperatorOptions {
 }
 
 export class AtRig {
-  readonly client: Client = connectToTestCluster().client;
+  readonly client: Client;
   readonly namespace: string;
+  readonly #kubeConfig: KubeConfig;
   readonly #operators: RunningOperator[] = [];
 
-  private constructor(namespace: string) {
+  /** @param client of the test, on the API server of `kubeConfig`, on which the operators work. */
+  constructor(client: Client, kubeConfig: KubeConfig, namespace: string) {
+    this.client = client;
     this.namespace = namespace;
+    this.#kubeConfig = kubeConfig;
   }
 
-  /** A namespace for the test, and nothing in it. */
+  /** A namespace of the test cluster for the test, and nothing in it. */
   static async create(t: TestContext): Promise<AtRig> {
-    const rig = new AtRig(await withNamespace(t));
+    const { client, kubeConfig } = connectToTestCluster();
+    const rig = new AtRig(client, kubeConfig, await withNamespace(t));
     t.after(() => rig.stopOperators());
     return rig;
   }
@@ -51,7 +62,7 @@ export class AtRig {
    * @param options as whom it works, where its metrics and its log lines go.
    */
   async startOperator({
-    kubeConfig = testKubeConfig(),
+    kubeConfig = this.#kubeConfig,
     registry = new Registry(),
     log = silentLogger,
   }: OperatorOptions = {}): Promise<void> {
@@ -156,6 +167,33 @@ export class AtRig {
       },
       name,
     );
+  }
+
+  /** Tells all that there is of a kind in the namespace and becomes of it, until the end of the test. */
+  async watch<T extends KubernetesObject>(
+    t: Pick<TestContext, 'after'>,
+    resource: Resource<T>,
+    tell: (type: string, object: T) => void,
+  ): Promise<void> {
+    const end = new AbortController();
+    const options = { namespace: this.namespace, timeoutSeconds: 600, signal: end.signal };
+    const events = await this.client.watch(resource, options);
+    const watching = (async () => {
+      for await (const event of events) {
+        if (event.type !== 'BOOKMARK' && event.type !== 'ERROR') tell(event.type, event.object);
+      }
+    })().catch(() => {});
+    t.after(async () => {
+      end.abort();
+      await watching;
+    });
+  }
+
+  /** The uids of all Pods that ever were in the namespace, from now until the end of the test. */
+  async watchPods(t: Pick<TestContext, 'after'>): Promise<ReadonlySet<string>> {
+    const uids = new Set<string>();
+    await this.watch(t, pods, (_, { metadata }) => uids.add(metadata.uid ?? ''));
+    return uids;
   }
 
   /** The Events about the At, oldest first: `Launched`, or `Failed (W)` for a warning. */
