@@ -282,26 +282,6 @@ describe('At, operators that come and go', () => {
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
     await rig.inPhase('RUNNING', 'meanwhile');
   });
-
-  it('runs once with three operators at the same time, without election (B11)', async (t) => {
-    const rig = await AtRig.create(t);
-    const due = seconds(Date.now() + 4000);
-    const names = Array.from({ length: 20 }, (_, index) => `at-${index}`);
-    await Promise.all(
-      names.map((name, index) =>
-        rig.createAt(
-          { schedule: due, backoffLimit: 0, ...(index % 2 === 0 ? {} : { launchGuarantee: 'AtMostOnce' }) },
-          name,
-        ),
-      ),
-    );
-    await Promise.all([rig.startOperator(), rig.startOperator(), rig.startOperator()]);
-    for (const name of names) {
-      const { status } = await rig.atWhen('launched', (at) => at.status?.podUID !== undefined, name);
-      assert.equal(status?.podUID, (await rig.pod(`${name}-pod`)).metadata.uid);
-      assert.equal(status?.phase, 'RUNNING');
-    }
-  });
 });
 
 describe('At, what ends a run', { concurrency: true }, () => {
