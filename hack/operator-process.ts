@@ -43,14 +43,16 @@ export function spawnOperator(kubeconfig: string, options: SpawnOptions): ChildP
  * ready.
  *
  * @param logFile appended to; several starts may share one file.
+ * @param env added to this process's.
  * @throws {Error} with its last lines when it ends, or is not ready after 60 s.
  */
 export async function startOperator(
   kubeconfig: string,
   logFile: string,
   flags: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
 ): Promise<OperatorProcess> {
-  const child = spawnOperator(kubeconfig, { flags });
+  const child = spawnOperator(kubeconfig, { flags, env });
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
