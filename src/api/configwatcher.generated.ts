@@ -181,7 +181,7 @@ export interface ConfigWatcherStatus {
 export interface ConfigWatcherStatusSource {
   /** ConfigMap or Secret. */
   readonly kind: string;
-  /** Name of the source. */
+  /** Name of the source. Of one longer than 63 characters the beginning, a tilde and a hash. */
   readonly name: string;
   /** Hash of the list of keys that count. When it changes, the source is taken as it is. */
   readonly keysHash?: string;
@@ -269,7 +269,7 @@ export interface ConfigWatcherStatusHistory {
 export interface ConfigWatcherStatusHistoryTrigger {
   /** ConfigMap or Secret. */
   readonly kind?: string;
-  /** Name of the source. */
+  /** Name of the source. Of one longer than 63 characters the beginning, a tilde and a hash. */
   readonly name?: string;
 }
 

@@ -2,7 +2,7 @@
  * Comparison: the contents found now against the hashes in status. Never against the previous event, so an
  * edit made while the operator was down is found at its start, and a start alone finds nothing.
  */
-import { hashScheme, type SourceHash } from '../spec/config-hash.ts';
+import { hashScheme, type SourceHash, statusName } from '../spec/config-hash.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { SourceContent } from './observed.ts';
 import type { SourceState, WatcherState } from './state.ts';
@@ -24,7 +24,7 @@ export interface Comparison {
 
 function sameIdentity(content: SourceContent, entry: SourceHash): boolean {
   const { kind, name } = content.source;
-  return kind === entry.kind && name === entry.name && content.keysHash === entry.keysHash;
+  return kind === entry.kind && statusName(name) === entry.name && content.keysHash === entry.keysHash;
 }
 
 /** First sight, other keys, another hash scheme or key: nothing there to compare with. */
@@ -52,7 +52,8 @@ function effectiveHash(
 }
 
 function entryOf({ source, keysHash }: SourceContent, hash: string): SourceHash {
-  const { kind, name } = source;
+  const { kind } = source;
+  const name = statusName(source.name);
   return keysHash === undefined ? { kind, name, hash } : { kind, name, keysHash, hash };
 }
 

@@ -11,7 +11,8 @@ import type {
 } from '../../api/configwatcher.generated.ts';
 import type { Condition } from '../../api/kubernetes.ts';
 import { formatMilliTime, formatTime, parseTime } from '../../api/time.ts';
-import type { SourceHash } from '../spec/config-hash.ts';
+import { type SourceHash, statusName } from '../spec/config-hash.ts';
+import { fitStatus } from './status-size.ts';
 
 export type PendingReason = ConfigWatcherStatusPendingReason;
 
@@ -181,13 +182,13 @@ function writeRestart(restart: Restart): ConfigWatcherStatusLastRestart {
 
 function withoutKeys(restart: Restart): Restart {
   const { trigger, ...rest } = restart;
-  return trigger ? { ...rest, trigger: { kind: trigger.kind, name: trigger.name } } : rest;
+  return trigger ? { ...rest, trigger: { kind: trigger.kind, name: statusName(trigger.name) } } : rest;
 }
 
-/** The status that {@link readState} reads back as the same state. */
+/** The status that {@link readState} reads back as the same state, as far as decisions turn on it. */
 export function writeState(state: WatcherState): ConfigWatcherStatus {
   const { pending, lastRestart } = state;
-  return {
+  return fitStatus({
     observedGeneration: state.observedGeneration,
     ...given('appliedHash', state.appliedHash),
     sources: state.sources.map(({ kind, name, keysHash, hash, pendingHash }) => ({
@@ -219,5 +220,5 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
     ...given('lastRestart', lastRestart && writeRestart(lastRestart)),
     history: state.history.slice(0, historyLimit).map((entry) => writeRestart(withoutKeys(entry))),
     conditions: state.conditions,
-  };
+  });
 }

@@ -18,6 +18,7 @@ import {
   keyDigests,
   keysHash,
   type SourceHash,
+  statusName,
 } from '../spec/config-hash.ts';
 import type { WatchedSource } from '../spec/spec.ts';
 import { type Secret, secrets } from './hash-key.ts';
@@ -129,7 +130,7 @@ export class SourceReader {
     const key = kind === 'Secret' ? await this.#secretAccess().hashKey() : undefined;
     const hash = contentHash(source, object, key);
     const writtenUnseen = known || !object ? undefined : lastDataWrite(object);
-    const appliedHash = applied.find((entry) => entry.kind === kind && entry.name === name)?.hash;
+    const appliedHash = appliedOf(source, applied)?.hash;
     const kept = [...(known?.seen ?? [])].filter(([contentOf]) => contentOf === appliedHash);
     const immutable = object?.immutable === true;
     const { resourceVersion, creationTimestamp } = object?.metadata ?? {};
@@ -184,13 +185,16 @@ function hasMoved(seenVersion: string | undefined, known: Remembered): boolean {
   return seenVersion === undefined || seenVersion !== known.seenVersion;
 }
 
+function appliedOf({ kind, name }: WatchedSource, applied: readonly SourceHash[]): SourceHash | undefined {
+  return applied.find((entry) => entry.kind === kind && entry.name === statusName(name));
+}
+
 /** How this content differs from the applied one, if that one was ever seen by this process. */
 function sinceApplied(
   { applied }: ReadRequest,
   { content, seen }: Remembered,
 ): Pick<SourceContent, 'changedKeys' | 'replacesImmutable'> {
-  const { kind, name } = content.source;
-  const entry = applied.find((candidate) => candidate.kind === kind && candidate.name === name);
+  const entry = appliedOf(content.source, applied);
   const before = entry && seen.get(entry.hash);
   const after = seen.get(content.hash);
   if (!before || !after || before === after) return {};

@@ -36,6 +36,7 @@ export interface HashKey {
 /** A hash that stands in status, with what it belongs to. */
 export interface SourceHash {
   readonly kind: string;
+  /** As in {@link statusName}. */
   readonly name: string;
   readonly keysHash?: string | undefined;
   readonly hash: string;
@@ -104,6 +105,19 @@ export function contentHash(
     feed(digest, entry.value);
   }
   return `${key ? `${version}-hmac-${key.id}` : version}:${digest.digest('hex')}`;
+}
+
+const longestName = 63;
+const digitsOfName = 12;
+
+/**
+ * The name of an object as status says it: up to 63 characters its own, beyond that its beginning, a tilde,
+ * which no name contains, and some digits of its hash. So the status of 16 sources stays small.
+ */
+export function statusName(name: string): string {
+  if (name.length <= longestName) return name;
+  const digits = sha256([name]).toString('hex').slice(0, digitsOfName);
+  return `${name.slice(0, longestName - digitsOfName - 1)}~${digits}`;
 }
 
 /** The scheme of a hash, the part before the colon. Only hashes of one scheme can be compared. */

@@ -1,0 +1,66 @@
+/**
+ * Status size: below 8 KiB, whatever the spec names. Where it would be larger, what only people read is left
+ * out, step by step; what decisions turn on (hashes, instants, counts) never is.
+ *
+ * The steps that concern what is read back from the status come first: a second pass finds them done, and so
+ * comes to the same end.
+ */
+import type { ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
+
+/** Bytes of the status as JSON. */
+export const statusLimit = 8 * 1024 - 1;
+/** Bytes as JSON, with the quotes. */
+const shortMessage = 128;
+
+type Step = (status: ConfigWatcherStatus) => ConfigWatcherStatus | undefined;
+
+export function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Of the changed keys only how many they are. */
+function countKeys(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { lastRestart } = status;
+  const keys = lastRestart?.trigger?.changedKeys;
+  const [last = ''] = keys?.slice(-1) ?? [];
+  if (!keys || (keys.length === 1 && last.startsWith('+'))) return undefined;
+  const count = last.startsWith('+') ? keys.length - 1 + Number(last.slice(1)) : keys.length;
+  const trigger = { ...lastRestart.trigger, changedKeys: [`+${count}`] };
+  return { ...status, lastRestart: { ...lastRestart, trigger } };
+}
+
+function dropTriggers(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { history = [] } = status;
+  if (!history.some(({ trigger }) => trigger)) return undefined;
+  return { ...status, history: history.map(({ trigger, ...entry }) => entry) };
+}
+
+function dropOldest(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { history = [] } = status;
+  return history.length === 0 ? undefined : { ...status, history: history.slice(0, -1) };
+}
+
+function shorten(message: string): string {
+  if (sizeOf(message) <= shortMessage) return message;
+  const letters = [...message.slice(0, shortMessage)];
+  while (sizeOf(`${letters.join('')}…`) > shortMessage) letters.pop();
+  return `${letters.join('')}…`;
+}
+
+function shortenMessages(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { conditions = [] } = status;
+  if (conditions.every(({ message }) => sizeOf(message) <= shortMessage)) return undefined;
+  return { ...status, conditions: conditions.map((one) => ({ ...one, message: shorten(one.message) })) };
+}
+
+const steps: readonly Step[] = [countKeys, dropTriggers, dropOldest, shortenMessages];
+
+/** The status, or so much less of it that it is small enough. */
+export function fitStatus(status: ConfigWatcherStatus): ConfigWatcherStatus {
+  if (sizeOf(status) <= statusLimit) return status;
+  for (const step of steps) {
+    const less = step(status);
+    if (less) return fitStatus(less);
+  }
+  return status;
+}

@@ -1,0 +1,157 @@
+/** The status stays below 8 KiB, and what it leaves out is nothing that a decision turns on. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
+import type { Decision, Observed, SourceContent } from '../../../src/configwatcher/decide/observed.ts';
+import { readState, type WatcherState, writeState } from '../../../src/configwatcher/decide/state.ts';
+import { keysHash, statusName } from '../../../src/configwatcher/spec/config-hash.ts';
+import { afterwards, decided, found, now, pod, specOf, webapp } from '../../fixtures/configwatcher.ts';
+
+const limit = 8 * 1024;
+const longKey = 'k'.repeat(253);
+
+interface Size {
+  readonly sources: number;
+  readonly nameLength: number;
+  readonly withKeys: boolean;
+  readonly owners: number;
+  readonly changes: number;
+  /** Which sources are edited by each change: every so many-th. */
+  readonly every: number;
+  readonly missing: boolean;
+}
+
+const largest: Size = {
+  ...{ sources: 16, nameLength: 253, withKeys: true, owners: 12, changes: 7, every: 1, missing: false },
+};
+
+const sizes: fc.Arbitrary<Size> = fc.record({
+  sources: fc.oneof(fc.integer({ min: 1, max: 16 }), fc.constant(16)),
+  nameLength: fc.oneof(fc.integer({ min: 3, max: 253 }), fc.constant(63), fc.constant(253)),
+  withKeys: fc.boolean(),
+  owners: fc.integer({ min: 1, max: 12 }),
+  changes: fc.integer({ min: 1, max: 7 }),
+  every: fc.integer({ min: 1, max: 16 }),
+  missing: fc.boolean(),
+});
+
+function nameOf(index: number, length: number): string {
+  return `${String(index).padStart(2, '0')}${'n'.repeat(length)}`.slice(0, length);
+}
+
+function specFor({ sources, nameLength, withKeys }: Size): Partial<ConfigWatcherSpec> {
+  const keys = withKeys ? { keys: [longKey] } : {};
+  const more = Array.from({ length: sources - 1 }, (_, index) => ({
+    ...{ kind: 'Secret', name: nameOf(index + 1, nameLength), ...keys },
+  })) as NonNullable<ConfigWatcherSpec['sources']>;
+  return {
+    ...{ configMap: nameOf(0, nameLength), ...keys, sources: more },
+    debounce: { quiet: '0s' },
+    cooldown: { base: '1s', max: '1s' },
+  };
+}
+
+/** The sources at a certain edit; those of Secrets have the longer hashes. */
+function contentsAt(facts: Observed['spec'], size: Size, change: number): SourceContent[] {
+  assert.ok('sources' in facts);
+  return facts.sources.map((source, index) => {
+    const edit = index % size.every === 0 ? change : 0;
+    const content = found({ [longKey]: `text${edit}text` }, { source, keysHash: keysHash(source.keys) });
+    const changedKeys = Array.from({ length: 30 }, (_, key) => `${edit}-${key}-${'k'.repeat(200)}`);
+    const hash = source.kind === 'Secret' ? content.hash.replace(':', '-hmac-01234567:') : content.hash;
+    return { ...content, hash, changedKeys };
+  });
+}
+
+/** Everything of a state but what only people read. */
+function logicOf({ conditions, history, lastRestart, ...rest }: WatcherState): object {
+  const { trigger, ...restart } = lastRestart ?? {};
+  const statuses = conditions.map(({ type, status, reason }) => [type, status, reason]);
+  return { ...rest, lastRestart: restart, statuses };
+}
+
+function assertSmall({ state }: Decision): void {
+  const written = writeState(state);
+  const size = Buffer.byteLength(JSON.stringify(written));
+  assert.ok(size < limit, `${size} bytes`);
+  const read = readState(written);
+  assert.deepEqual(logicOf(read), logicOf(state));
+  assert.equal(JSON.stringify(writeState(read)), JSON.stringify(written), 'written as it was read');
+}
+
+/** Several changes one after another, each seen through to the end but the last, which gets stuck. */
+function play(size: Size): Decision {
+  const spec = specOf({ ...specFor(size), strategy: { progressDeadlineSeconds: 60 } });
+  const uids = Array.from({ length: size.owners }, (_, index) => `owner-${index}`);
+  const owners = new Map(
+    uids.map((uid) => [
+      uid,
+      { reference: { ...webapp, name: uid.padEnd(253, 'o'), uid }, makesSelectedPods: false },
+    ]),
+  );
+  const pods = (created: number) =>
+    uids.flatMap((uid) => [0, 1].map(() => pod({ controller: { ...webapp, uid }, created })));
+  let facts: Partial<Observed> = { spec, owners, state: readState(), sources: contentsAt(spec, size, 0) };
+  let decision = decided(facts);
+  const next = (more: Partial<Observed>, ms: number) => {
+    const state = readState(writeState(decision.state));
+    facts = { ...afterwards(facts, { ...decision, state }, ms), ...more };
+    decision = decided(facts);
+    assertSmall(decision);
+    const again = decided(afterwards(facts, { ...decision, state: readState(writeState(decision.state)) }));
+    assert.deepEqual(writeState(again.state), writeState(decision.state), 'a second look changes nothing');
+  };
+  for (let change = 1; change <= size.changes; change++) {
+    const at = facts.now ?? now;
+    next({ sources: contentsAt(spec, size, change), pods: pods(at - 60_000) }, 10_000);
+    if (change < size.changes) next({ pods: pods(at + 20_000) }, 10_000);
+  }
+  next({}, 120_000);
+  assert.equal(decision.state.pending?.reason, 'Stalled');
+  if (size.missing) next({ sources: facts.sources!.map((one) => ({ ...one, present: false })) }, 1000);
+  return decision;
+}
+
+describe('the size of the status', () => {
+  it('is below 8 KiB at the largest spec, with nothing lost that a decision turns on', () => {
+    for (const missing of [false, true]) {
+      const { state } = play({ ...largest, missing });
+      assert.equal(state.sources.length, 16);
+      assert.ok(state.sources.every(({ pendingHash }) => pendingHash));
+      assert.deepEqual(writeState(state).lastRestart?.trigger?.changedKeys, ['+30']);
+      assertSmall(decided({ state, spec: { invalid: '\u0001'.repeat(512) } }));
+    }
+  });
+
+  it('is below 8 KiB at any spec', () => {
+    fc.assert(
+      fc.property(sizes, (size) => {
+        play(size);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('of few sources leaves nothing out', () => {
+    const { state } = play({ ...largest, sources: 3, nameLength: 40 });
+    const { history = [], lastRestart, conditions } = writeState(state);
+    assert.deepEqual(
+      history.map(({ trigger }) => trigger?.name),
+      Array(5).fill(nameOf(0, 40)),
+    );
+    assert.equal(lastRestart?.trigger?.changedKeys?.at(-1), '+25');
+    assert.deepEqual(conditions, state.conditions);
+  });
+});
+
+describe('a long name in the status', () => {
+  it('is cut, and can be no name of another object', () => {
+    const [one, other] = [`${'n'.repeat(200)}a`, `${'n'.repeat(200)}b`];
+    assert.equal(statusName(one).length, 63);
+    assert.match(statusName(one), /^n{50}~[0-9a-f]{12}$/);
+    assert.notEqual(statusName(one), statusName(other));
+    assert.equal(statusName(statusName(one)), statusName(one));
+    assert.equal(statusName('n'.repeat(63)), 'n'.repeat(63));
+  });
+});
