@@ -11,7 +11,7 @@ export const watcherCondition = {
   podsMatched: 'PodsMatched',
   /** A change waits or Pods are being restarted. */
   progressing: 'Progressing',
-  /** Set only when True: a restart makes no progress. */
+  /** Set only when True: a restart makes no progress, or the spec cannot be followed. */
   stalled: 'Stalled',
 } as const;
 

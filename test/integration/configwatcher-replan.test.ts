@@ -7,7 +7,23 @@ import { eventually } from './support.ts';
 const timeout = 120_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 
-describe('a ConfigWatcher', () => {
+describe('a ConfigWatcher', { concurrency: 2 }, () => {
+  it('that cannot be followed is Stalled until its spec is mended', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    const window = { schedule: '0 3 * * *', duration: '1h', timeZone: 'Mars/Olympus' };
+    const { status: unseen } = await shop.watch({ ...atOnce, windows: [window] });
+    assert.deepEqual(unseen, { observedGeneration: -1 });
+    await shop.startOperator();
+    const reasonOf = async (type: string) =>
+      (await shop.status()).conditions?.find((condition) => condition.type === type)?.reason;
+    await eventually(async () => (await reasonOf('Ready')) === 'InvalidSpec', { timeout: 40_000 });
+    assert.equal(await reasonOf('Stalled'), 'InvalidSpec');
+    await shop.edit({ windows: [{ ...window, timeZone: 'Europe/Berlin' }] });
+    await eventually(async () => (await reasonOf('Ready')) === 'Watching', { timeout: 40_000 });
+    assert.equal(await reasonOf('Stalled'), undefined);
+  });
+
   it('goes on with its restart when one of two changed sources is taken out of it', {
     timeout,
   }, async (t) => {

@@ -14,7 +14,7 @@ import type { Decision, Observed, Question } from './observed.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
 import type { WatcherState } from './state.ts';
-import { conditionsOf, forbiddenMessage, notReady } from './watcher-conditions.ts';
+import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
 import { eventsOf } from './watcher-events.ts';
 
 /** How soon to see whether a missing right has been granted. */
@@ -22,13 +22,10 @@ const retryForbidden = 30_000;
 
 /** The watcher cannot work: say so and touch nothing. */
 function refused(
-  observed: Observed,
+  { generation: observedGeneration, memory }: Observed,
   state: WatcherState,
-  why: 'InvalidSpec' | 'Forbidden',
-  message: string,
+  conditions: WatcherState['conditions'],
 ): Pick<Decision, 'state' | 'actions' | 'memory'> {
-  const { generation: observedGeneration, memory } = observed;
-  const conditions = notReady(observed, why, message);
   // While a restart is held up nobody is late.
   return {
     state: { ...state, observedGeneration, conditions },
@@ -43,7 +40,7 @@ function refuseSpec(observed: Observed, message: string): Decision {
   const isNews = before?.reason !== 'InvalidSpec' || before.message !== message;
   const event = { type: 'Warning', reason: watcherEvent.invalidSpec, action: 'Read', note: message } as const;
   const events = isNews ? [event] : [];
-  return { ...refused(observed, observed.state, 'InvalidSpec', message), edits: 0, events };
+  return { ...refused(observed, observed.state, invalidSpec(observed, message)), edits: 0, events };
 }
 
 /**
@@ -54,7 +51,7 @@ function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): 
   const { state: before, pods, sources } = observed;
   const change = pods && recordChange(observed, spec, compare(spec, before, sources));
   const { state, edited } = typeof change === 'object' ? change : { state: before, edited: [] };
-  const decision = refused(observed, state, 'Forbidden', forbiddenMessage(right));
+  const decision = refused(observed, state, forbidden(observed, forbiddenMessage(right)));
   return {
     ...decision,
     edits: Math.min(1, edited.length),
@@ -77,9 +74,9 @@ function matchedPods(observed: Observed, { pending, matchedPods: before }: Watch
 }
 
 export function decide(observed: Observed): Decision | Question {
-  const { spec, forbidden } = observed;
+  const { spec, forbidden: missing } = observed;
   if ('invalid' in spec) return refuseSpec(observed, spec.invalid);
-  if (forbidden) return refuseForbidden(observed, spec, `${forbidden.verb} ${forbidden.resource}`);
+  if (missing) return refuseForbidden(observed, spec, `${missing.verb} ${missing.resource}`);
   const comparison = compare(spec, observed.state, observed.sources);
   const change = recordChange(observed, spec, comparison);
   if (typeof change === 'string') return change;

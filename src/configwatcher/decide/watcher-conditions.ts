@@ -2,7 +2,7 @@
  * Conditions of a ConfigWatcher. Ready says whether the watcher works, so it stays True while a restart
  * waits or runs; Progressing and Stalled tell about the restart.
  */
-import { removeCondition, setCondition } from '../../api/conditions.ts';
+import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
 import { watcherReason as reason, watcherCondition as type } from '../../api/configwatcher-constants.ts';
 import type { Condition } from '../../api/kubernetes.ts';
 import { formatTime } from '../../api/time.ts';
@@ -126,17 +126,31 @@ export function conditionsOf(
   const stall = stalled(plan);
   const stays = plan === undefined && state.pending?.reason === 'Stalled';
   if (stall) statements.push([type.stalled, stall]);
-  const before = stall || stays ? state.conditions : removeCondition(state.conditions, type.stalled);
-  return set(observed, before, statements);
+  const before = withoutInvalidSpec(state.conditions);
+  return set(observed, stall || stays ? before : removeCondition(before, type.stalled), statements);
 }
 
-/** Conditions of a watcher that cannot work. What was observed before is left standing. */
-export function notReady(
-  observed: Observed,
-  why: 'InvalidSpec' | 'Forbidden',
-  message: string,
-): readonly Condition[] {
-  return set(observed, observed.state.conditions, [[type.ready, { status: 'False', reason: why, message }]]);
+/**
+ * Conditions of a watcher that cannot follow its spec, until somebody edits that: Stalled, by which tools that wait
+ * for objects to get ready (all that judge by kstatus) know that there is nothing to wait for.
+ */
+export function invalidSpec(observed: Observed, message: string): readonly Condition[] {
+  return set(observed, observed.state.conditions, [
+    [type.ready, { status: 'False', reason: reason.invalidSpec, message }],
+    [type.stalled, { status: 'True', reason: reason.invalidSpec, message }],
+  ]);
+}
+
+/** Conditions of a watcher that lacks a right. What was observed before is left standing. */
+export function forbidden(observed: Observed, message: string): readonly Condition[] {
+  const before = withoutInvalidSpec(observed.state.conditions);
+  return set(observed, before, [[type.ready, { status: 'False', reason: reason.forbidden, message }]]);
+}
+
+/** The spec can be followed again. */
+function withoutInvalidSpec(conditions: readonly Condition[]): readonly Condition[] {
+  const stuck = findCondition(conditions, type.stalled);
+  return stuck?.reason === reason.invalidSpec ? removeCondition(conditions, type.stalled) : conditions;
 }
 
 function set(

@@ -453,6 +453,15 @@ describe('a bad spec', () => {
     assert.deepEqual([first.actions, first.requeueAfter], [[], undefined]);
     assert.deepEqual(decided(afterwards(facts, first, 1000)).events, []);
   });
+
+  it('is Stalled until it is mended, whatever comes after that', () => {
+    const bad = decided({ spec: { invalid: 'podSelector is empty' } });
+    assert.deepEqual(condition(bad, 'Stalled'), { status: 'True', reason: 'InvalidSpec' });
+    const after = afterwards({}, bad, 1000);
+    for (const facts of [after, { ...after, forbidden: { verb: 'list', resource: 'pods' } }]) {
+      assert.equal(condition(decided(facts), 'Stalled'), undefined);
+    }
+  });
 });
 
 describe('a missing right', () => {
