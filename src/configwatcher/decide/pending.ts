@@ -57,6 +57,20 @@ export function waitOf(
   return running ? undefined : windowWait(spec, now);
 }
 
+/**
+ * Whether a restart, or its next batch, may follow a list of Pods at once, as far as is known before: so that what
+ * it takes besides can be read meanwhile. Nothing is decided by it.
+ */
+export function mayRestartNow(spec: WatcherSpec, state: WatcherState, now: number): boolean {
+  const edited = {
+    ...state,
+    lastChange: now,
+    pending: { hash: '', since: now, reason: 'Debounce' },
+  } as const;
+  const { pending, ...rest } = state.pending ? { ...state, pending: state.pending } : edited;
+  return waitOf(spec, rest, pending, false, now) === undefined;
+}
+
 function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {
   const opening = nextOpening(windows, now);
   if (opening === undefined) return undefined;

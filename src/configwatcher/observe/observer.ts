@@ -3,10 +3,11 @@
  * memory and the watches; what is dear to read is read when decide asks for it.
  */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
-import { type KubernetesObject, type Pod, pods } from '../../api/kubernetes.ts';
+import { controllerOf, type KubernetesObject, type Pod, pods } from '../../api/kubernetes.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import type { Observed, Question, SourceContent } from '../decide/observed.ts';
+import type { Observed, OwnerFacts, Question, SourceContent } from '../decide/observed.ts';
+import { mayRestartNow } from '../decide/pending.ts';
 import { type PodFacts, podFactsOf, slimListedPod } from '../decide/pod-facts.ts';
 import type { RestartMemory } from '../decide/restart-memory.ts';
 import { rolloutAnnotation } from '../decide/rollout.ts';
@@ -103,26 +104,30 @@ export class Observer {
     observed: Observed,
     signal: AbortSignal,
   ): Promise<Partial<Observed>> {
-    const { namespace, spec } = observed;
+    const { spec } = observed;
     if ('invalid' in spec) return {};
     switch (question) {
       case 'contents':
         return { sources: await this.#readSources(watcher, observed, true, signal) };
       case 'pods':
-        return { pods: await this.#listPods(namespace, spec, signal) };
+        return { pods: await this.#listPods(observed, spec, signal) };
       case 'owners':
-        return {
-          owners: await this.#owners.read({
-            namespace,
-            pods: observed.pods ?? [],
-            selector: spec.selector,
-            annotation: rolloutAnnotation(observed.group, observed.name),
-            now: this.now(),
-            notBefore: outdatedOwners(observed.memory),
-            signal,
-          }),
-        };
+        return { owners: await this.#readOwners(observed, spec, observed.pods ?? [], signal) };
     }
+  }
+
+  #readOwners(
+    { group, namespace, name, memory }: Observed,
+    { selector }: WatcherSpec,
+    pods: readonly Pick<PodFacts, 'controller'>[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, OwnerFacts>> {
+    return this.#owners.read({
+      ...{ namespace, pods, selector, signal },
+      annotation: rolloutAnnotation(group, name),
+      now: this.now(),
+      notBefore: outdatedOwners(memory),
+    });
   }
 
   async #readSources(
@@ -142,8 +147,12 @@ export class Observer {
     });
   }
 
-  /** Without a resourceVersion: the API server answers from a quorum, so no Pod that exists is missing. */
-  async #listPods(namespace: string, spec: WatcherSpec, signal: AbortSignal): Promise<PodFacts[]> {
+  /**
+   * Without a resourceVersion: the API server answers from a quorum, so no Pod that exists is missing. Where a
+   * restart can follow at once, the owners that the watch knows are read meanwhile; OwnerReader keeps them.
+   */
+  async #listPods(observed: Observed, spec: WatcherSpec, signal: AbortSignal): Promise<PodFacts[]> {
+    const { namespace } = observed;
     const labelSelector = labelSelectorOf(spec.selector);
     const list = this.#options.client.list<Pod>(pods, {
       namespace,
@@ -151,17 +160,30 @@ export class Observer {
       transform: slimListedPod,
       signal,
     });
-    const { items } = await withRight('list', pods.plural, list);
+    const listed = withRight('list', pods.plural, list);
+    const [{ items }] = await Promise.all([listed, this.#readOwnersAhead(observed, spec, signal)]);
     return items.map(podFactsOf);
   }
 
-  #countPods(namespace: string, spec: WatcherSpec | InvalidSpec): number {
-    if ('invalid' in spec) return 0;
+  async #readOwnersAhead(observed: Observed, spec: WatcherSpec, signal: AbortSignal): Promise<void> {
+    if (!mayRestartNow(spec, observed.state, observed.now)) return;
+    const references = this.#selectedPods(observed.namespace, spec).map((pod) => {
+      const controller = controllerOf(pod);
+      return controller ? { controller } : {};
+    });
+    // What fails is asked for again, when a decision turns on it.
+    await this.#readOwners(observed, spec, references, signal).catch(() => {});
+  }
+
+  /** As the watch knows them. */
+  #selectedPods(namespace: string, { selector }: WatcherSpec): KubernetesObject[] {
     return this.#options.pods
       .list(namespace)
-      .filter(
-        ({ metadata }) => metadata.deletionTimestamp === undefined && selects(spec.selector, metadata.labels),
-      ).length;
+      .filter(({ metadata }) => !metadata.deletionTimestamp && selects(selector, metadata.labels));
+  }
+
+  #countPods(namespace: string, spec: WatcherSpec | InvalidSpec): number {
+    return 'invalid' in spec ? 0 : this.#selectedPods(namespace, spec).length;
   }
 }
 

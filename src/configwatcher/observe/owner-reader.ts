@@ -110,7 +110,7 @@ function slim({ metadata, spec = {}, status }: Workload): Workload {
 
 export interface OwnersRequest {
   readonly namespace: string;
-  readonly pods: readonly PodFacts[];
+  readonly pods: readonly Pick<PodFacts, 'controller'>[];
   readonly selector: PodSelector;
   /** Name of the annotation by which this watcher restarts rollouts. */
   readonly annotation: string;

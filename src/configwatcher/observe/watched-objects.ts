@@ -5,7 +5,12 @@
  */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
-import type { KubernetesObject, ObjectMeta } from '../../api/kubernetes.ts';
+import {
+  controllerOf,
+  type KubernetesObject,
+  type ObjectMeta,
+  type OwnerReference,
+} from '../../api/kubernetes.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
 import type { SourceKind } from '../spec/config-hash.ts';
@@ -30,11 +35,21 @@ export function slimSource({ metadata }: KubernetesObject): KubernetesObject {
 
 const ownAnnotations: ReadonlySet<string> = new Set(Object.values(watcherAnnotation));
 
-/** Of a Pod: which one it is, its version, its labels, and whether it is on its way out. */
-export function slimPod({ metadata }: KubernetesObject): KubernetesObject {
-  return {
-    metadata: keep(metadata, ['name', 'namespace', 'uid', 'resourceVersion', 'deletionTimestamp', 'labels']),
-  };
+/** Of a Pod: which one it is, its version, its labels, its controller, and whether it is on its way out. */
+export function slimPod(pod: KubernetesObject): KubernetesObject {
+  const { metadata } = pod;
+  const kept = keep(metadata, ['name', 'namespace', 'uid', 'resourceVersion', 'deletionTimestamp', 'labels']);
+  const controller = controllerOf(pod);
+  return { metadata: controller ? { ...kept, ownerReferences: sharedReference(controller) } : kept };
+}
+
+let lastReference: readonly OwnerReference[] = [];
+
+/** The Pods of a controller follow each other in a list: they keep one reference to it between them. */
+function sharedReference(controller: OwnerReference): readonly OwnerReference[] {
+  const { apiVersion, kind, name, uid } = controller;
+  if (lastReference[0]?.uid !== uid) lastReference = [{ apiVersion, kind, name, uid, controller: true }];
+  return lastReference;
 }
 
 const specs = new WeakMap<ConfigWatcher, WatcherSpec | InvalidSpec>();

@@ -42,6 +42,23 @@ describe('what is kept of watched objects', () => {
     const { annotations, managedFields, ownerReferences, ...metadata } = applied.metadata;
     assert.deepEqual(slimPod(applied), { metadata });
   });
+
+  it('of the Pods of one controller is one reference to it', () => {
+    const of = (name: string) => ({
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      name,
+      uid: name,
+      controller: true,
+    });
+    const slimOf = (name: string) => {
+      const owners = [...(applied.metadata.ownerReferences ?? []), { ...of(name), blockOwnerDeletion: true }];
+      return slimPod({ metadata: { ...applied.metadata, ownerReferences: owners } }).metadata.ownerReferences;
+    };
+    const [first, second, third] = [slimOf('web-1'), slimOf('web-1'), slimOf('web-2')];
+    assert.deepEqual([first, third], [[of('web-1')], [of('web-2')]]);
+    assert.equal(first, second);
+  });
 });
 
 describe('the watchers of a source', () => {
