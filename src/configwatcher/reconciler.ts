@@ -2,6 +2,7 @@
  * ConfigWatcherReconciler: reads the facts about one watcher, asks {@link decide}, writes the status and
  * performs the actions, in that order.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { watcherEvent } from '../api/configwatcher-constants.ts';
 import type { KubernetesObject, OwnerReference, Resource } from '../api/kubernetes.ts';
@@ -71,10 +72,10 @@ export class ConfigWatcherReconciler implements Reconciler {
     if (written !== 'Written') return written === 'Conflict' ? { requeueAfter: retryConflict } : {};
     const { state } = decision;
     this.#known.set(key, { watcher, memory: decision.memory, state });
-    const performing = this.#perform(watcher, decision, context);
-    // After the first writes are on their way: Pods go before the news of it.
-    this.#tell(watcher, key, observed, decision, context);
-    const outcomes = await performing;
+    const [outcomes] = await Promise.all([
+      this.#perform(watcher, decision, context),
+      this.#tell(watcher, key, observed, decision, context),
+    ]);
     const now = this.#options.observer.now();
     const after = remember(decision.memory, outcomes, now, this.#options.random ?? Math.random);
     this.#known.set(key, { watcher, memory: after, state });
@@ -133,13 +134,15 @@ export class ConfigWatcherReconciler implements Reconciler {
   }
 
   /** After the status was written. A crash in between loses an Event and a log line, and nothing else. */
-  #tell(
+  async #tell(
     watcher: ConfigWatcher,
     key: string,
     observed: Observed,
     decision: Decision,
     { log }: ReconcileContext,
-  ) {
+  ): Promise<void> {
+    // Pods go before the news of it: by then the first writes are on their way.
+    if (decision.actions.length > 0) await nextTurn();
     const { resource, recorder, metrics } = this.#options;
     for (const { regarding, ...event } of decision.events) {
       if (regarding) recorder.record(resourceOf(regarding), objectOf(watcher, regarding), event);
