@@ -1,12 +1,12 @@
 /** What stands behind the Pods, and what the operator may do: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
 import { type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
 import { deployments, statefulSets } from '../../src/configwatcher/observe/owner-reader.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { Shop } from './configwatcher-shop.ts';
-import { eventually, testKubeConfig } from './support.ts';
+import { grant, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';
+import { eventually } from './support.ts';
 
 const timeout = 120_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
@@ -14,7 +14,6 @@ const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 const jobs: Resource<KubernetesObject & { spec?: object }> = {
   ...{ group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true },
 };
-type Rule = { apiGroups: readonly string[]; resources: readonly string[]; verbs: readonly string[] };
 const roles: Resource<KubernetesObject & { rules?: readonly Rule[] }> = {
   ...{ ...rbac, plural: 'roles', kind: 'Role', namespaced: true },
 };
@@ -25,33 +24,22 @@ const roleBindings: Resource<KubernetesObject & { roleRef?: object; subjects?: o
 const container = { name: 'app', image: 'mini-http-server' };
 const labels = { app: 'webapp' };
 
-/** The administrator's cluster, used as somebody else. */
-function kubeConfigAs(name: string): KubeConfig {
-  const admin = testKubeConfig();
-  const [cluster, user] = [admin.getCurrentCluster(), admin.getCurrentUser()];
-  assert.ok(cluster && user);
-  const kubeConfig = new KubeConfig();
-  kubeConfig.loadFromOptions({
-    clusters: [cluster],
-    users: [{ ...user, impersonateUser: name }],
-    contexts: [{ name: 'test', cluster: cluster.name, user: user.name }],
-    currentContext: 'test',
-  });
-  return kubeConfig;
-}
-
-const reading: Rule[] = [
-  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+/** All but the Pods, which are not listed without {@link listing}. */
+const watching: Rule[] = [
+  { apiGroups: [''], resources: ['pods'], verbs: ['watch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] },
   { apiGroups: ['k8spatterns.io'], resources: ['configwatchers'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['k8spatterns.io'], resources: ['configwatchers/status'], verbs: ['update'] },
 ];
+const listing: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['list'] };
+const reading = [...watching, listing];
 const restarting: Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+  { apiGroups: ['apps'], resources: ['replicasets', 'deployments'], verbs: ['get'] },
 ];
 
-async function grant(client: Client, namespace: string, user: string, rules: Rule[]): Promise<void> {
+async function grantIn(namespace: string, client: Client, user: string, rules: Rule[]): Promise<void> {
   const metadata = { namespace, name: 'operator' };
   await client.create(roles, { metadata, rules });
   await client.create(roleBindings, {
@@ -155,15 +143,15 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('that may do nothing in one namespace leaves the others alone', { timeout }, async (t) => {
     const [shop, closed] = [await Shop.open(t), await Shop.open(t)];
     const user = `operator-of-${shop.namespace}`;
-    await grant(shop.client, shop.namespace, user, [...reading, ...restarting]);
-    await grant(closed.client, closed.namespace, user, reading);
+    await grantIn(shop.namespace, shop.client, user, [...reading, ...restarting]);
+    await grantIn(closed.namespace, closed.client, user, reading);
     for (const one of [shop, closed]) {
       await one.createConfigMap({ message: 'first' });
       await one.deploy(1);
       await one.watch(atOnce);
     }
     const namespaces = [closed.namespace, shop.namespace];
-    await shop.startOperator({ kubeConfig: kubeConfigAs(user), namespaces });
+    await shop.startOperator({ kubeConfig: kubeConfigOf(user), namespaces });
     const { conditions } = await closed.until('the missing right is told', (status) =>
       Boolean(status.conditions?.some(({ reason }) => reason === 'Forbidden')),
     );
@@ -174,5 +162,35 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.restarted(1);
     await shop.allReady(1);
     assert.deepEqual([shop.seen.length, closed.seen.length], [2, 1]);
+  });
+
+  it('whose right to list Pods is taken away says so, and restarts when it is back', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const user = `operator-of-${namespace}`;
+    await grant(t, client, user, [...reading, ...restarting]);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await shop.watch(atOnce);
+    await shop.startOperator({ kubeConfig: kubeConfigOf(user) });
+    const { appliedHash } = await shop.baselined();
+
+    const mayList = () => isAllowed(client, user, listing);
+    await regrant(client, user, [...watching, ...restarting]);
+    await eventually(async () => !(await mayList()), { timeout: 40_000 });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const refused = await shop.until('the missing right is told', ({ conditions }) => {
+      return conditions?.some(({ message }) => message === 'the operator may not list pods here') === true;
+    });
+    assert.deepEqual([refused.appliedHash, refused.restartCount], [appliedHash, 0], 'not "no Pods"');
+    await regrant(client, user, [...reading, ...restarting]);
+    await eventually(mayList, { timeout: 40_000 });
+    // It would look again by itself after half a minute.
+    await shop.patchConfigMap({ metadata: { labels: { look: 'again' } } });
+    await shop.restarted(1);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2);
   });
 });
