@@ -39,7 +39,9 @@ export const events: Resource<
   KubernetesObject & {
     readonly reason?: string;
     readonly type?: string;
+    readonly note?: string;
     readonly regarding?: { readonly kind?: string };
+    readonly series?: { readonly count?: number };
   }
 > = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
@@ -49,10 +51,10 @@ export const books = '../shared/books/k8spatterns/io';
 const labels = { app: 'webapp' };
 const startup = 500;
 
-function podTemplate(configMap: string) {
+function podTemplate(configMap: string, deployment: string) {
   const from = { configMapKeyRef: { name: configMap, key: 'message' } };
   return {
-    metadata: { labels },
+    metadata: { labels: { ...labels, deployment } },
     spec: {
       containers: [{ name: 'app', image: 'mini-http-server', env: [{ name: 'MESSAGE', valueFrom: from }] }],
     },
@@ -64,6 +66,9 @@ export class Shop {
   readonly client: Client;
   /** uid of every selected Pod ever seen, in order of appearance. */
   readonly seen: string[] = [];
+  /** Pods that appear while this is true never get Ready. */
+  breaksPods = false;
+  readonly #broken = new Set<string>();
   readonly #stopping = new AbortController();
   #operator: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
   #kubelet: Promise<void>;
@@ -93,19 +98,26 @@ export class Shop {
     while (!signal.aborted) {
       for (const pod of await this.pods().catch(() => [])) {
         const { uid = '', name } = pod.metadata;
-        if (!this.seen.includes(uid)) this.seen.push(uid);
+        if (!this.seen.includes(uid)) {
+          this.seen.push(uid);
+          if (this.breaksPods) this.#broken.add(uid);
+        }
         const ready = pod.status?.conditions?.some(
           ({ type, status }) => type === 'Ready' && status === 'True',
         );
         const appeared = since.get(uid) ?? performance.now();
         since.set(uid, appeared);
-        if (ready || performance.now() - appeared < startup) continue;
-        const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
-        const key = { namespace: this.namespace, name };
-        await this.client.patchStatus(pods, key, { type: 'merge', body }).catch(() => {});
+        if (ready || this.#broken.has(uid) || performance.now() - appeared < startup) continue;
+        await this.getsReady(name).catch(() => {});
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+  }
+
+  /** Makes a Pod Ready, one that is not to start by itself, too. */
+  async getsReady(name: string): Promise<void> {
+    const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+    await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
   /** Resolves when the operator has looked at everything there is. */
@@ -201,12 +213,19 @@ export class Shop {
     return this.client.patch(configWatchers, key, { type: 'merge', body: { spec } });
   }
 
-  async deploy(replicas: number, kind: 'Deployment' | 'StatefulSet' = 'Deployment'): Promise<void> {
-    const spec = { replicas, selector: { matchLabels: labels }, template: podTemplate('webapp-config') };
+  /** Its Pods have the label `deployment` besides; resolves when they are Ready. */
+  async deploy(
+    replicas: number,
+    kind: 'Deployment' | 'StatefulSet' = 'Deployment',
+    name = 'webapp',
+  ): Promise<void> {
+    const template = podTemplate('webapp-config', name);
+    const spec = { replicas, selector: { matchLabels: template.metadata.labels }, template };
     const resource: Resource = kind === 'Deployment' ? deployments : statefulSets;
-    const object = { metadata: { namespace: this.namespace, name: 'webapp' }, spec };
+    const object = { metadata: { namespace: this.namespace, name }, spec };
+    const others = (await this.pods()).length;
     await this.client.create<KubernetesObject>(resource, object);
-    await this.allReady(replicas);
+    await this.allReady(others + replicas);
   }
 
   /** Resolves when there are exactly so many Pods, all Ready. */

@@ -1,0 +1,125 @@
+/** What goes wrong around a restart: it touches nobody else and is made good, on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configWatchers } from '../../src/api/resources.ts';
+import { namespaces } from '../fixtures/cluster-resources.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
+import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { eventually, isGone } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+describe('a ConfigWatcher', { concurrency: 4 }, () => {
+  it('deletes no Pod under two budgets, says why, and restarts all others', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await shop.deploy(2, 'Deployment', 'other');
+    for (const name of ['one', 'two']) {
+      const selector = { matchLabels: { deployment: 'webapp' } };
+      await client.create(podDisruptionBudgets, {
+        ...{ metadata: { namespace, name }, spec: { maxUnavailable: 1, selector } },
+      });
+    }
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('only that Pod is left', ({ pending, stalePods }) => {
+      return pending?.reason === 'EvictionBlocked' && stalePods === 1;
+    });
+    await shop.allReady(3);
+    assert.equal(shop.seen.length, 5, 'the Pods of the other owner were restarted');
+    const told = await eventually(async () => {
+      const { items } = await client.list(events, { namespace });
+      return items.find(({ reason }) => reason === 'EvictionBlocked');
+    });
+    assert.match(told.note ?? '', /more than one PodDisruptionBudget/);
+    await client.delete(podDisruptionBudgets, { namespace, name: 'two' });
+    const { lastRestart } = await shop.restarted(1);
+    assert.equal(lastRestart?.restarted, 3);
+    await shop.allReady(3);
+    assert.equal(shop.seen.length, 6);
+  });
+
+  it('lets the old content serve on when the new one is bad, until the next edit', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { progressDeadlineSeconds: 2 } });
+    await shop.baselined();
+    shop.breaksPods = true;
+    await shop.patchConfigMap({ data: { message: 'bad' } });
+    const stuck = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    const stalled = stuck.conditions?.find(({ type }) => type === 'Stalled');
+    assert.equal(stalled?.reason, 'ProgressDeadlineExceeded');
+    assert.deepEqual([stuck.stalePods, shop.seen.length], [2, 4], 'only the first batch was restarted');
+    shop.breaksPods = false;
+    await shop.patchConfigMap({ data: { message: 'good' } });
+    const { conditions, history } = await shop.until('it is done', ({ pending }) => pending === undefined);
+    await shop.allReady(3);
+    assert.deepEqual(
+      history?.map(({ restarted }) => restarted),
+      [3, 1],
+    );
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    assert.equal(shop.seen.length, 3 + 1 + 3);
+  });
+
+  it('stops where it is when it is deleted in mid-restart', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(4);
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    // The second batch waits for the first to get Ready, which it does not while this is true.
+    shop.breaksPods = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 5, { timeout: 40_000 });
+    await client.delete(configWatchers, { namespace, name: 'webapp-config-watcher' });
+    for (const { metadata } of await shop.pods()) await shop.getsReady(metadata.name);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 5);
+  });
+
+  it('goes with its namespace, in mid-restart, and keeps no other waiting', { timeout }, async (t) => {
+    const [leaving, shop] = [await Shop.open(t), await Shop.open(t)];
+    const { client } = shop;
+    for (const one of [leaving, shop]) {
+      await one.createConfigMap({ message: 'first' });
+      await one.deploy(2);
+      await one.watch(atOnce);
+    }
+    const operator = new OperatorProcess(t, `${leaving.namespace},${shop.namespace}`);
+    await leaving.baselined();
+    await shop.baselined();
+    leaving.breaksPods = true;
+    await leaving.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => leaving.seen.length === 3, { timeout: 40_000 });
+    const { namespace } = leaving;
+    await client.delete(namespaces, { name: namespace }, { propagationPolicy: 'Background' });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await eventually(() => isGone(client, namespaces, '', namespace), { timeout: 90_000 });
+    const before = operator.output.length;
+    await shop.quiet();
+    const said = operator.output.slice(before).split('\n');
+    const about = said.filter((line) => line.includes(namespace));
+    assert.ok(about.length < 5, `it is not looked at again and again: ${about.join('\n')}`);
+    assert.deepEqual(
+      about.filter((line) => !line.includes('"level":"debug"')),
+      [],
+    );
+    assert.equal(operator.output.includes('"failure":"panic"'), false);
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.restarted(2);
+  });
+});

@@ -1,0 +1,140 @@
+/** Sources that are missing, optional, immutable or taken back, and watchers without Pods: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { configMaps } from '../../src/api/kubernetes.ts';
+import { events, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 120_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+function isCondition(status: ConfigWatcherStatus, type: string, value: string): boolean {
+  return status.conditions?.some((one) => one.type === type && one.status === value) === true;
+}
+
+describe('a ConfigWatcher', { concurrency: 4 }, () => {
+  it('restarts nothing for a content taken back in time, nor twice for one that waits', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await shop.startOperator();
+    // Longer than a slow machine takes to see one edit and make the next.
+    await shop.watch({ debounce: { quiet: '20s' }, cooldown: { base: '0s' } });
+    const { appliedHash } = await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the edit is seen', ({ pending }) => pending?.reason === 'Debounce');
+    await shop.patchConfigMap({ data: { message: 'first' } });
+    const back = await shop.until('nothing is owed', ({ pending }) => pending === undefined);
+    assert.deepEqual([back.appliedHash, back.history], [appliedHash, []]);
+
+    await shop.edit({ ...atOnce, suspend: true });
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    const held = await shop.until('it is held', ({ pending }) => pending?.reason === 'Suspended');
+    await shop.patchConfigMap({ data: { message: 'fourth' } });
+    await shop.until('the edit is recorded', ({ pending }) => {
+      return pending !== undefined && pending.hash !== held.pending?.hash;
+    });
+    assert.equal(shop.seen.length, 1);
+    await shop.edit({ suspend: false });
+    await shop.restarted(1);
+    await shop.allReady(1);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 2, 'once, on the net difference');
+  });
+
+  it('waits for a required source, and tells an optional one from it', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.deploy(1);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, sources: [{ kind: 'ConfigMap', name: 'extra', optional: true }] });
+    const missing = await shop.until('it is told', (status) =>
+      isCondition(status, 'SourceAvailable', 'False'),
+    );
+    assert.equal(isCondition(missing, 'Ready', 'False'), true);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.until('it is there', (status) => isCondition(status, 'SourceAvailable', 'True'));
+    await shop.quiet();
+    assert.equal(shop.seen.length, 1, 'what appears first is the baseline');
+
+    await shop.createConfigMap({ more: 'yes' }, 'extra');
+    const { lastRestart } = await shop.restarted(1);
+    assert.equal(lastRestart?.trigger?.name, 'extra');
+    await client.delete(configMaps, { namespace, name: 'extra' });
+    await shop.quiet();
+    const without = await shop.status();
+    assert.deepEqual([without.restartCount, isCondition(without, 'SourceAvailable', 'True')], [1, true]);
+
+    await shop.createConfigMap({ more: 'yes' }, 'extra');
+    await shop.edit({ onDelete: 'Restart' });
+    await client.delete(configMaps, { namespace, name: 'extra' });
+    await shop.restarted(2);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3);
+  });
+
+  it('says of an immutable source that it was replaced', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const key = { namespace, name: 'webapp-config' };
+    const create = (message: string) =>
+      client.create(configMaps, { metadata: key, data: { message }, immutable: true });
+    await create('first');
+    await shop.deploy(1);
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await client.delete(configMaps, key);
+    await create('second');
+    await shop.restarted(1);
+    const told = await eventually(
+      async () => {
+        const { items } = await client.list(events, { namespace });
+        return items.find(({ reason }) => reason === 'ImmutableSource');
+      },
+      { timeout: 40_000 },
+    );
+    assert.equal(told.type, 'Warning');
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2);
+  });
+
+  it('applies a change vacuously where no Pod matches, and says so once', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    const { appliedHash } = await shop.baselined();
+    for (const [changes, message] of [
+      [1, 'second'],
+      [2, 'third'],
+    ] as const) {
+      await shop.patchConfigMap({ data: { message } });
+      await shop.until('it is applied', ({ history, pending }) => history?.length === changes && !pending);
+    }
+    const status = await shop.status();
+    assert.notEqual(status.appliedHash, appliedHash);
+    assert.deepEqual([status.restartCount, status.lastRestart?.restarted], [0, 0]);
+    assert.equal(isCondition(status, 'PodsMatched', 'False'), true);
+    assert.equal(isCondition(status, 'Ready', 'True'), true);
+    const told = await eventually(
+      async () => {
+        const { items } = await client.list(events, { namespace });
+        const finished = items.some(({ reason }) => reason === 'RestartCompleted');
+        return finished && items.filter(({ reason }) => reason === 'NoPodsMatched');
+      },
+      { timeout: 40_000 },
+    );
+    assert.deepEqual(
+      told.map(({ series }) => series?.count ?? 1),
+      [1],
+    );
+    await shop.deploy(1);
+    await shop.until('the Pod is counted', (now) => isCondition(now, 'PodsMatched', 'True'));
+    assert.equal(shop.seen.length, 1);
+  });
+});
