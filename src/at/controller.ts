@@ -16,6 +16,7 @@ import { launchPriority } from './decide/decision.ts';
 import { AtReconciler } from './reconciler.ts';
 import { slimAt, slimPod } from './slim.ts';
 import { isDue } from './spec/due.ts';
+import { isEdited } from './spec/phase.ts';
 import { podUidLabel } from './spec/pod.ts';
 
 /** What this controller needs of the Manager. */
@@ -33,6 +34,17 @@ export interface AtControllerOptions {
 const name = 'at';
 /** Longest backoff after an error, in milliseconds: a due At must run soon after the trouble is over. */
 const maxBackoff = 10_000;
+
+/**
+ * Queue priority of an At that will be due soon: it has to be armed before the thousands that are due now are
+ * launched, or its turn comes after them. Behind their first ones, and ahead of the rest even of a long queue.
+ */
+const armPriority = 90;
+/**
+ * What counts as soon, in milliseconds: longer than the queue ever is, or, where arming begins with a status write
+ * that takes from the launches, so little that its Pod could not be tried any more either.
+ */
+const soon = { accepted: 120_000, edited: 10_000 };
 
 /** Adds the controller to the manager; it runs when the manager does. */
 export function addAtController(host: AtHost, options: AtControllerOptions = {}): Controller {
@@ -61,8 +73,12 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   });
   /** When thousands are due together, or found due at the start, their Pods come before any status. */
   const priority = (at: At, { initial }: { readonly initial: boolean }): number => {
-    if (isDue(at, clock.now())) {
+    const now = clock.now();
+    if (isDue(at, now)) {
       return launchPriority;
+    }
+    if (isDue(at, now + (isEdited(at) ? soon.edited : soon.accepted))) {
+      return armPriority;
     }
     return initial ? initialListPriority : 0;
   };
