@@ -6,20 +6,14 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import type { At } from '../../src/api/at.generated.ts';
 import { findCondition } from '../../src/api/conditions.ts';
-import { pods, type Resource } from '../../src/api/kubernetes.ts';
+import { pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import { parseTime } from '../../src/api/time.ts';
+import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig, seconds } from './at-rig.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
 
 const book = '../shared/books/cnat';
-const resourceQuotas: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'resourcequotas',
-  kind: 'ResourceQuota',
-  namespaced: true,
-};
 
 /** What was refused for long is tried again after 10 s, in milliseconds with room for a slow machine. */
 const slowRetry = 30_000;
