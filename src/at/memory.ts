@@ -3,6 +3,7 @@
  * any time; a decision without it is slower or more careful, never wrong.
  */
 import type { At } from '../api/at.generated.ts';
+import { compareResourceVersions } from '../runtime/cache/resource-version.ts';
 import type { KnownLaunch, Observed } from './decide/decision.ts';
 
 interface Recollection {
@@ -13,13 +14,17 @@ interface Recollection {
   untried: boolean;
   /** The launch intent seen, by the time in it, and when it was first seen (monotonic milliseconds). */
   intent?: { readonly time: string; readonly seenAt: number };
+  /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
+  read?: string | undefined;
   /** Refusals in a row. */
   refusals: number;
   /** It has let other namespaces go first. */
   gaveWay?: true;
 }
 
-export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intent'>;
+const gone = 'gone';
+
+export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intent' | 'behind'>;
 
 export class Memory {
   /** By namespace/name. Only Ats that something is known of have an entry. */
@@ -44,6 +49,7 @@ export class Memory {
       ...(entry?.intent === undefined
         ? {}
         : { intent: { time: entry.intent.time, age: now - entry.intent.seenAt } }),
+      behind: entry !== undefined && isBehind(at, entry),
       ambiguous: entry?.ambiguous ?? false,
       untried: entry?.untried ?? false,
     };
@@ -72,6 +78,12 @@ export class Memory {
     if (entry.intent !== undefined) {
       entry.intent = { ...entry.intent, seenAt: now };
     }
+  }
+
+  /** A live read has shown this in place of `at`. */
+  read(at: At, live: At | undefined): void {
+    const isSame = live !== undefined && live.metadata.uid === at.metadata.uid;
+    this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
   }
 
   gaveWay(at: At): boolean {
@@ -124,6 +136,11 @@ export class Memory {
     this.#entries.set(keyOf(at), entry);
     return entry;
   }
+}
+
+/** An At that is gone is behind until the cache shows that, too. */
+function isBehind({ metadata: { resourceVersion = '' } }: At, { read }: Recollection): boolean {
+  return read === gone || (read !== undefined && (compareResourceVersions(resourceVersion, read) ?? 0) < 0);
 }
 
 function keyOf({ metadata }: At): string {

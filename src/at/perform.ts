@@ -84,10 +84,11 @@ export class Performer {
 
   /** The truth, for a decision that must not rest on a cache. An At that is gone or another ends the pass. */
   async #readLive(observed: Observed, withPods: boolean, signal: AbortSignal): Promise<Performed> {
-    const { client, clock } = this.#options;
+    const { client, clock, memory } = this.#options;
     const { namespace = '', name, uid } = observed.at.metadata;
     const options = { signal, timeout: readTimeout };
     const at = await found(client.get(ats, { namespace, name }, options));
+    memory.read(observed.at, at);
     if (at === undefined || at.metadata.uid !== uid) {
       return { next: 'end', result: { requeueAfter: conflictDelay } };
     }

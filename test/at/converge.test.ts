@@ -7,10 +7,18 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { dueTime } from '../fixtures/at.ts';
-import { type Fault, faults, Operator, World } from './world.ts';
+import { Operator } from './operator.ts';
+import { assertKept } from './promises.ts';
+import { type Fault, faults, World } from './world.ts';
+
+const unreadable = { command: `'` };
 
 /** Everybody sees everything and nothing fails any more, until nothing happens. */
 async function quiesce(world: World, operators: readonly Operator[], exitCode?: number): Promise<void> {
+  world.removeStrangers();
+  const { spec } = world.ats.get('example-at') ?? {};
+  if (spec?.suspend) world.editAt({ suspend: false });
+  if (spec?.command === unreadable.command) world.editAt({ command: 'echo YAY' });
   for (let round = 0, quiet = 0; round < 60 && quiet < 5; round += 1) {
     const before = world.requests.length;
     world.collectGarbage();
@@ -36,28 +44,6 @@ function endOf(at: At | undefined) {
   return { phase, outcome, reason, exitCode, podName, attempts };
 }
 
-/**
- * @param deletions whether a Pod may be created again after it was deleted: the window of AtLeastOnce in
- *   which a create that is under way, or a stale replica's, comes too late.
- */
-function assertKept(world: World, { deletions }: { readonly deletions: boolean }): void {
-  assert.deepEqual(world.violations, []);
-  const created = Map.groupBy(world.creations, ({ atUid, name }) => `${atUid} ${name}`);
-  for (const [key, { length }] of created) {
-    const deleted = world.deletions.filter((name) => key.endsWith(` ${name}`)).length;
-    assert.ok(length <= 1 + (deletions ? deleted : 0), `the Pod ${key} was created ${length} times`);
-  }
-  for (const { time, afterDone } of world.creations) {
-    assert.ok(time >= dueTime, 'a Pod was created early');
-    assert.ok(deletions || !afterDone, 'a Pod was created after the outcome was told');
-  }
-  for (const { status } of world.ats.values()) {
-    const isLost = status?.reason === 'PodLost';
-    assert.ok(!isLost || world.deletions.length > 0, 'a Pod that is there was called lost');
-    assert.ok((status?.attempts ?? 0) <= world.creations.length, 'an attempt was counted that had no Pod');
-  }
-}
-
 interface Scenario {
   readonly name: string;
   readonly spec: Partial<AtSpec>;
@@ -65,8 +51,6 @@ interface Scenario {
   readonly exitCode?: number;
   /** What people do, by step. */
   readonly acts: Readonly<Record<number, (world: World) => void>>;
-  /** It ends with the deletion of the Pod. */
-  readonly deletes?: boolean;
 }
 
 const guaranteed = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const;
@@ -107,7 +91,6 @@ const scenarios: readonly Scenario[] = [
     spec: { pendingTimeoutSeconds: 1 },
     exitCode: 0,
     acts: {},
-    deletes: true,
   },
 ];
 
@@ -139,14 +122,14 @@ describe('an At converges', () => {
   for (const scenario of scenarios) {
     it(`to the same end after a fault at any write: ${scenario.name}`, async () => {
       const faultFree = await live(scenario);
-      const rules = { deletions: scenario.deletes === true };
-      assertKept(faultFree.world, { deletions: false });
+      const windows = scenario.spec.launchGuarantee !== 'AtMostOnce';
+      assertKept(faultFree.world, { windows: false });
       assert.ok(faultFree.writes > 1);
       const expected = endOf(faultFree.world.ats.get('example-at'));
       for (let write = 0; write < faultFree.writes; write += 1) {
         for (const kind of faults) {
           const { world } = await live(scenario, { write, kind });
-          assertKept(world, rules);
+          assertKept(world, { windows });
           const end = endOf(world.ats.get('example-at'));
           const isLaunchUnknown =
             scenario.spec.launchGuarantee === 'AtMostOnce' && end.reason === 'LaunchUnknown';
@@ -167,13 +150,16 @@ describe('an At converges', () => {
   });
 });
 
+type Act = 'land' | 'deletePod' | 'evict' | 'stranger' | 'recreate' | 'doom';
+
 type Step =
   | { readonly act: 'time'; readonly ms: number }
   | { readonly act: 'sync'; readonly operator: number; readonly what: 'ats' | 'pods' | 'both' }
   | { readonly act: 'reconcile'; readonly operator: number; readonly faults: (Fault | undefined)[] }
   | { readonly act: 'restart'; readonly operator: number }
-  | { readonly act: 'kubelet'; readonly exitCode: number }
-  | { readonly act: 'land' | 'cancel' | 'deletePod' | 'evict' | 'recreate' };
+  | { readonly act: 'kubelet'; readonly exitCode: number | undefined }
+  | { readonly act: 'edit'; readonly spec: Partial<AtSpec> }
+  | { readonly act: Act };
 
 const operatorIndex = fc.constantFrom(0, 1);
 const faultList = fc.array(fc.option(fc.constantFrom(...faults), { nil: undefined, freq: 2 }), {
@@ -191,24 +177,36 @@ const reconcile = fc.record({
   faults: faultList,
 });
 const restart = fc.record({ act: fc.constant('restart' as const), operator: operatorIndex });
-const kubelet = fc.record({ act: fc.constant('kubelet' as const), exitCode: fc.constantFrom(0, 3) });
-const people = (...acts: ('land' | 'cancel' | 'deletePod' | 'evict' | 'recreate')[]) =>
-  fc.record({ act: fc.constantFrom(...acts) });
+const kubelet = fc.record({
+  act: fc.constant('kubelet' as const),
+  exitCode: fc.constantFrom(0, 3, undefined),
+});
 
-function story(...acts: ('land' | 'cancel' | 'deletePod' | 'evict' | 'recreate')[]): fc.Arbitrary<Step[]> {
+/** What people do, with the Pods and with the spec. */
+interface People {
+  readonly acts?: readonly Act[];
+  readonly edits?: readonly Partial<AtSpec>[];
+}
+
+function people({ acts = [], edits = [] }: People): fc.Arbitrary<Step> {
+  const doings = [...acts.map((act) => ({ act })), ...edits.map((spec) => ({ act: 'edit' as const, spec }))];
+  return fc.constantFrom<Step[]>(...doings);
+}
+
+function story(doings: People): fc.Arbitrary<Step[]> {
   const step = fc.oneof(
     { weight: 6, arbitrary: reconcile },
     { weight: 4, arbitrary: sync },
     { weight: 3, arbitrary: time },
     { weight: 2, arbitrary: kubelet },
     { weight: 1, arbitrary: restart },
-    { weight: 2, arbitrary: people(...acts) },
+    { weight: doings.edits === undefined ? 2 : 4, arbitrary: people(doings) },
   );
   return fc.array<Step>(step, { minLength: 8, maxLength: 40 });
 }
 
 /** One operator that neither crashes nor loses answers. */
-function calm(...acts: ('cancel' | 'deletePod' | 'evict')[]): fc.Arbitrary<Step[]> {
+function calm(doings: People): fc.Arbitrary<Step[]> {
   const answered = fc.array(fc.constantFrom<(Fault | undefined)[]>(undefined, 'refused', 'busy'), {
     maxLength: 3,
   });
@@ -218,13 +216,19 @@ function calm(...acts: ('cancel' | 'deletePod' | 'evict')[]): fc.Arbitrary<Step[
     faults: answered,
   });
   const look = sync.map((step) => ({ ...step, operator: 0 }));
-  return fc.array<Step>(fc.oneof(pass, look, time, kubelet, people(...acts)), {
+  return fc.array<Step>(fc.oneof(pass, look, time, kubelet, people(doings)), {
     minLength: 8,
     maxLength: 40,
   });
 }
 
-async function perform(world: World, operator: Operator | undefined, step: Step): Promise<void> {
+/** One step of a story about an At of this spec. */
+async function perform(
+  world: World,
+  operator: Operator | undefined,
+  step: Step,
+  spec: Partial<AtSpec>,
+): Promise<void> {
   switch (step.act) {
     case 'time':
       world.now += step.ms;
@@ -243,11 +247,11 @@ async function perform(world: World, operator: Operator | undefined, step: Step)
     case 'kubelet':
       world.kubelet(step.exitCode);
       break;
+    case 'edit':
+      world.editAt(step.spec);
+      break;
     case 'land':
       world.land();
-      break;
-    case 'cancel':
-      world.editAt({ cancel: true });
       break;
     case 'deletePod':
       world.removePods();
@@ -255,9 +259,15 @@ async function perform(world: World, operator: Operator | undefined, step: Step)
     case 'evict':
       for (const name of world.pods.keys()) world.setPod(name, { phase: 'Failed', reason: 'Evicted' });
       break;
+    case 'stranger':
+      if (!world.pods.has('example-at-pod')) world.createStranger('example-at-pod');
+      break;
     case 'recreate':
       world.removeAt();
-      world.createAt({ schedule: new Date(dueTime).toISOString() });
+      world.createAt(spec);
+      break;
+    case 'doom':
+      world.doomAt();
       break;
   }
 }
@@ -265,57 +275,93 @@ async function perform(world: World, operator: Operator | undefined, step: Step)
 interface Conditions {
   readonly operators: number;
   readonly runs: number;
-  /** Whether a create may come too late, after the Pod was deleted. */
-  readonly deletions: boolean;
 }
 
 function holds(
   name: string,
   spec: Partial<AtSpec>,
   steps: fc.Arbitrary<Step[]>,
-  conditions: Conditions,
+  { operators: count, runs }: Conditions,
 ): void {
   it(name, async () => {
+    const windows = count > 1 && spec.launchGuarantee !== 'AtMostOnce';
     await fc.assert(
       fc.asyncProperty(steps, async (story) => {
         const world = new World(dueTime - 2000);
         world.createAt(spec);
-        const operators = Array.from({ length: conditions.operators }, () => new Operator(world));
+        const operators = Array.from({ length: count }, () => new Operator(world));
         for (const step of story) {
-          await perform(world, 'operator' in step ? operators[step.operator] : undefined, step);
+          await perform(world, 'operator' in step ? operators[step.operator] : undefined, step, spec);
         }
-        assertKept(world, conditions);
+        assertKept(world, { windows });
         await quiesce(world, operators, 0);
-        assertKept(world, conditions);
+        assertKept(world, { windows });
       }),
-      { numRuns: conditions.runs },
+      { numRuns: runs },
     );
   });
 }
 
+const cancel = { cancel: true };
+/** Of the time: earlier, in a moment, and so late that all else has happened before. */
+const times = [-60, 3, 10].map((late) => ({ schedule: new Date(dueTime + late * 1000).toISOString() }));
+const edits: readonly Partial<AtSpec>[] = [
+  cancel,
+  ...times,
+  { suspend: true },
+  { suspend: false },
+  { suspend: false, ...unreadable },
+  { command: 'echo NO' },
+  { activeDeadlineSeconds: 1 },
+  { pendingTimeoutSeconds: 1 },
+  { startingDeadlineSeconds: 1 },
+  { ttlSecondsAfterFinished: 5 },
+];
+const policies: readonly Partial<AtSpec>[] = [{ disruptionPolicy: 'Retry' }, { disruptionPolicy: 'Fail' }];
+
 describe('an At has at most one Pod for each attempt, never early, and comes to rest', () => {
-  const two = { operators: 2, runs: 200, deletions: false };
-  holds('with two operators, stale caches, crashes and lost answers', {}, story('land'), two);
-  holds('when it is canceled at any moment', {}, story('land', 'cancel'), { ...two, deletions: true });
+  const two = { operators: 2, runs: 200 };
   const retrying = { disruptionPolicy: 'Retry' } as const;
-  holds('with Retry and evictions', retrying, story('land', 'evict'), two);
-  holds('with Retry, evictions, deletions and a cancel', retrying, story('evict', 'deletePod', 'cancel'), {
-    ...two,
-    deletions: true,
-  });
-  holds('when it is deleted and created again under the same name', {}, story('land', 'recreate'), two);
+  const land: People = { acts: ['land'] };
+  holds('with two operators, stale caches, crashes and lost answers', {}, story(land), two);
+  holds('when it is canceled at any moment', {}, story({ ...land, edits: [cancel] }), two);
+  holds('with Retry and evictions', retrying, story({ acts: ['land', 'evict'] }), two);
+  holds(
+    'with Retry, evictions, deletions and a cancel',
+    retrying,
+    story({ acts: ['land', 'evict', 'deletePod'], edits: [cancel] }),
+    two,
+  );
+  holds(
+    'when it is deleted and created again under the same name',
+    {},
+    story({ acts: ['land', 'recreate', 'doom'] }),
+    two,
+  );
   holds(
     'with AtMostOnce, even when its Pod is deleted at any moment',
     guaranteed,
-    story('land', 'deletePod', 'cancel'),
-    {
-      ...two,
-      runs: 400,
-    },
+    story({ acts: ['land', 'deletePod'], edits: [cancel] }),
+    { ...two, runs: 400 },
   );
-  holds('with one operator that gets its answers, even when its Pod is deleted (B6)', {}, calm('deletePod'), {
-    operators: 1,
-    runs: 200,
-    deletions: false,
-  });
+  holds(
+    'with one operator that gets its answers, even when its Pod is deleted (B6)',
+    {},
+    calm({ acts: ['deletePod'] }),
+    { operators: 1, runs: 200 },
+  );
+});
+
+describe('an At is what its spec said when it was launched, whatever people edit at any moment', () => {
+  const all: readonly Act[] = ['land', 'deletePod', 'evict', 'stranger', 'recreate', 'doom'];
+  const two = { operators: 2, runs: 400 };
+  holds('with the default policy', {}, story({ acts: all, edits }), two);
+  holds('with either policy', {}, story({ acts: all, edits: [...edits, ...policies] }), two);
+  holds(
+    'with Retry, when only the run is edited',
+    policies[0] ?? {},
+    story({ acts: ['land', 'evict', 'deletePod'], edits: [...policies, { command: 'echo NO' }] }),
+    two,
+  );
+  holds('with AtMostOnce', guaranteed, story({ acts: all, edits }), two);
 });

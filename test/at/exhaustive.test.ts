@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { dueTime } from '../fixtures/at.ts';
-import { type Fault, Operator, World } from './world.ts';
+import { Operator } from './operator.ts';
+import { type Fault, World } from './world.ts';
 
 interface State {
   readonly world: World;

@@ -4,7 +4,8 @@ import type { AtSpec } from '../../src/api/at.generated.ts';
 import { bulkPriority } from '../../src/at/decide/decision.ts';
 import { RetryError } from '../../src/runtime/controller/reconciler.ts';
 import { dueTime, longBeforeDue } from '../fixtures/at.ts';
-import { type Fault, Operator, World } from './world.ts';
+import { Operator } from './operator.ts';
+import { type Fault, World } from './world.ts';
 
 function due(fault?: Fault): { world: World; operator: Operator } {
   const world = new World(dueTime);
@@ -169,6 +170,48 @@ describe('AtReconciler', () => {
     await operator.reconcile();
     assert.deepEqual(world.requests, ['GET ats', 'DELETE ats']);
     assert.equal(world.ats.size, 0);
+  });
+});
+
+describe('AtReconciler, whose cache is older than what it has read', () => {
+  /** A stranger has the name, so that the operator reads; then it is gone, and the cache is as old as before. */
+  async function beforeAnotherPass(change: (world: World) => void): Promise<World> {
+    const { world, operator } = due();
+    world.createStranger('example-at-pod');
+    change(world);
+    // What is written is not taken note of, as if another replica had written it.
+    operator.faults = [undefined, 'lostAfter'];
+    await operator.reconcile();
+    world.removeStrangers();
+    await operator.reconcile();
+    return world;
+  }
+
+  for (const [name, change] of [
+    ['deleted', (world) => world.removeAt()],
+    [
+      'created again',
+      (world) => {
+        world.removeAt();
+        world.createAt();
+      },
+    ],
+    ['deleted in the foreground', (world) => world.doomAt()],
+    ['canceled', (world) => world.editAt({ cancel: true })],
+    ['suspended', (world) => world.editAt({ suspend: true })],
+  ] as const satisfies readonly (readonly [string, (world: World) => void])[]) {
+    it(`creates no Pod for an At that it has seen to be ${name}`, async () => {
+      assert.deepEqual((await beforeAnotherPass(change)).creations, []);
+    });
+  }
+
+  it('goes on with what the cache shows once that is as new', async () => {
+    const world = await beforeAnotherPass((world) => world.editAt({ ttlSecondsAfterFinished: 9 }));
+    assert.equal(world.creations.length, 1);
+    assert.equal(world.requests.filter((request) => request === 'GET ats').length, 2);
+    const { operator } = due();
+    await operator.reconcile();
+    assert.deepEqual(operator.world.requests, ['POST pods'], 'and reads nothing when it never had to');
   });
 });
 

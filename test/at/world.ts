@@ -1,19 +1,14 @@
 /**
- * World: a small API server with a garbage collector and a kubelet, in memory, and operators that look at it
- * through caches of their own. Time and every step are the test's. It holds the rules that the promises of an
- * At rest on: names are unique, uids never repeat, a stale resourceVersion conflicts, phases never go back.
+ * World: a small API server with a garbage collector and a kubelet, in memory. Time and every step are the test's.
+ * It holds the rules that the promises of an At rest on (names are unique, uids never repeat, a stale resourceVersion
+ * conflicts, a launched spec is immutable), and notes what breaks a promise.
  */
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import type { KubernetesObject, Pod, PodStatus } from '../../src/api/kubernetes.ts';
-import { AtReconciler } from '../../src/at/reconciler.ts';
-import type { Lister } from '../../src/runtime/cache/lister.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import type { Client, Patch } from '../../src/runtime/client/client.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
-import type { Result } from '../../src/runtime/controller/reconciler.ts';
-import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';
-import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { timeText, waiting } from '../fixtures/at.ts';
+import { brokenByPatch, brokenByStatus, isAllowed } from './rules.ts';
 
 /** What goes wrong with one write, and whether it takes effect: not at all, at once, or later. */
 export type Fault = 'crashBefore' | 'crashAfter' | 'lostBefore' | 'lostAfter' | 'late' | 'refused' | 'busy';
@@ -53,15 +48,23 @@ function merge(target: unknown, patch: unknown): unknown {
   return result;
 }
 
+/** What whoever sends a create can know. */
+export interface Seen {
+  /** The newest it has been shown. */
+  readonly at: At | undefined;
+  /** Of the Pods that it was told of or that it sees. */
+  readonly podUIDs: readonly (string | undefined)[];
+}
+
 export interface Creation {
   readonly atUid: string;
   readonly name: string;
+  readonly uid: string;
+  readonly pod: Pod;
+  /** When it was sent, and what its sender had seen by then. */
   readonly time: number;
-  /** The At had its outcome already. */
-  readonly afterDone: boolean;
+  readonly seen: Seen;
 }
-
-const phases = ['PENDING', 'RUNNING', 'DONE'];
 
 export class World {
   now: number;
@@ -74,8 +77,11 @@ export class World {
   /** Every request that reached the API server, such as `POST pods`. */
   readonly requests: string[] = [];
   readonly violations: string[] = [];
+  /** The uids of all Ats there have ever been, each with that of the Pod which status recorded as the first. */
+  readonly launches = new Map<string, string | undefined>();
   #sequence = 100;
-  #late: { readonly deadline: number; readonly apply: () => unknown }[] = [];
+  #isLanding = false;
+  #late: { readonly deadline: number; readonly request: string; readonly apply: () => unknown }[] = [];
 
   constructor(now: number) {
     this.now = now;
@@ -83,23 +89,29 @@ export class World {
 
   createAt(spec: Partial<AtSpec> = {}, name = 'example-at'): At {
     const metadata = { name, uid: `at-${this.#next()}`, creationTimestamp: timeText(this.now) };
+    this.launches.set(metadata.uid, undefined);
     return this.#store(this.ats, waiting(spec, metadata));
   }
 
-  editAt(spec: Partial<AtSpec>, name = 'example-at'): void {
+  /** As far as the rules of the CRD allow it. */
+  editAt(edit: Partial<AtSpec>, name = 'example-at'): void {
     const at = this.ats.get(name);
-    if (at !== undefined) {
+    if (at !== undefined && isAllowed(at, edit)) {
       const generation = (at.metadata.generation ?? 0) + 1;
-      this.#store(this.ats, {
-        ...at,
-        metadata: { ...at.metadata, generation },
-        spec: { ...at.spec, ...spec },
-      });
+      const spec = { ...at.spec, ...edit };
+      this.#store(this.ats, { ...at, metadata: { ...at.metadata, generation }, spec });
     }
   }
 
   removeAt(name = 'example-at'): void {
     this.ats.delete(name);
+  }
+
+  /** Deletes it in the foreground: it is there until its garbage is collected. */
+  doomAt(name = 'example-at'): void {
+    const at = this.ats.get(name);
+    const deletionTimestamp = timeText(this.now);
+    if (at !== undefined) this.#store(this.ats, { ...at, metadata: { ...at.metadata, deletionTimestamp } });
   }
 
   /** A Pod of somebody else. */
@@ -110,8 +122,15 @@ export class World {
     });
   }
 
+  removeStrangers(): void {
+    for (const [name, pod] of this.pods) if (ownerOf(pod) === undefined) this.#remove(name);
+  }
+
   /** Every Pod whose owner is gone goes, too. */
   collectGarbage(): void {
+    for (const [name, { metadata }] of this.ats) {
+      if (metadata.deletionTimestamp !== undefined) this.ats.delete(name);
+    }
     const uids = new Set([...this.ats.values()].map(({ metadata }) => metadata.uid));
     for (const [name, { metadata }] of this.pods) {
       if (metadata.ownerReferences?.some(({ uid }) => !uids.has(uid))) {
@@ -144,10 +163,16 @@ export class World {
     for (const name of this.pods.keys()) this.#remove(name);
   }
 
+  /** The writes that are still under way. */
+  get late(): readonly object[] {
+    return this.#late.map(({ deadline, request }) => ({ deadline, request }));
+  }
+
   /** The writes that are still under way take effect now, unless their time is over. */
   land(): void {
     const late = this.#late.filter(({ deadline }) => this.now < deadline);
     this.#late = [];
+    this.#isLanding = true;
     for (const { apply } of late) {
       try {
         apply();
@@ -155,21 +180,20 @@ export class World {
         // Nobody waits for the answer.
       }
     }
+    this.#isLanding = false;
   }
 
-  /** A client whose n-th write, counted from 0 over its life, meets `fault(n)`. */
-  client(fault: (write: number) => Fault | undefined, onWrite: (written: Written) => void): Client {
-    let writes = 0;
+  /** A client for a process, whose next write meets its next fault. */
+  client({ fault, seen, onRead, onWrite }: Process): Client {
     const write = async <T>(request: string, apply: () => T, tell: (result: T) => Written): Promise<T> => {
-      const kind = fault(writes);
-      writes += 1;
+      const kind = fault();
       this.requests.push(request);
       if (kind === 'crashBefore') throw new Crash();
       if (kind === 'lostBefore') throw new TransportError('lost', true);
       if (kind === 'refused') throw apiError(403, 'Forbidden', 'exceeded quota');
       if (kind === 'busy') throw apiError(429, 'TooManyRequests');
       if (kind === 'late') {
-        this.#late.push({ deadline: this.now + writeTimeout, apply });
+        this.#late.push({ deadline: this.now + writeTimeout, request, apply });
         throw new TransportError('timeout', true);
       }
       const result = apply();
@@ -183,24 +207,28 @@ export class World {
         this.requests.push(`GET ${resource.plural}`);
         const found: KubernetesObject | undefined = this.#collection(resource.plural).get(name);
         if (found === undefined) throw apiError(404, 'NotFound');
+        if (resource.plural === 'ats') onRead(found as At);
         return found;
       },
-      create: (_resource: unknown, pod: Pod, options?: { dryRun?: boolean }) =>
-        options?.dryRun === true
-          ? write(
-              'DRYRUN pods',
-              () => pod,
-              () => ({}),
-            )
-          : write(
-              'POST pods',
-              () => this.#createPod(pod),
-              (created) => ({ pod: created }),
-            ),
+      create: (_resource: unknown, pod: Pod, options?: { dryRun?: boolean }) => {
+        if (options?.dryRun === true) {
+          return write(
+            'DRYRUN pods',
+            () => pod,
+            () => ({}),
+          );
+        }
+        const sent = { time: this.now, seen: seen() };
+        return write(
+          'POST pods',
+          () => this.#createPod(pod, sent),
+          (created) => ({ pod: created }),
+        );
+      },
       patch: (_resource: unknown, { name }: { name: string }, patch: Patch) =>
         write(
           'PATCH pods',
-          () => this.#patch(this.pods, name, patch),
+          () => this.#patchPod(name, patch, seen().at),
           (pod) => ({ pod }),
         ),
       patchStatus: (_resource: unknown, { name }: { name: string }, patch: Patch) =>
@@ -212,7 +240,7 @@ export class World {
       delete: (resource: { plural: string }, { name }: { name: string }, options: Preconditions) =>
         write(
           `DELETE ${resource.plural}`,
-          () => this.#delete(resource.plural, name, options),
+          () => this.#delete(resource.plural, name, options, seen().at),
           () => (resource.plural === 'pods' ? { gonePod: name } : { goneAt: name }),
         ),
     };
@@ -240,17 +268,18 @@ export class World {
     return stored;
   }
 
-  #createPod(pod: Pod): Pod {
-    if (this.pods.has(pod.metadata.name)) throw apiError(409, 'AlreadyExists');
-    const atUid = pod.metadata.ownerReferences?.[0]?.uid ?? '';
-    const owner = [...this.ats.values()].find(({ metadata }) => metadata.uid === atUid);
-    const afterDone = owner?.status?.phase === 'DONE';
-    this.creations.push({ atUid, name: pod.metadata.name, time: this.now, afterDone });
+  #createPod(pod: Pod, sent: Pick<Creation, 'time' | 'seen'>): Pod {
+    const { name } = pod.metadata;
+    if (this.pods.has(name)) throw apiError(409, 'AlreadyExists');
+    const uid = `pod-${this.#next()}`;
+    const owner = [...this.ats.values()].find(({ metadata }) => metadata.uid === ownerOf(pod));
+    this.#hold(owner?.status?.reason !== 'LaunchUnknown', 'a launch that was called lost took place');
+    this.creations.push({ atUid: ownerOf(pod) ?? '', name, uid, pod, ...sent });
     return this.#store(this.pods, {
       ...pod,
       metadata: {
         ...pod.metadata,
-        uid: `pod-${this.#next()}`,
+        uid,
         creationTimestamp: timeText(Math.floor(this.now / 1000) * 1000),
       },
       status: { phase: 'Pending' },
@@ -263,22 +292,41 @@ export class World {
     return this.#store(collection, merge(current, patch.body) as T);
   }
 
+  #patchPod(name: string, patch: Patch, seen: At | undefined): Pod {
+    const { uid, resourceVersion } = patch.type === 'merge' ? (patch.body as Pod).metadata : {};
+    this.#hold(uid !== undefined && resourceVersion !== undefined, 'a Pod is patched in any version');
+    const before = this.pods.get(name);
+    const pod = this.#patch(this.pods, name, patch);
+    this.#hold(ownerOf(pod) === seen?.metadata.uid, 'a Pod of somebody else is patched');
+    this.violations.push(...brokenByPatch(before, pod));
+    return pod;
+  }
+
   #patchStatus(name: string, patch: Patch): At {
-    const before = phases.indexOf(this.ats.get(name)?.status?.phase ?? 'PENDING');
-    if (patch.type === 'merge' && (patch.body as At).metadata.resourceVersion === undefined) {
-      this.violations.push('a status write without a resourceVersion');
-    }
+    const version = patch.type === 'merge' ? (patch.body as At).metadata.resourceVersion : undefined;
+    this.#hold(version !== undefined, 'a status write without a resourceVersion');
+    const before = this.ats.get(name);
     const at = this.#patch(this.ats, name, patch);
-    if (phases.indexOf(at.status?.phase ?? 'PENDING') < before)
-      this.violations.push('a phase that went back');
+    const { uid = '' } = at.metadata;
+    this.violations.push(...brokenByStatus(before, at));
+    const isNews = at.status?.phase === 'DONE' && before?.status?.phase !== 'DONE';
+    const isUnlaunched = isNews && at.status?.podUID === undefined;
+    const isThere = [...this.pods.values()].some((pod) => ownerOf(pod) === uid);
+    this.#hold(!isUnlaunched || !isThere || this.#isLanding, 'a Pod that is there is not spoken of');
+    if (this.launches.get(uid) === undefined) this.launches.set(uid, at.status?.podUID);
     return at;
   }
 
-  #delete(plural: string, name: string, preconditions: Preconditions): void {
-    if (preconditions.uid === undefined) this.violations.push('a delete without a uid');
+  #hold(holds: boolean, otherwise: string): void {
+    if (!holds) this.violations.push(otherwise);
+  }
+
+  #delete(plural: string, name: string, preconditions: Preconditions, seen: At | undefined): void {
+    this.#hold(preconditions.uid !== undefined, 'a delete without a uid');
     const collection = this.#collection(plural);
     const current = this.#expect(collection, name, preconditions);
     const pod = plural === 'pods' ? this.pods.get(name) : undefined;
+    this.#hold(!pod || ownerOf(pod) === seen?.metadata.uid, 'a Pod of somebody else is deleted');
     if (pod?.status?.startTime !== undefined && pod.status.phase !== 'Failed') {
       this.#store(this.pods, {
         ...pod,
@@ -326,122 +374,22 @@ interface Preconditions {
   readonly resourceVersion?: string | undefined;
 }
 
-interface Written {
+function ownerOf({ metadata }: Pod): string | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+}
+
+/** What the world has to do with one process. */
+interface Process {
+  /** What the next write meets. */
+  readonly fault: () => Fault | undefined;
+  readonly seen: () => Seen;
+  readonly onRead: (at: At) => void;
+  readonly onWrite: (written: Written) => void;
+}
+
+export interface Written {
   readonly at?: At;
   readonly pod?: Pod;
   readonly goneAt?: string;
   readonly gonePod?: string;
-}
-
-let processes = 0;
-
-/** One process: a reconciler with a memory, and caches that are as old as the last sync, own writes aside. */
-export class Operator {
-  readonly world: World;
-  readonly events: string[] = [];
-  /** What it logged at info and warn: level and sentence. */
-  readonly lines: string[] = [];
-  /** Name of the process among all of the test. */
-  holder = '';
-  /** uids of the Pods that this process was told it has created. */
-  knows: string[] = [];
-  /** Milliseconds by which its wall clock is ahead. */
-  skew = 0;
-  /** Met by the next writes, in their order. */
-  faults: (Fault | undefined)[] = [];
-  ats = new Map<string, At>();
-  pods = new Map<string, Pod>();
-  #reconciler: AtReconciler;
-
-  constructor(world: World) {
-    this.world = world;
-    this.#reconciler = this.#start();
-  }
-
-  syncAts(): void {
-    this.ats = new Map(this.world.ats);
-  }
-
-  syncPods(): void {
-    this.pods = new Map(this.world.pods);
-  }
-
-  /** A new process takes over: it lists everything and remembers nothing. */
-  restart(): void {
-    this.#reconciler = this.#start();
-  }
-
-  readonly #log: Logger = {
-    ...silentLogger,
-    info: (...line: unknown[]) => void this.lines.push(`info ${line.at(-1)}`),
-    warn: (...line: unknown[]) => void this.lines.push(`warn ${line.at(-1)}`),
-  };
-
-  /** One pass. An error means: try again; a crash restarts the process. */
-  async reconcile(name = 'example-at'): Promise<Result | Error> {
-    const context = { signal: new AbortController().signal, log: this.#log, reconcileID: 'test' };
-    try {
-      return await this.#reconciler.reconcile({ namespace: 'default', name }, context);
-    } catch (error) {
-      if (!isExpected(error)) throw error;
-      if (hasCause(error, Crash)) this.restart();
-      return error;
-    }
-  }
-
-  #start(): AtReconciler {
-    this.syncAts();
-    this.syncPods();
-    this.faults = [];
-    this.knows = [];
-    processes += 1;
-    this.holder = `process-${processes}`;
-    const { world } = this;
-    const clock = { now: () => world.now + this.skew, monotonic: () => world.now } as Clock;
-    return new AtReconciler({
-      client: world.client(
-        () => this.faults.shift(),
-        (written) => this.#observeWrite(written),
-      ),
-      clock,
-      recorder: {
-        record: (_resource: unknown, _at: unknown, { type, reason }: EventRecord) => {
-          this.events.push(type === 'Warning' ? `${reason} (W)` : reason);
-        },
-      },
-      ats: listerOf(() => this.ats),
-      pods: listerOf(() => this.pods),
-      holder: this.holder,
-    });
-  }
-
-  #observeWrite({ at, pod, goneAt, gonePod }: Written): void {
-    if (at !== undefined) this.ats.set(at.metadata.name, at);
-    if (pod !== undefined) {
-      this.pods.set(pod.metadata.name, pod);
-      this.knows.push(pod.metadata.uid ?? '');
-    }
-    if (goneAt !== undefined) this.ats.delete(goneAt);
-    if (gonePod !== undefined && !this.world.pods.has(gonePod)) this.pods.delete(gonePod);
-  }
-}
-
-function listerOf<T extends KubernetesObject>(objects: () => Map<string, T>): Lister<T> {
-  return {
-    get: (_namespace, name) => objects().get(name),
-    list: () => [...objects().values()],
-    byIndex: () => [],
-    get size() {
-      return objects().size;
-    },
-  };
-}
-
-function isExpected(error: unknown): error is Error {
-  return [Crash, ApiError, TransportError].some((kind) => hasCause(error, kind));
-}
-
-function hasCause(error: unknown, kind: abstract new (...args: never[]) => Error): boolean {
-  if (error instanceof kind) return true;
-  return error instanceof Error && error.cause !== undefined && hasCause(error.cause, kind);
 }

@@ -7,7 +7,7 @@ import { phaseOf } from '../spec/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
-import { type Decision, nothing, type Observed } from './decision.ts';
+import { type Decision, nothing, type Observed, readLive } from './decision.ts';
 import { currentLaunch } from './own-pod.ts';
 
 export function decide(o: Observed): Decision {
@@ -15,7 +15,12 @@ export function decide(o: Observed): Decision {
   if (o.at.metadata.deletionTimestamp !== undefined) {
     return nothing;
   }
-  switch (phaseOf(o.at)) {
+  const phase = phaseOf(o.at);
+  if (o.behind && !o.live && phase !== 'DONE') {
+    // What it was shown may forbid what the cache still asks for.
+    return readLive;
+  }
+  switch (phase) {
     case 'PENDING':
       // Our Pod exists, or existed: whatever the phase says, and however the spec was edited since.
       return currentLaunch(o) === undefined ? decidePending(o) : decideRunning(o);

@@ -60,6 +60,8 @@ export interface Observed extends ObservedPods {
   readonly launch?: KnownLaunch;
   /** From memory: a create was sent and no answer came, so that the Pod may exist. */
   readonly ambiguous?: boolean;
+  /** From memory: the API server has shown this process a newer At than the cache does. */
+  readonly behind?: boolean;
   /** From memory: the launch intent that this process has seen last. */
   readonly intent?: SeenIntent;
   /** A status that the decision before this one asked for has been written in the same pass. */
