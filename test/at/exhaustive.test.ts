@@ -1,29 +1,37 @@
 /**
- * Every story there is, up to a length: one At, two operators that look at caches of any age and may crash
- * twice in all, before or after any of their writes. Stories that lead to the same state are told on once.
+ * Every story there is, up to a length: one At, two operators that look at caches of any age, crash and lose answers
+ * twice in all, before or after any of their writes, and creates that land late. Stories that lead to the same state
+ * are told on once.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { dueTime } from '../fixtures/at.ts';
 import { Operator } from './operator.ts';
+import { assertKept } from './promises.ts';
 import { type Fault, World } from './world.ts';
 
 interface State {
   readonly world: World;
   readonly operators: readonly Operator[];
-  crashes: number;
-  /** Milliseconds since the beginning. */
-  waited: number;
+  faults: number;
+  /** Writes of the last act. */
+  writes: number;
 }
 
 type Act = (state: State) => Promise<void>;
 
-const mostCrashes = 2;
-/** Milliseconds. */
-const longestWait = 10_000;
+const mostFaults = 2;
+const { stackTraceLimit } = Error;
 
-function reconcile(index: number, look: 'old' | 'new', faults: readonly (Fault | undefined)[]): Act {
+interface Pass {
+  readonly index: number;
+  readonly look: 'old' | 'new';
+  /** What the write of this number meets. */
+  readonly fault?: { readonly write: number; readonly kind: Fault };
+}
+
+function reconcile({ index, look, fault }: Pass): Act {
   return async (state) => {
     const operator = state.operators[index];
     assert.ok(operator);
@@ -31,50 +39,59 @@ function reconcile(index: number, look: 'old' | 'new', faults: readonly (Fault |
       operator.syncAts();
       operator.syncPods();
     }
-    operator.faults = [...faults];
-    const result = await operator.reconcile();
-    if (result instanceof Error) state.crashes += 1;
+    const before = state.world.requests.length;
+    operator.faults = fault === undefined ? [] : [...Array(fault.write), fault.kind];
+    await operator.reconcile();
+    const requests = state.world.requests.slice(before);
+    state.writes = requests.filter((request) => !request.startsWith('GET')).length;
+    state.faults += fault === undefined ? 0 : 1;
   };
 }
 
-const acts: Readonly<Record<string, Act>> = {
-  ...Object.fromEntries(
-    [0, 1].flatMap((index) =>
-      (['old', 'new'] as const).flatMap((look) =>
-        [[], ['crashBefore'], ['crashAfter'], [undefined, 'crashBefore'], [undefined, 'crashAfter']].map(
-          (faults): [string, Act] => [
-            `operator ${index}, ${look} cache, ${faults.join(' ')}`,
-            reconcile(index, look, faults as (Fault | undefined)[]),
-          ],
-        ),
-      ),
-    ),
-  ),
+const people = {
   kubelet: async ({ world }) => world.kubelet(0),
-};
-const wait: Act = async (state) => {
-  state.world.now += 5000;
-  state.waited += 5000;
-};
-const deletePod: Act = async ({ world }) => world.removePods();
+  land: async ({ world }) => world.land(),
+  deletePod: async ({ world }) => world.removePods(),
+  evict: async ({ world }) => {
+    for (const name of world.pods.keys()) world.setPod(name, { phase: 'Failed', reason: 'Evicted' });
+  },
+  wait: async ({ world }) => {
+    world.now += 5000;
+  },
+} as const satisfies Record<string, Act>;
 
-async function tell(story: readonly Act[], spec: Partial<AtSpec>): Promise<State> {
+interface Kind {
+  readonly spec: Partial<AtSpec>;
+  /** What operators meet. */
+  readonly faults: readonly Fault[];
+  /** What happens beside them. */
+  readonly acts: readonly (keyof typeof people)[];
+  /** What has happened before. */
+  readonly prologue?: readonly Act[];
+  /** Acts of a story. */
+  readonly length: number;
+  /** By which the time may pass on in all, milliseconds. */
+  readonly longestWait?: number;
+}
+
+async function tell({ spec, prologue = [] }: Kind, story: readonly Act[]): Promise<State> {
   const world = new World(dueTime);
   world.createAt(spec);
-  const state = { world, operators: [new Operator(world), new Operator(world)], crashes: 0, waited: 0 };
-  for (const act of story) await act(state);
+  const state = { world, operators: [new Operator(world), new Operator(world)], faults: 0, writes: 0 };
+  for (const act of [...prologue, ...story]) await act(state);
   return state;
 }
 
 /** Equal for states that differ in the numbers of versions, uids and processes only. */
-function digest({ world, operators, crashes, waited }: State): string {
+function digest({ world, operators, faults }: State): string {
   const views = operators.map(({ ats, pods, knows, holder }) => ({
     ats: [...ats.values()],
     pods: [...pods.values()],
     knows,
     holder,
   }));
-  const all = { ats: [...world.ats.values()], pods: [...world.pods.values()], views, crashes, waited };
+  const { now, late } = world;
+  const all = { now, late, ats: [...world.ats.values()], pods: [...world.pods.values()], views, faults };
   const names = new Map<string, number>();
   return JSON.stringify(all).replace(/\b1\d\d\b|process-\d+/g, (number) => {
     if (!names.has(number)) names.set(number, names.size);
@@ -87,60 +104,132 @@ interface Story {
   readonly acts: readonly Act[];
 }
 
-/** Returns how many states there are. */
-async function explore(
-  spec: Partial<AtSpec>,
-  more: Readonly<Record<string, Act>>,
-  length: number,
-  check: (state: State) => void,
-): Promise<number> {
-  const known = new Set<string>();
-  const isNew = async ({ names, acts }: Story): Promise<boolean> => {
-    const state = await tell(acts, spec);
-    const seen = digest(state);
-    if (state.crashes > mostCrashes || state.waited > longestWait || known.has(seen)) return false;
-    known.add(seen);
-    try {
-      check(state);
-    } catch (error) {
-      throw new Error(`after: ${names.join('; ')}`, { cause: error });
+class Exploration {
+  readonly #kind: Kind;
+  readonly #check: (state: State) => void;
+  readonly #known = new Set<string>();
+  #stories: Story[] = [{ names: [], acts: [] }];
+  #next: Story[] = [];
+
+  constructor(kind: Kind, check: (state: State) => void) {
+    this.#kind = kind;
+    this.#check = check;
+  }
+
+  /** Returns how many states there are. */
+  async explore(): Promise<number> {
+    for (let round = 0; round < this.#kind.length; round += 1) {
+      this.#next = [];
+      for (const story of this.#stories) await this.#continue(story);
+      this.#stories = this.#next;
     }
-    return true;
-  };
-  let stories: Story[] = [{ names: [], acts: [] }];
-  for (let round = 0; round < length; round += 1) {
-    const longer = stories.flatMap((story) =>
-      Object.entries({ ...acts, ...more }).map(
-        ([name, act]): Story => ({ names: [...story.names, name], acts: [...story.acts, act] }),
-      ),
-    );
-    stories = [];
-    for (const story of longer) if (await isNew(story)) stories.push(story);
+    return this.#known.size;
   }
-  return known.size;
+
+  async #continue(story: Story): Promise<void> {
+    for (const name of this.#kind.acts) await this.#add(story, name, people[name]);
+    // As long as neither has done anything, they are the same.
+    const isFirst = story.names.every((name) => !name.startsWith('operator'));
+    for (const index of isFirst && this.#kind.prologue === undefined ? [0] : [0, 1]) {
+      for (const look of ['old', 'new'] as const) await this.#addPasses(story, { index, look });
+    }
+  }
+
+  /** A pass without faults, and one for each fault that each of its writes may meet. */
+  async #addPasses(story: Story, pass: Pass): Promise<void> {
+    const name = `operator ${pass.index}, ${pass.look} cache`;
+    const { writes, faults } = await this.#add(story, name, reconcile(pass));
+    if (faults >= mostFaults) return;
+    for (let write = 0; write < writes; write += 1) {
+      for (const kind of this.#kind.faults) {
+        await this.#add(story, `${name}, ${kind} ${write}`, reconcile({ ...pass, fault: { write, kind } }));
+      }
+    }
+  }
+
+  async #add({ names, acts }: Story, name: string, act: Act): Promise<State> {
+    const story = { names: [...names, name], acts: [...acts, act] };
+    const state = await tell(this.#kind, story.acts);
+    const seen = digest(state);
+    const isOver = state.world.now > dueTime + (this.#kind.longestWait ?? 0);
+    if (isOver || this.#known.has(seen)) return state;
+    this.#known.add(seen);
+    try {
+      this.#check(state);
+    } catch (error) {
+      throw new Error(`after: ${story.names.join('; ')}`, { cause: error });
+    }
+    this.#next.push(story);
+    return state;
+  }
 }
 
-function oneCreation({ world }: State): void {
-  assert.ok(world.creations.length <= 1, `${world.creations.length} Pods were created`);
-  assert.deepEqual(world.violations, []);
-  for (const { status } of world.ats.values()) {
-    assert.ok(
-      world.deletions.length > 0 || status?.reason !== 'PodLost',
-      'a Pod that is there was called lost',
-    );
-    assert.ok(status?.outcome !== 'Succeeded' || world.creations.length === 1, 'success without a run');
-  }
+function holds(name: string, kind: Kind, { doubles }: { readonly doubles: boolean }): void {
+  it(name, async (t) => {
+    let doubled = 0;
+    // A third of the time goes into stacks of errors that are part of the story.
+    t.after(() => {
+      Error.stackTraceLimit = stackTraceLimit;
+    });
+    Error.stackTraceLimit = 0;
+    const windows = kind.spec.launchGuarantee !== 'AtMostOnce';
+    const states = await new Exploration(kind, ({ world }) => {
+      assertKept(world, { windows });
+      doubled += new Set(world.creations.map((one) => one.name)).size < world.creations.length ? 1 : 0;
+    }).explore();
+    assert.ok(states > 100, `${states} states`);
+    assert.equal(doubled > 0, doubles, `${doubled} states in which a Pod had been created twice`);
+  });
 }
 
-describe('every story of one At, two operators and two crashes', () => {
-  it('creates one Pod at most', async () => {
-    const states = await explore({}, {}, 5, oneCreation);
-    assert.ok(states > 100, `${states} states`);
-  });
+const crashes = ['crashBefore', 'crashAfter'] as const;
+const guaranteed = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const;
+const again: Pass = { index: 0, look: 'new' };
+/** The first Pod runs, and both operators know it. */
+const running = [reconcile(again), reconcile(again), reconcile({ ...again, index: 1 })];
 
-  it('creates one Pod at most with AtMostOnce, even when somebody deletes it', async () => {
-    const spec = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const;
-    const states = await explore(spec, { wait, deletePod }, 5, oneCreation);
-    assert.ok(states > 100, `${states} states`);
-  });
+describe('every story of one At, two operators and two faults', () => {
+  holds(
+    'has one Pod at most',
+    { spec: {}, faults: [...crashes, 'late'], acts: ['kubelet', 'land'], length: 5 },
+    { doubles: false },
+  );
+  holds(
+    'has a second Pod in the two documented windows only, when somebody deletes the first',
+    { spec: {}, faults: [...crashes, 'late'], acts: ['kubelet', 'land', 'deletePod'], length: 5 },
+    { doubles: true },
+  );
+  holds(
+    'has one Pod at most for each attempt of Retry',
+    {
+      spec: { disruptionPolicy: 'Retry' },
+      prologue: [...running, people.evict],
+      faults: [...crashes, 'late'],
+      acts: ['kubelet', 'land', 'evict'],
+      length: 4,
+    },
+    { doubles: false },
+  );
+  holds(
+    'has a second Pod of an attempt in the documented windows only',
+    {
+      spec: { disruptionPolicy: 'Retry' },
+      prologue: running,
+      faults: [...crashes, 'late'],
+      acts: ['land', 'deletePod'],
+      length: 5,
+    },
+    { doubles: true },
+  );
+  holds(
+    'has one Pod at most with AtMostOnce, even when somebody deletes it',
+    {
+      spec: guaranteed,
+      faults: [...crashes, 'late'],
+      acts: ['land', 'deletePod', 'wait'],
+      length: 5,
+      longestWait: 5000,
+    },
+    { doubles: false },
+  );
 });
