@@ -18,7 +18,7 @@ import type { Result } from '../../src/runtime/controller/reconciler.ts';
 import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { settle } from '../fake/clock.ts';
-import { World, watcherKey } from './world.ts';
+import { first, targetOf, World } from './world.ts';
 
 class View<T extends KubernetesObject> implements Lister<T> {
   objects: readonly T[] = [];
@@ -47,6 +47,7 @@ export class Operator {
   readonly lines: string[] = [];
   readonly #world: World;
   readonly #name: string;
+  readonly #watcher: string;
   readonly #watchers = new View<ConfigWatcher>();
   readonly #configMaps = new View<KubernetesObject>();
   readonly #pods = new View<KubernetesObject>();
@@ -60,9 +61,11 @@ export class Operator {
   lastResult: Result | undefined;
   lastError: unknown;
 
-  constructor(world: World, name: string, { free = true } = {}) {
+  /** @param options.watcher name of the one that it looks after. */
+  constructor(world: World, name: string, { free = true, watcher = first } = {}) {
     this.#world = world;
     this.#name = name;
+    this.#watcher = watcher;
     this.free = free;
     const clock = {
       now: () => world.now,
@@ -97,20 +100,24 @@ export class Operator {
 
   /** The watches catch up. */
   sync(what: 'all' | 'watcher' | 'configMap' = 'all'): void {
-    if (what !== 'configMap') this.#watchers.objects = [this.#world.watcher];
+    if (what !== 'configMap') this.#watchers.objects = this.#mine();
     if (what !== 'watcher') this.#configMaps.objects = this.#world.metadataOf('ConfigMap');
     this.#pods.objects = this.#world.metadataOf('Pod');
+  }
+
+  #mine(): ConfigWatcher[] {
+    return [...this.#world.watchers.values()].filter(({ metadata }) => metadata.name === this.#watcher);
   }
 
   /** Begins a reconcile, unless one runs. */
   begin(): void {
     if (this.running) return;
     this.running = true;
-    this.#world.targets.set(this.#name, this.#watchers.objects[0]?.status?.pending?.hash);
+    this.#world.targets.set(this.#name, targetOf(this.#watchers.objects[0]));
     const write = (...line: unknown[]) => this.lines.push(JSON.stringify(line));
     const log = { ...silentLogger, info: write, warn: write };
     const context = { signal: this.#abort.signal, log, reconcileID: this.#name };
-    this.#reconciler.reconcile(watcherKey, context).then(
+    this.#reconciler.reconcile({ namespace: 'shop', name: this.#watcher }, context).then(
       (result) => {
         this.running = false;
         this.lastResult = result;
@@ -171,8 +178,11 @@ export async function converge(
 ): Promise<void> {
   const end = world.now + limit;
   for (let quiet = 0; quiet < 2; ) {
-    if (world.now > end) throw new Error(`no rest: ${JSON.stringify(world.watcher.status)}`);
-    const version = world.watcher.metadata.resourceVersion;
+    if (world.now > end)
+      throw new Error(`no rest: ${JSON.stringify([...world.watchers.values()].map(({ status }) => status))}`);
+    const versions = () =>
+      [...world.watchers.values()].map(({ metadata }) => metadata.resourceVersion).join();
+    const before = versions();
     let wait = 1000;
     let waits = false;
     for (const operator of operators) {
@@ -181,7 +191,7 @@ export async function converge(
       waits ||= requeueAfter !== undefined;
       wait = Math.min(wait, requeueAfter ?? 1000);
     }
-    quiet = !waits && version === world.watcher.metadata.resourceVersion ? quiet + 1 : 0;
+    quiet = !waits && before === versions() ? quiet + 1 : 0;
     world.step(Math.max(wait, 50));
   }
 }

@@ -11,14 +11,16 @@ import { World } from './world.ts';
 const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
 type Strategy = (typeof strategies)[number];
 
-/** A Deployment, a ReplicaSet and a custom owner under a disruption budget, and a bare Pod. */
+/** Owners of every kind under a disruption budget, and a bare Pod. */
 async function openWorld(type: Strategy): Promise<{ world: World; operator: Operator }> {
   const world = new World({ strategy: { type }, cooldown: { base: '0s' }, debounce: { quiet: '1s' } });
   world.addWorkload('web', 3);
   world.addWorkload('set', 1, 'ReplicaSet');
-  world.addWorkload('game', 1, 'Custom');
+  world.addWorkload('game', 2, 'Custom');
+  world.addWorkload('db', 2, 'StatefulSet');
+  world.addWorkload('job', 1, 'Job');
   world.addPod();
-  world.minAvailable = 4;
+  world.minAvailable = 7;
   world.step(10_000);
   const operator = new Operator(world, 'first', { free: false });
   await converge(world, [operator]);
@@ -56,10 +58,12 @@ async function callsOf(type: Strategy): Promise<number> {
 /** @param contents how many contents there were after the first. */
 function assertRestarted(world: World, contents: number, when: string): void {
   const times = new Map<string, number>();
-  for (const { pod, target } of world.restarts) {
-    const key = `${pod.name} for ${target}`;
+  for (const { pod, target, unavailable = 0 } of world.restarts) {
+    const key = `${pod.uid} for ${target}`;
     times.set(key, (times.get(key) ?? 0) + 1);
     assert.ok(pod.controller, `${when}: a bare Pod was restarted`);
+    assert.notEqual(pod.controller.kind, 'Job', when);
+    assert.ok(unavailable <= 1, `${when}: ${unavailable} Pods of ${pod.controller.name} were missing`);
   }
   assert.deepEqual(
     [...times].filter(([, count]) => count > 1),
@@ -69,14 +73,15 @@ function assertRestarted(world: World, contents: number, when: string): void {
   const rollouts = world.rollouts.map(({ workload, target }) => `${workload} for ${target}`);
   assert.equal(new Set(rollouts).size, rollouts.length, `${when}: a template was changed twice`);
   for (const pod of world.livePods()) {
-    if (pod.controller) assert.equal(pod.content, world.content, `${when}: ${pod.name} kept an old content`);
+    if (!pod.controller || pod.controller.kind === 'Job') continue;
+    assert.equal(pod.content, world.content, `${when}: ${pod.name} kept an old content`);
   }
   const { pending, restartCount = 0 } = world.watcher.status ?? {};
   assert.equal(pending, undefined, `${when}: something is pending`);
   assert.ok(restartCount <= contents, `${when}: ${restartCount} restarts for ${contents} contents`);
   if (contents > 1) return;
-  const rolled = world.rollouts.length > 0 ? 3 : 0;
-  assert.equal(world.restarts.length + rolled, 5, `${when}: each of the five Pods went once`);
+  const rolled = world.rollouts.length > 0 ? 5 : 0;
+  assert.equal(world.restarts.length + rolled, 8, `${when}: each of the eight Pods went once`);
 }
 
 async function assertSilent(world: World, operator: Operator, when: string): Promise<void> {

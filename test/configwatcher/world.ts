@@ -1,8 +1,8 @@
 /**
- * World: a small cluster in memory for one ConfigWatcher, with the parts of Kubernetes a restart meets.
+ * World: a small cluster in memory for ConfigWatchers, with the parts of Kubernetes a restart meets.
  *
  * The API server answers one call at a time, stamps whole seconds, refuses stale versions and wrong uids and
- * honours disruption budgets. Deployments re-create Pods, which take the content of the moment, get Ready a
+ * honours disruption budgets. Workloads re-create Pods, which take the contents of the moment, get Ready a
  * little later and take a while to end.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -18,40 +18,25 @@ import type {
   ObjectKey,
   Patch,
 } from '../../src/runtime/client/client.ts';
-
-export type Data = Readonly<Record<string, string>>;
-
-export interface WorldPod {
-  readonly uid: string;
-  readonly name: string;
-  readonly labels: Data;
-  readonly controller: OwnerReference | undefined;
-  /** Exact, unlike the Pod's creationTimestamp. */
-  readonly bornAt: number;
-  /** What it serves: the content when it started. */
-  readonly content: string;
-  /** Template it was made from. */
-  readonly template: Data;
-  readyAt: number;
-  goneAt: number | undefined;
-}
-
-export interface Workload {
-  readonly name: string;
-  replicas: number;
-  readonly kind: 'Deployment' | 'ReplicaSet' | 'Custom';
-  paused: boolean;
-  /** Of the Pod template; Pods made with others are replaced one at a time. */
-  annotations: Data;
-}
+import {
+  act,
+  controllerOf,
+  type Data,
+  objectOf,
+  type Workload,
+  type WorkloadKind,
+  type WorldPod,
+} from './workloads.ts';
 
 /** One accepted restarting write. */
 export interface RestartRecord {
   readonly pod: WorldPod;
   readonly at: number;
   readonly operator: string;
-  /** The `pending.hash` that the operator acted on. */
+  /** The change that the operator acted on. */
   readonly target: string | undefined;
+  /** It was Ready, and now so many Pods of its owner are missing or not Ready. */
+  readonly unavailable: number | undefined;
 }
 
 /** A template that was really changed: written twice it is changed once. */
@@ -64,13 +49,28 @@ export interface RolloutRecord {
   readonly annotations: Data;
 }
 
+interface EditOptions {
+  readonly tool?: 'apply' | 'edit';
+  readonly name?: string;
+}
+
+interface PodOptions {
+  readonly controller?: OwnerReference;
+  readonly readyAt?: number;
+  readonly template?: Data;
+  readonly name?: string;
+  readonly labels?: Data;
+}
+
 interface Workloadish {
   readonly metadata: { readonly uid: string; readonly resourceVersion?: string };
   readonly spec: { readonly template: { readonly metadata: { readonly annotations: Data } } };
 }
 
 const namespace = 'shop';
-export const watcherKey = { namespace, name: 'web' };
+/** The watcher that every world has. */
+export const first = 'web';
+const firstConfig = 'web-config';
 
 export class World {
   now = Date.UTC(2024, 0, 1, 12, 0, 0, 300);
@@ -78,14 +78,16 @@ export class World {
   readonly workloads: Workload[] = [];
   readonly restarts: RestartRecord[] = [];
   readonly rollouts: RolloutRecord[] = [];
-  /** The `pending.hash` that each operator knows: the one it saw or wrote last. */
+  /** The change ({@link targetOf}) that each operator knows: the one it saw or wrote last. */
   readonly targets = new Map<string, string | undefined>();
-  /** When each `pending.hash` was first written. */
+  /** When the last edit of each of them was recorded. */
   readonly recordedAt = new Map<string, number>();
+  /** Every restart that a status has ever told of, after the name of its watcher. */
+  readonly restartIds = new Set<string>();
   /** Every request, `verb resource`, in order. */
   readonly requests: string[] = [];
-  watcher: ConfigWatcher;
-  configMap: ConfigMap | undefined;
+  readonly watchers = new Map<string, ConfigWatcher>();
+  readonly configMaps = new Map<string, ConfigMap>();
   /** Evictions that would leave fewer Ready Pods are refused. */
   minAvailable = 0;
   startup = 1500;
@@ -100,87 +102,103 @@ export class World {
   #serial = 0;
 
   constructor(spec: Partial<ConfigWatcherSpec> = {}) {
-    this.watcher = {
+    this.addWatcher(first, spec);
+    this.edit({ message: 'first' });
+  }
+
+  addWatcher(name: string, spec: Partial<ConfigWatcherSpec>): void {
+    this.watchers.set(name, {
       apiVersion: 'k8spatterns.io/v1',
       kind: 'ConfigWatcher',
-      metadata: { ...watcherKey, uid: 'watcher-uid', generation: 1, resourceVersion: this.#next() },
-      spec: { configMap: 'web-config', podSelector: { app: 'web' }, ...spec },
-    };
-    this.edit({ message: 'first' });
+      metadata: { namespace, name, uid: `${name}-uid`, generation: 1, resourceVersion: this.#next() },
+      spec: { configMap: firstConfig, podSelector: { app: 'web' }, ...spec },
+    });
+  }
+
+  /** The first one. */
+  get watcher(): ConfigWatcher {
+    return this.#watcherOf(first);
+  }
+
+  set watcher(watcher: ConfigWatcher) {
+    this.watchers.set(watcher.metadata.name, watcher);
+  }
+
+  #watcherOf(name: string): ConfigWatcher {
+    return this.watchers.get(name) ?? refuse(404, 'NotFound');
+  }
+
+  /** The one of the first watcher. */
+  get configMap(): ConfigMap | undefined {
+    return this.configMaps.get(firstConfig);
   }
 
   #next(): string {
     return String(++this.#version);
   }
 
-  get configMapVersion(): string | undefined {
-    return this.configMap?.metadata.resourceVersion;
-  }
-
-  /** Content as a Pod that starts now gets it. */
+  /** The contents as a Pod that starts now gets them. */
   get content(): string {
-    return JSON.stringify(this.configMap?.data ?? null);
+    return JSON.stringify([...this.configMaps].map(([name, { data }]) => [name, data]));
   }
 
   /**
    * Replaces the data. managedFields name the second of it, except where a tool other than `apply` does
    * nothing but remove a key.
    */
-  edit(data: Data, { tool = 'apply' }: { readonly tool?: 'apply' | 'edit' } = {}): void {
-    const before = this.configMap?.data ?? {};
+  edit(data: Data, { tool = 'apply', name = firstConfig }: EditOptions = {}): void {
+    const old = this.configMaps.get(name);
     const keys = Object.keys(data);
-    const set = tool === 'apply' || !this.configMap || keys.some((key) => before[key] !== data[key]);
-    const time = set ? formatTime(this.now) : (this.configMap?.metadata.managedFields?.[0]?.time ?? '');
-    this.configMap = {
+    const set = tool === 'apply' || !old || keys.some((key) => old.data?.[key] !== data[key]);
+    const time = set ? formatTime(this.now) : (old.metadata.managedFields?.[0]?.time ?? '');
+    this.configMaps.set(name, {
       metadata: {
         namespace,
-        name: 'web-config',
-        uid: this.configMap?.metadata.uid ?? `config-${++this.#serial}`,
+        name,
+        uid: old?.metadata.uid ?? `config-${++this.#serial}`,
         resourceVersion: this.#next(),
         managedFields: [{ manager: 'edit', operation: 'Update', time, fieldsV1: { 'f:data': {} } }],
       },
       data,
-    };
+    });
   }
 
   /** A label or annotation edit: the version moves, the data does not. */
   touch(): void {
-    if (!this.configMap) return;
-    const { metadata } = this.configMap;
-    this.configMap = { ...this.configMap, metadata: { ...metadata, resourceVersion: this.#next() } };
+    const { configMap } = this;
+    if (!configMap) return;
+    const metadata = { ...configMap.metadata, resourceVersion: this.#next() };
+    this.configMaps.set(firstConfig, { ...configMap, metadata });
   }
 
   deleteConfigMap(): void {
-    this.configMap = undefined;
+    this.configMaps.delete(firstConfig);
   }
 
-  editSpec(spec: Partial<ConfigWatcherSpec>): void {
-    const { metadata } = this.watcher;
-    this.watcher = {
-      ...this.watcher,
-      spec: { ...this.watcher.spec, ...spec },
-      metadata: {
-        ...metadata,
-        generation: (metadata.generation ?? 0) + 1,
-        resourceVersion: this.#next(),
-      },
-    };
+  editSpec(spec: Partial<ConfigWatcherSpec>, name = first): void {
+    const watcher = this.#watcherOf(name);
+    const { generation = 0 } = watcher.metadata;
+    this.watchers.set(name, {
+      ...watcher,
+      spec: { ...watcher.spec, ...spec },
+      metadata: { ...watcher.metadata, generation: generation + 1, resourceVersion: this.#next() },
+    });
   }
 
-  addWorkload(name: string, replicas: number, kind: Workload['kind'] = 'Deployment'): Workload {
-    const workload: Workload = { name, replicas, kind, paused: false, annotations: {} };
+  addWorkload(name: string, replicas: number, kind: WorkloadKind = 'Deployment'): Workload {
+    const workload: Workload = { name, replicas, kind, paused: false, onDelete: false, annotations: {} };
     this.workloads.push(workload);
     this.step(0);
     for (const pod of this.pods.values()) pod.readyAt = Math.min(pod.readyAt, this.now);
     return workload;
   }
 
-  addPod(options: { controller?: OwnerReference; readyAt?: number; template?: Data } = {}): WorldPod {
+  addPod(options: PodOptions = {}): WorldPod {
     const uid = `pod-${++this.#serial}`;
     const pod: WorldPod = {
       uid,
-      name: uid,
-      labels: { app: 'web' },
+      name: options.name ?? uid,
+      labels: options.labels ?? { app: 'web' },
       controller: options.controller,
       bornAt: this.now,
       content: this.content,
@@ -198,22 +216,7 @@ export class World {
     for (const pod of this.pods.values()) {
       if (pod.goneAt !== undefined && pod.goneAt <= this.now) this.pods.delete(pod.uid);
     }
-    for (const workload of this.workloads) {
-      const controller = controllerOf(workload);
-      const mine = [...this.pods.values()].filter((pod) => pod.controller?.uid === controller.uid);
-      const live = mine.filter(({ goneAt }) => goneAt === undefined);
-      for (let count = live.length; count < workload.replicas; count++) {
-        this.addPod({ controller, template: workload.annotations });
-      }
-      for (const surplus of live.slice(workload.replicas)) surplus.goneAt = this.now + this.grace;
-      if (workload.kind === 'Deployment' && !workload.paused && live.length === workload.replicas)
-        this.#rollOut(workload, live);
-    }
-  }
-
-  #rollOut({ annotations }: Workload, live: readonly WorldPod[]): void {
-    const old = live.find(({ template }) => template !== annotations);
-    if (old && live.every((pod) => this.isReady(pod))) old.goneAt = this.now + this.grace;
+    for (const workload of this.workloads) act(this, workload);
   }
 
   isReady(pod: WorldPod): boolean {
@@ -246,14 +249,14 @@ export class World {
       list: (resource: Resource, options: ListOptions = {}) =>
         call(`list ${resource.plural}`, () => {
           if (options.resourceVersion !== undefined) throw new Error('not a consistent list');
-          const sent = [...this.pods.values()].map((pod) => this.#podObject(pod));
+          const sent = this.#selected(options.labelSelector).map((pod) => this.#podObject(pod));
           const items = sent.map((pod) => options.transform?.(pod) ?? pod) as never[];
           return { items, resourceVersion: this.#next() };
         }),
       updateStatus: (resource: Resource, object: KubernetesObject) =>
         call(`updateStatus ${resource.plural}`, () => {
           const written = this.#updateStatus(object as ConfigWatcher);
-          this.targets.set(operator, written.status?.pending?.hash);
+          this.targets.set(operator, targetOf(written));
           return written as never;
         }),
       evict: (key, options) => call('evict pods', () => restart(key, options, true)),
@@ -265,56 +268,49 @@ export class World {
       patch: (resource: Resource, key: ObjectKey, patch: Patch) =>
         call(`patch ${resource.plural}`, () => {
           const isWatcher = resource.kind === 'ConfigWatcher';
-          return (isWatcher ? this.#patchWatcher(patch) : this.#patchWorkload(operator, key, patch)) as never;
+          return (
+            isWatcher ? this.#patchWatcher(key, patch) : this.#patchWorkload(operator, key, patch)
+          ) as never;
         }),
       patchStatus: unused,
       getRaw: unused,
     };
   }
 
+  /** Of the selectors only `key=value` is understood. */
+  #selected(selector = ''): WorldPod[] {
+    const [key = '', value] = selector.split('=');
+    return [...this.pods.values()].filter(({ labels }) => labels[key] === value);
+  }
+
   #get(resource: Resource, { name }: ObjectKey): KubernetesObject {
-    if (resource.kind === 'ConfigWatcher') return this.watcher;
-    if (resource.kind === 'ConfigMap') {
-      return name === 'web-config' && this.configMap ? this.configMap : refuse(404, 'NotFound');
-    }
-    const workload = this.workloads.find((candidate) => candidate.name === name.replace(/-rs$/, ''));
-    if (!workload || workload.kind === 'Custom') return refuse(404, 'NotFound');
-    const { replicas, paused, annotations } = workload;
-    const spec = { replicas, paused, template: { metadata: { labels: { app: 'web' }, annotations } } };
-    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', name, uid: `${name}-uid` };
-    if (workload.kind === 'ReplicaSet') {
-      if (resource.kind !== 'ReplicaSet') return refuse(404, 'NotFound');
-      return { metadata: { name, uid: `${name}-uid` }, spec } as KubernetesObject;
-    }
-    if (resource.kind === 'Deployment') {
-      return {
-        metadata: { ...deployment, resourceVersion: this.#versionOf(workload) },
-        spec,
-      } as KubernetesObject;
-    }
-    const parent = { ...deployment, name: workload.name, uid: `${workload.name}-uid`, controller: true };
-    return { metadata: { name, uid: `${name}-uid`, ownerReferences: [parent] }, spec } as KubernetesObject;
+    if (resource.kind === 'ConfigWatcher') return this.#watcherOf(name);
+    if (resource.kind === 'ConfigMap') return this.configMaps.get(name) ?? refuse(404, 'NotFound');
+    const found = this.workloads.flatMap((one) => objectOf(one, resource, name, this.#versionOf(one)) ?? []);
+    return found[0] ?? refuse(404, 'NotFound');
   }
 
   /** Replaces the CRD: without the subresource the API server shows no status. */
   replaceCrd({ withoutStatus }: { readonly withoutStatus: boolean }): void {
     this.withoutStatus = withoutStatus;
-    const { status, ...watcher } = this.watcher;
-    this.watcher = { ...watcher, metadata: { ...watcher.metadata, resourceVersion: this.#next() } };
+    for (const { status, ...watcher } of this.watchers.values()) {
+      this.watcher = { ...watcher, metadata: { ...watcher.metadata, resourceVersion: this.#next() } };
+    }
   }
 
-  #patchWatcher(patch: Patch): ConfigWatcher {
+  #patchWatcher({ name }: ObjectKey, patch: Patch): ConfigWatcher {
+    const watcher = this.#watcherOf(name);
     if (patch.type !== 'merge') return refuse(400, 'BadRequest');
     const { metadata } = patch.body as { metadata: { resourceVersion?: string; annotations: Data } };
-    const before = this.watcher.metadata;
+    const before = watcher.metadata;
     if (metadata.resourceVersion !== undefined && metadata.resourceVersion !== before.resourceVersion) {
       refuse(409, 'Conflict');
     }
     const merged = Object.entries({ ...before.annotations, ...metadata.annotations });
     const annotations = Object.fromEntries(merged.filter(([, value]) => value !== null));
-    if (isDeepStrictEqual(annotations, before.annotations ?? {})) return this.watcher;
-    this.watcher = { ...this.watcher, metadata: { ...before, annotations, resourceVersion: this.#next() } };
-    return this.watcher;
+    if (isDeepStrictEqual(annotations, before.annotations ?? {})) return watcher;
+    this.watcher = { ...watcher, metadata: { ...before, annotations, resourceVersion: this.#next() } };
+    return this.#watcherOf(name);
   }
 
   #patchWorkload(operator: string, { name }: ObjectKey, patch: Patch): KubernetesObject {
@@ -360,15 +356,17 @@ export class World {
 
   #updateStatus(object: ConfigWatcher): ConfigWatcher {
     if (this.withoutStatus) refuse(404, 'NotFound');
-    const { metadata } = this.watcher;
+    const watcher = this.#watcherOf(object.metadata.name);
+    const { metadata } = watcher;
     if (object.metadata.resourceVersion !== metadata.resourceVersion) refuse(409, 'Conflict');
-    const status = object.status ?? {};
-    const hash = status.pending?.hash;
-    if (hash !== undefined && hash !== this.watcher.status?.pending?.hash)
-      this.recordedAt.set(hash, this.now);
-    if (isDeepStrictEqual(status, this.watcher.status)) return this.watcher;
-    this.watcher = { ...this.watcher, status, metadata: { ...metadata, resourceVersion: this.#next() } };
-    return this.watcher;
+    const { status = {} } = object;
+    const target = targetOf(object);
+    if (target !== undefined && recordsAnEdit(watcher, object)) this.recordedAt.set(target, this.now);
+    const { id } = status.lastRestart ?? {};
+    if (id !== undefined) this.restartIds.add(`${metadata.name} ${id}`);
+    if (isDeepStrictEqual(status, watcher.status)) return watcher;
+    this.watcher = { ...watcher, status, metadata: { ...metadata, resourceVersion: this.#next() } };
+    return this.#watcherOf(metadata.name);
   }
 
   #restart(operator: string, { name }: ObjectKey, uid: string | undefined, guarded: boolean): void {
@@ -382,27 +380,40 @@ export class World {
     if (guarded && this.isReady(pod) && ready - 1 < this.minAvailable) {
       refuse(429, 'TooManyRequests', 'DisruptionBudget');
     }
+    const served = this.isReady(pod);
     pod.goneAt = this.now + this.grace;
-    this.restarts.push({ pod, at: this.now, operator, target: this.targets.get(operator) });
+    const unavailable = served ? this.#unavailable(pod) : undefined;
+    this.restarts.push({ pod, at: this.now, operator, target: this.targets.get(operator), unavailable });
+  }
+
+  /** How many Pods the owner of this one lacks. */
+  #unavailable({ controller }: WorldPod): number {
+    const owner = this.workloads.find((workload) => controllerOf(workload).uid === controller?.uid);
+    const ready = this.livePods().filter(
+      (pod) => pod.controller?.uid === controller?.uid && this.isReady(pod),
+    );
+    return (owner?.replicas ?? 0) - ready.length;
   }
 
   /** Metadata of the ConfigMap and Pods as a watch shows them. */
   metadataOf(kind: 'ConfigMap' | 'Pod'): KubernetesObject[] {
-    if (kind === 'ConfigMap') return this.configMap ? [slimSource(this.configMap)] : [];
+    if (kind === 'ConfigMap') return [...this.configMaps.values()].map(slimSource);
     return [...this.pods.values()].map((pod) => slimPod(this.#podObject(pod)));
   }
 }
 
-export function controllerOf({ kind, name }: Workload): OwnerReference {
-  return kind !== 'Custom'
-    ? {
-        apiVersion: 'apps/v1',
-        kind: 'ReplicaSet',
-        name: `${name}-rs`,
-        uid: `${name}-rs-uid`,
-        controller: true,
-      }
-    : { apiVersion: 'example.org/v1', kind: 'Game', name, uid: `${name}-uid`, controller: true };
+/** A change that a watcher is about to apply: edits that it waits with are one. */
+export function targetOf(watcher: ConfigWatcher | undefined): string | undefined {
+  const since = watcher?.status?.pending?.since;
+  return since && `${watcher.metadata.name} ${since}`;
+}
+
+/** Sources that are added to the spec or taken out of it are no edit. */
+function recordsAnEdit(before: ConfigWatcher, after: ConfigWatcher): boolean {
+  if (targetOf(after) !== targetOf(before)) return true;
+  const known = new Set(before.status?.sources?.map(({ name, pendingHash }) => `${name} ${pendingHash}`));
+  const { sources = [] } = after.status ?? {};
+  return sources.some(({ name, pendingHash }) => pendingHash && !known.has(`${name} ${pendingHash}`));
 }
 
 function refuse(code: number, reason: string, cause?: string): never {
