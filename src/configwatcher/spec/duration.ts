@@ -24,7 +24,7 @@ const longest = 2_562_047 * 3_600_000;
  */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
-  if (!/^([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return undefined;
+  if (!/^([0-9]+(\.[0-9]*)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
   for (const [, count, unit] of text.matchAll(/([0-9.]+)([^0-9.]+)/g)) {
     total += Number(count) * (units[unit ?? ''] ?? Number.NaN);
