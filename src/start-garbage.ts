@@ -3,7 +3,8 @@
  * doubled, which an idle operator never does; so ten thousand Ats would cost 10 MB more, for months.
  *
  * One collection some time after the start is enough: after it V8 looks for quiet moments by itself, and in
- * them gives back what is free. It stops the process for some 20 ms with ten thousand Ats.
+ * them gives back what is free. As a last resort means that V8 makes the young generation small again, too,
+ * which has grown to the most that it may while the caches were filled: another 20 MB.
  */
 import { type Clock, sleep } from './runtime/clock.ts';
 import type { Runnable } from './runtime/controller/runnable.ts';
@@ -21,7 +22,7 @@ export function startGarbage(clock: Clock, collect: NodeJS.GCFunction): Runnable
         () => true,
         () => false,
       );
-      if (waited) void collect({ type: 'major', execution: 'async' });
+      if (waited) void collect({ type: 'major', execution: 'async', flavor: 'last-resort' });
     },
   };
 }
