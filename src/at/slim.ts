@@ -3,41 +3,41 @@
  * hundred thousand waiting Ats for months; what nobody reads is not kept.
  */
 import type { At } from '../api/at.generated.ts';
-import type { Condition, ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
+import type { ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
 
 const ownAnnotation = 'cnat.programming-kubernetes.info/';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object. */
 export function slimAt(at: At): At {
   const { labels: _, annotations: __, ownerReferences: ___, ...metadata } = at.metadata;
-  const { conditions } = at.status ?? {};
-  if (conditions === undefined) return { ...at, metadata };
   // Fields that are there already take their new values in place; added ones would need more room.
-  return { ...at, metadata, status: { ...at.status, conditions: conditions.map(slimCondition) } };
-}
-
-/** Thousands of waiting Ats say the same, each in texts of its own as parsed: a third of their size. */
-function slimCondition(condition: Condition): Condition {
-  const { type, reason, message, lastTransitionTime } = condition;
   return {
-    ...condition,
-    type: sharedText(type),
-    reason: sharedText(reason),
-    message: sharedText(message),
-    lastTransitionTime: sharedText(lastTransitionTime),
+    ...at,
+    metadata: withShared(metadata, 'creationTimestamp'),
+    spec: withShared(at.spec, 'launchGuarantee'),
+    ...(at.status && { status: withShared(at.status, 'conditions') }),
   };
 }
 
-/** Forgotten all at once when there are too many: what is said often is soon there again. */
-const sharedTexts = new Map<string, string>();
-const mostSharedTexts = 1000;
+/**
+ * What thousands of waiting Ats say alike, each in objects and texts of its own as parsed: half of their size.
+ * It may be shared because all that is cached is frozen. Forgotten all at once when there is too much of it:
+ * what is said often is soon there again.
+ */
+const shared = new Map<string, unknown>();
+const mostShared = 1000;
 
-function sharedText(text: string): string {
-  const known = sharedTexts.get(text);
-  if (known !== undefined) return known;
-  if (sharedTexts.size >= mostSharedTexts) sharedTexts.clear();
-  sharedTexts.set(text, text);
-  return text;
+/** `holder` with a value of the field that others of the same content have, too. */
+function withShared<T extends object>(holder: T, field: keyof T): T {
+  // A lax CRD lets in what is no object.
+  const value = typeof holder === 'object' ? holder?.[field] : undefined;
+  if (value === undefined) return holder;
+  const text = JSON.stringify(value);
+  const known = shared.get(text) as T[keyof T] | undefined;
+  if (known !== undefined) return { ...holder, [field]: known };
+  if (shared.size >= mostShared) shared.clear();
+  shared.set(text, value);
+  return holder;
 }
 
 /** The Pod as {@link observePod} reads it. */

@@ -38,6 +38,23 @@ describe('slimmed objects', () => {
     }
   }
 
+  it('share what many Ats say alike, and nothing else', () => {
+    const parsed = () => slimAt(structuredClone(at));
+    const [one, other] = [parsed(), parsed()];
+    assert.deepEqual(one.status, at.status);
+    assert.equal(one.status?.conditions, other.status?.conditions);
+    const edited = structuredClone(at);
+    const ofOther = { ...edited, status: { ...edited.status, conditions: [] } };
+    assert.deepEqual(slimAt(ofOther).status?.conditions, []);
+  });
+
+  it('keep what a lax CRD lets in', () => {
+    for (const spec of [undefined, null, 'x', 5, { launchGuarantee: { no: 'text' } }]) {
+      const strange = { ...at, spec } as unknown as typeof at;
+      assert.deepEqual(slimAt(strange).spec, spec);
+    }
+  });
+
   it('survive a Pod of any shape', () => {
     const bare = { metadata: { name: 'x' }, spec: { containers: [] } };
     assert.equal(slimPod(bare).metadata.name, 'x');
