@@ -9,6 +9,7 @@ import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/
 import { ats } from '../../src/api/resources.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
+import { collectionPath, withQuery } from '../../src/runtime/client/resource-path.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import { BenchApiServer } from './bench-api-server.ts';
 
@@ -62,10 +63,10 @@ export class BenchCluster {
     while ((await this.atsOf(namespace)).some(isNew)) await sleep(2000);
   }
 
-  /** Resolves when the namespace has no such At any more. Asks seldom, and for names only. */
+  /** Resolves when the namespace has no such At any more. Asks seldom, and for one of them only. */
   async untilNone(namespace: string, fieldSelector: string): Promise<void> {
-    const options = { namespace, fieldSelector, metadataOnly: true } as const;
-    while ((await this.client.list(ats, options)).items.length > 0) await sleep(500);
+    const path = withQuery(collectionPath(ats, namespace), { fieldSelector, limit: 1 });
+    while (((await this.client.getRaw(path)) as { items: unknown[] }).items.length > 0) await sleep(500);
   }
 
   /** Plays the kubelet: every Pod of the namespace has run its command. */
