@@ -11,6 +11,8 @@ export interface AuditedRequest {
   readonly code: number;
   /** When the API server received it, epoch milliseconds with a fraction. */
   readonly received: number;
+  /** When it had been answered. */
+  readonly answered: number;
 }
 
 interface AuditLine {
@@ -21,6 +23,7 @@ interface AuditLine {
   readonly objectRef?: { resource?: string; subresource?: string; namespace?: string; name?: string };
   readonly responseStatus?: { code?: number };
   readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
 }
 
 /** The requests of the operator, watches aside, in the order in which they were answered. */
@@ -44,6 +47,7 @@ function requestOf({ verb, requestURI, objectRef, responseStatus, ...line }: Aud
     name,
     code: responseStatus?.code ?? 0,
     received: epochOf(line.requestReceivedTimestamp),
+    answered: epochOf(line.stageTimestamp),
   };
 }
 

@@ -202,6 +202,27 @@ export class WatcherCluster {
     return this.#untilAll(namespace, ({ appliedHash }) => appliedHash !== undefined);
   }
 
+  /** What the operator had to say of the namespace has been said, its Events included. */
+  async untilSilent(namespace: string): Promise<void> {
+    const end = performance.now() + patience;
+    for (let before = -1, now = 0; now !== before; await sleep(1500)) {
+      if (performance.now() > end) throw new Error(`${namespace}: the operator does not come to rest`);
+      before = now;
+      now = (await this.requests(namespace, sentBy.operator)).length;
+    }
+  }
+
+  /** The restart of one watcher is over, and its status says so. */
+  async untilDone(namespace: string, name: string, restarts: number): Promise<void> {
+    const end = performance.now() + patience;
+    for (;;) {
+      const { status } = await this.#client.get(configWatchers, { namespace, name });
+      if (status?.restartCount === restarts && !status.pending) return;
+      if (performance.now() > end) throw new Error(`${name} is not done: ${JSON.stringify(status)}`);
+      await sleep(50);
+    }
+  }
+
   /** Nothing is pending any more. */
   untilRestarted(namespace: string, atLeast = 1): Promise<void> {
     return this.#untilAll(
@@ -234,8 +255,11 @@ export class WatcherCluster {
 
   /** What somebody asked of a namespace, successful or not. */
   async requests(namespace: string, by: RegExp): Promise<AuditedRequest[]> {
-    const all = await requestsOf(this.#server.plane.auditLog ?? '', by);
-    return all.filter((request) => request.namespace === namespace);
+    return (await this.#allRequests(by)).filter((request) => request.namespace === namespace);
+  }
+
+  #allRequests(by = /./): Promise<AuditedRequest[]> {
+    return requestsOf(this.#server.plane.auditLog ?? '', by);
   }
 
   /** When the API server received the edits, by ConfigMap, and the evictions it granted, by Pod. */
@@ -249,13 +273,28 @@ export class WatcherCluster {
     return { edits, evictions };
   }
 
-  /** Milliseconds from the receipt of each edit to that of the eviction of its Pod. */
-  async delays(namespace: string): Promise<number[]> {
+  /** Milliseconds from the receipt of each edit to that of the eviction of its Pod, by ConfigMap. */
+  async delays(namespace: string): Promise<Map<string, number>> {
     const { edits, evictions } = await this.restarts(namespace);
-    return [...edits].flatMap(([name, at]) => {
+    const delays = [...edits].flatMap(([name, at]) => {
       const evicted = evictions.get(`${name}-0-0`);
-      return evicted === undefined ? [] : evicted - at;
+      return evicted === undefined ? [] : [[name, evicted - at] as const];
     });
+    return new Map(delays);
+  }
+
+  /** What the API server was asked for a while from an edit on, in one line: when, what, and how long it took. */
+  async timeline(namespace: string, name: string, milliseconds: number): Promise<string> {
+    const edited = (await this.restarts(namespace)).edits.get(name) ?? Number.NaN;
+    const asked = (await this.#allRequests()).filter(
+      ({ received, answered }) => answered >= edited && received <= edited + milliseconds,
+    );
+    const words = asked
+      .toSorted((one, other) => one.received - other.received)
+      .map(({ what, received, answered }) => {
+        return `${(received - edited).toFixed(1)} ${what} (${(answered - received).toFixed(1)})`;
+      });
+    return `${name}: ${words.join(', ')}`;
   }
 }
 

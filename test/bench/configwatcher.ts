@@ -3,7 +3,7 @@
  * The cluster has no controllers and no kubelet, so nothing but the operator and the load shares the machine,
  * and nothing waits for Pods to get Ready.
  *
- * Options: --changes=100 --watchers=200 --pods=1000 --deployments=200 --metadata=10000 --unrelated=5000
+ * Options: --changes=300 --watchers=200 --pods=1000 --deployments=200 --metadata=10000 --unrelated=5000
  * --seconds=300; 0 leaves a scenario out.
  */
 import { parseArgs } from 'node:util';
@@ -22,7 +22,7 @@ import { printTable, type Row } from './table.ts';
 
 const { values: options } = parseArgs({
   options: {
-    changes: { type: 'string', default: '100' },
+    changes: { type: 'string', default: '300' },
     watchers: { type: 'string', default: '200' },
     pods: { type: 'string', default: '1000' },
     deployments: { type: 'string', default: '200' },
