@@ -19,7 +19,7 @@ import { specOf } from './watched-objects.ts';
  * that the look begins with, so that lists take at most half of the time.
  */
 const soonest = 25;
-const perPod = 0.2;
+const perPod = 0.1;
 const latest = 2000;
 /** At rest. */
 const later = 5000;

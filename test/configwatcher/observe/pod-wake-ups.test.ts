@@ -62,7 +62,7 @@ describe('podWakeUps', () => {
     for (const [matchedPods, delay] of [
       [undefined, 25],
       [3, 25],
-      [1000, 200],
+      [1000, 100],
       [100_000, 2000],
     ] as const) {
       const status = { ...restarting.status, ...(matchedPods && { matchedPods }) };
