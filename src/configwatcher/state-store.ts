@@ -27,7 +27,7 @@ export type Written =
 const lookAgain = 60_000;
 
 /** What a reconciler needs of the place where states are kept. */
-export type WatcherStore = Pick<StateStore, 'hasStatus' | 'read' | 'isStored' | 'write'>;
+export type WatcherStore = Pick<StateStore, 'hasStatus' | 'moveAfter' | 'read' | 'isStored' | 'write'>;
 
 export class StateStore {
   readonly #resource: Resource<ConfigWatcher>;
@@ -45,6 +45,14 @@ export class StateStore {
   /** False while watchers have no status subresource. */
   get hasStatus(): boolean {
     return this.#clock.monotonic() >= this.#withoutStatusUntil;
+  }
+
+  /**
+   * Milliseconds until a state may belong elsewhere than where it is; undefined while watchers have a status. A
+   * CRD that comes back changes no watcher, so nothing else would move the state.
+   */
+  get moveAfter(): number | undefined {
+    return this.hasStatus ? undefined : this.#withoutStatusUntil - this.#clock.monotonic();
   }
 
   /**
@@ -71,6 +79,8 @@ export class StateStore {
   async write(watcher: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
     try {
       if (this.hasStatus && (await this.#writeStatus(watcher, writeState(state), signal))) return 'Written';
+      // Only the status was looked for.
+      if (this.isStored(watcher, state)) return 'Written';
       await this.#writeAnnotation(watcher, JSON.stringify(writeState(state)), signal);
       return 'Written';
     } catch (error) {

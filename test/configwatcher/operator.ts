@@ -188,12 +188,18 @@ export async function converge(
     for (const operator of operators) {
       operator.sync();
       const { requeueAfter } = await operator.reconcile();
-      waits ||= requeueAfter !== undefined;
+      waits ||= requeueAfter !== undefined && !looksForStatusOnly(world);
       wait = Math.min(wait, requeueAfter ?? 1000);
     }
     quiet = !waits && before === versions() ? quiet + 1 : 0;
     world.step(Math.max(wait, 50));
   }
+}
+
+/** Without a status subresource it is looked for every minute, which is rest as well. */
+function looksForStatusOnly({ withoutStatus, watcher }: World): boolean {
+  const observed = watcher.metadata.annotations?.['k8spatterns.io/observed'];
+  return withoutStatus && observed !== undefined && !observed.includes('"pending"');
 }
 
 /** A world at rest: one operator has seen it, `replicas` Pods are Ready. */

@@ -1,28 +1,44 @@
 /**
- * The book's own CRD applied over ours, and ours again, while the operator runs. On a control plane of its
- * own: the CRDs of the other tests stay alone.
+ * CRDs and an API server that change, go and come back while the operator runs. On a control plane of its own:
+ * those of the other tests stay alone.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchersCom } from '../../src/api/resources.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const bookCrd = '../shared/books/k8spatterns/io/operator-config-watcher-crd.yml';
 const skip = existsSync(bookCrd) ? false : `the book's CRD is not at ${bookCrd}`;
+const ours = ['apply', '--server-side', '--force-conflicts', '--kustomize=crds'];
 
-const patience = { timeout: 60_000 };
+const patience = { timeout: 90_000 };
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+let controlPlane: ControlPlane;
+before(async () => {
+  controlPlane = await startControlPlane();
+  process.env.KUBECONFIG = controlPlane.kubeconfig;
+});
+after(() => controlPlane?.stop());
+
+/** A shop in the middle of a restart of four Pods, one by one. */
+async function inMidRestart(t: TestContext): Promise<Shop> {
+  const shop = await Shop.open(t);
+  await shop.createConfigMap({ message: 'first' });
+  await shop.deploy(4);
+  await shop.startOperator();
+  await shop.watch(atOnce);
+  await shop.baselined();
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  await eventually(() => shop.seen.length > 4, { ...patience, interval: 10 });
+  return shop;
+}
 
 describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
-  let controlPlane: ControlPlane;
-  before(async () => {
-    controlPlane = await startControlPlane();
-    process.env.KUBECONFIG = controlPlane.kubeconfig;
-  });
-  after(() => controlPlane?.stop());
-
   it('the watcher works on, with its state in an annotation, and back in status with our CRD', async (t) => {
     const shop = await Shop.open(t);
     const watcher = () => shop.watcher();
@@ -50,7 +66,6 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await shop.quiet();
     assert.equal(shop.seen.length, 4, 'the annotation survives an operator restart');
 
-    const ours = ['apply', '--server-side', '--force-conflicts', '--kustomize=crds'];
     await controlPlane.kubectl(ours);
     await eventually(async () => (await watcher()).status !== undefined, patience);
     await shop.stopOperator();
@@ -61,6 +76,32 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await eventually(async () => (await annotation()) === undefined, patience);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 6);
+  });
+
+  it('and back, both in mid-restart: each Pod is restarted once', async (t) => {
+    const shop = await inMidRestart(t);
+    const state = async (): Promise<ConfigWatcherStatus> => {
+      const { metadata, status } = await shop.watcher();
+      const annotation = metadata.annotations?.['k8spatterns.io/observed'];
+      return status?.appliedHash === undefined ? JSON.parse(annotation ?? '{}') : status;
+    };
+    const restarted = (count: number) =>
+      eventually(async () => {
+        const { restartCount, pending } = await state();
+        return restartCount === count && pending === undefined;
+      }, patience);
+    await controlPlane.kubectl(['apply', '--namespace', shop.namespace, `--filename=${bookCrd}`]);
+    await restarted(1);
+    await shop.allReady(4);
+    assert.equal(shop.seen.length, 8);
+    assert.equal((await shop.watcher()).status, undefined, 'the state is in the annotation');
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await eventually(() => shop.seen.length > 8, { ...patience, interval: 10 });
+    await controlPlane.kubectl(ours);
+    await restarted(2);
+    await shop.allReady(4);
+    assert.equal(shop.seen.length, 12);
+    assert.equal((await state()).history?.[0]?.restarted, 4);
   });
 
   it("the second group's manifests work beside the first, on the same Pods", async (t) => {
@@ -87,5 +128,37 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await shop.until('both are done', ({ history }) => history?.length === 1);
     await shop.allReady(1);
     assert.equal(shop.seen.length, 2, 'watchers of both groups restart a Pod once');
+  });
+});
+
+describe('a ConfigWatcher outlives', { timeout: 240_000 }, () => {
+  it('an API server that dies in mid-restart: each Pod is restarted once', async (t) => {
+    const shop = await inMidRestart(t);
+    await controlPlane.stopApiServer();
+    await controlPlane.startApiServer();
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(4);
+    assert.deepEqual([shop.seen.length, lastRestart?.restarted], [8, 4]);
+  });
+
+  it('the removal of its CRD, with which nothing is restarted, and its return', async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await controlPlane.kubectl(['delete', 'crd/configwatchers.k8spatterns.io', '--timeout=60s']);
+    await shop.patchConfigMap({ data: { message: 'while there was no watcher' } });
+    await controlPlane.kubectl(ours);
+    // The API server may need a moment to serve the kind again.
+    await eventually(() => shop.watch(atOnce), patience);
+    await shop.baselined();
+    await shop.quiet();
+    assert.equal(shop.seen.length, 2, 'what the new watcher sees first is its baseline');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
   });
 });
