@@ -168,14 +168,24 @@ async function found<T>(read: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Looked at and turned down: the Pod does not exist, and will not without a change somewhere. */
+/** Turned down as such: the Pod does not exist. */
+function isTurnedDown(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 408;
+}
+
+/** Turned down for what it is. Too many requests, a quota that others count in, a token that is over pass by themselves. */
 function isRefusal(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code >= 400 && error.code < 500 && !isTooManyRequests(error);
+  const passes = isTooManyRequests(error) || isConflict(error) || isUnauthorized(error);
+  return isTurnedDown(error) && !passes;
 }
 
 /** No answer, or one that a server in trouble gives: it may have stored the Pod before. */
 function mayHaveHappened(error: unknown): boolean {
-  return error instanceof TransportError ? error.sent : !isTooManyRequests(error);
+  return error instanceof TransportError ? error.sent : !isTurnedDown(error);
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 401;
 }
 
 /** 250 ms, doubled by each refusal in a row. */

@@ -96,6 +96,7 @@ describe('AtReconciler', () => {
     ['lostAfter', 2000],
     ['lostBefore', 2000],
     ['busy', 10_000],
+    ['conflict', 10_000],
   ] as const) {
     it(`tries again within ${atMost} ms after the fault ${fault}`, async () => {
       const { world, operator } = due(fault);
@@ -105,7 +106,11 @@ describe('AtReconciler', () => {
       await operator.reconcile();
       assert.equal(world.creations.length, 1);
       // Only after an answer that is missing does it have to look first.
-      assert.equal(world.requests.includes('GET pods'), fault !== 'busy');
+      assert.equal(world.requests.includes('GET pods'), fault === 'lostAfter' || fault === 'lostBefore');
+      assert.deepEqual(
+        operator.events.filter((event) => event.endsWith('(W)')),
+        [],
+      );
     });
   }
 
@@ -240,6 +245,19 @@ describe('AtReconciler, with AtMostOnce', () => {
       await operator.reconcile();
       assert.equal(world.ats.get('example-at')?.status?.reason, 'LaunchUnknown');
       assert.equal(world.creations.length, 0);
+    });
+  }
+
+  for (const fault of ['refused', 'busy', 'conflict'] as const) {
+    it(`tries again after the definite answer: ${fault}`, async () => {
+      const world = new World(dueTime);
+      world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
+      const operator = new Operator(world);
+      operator.faults = [undefined, fault];
+      await operator.reconcile();
+      world.now += 60_000;
+      await operator.reconcile();
+      assert.equal(world.creations.length, 1);
     });
   }
 

@@ -11,7 +11,15 @@ import { timeText, waiting } from '../fixtures/at.ts';
 import { brokenByPatch, brokenByStatus, isAllowed } from './rules.ts';
 
 /** What goes wrong with one write, and whether it takes effect: not at all, at once, or later. */
-export type Fault = 'crashBefore' | 'crashAfter' | 'lostBefore' | 'lostAfter' | 'late' | 'refused' | 'busy';
+export type Fault =
+  | 'crashBefore'
+  | 'crashAfter'
+  | 'lostBefore'
+  | 'lostAfter'
+  | 'late'
+  | 'refused'
+  | 'busy'
+  | 'conflict';
 export const faults: readonly Fault[] = [
   'crashBefore',
   'crashAfter',
@@ -20,6 +28,7 @@ export const faults: readonly Fault[] = [
   'late',
   'refused',
   'busy',
+  'conflict',
 ];
 
 /** Milliseconds after which the API server gives up a write, as every write asks it to. */
@@ -55,6 +64,15 @@ export interface Seen {
   /** Of the Pods that it was told of or that it sees. */
   readonly podUIDs: readonly (string | undefined)[];
 }
+
+/** What a write ends with that takes no effect. */
+const without: Readonly<Record<string, () => Error>> = {
+  crashBefore: () => new Crash(),
+  lostBefore: () => new TransportError('lost', true),
+  refused: () => apiError(403, 'Forbidden', 'exceeded quota'),
+  busy: () => apiError(429, 'TooManyRequests'),
+  conflict: () => apiError(409, 'Conflict'),
+};
 
 export interface Creation {
   readonly atUid: string;
@@ -188,10 +206,8 @@ export class World {
     const write = async <T>(request: string, apply: () => T, tell: (result: T) => Written): Promise<T> => {
       const kind = fault();
       this.requests.push(request);
-      if (kind === 'crashBefore') throw new Crash();
-      if (kind === 'lostBefore') throw new TransportError('lost', true);
-      if (kind === 'refused') throw apiError(403, 'Forbidden', 'exceeded quota');
-      if (kind === 'busy') throw apiError(429, 'TooManyRequests');
+      const failed = without[kind ?? '']?.();
+      if (failed !== undefined) throw failed;
       if (kind === 'late') {
         this.#late.push({ deadline: this.now + writeTimeout, request, apply });
         throw new TransportError('timeout', true);
