@@ -4,8 +4,7 @@
  */
 import type { At } from '../api/at.generated.ts';
 import type { ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
-
-const ownAnnotation = 'cnat.programming-kubernetes.info/';
+import { ownPrefix } from './spec/run.ts';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object. */
 export function slimAt(at: At): At {
@@ -58,7 +57,7 @@ export function slimPod(pod: Pod): Pod {
 
 function slimMetadata(metadata: ObjectMeta): ObjectMeta {
   const { annotations = {}, managedFields: _, finalizers: __, ...kept } = metadata;
-  const own = Object.entries(annotations).filter(([key]) => key.startsWith(ownAnnotation));
+  const own = Object.entries(annotations).filter(([key]) => key.startsWith(ownPrefix));
   return { ...kept, ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }) };
 }
 

@@ -10,7 +10,7 @@ import { controllerRef } from '../../api/owner.ts';
 import { ats } from '../../api/resources.ts';
 import type { Plan } from './plan.ts';
 import { withSecureDefaults } from './pod-defaults.ts';
-import { formatRun, runAnnotation } from './run.ts';
+import { formatRun, ownPrefix, runAnnotation } from './run.ts';
 import type { Json, Template } from './template.ts';
 
 /**
@@ -36,11 +36,16 @@ export function buildPod(at: At, plan: Plan, attempt: number): Pod {
         [atPodLabel]: at.metadata.name,
         [podUidLabel]: at.metadata.uid ?? '',
       },
-      annotations: { ...texts(template.annotations), [runAnnotation]: formatRun(at, plan.dueAt) },
+      annotations: { ...foreign(template.annotations), [runAnnotation]: formatRun(at, plan.dueAt) },
       ownerReferences: [controllerRef(ats, at)],
     },
     spec: podSpec(at, plan),
   };
+}
+
+/** Without what only this operator writes: a template that was copied from a Pod names the end of that one's run. */
+function foreign(annotations: Json): Record<string, string> {
+  return texts(Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith(ownPrefix))));
 }
 
 /** The API server refuses values that are no text, with a better sentence than one of ours. */

@@ -21,8 +21,11 @@ export interface Run {
   readonly retriedSpec: string | undefined;
 }
 
+/** Begins the names of the annotations that this operator writes and reads. */
+export const ownPrefix = 'cnat.programming-kubernetes.info/';
+
 /** The Pod's annotation that holds the run, as JSON. */
-export const runAnnotation = 'cnat.programming-kubernetes.info/run';
+export const runAnnotation = `${ownPrefix}run`;
 
 type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
 type Written = RunSpec & { readonly scheduledTime?: string; readonly retriedSpec?: string };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../../src/api/at.generated.ts';
 import type { Pod } from '../../../src/api/kubernetes.ts';
+import { ownPrefix } from '../../../src/at/spec/run.ts';
 import { created, dueTime, waiting } from '../../fixtures/at.ts';
 
 function podFor(spec: Partial<AtSpec> = {}): Pod {
@@ -152,6 +153,13 @@ describe('buildPod with a template', () => {
     assert.equal(metadata.finalizers, undefined);
     assert.equal(spec.nodeName, undefined);
     assert.equal(spec.restartPolicy, 'OnFailure');
+  });
+
+  it('takes no end of a run from a template that was copied from a Pod', () => {
+    const annotations = { [`${ownPrefix}stop-reason`]: 'Canceled', [`${ownPrefix}run`]: '{}', note: 'hi' };
+    const { metadata } = podFor({ template: { ...template, metadata: { annotations } } });
+    assert.deepEqual(Object.keys(metadata.annotations ?? {}).toSorted(), [`${ownPrefix}run`, 'note']);
+    assert.notEqual(metadata.annotations?.[`${ownPrefix}run`], '{}');
   });
 
   it('takes everything else from it', () => {
