@@ -9,7 +9,7 @@ import { findCondition } from '../../src/api/conditions.ts';
 import { pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import { parseTime } from '../../src/api/time.ts';
-import { resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig, seconds } from './at-rig.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
 
@@ -403,6 +403,22 @@ describe('At, a Pod that the API server rejects', { concurrency: true }, () => {
       slowRetry,
     );
     assert.equal(again.status?.reason, undefined);
+  });
+
+  it('is told when Pod Security forbids it, and run when that does no more', async (t) => {
+    const rig = await operating(t);
+    const enforce = (level: string | null) => {
+      const labels = { 'pod-security.kubernetes.io/enforce': level };
+      const body = { metadata: { labels } };
+      return rig.client.patch(namespaces, { name: rig.namespace }, { type: 'merge', body });
+    };
+    await enforce('restricted');
+    const template = { spec: { hostNetwork: true, containers: [{}] } };
+    await rig.createAt({ command: 'true', template });
+    const at = await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
+    assert.match(at.status?.message ?? '', /violates PodSecurity "restricted/);
+    await enforce(null);
+    await rig.inPhase('RUNNING', undefined, slowRetry);
   });
 
   it('is told when the template makes no Pod', async (t) => {

@@ -44,21 +44,27 @@ async function says(reason: RegExp, from: number): Promise<void> {
   await eventually(said, { timeout: 60_000, interval: 200, message: `the log says ${reason}` });
 }
 
-/** The operator does its work: an At gets its Pod. */
-async function works(name: string): Promise<void> {
+function createAt(name: string, schedule: string): Promise<string> {
   const at = {
     ...{ apiVersion: 'cnat.programming-kubernetes.info/v1alpha1', kind: 'At' },
-    ...{
-      metadata: { name, namespace: 'default' },
-      spec: { schedule: '2019-04-12T10:12:00Z', command: 'true' },
-    },
+    ...{ metadata: { name, namespace: 'default' }, spec: { schedule, command: 'true' } },
   };
-  // The API server may need a moment to serve the kind again.
-  const created = () => controlPlane.kubectl(['apply', '--filename=-'], JSON.stringify(at));
-  await eventually(created, { timeout: 30_000, interval: 200, message: 'an At can be created' });
+  return controlPlane.kubectl(['apply', '--filename=-'], JSON.stringify(at));
+}
+
+/** Resolves once the At has its Pod. */
+async function launched(name: string): Promise<void> {
   await eventually(() => kubectl('get', `pod/${name}-pod`, '--namespace=default'), {
-    ...{ timeout: 60_000, interval: 200, message: 'it has its Pod' },
+    ...{ timeout: 60_000, interval: 200, message: `${name} has its Pod` },
   });
+}
+
+/** The operator does its work: an At gets its Pod. */
+async function works(name: string): Promise<void> {
+  // The API server may need a moment to serve the kind again.
+  const created = () => createAt(name, '2019-04-12T10:12:00Z');
+  await eventually(created, { timeout: 30_000, interval: 200, message: 'an At can be created' });
+  await launched(name);
 }
 
 before(async () => {
@@ -85,18 +91,21 @@ describe('the operator goes on in the same process', () => {
   const outages = [
     {
       what: 'when a CRD is removed and comes back',
+      keepsAts: false,
       leave: () => kubectl('delete', 'crd/ats.cnat.programming-kubernetes.info'),
       reason: /^ats\.cnat\.programming-kubernetes\.info \(v1alpha1\) is not served/,
       comeBack: () => kubectl('apply', '--server-side', '--kustomize=crds'),
     },
     {
       what: 'when the API server is away for a while',
+      keepsAts: true,
       leave: () => controlPlane.stopApiServer(),
       reason: /cannot be watched/,
       comeBack: () => controlPlane.startApiServer(),
     },
     {
       what: 'when its rights are taken away and given back',
+      keepsAts: true,
       // Watches that are open stay so: they begin anew with the API server.
       leave: async () => {
         await kubectl('delete', 'clusterrolebinding/atwatch-manager-rolebinding');
@@ -107,15 +116,26 @@ describe('the operator goes on in the same process', () => {
       comeBack: () => applyOverlay(controlPlane, { resources: ['default'] }),
     },
   ];
-  for (const [index, { what, leave, reason, comeBack }] of outages.entries()) {
+  for (const [index, { what, keepsAts, leave, reason, comeBack }] of outages.entries()) {
     it(what, async () => {
       const from = (await lines()).length;
+      const due = Date.now() + 4000;
+      await createAt(`meanwhile-${index}`, new Date(due).toISOString());
       await leave();
+      const isLeft = Date.now() < due;
       await readiness(500);
       await says(reason, from);
+      await eventually(() => Date.now() > due, { message: 'the At is due' });
       await comeBack();
       await readiness(200);
       await works(`after-${index}`);
+      if (!keepsAts && isLeft) {
+        // Deleted before its time with everything of its kind: an operator that still saw it would have run it.
+        const all = await kubectl('get', 'pods', '--namespace=default', '--output=name');
+        assert.doesNotMatch(all, /meanwhile/);
+      } else {
+        await launched(`meanwhile-${index}`);
+      }
       assert.equal((await lines()).filter(({ msg }) => msg === 'ready').length, 1);
     });
   }
