@@ -26,7 +26,7 @@ import { withoutLiterals } from './without-literals.ts';
 
 /** Longest waits before a create is tried again, in milliseconds. */
 const mostDelay = 10_000;
-const mostDelayWithoutAnswer = 2000;
+export const mostDelayWithoutAnswer = 2000;
 /** For a read that a launch waits for, in milliseconds. */
 const readTimeout = 5000;
 /** After a write met something newer than the cache: its watch event comes by itself, this is the net. */

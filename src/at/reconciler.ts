@@ -6,7 +6,7 @@ import type { At, AtStatus } from '../api/at.generated.ts';
 import type { Pod } from '../api/kubernetes.ts';
 import { ats } from '../api/resources.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
-import { isConflict, isNotFound } from '../runtime/client/api-error.ts';
+import { isConflict, isNotFound, TransportError } from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
 import type { Clock } from '../runtime/clock.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type Reconciler,
   type Request,
   type Result,
+  RetryError,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
@@ -22,7 +23,7 @@ import { bulkPriority, type Decision, type Observed } from './decide/decision.ts
 import { obstacleEvent } from './decide/launch.ts';
 import { findAmong, podsAt } from './decide/own-pod.ts';
 import { Memory } from './memory.ts';
-import { Performer } from './perform.ts';
+import { mostDelayWithoutAnswer, Performer } from './perform.ts';
 import { isDue } from './spec/due.ts';
 import { phaseOf } from './spec/phase.ts';
 import { statusPatch } from './status-patch.ts';
@@ -73,7 +74,18 @@ export class AtReconciler implements Reconciler {
     if (isDue(at, clock.now()) && this.#turns.mustGiveWay(at, clock.monotonic())) {
       return { requeueAfter: 0, priority: bulkPriority };
     }
-    let observed = this.#observe(at);
+    try {
+      return await this.#pass(this.#observe(at), context);
+    } catch (error) {
+      // A read or an intent that a launch waits for: it must run soon after the API server is back.
+      const isWaitedFor = error instanceof TransportError && isDue(at, clock.now());
+      throw isWaitedFor ? new RetryError(error.message, mostDelayWithoutAnswer, { cause: error }) : error;
+    }
+  }
+
+  /** Decides and performs until there is nothing more to find out or to write. */
+  async #pass(first: Observed, context: ReconcileContext): Promise<Result> {
+    let observed = first;
     for (let decisions = 0; decisions < mostDecisions; decisions += 1) {
       const next = await this.#perform(observed, decide(observed), context);
       if (!('at' in next)) {

@@ -16,7 +16,7 @@ function due(fault?: Fault): { world: World; operator: Operator } {
 }
 
 describe('AtReconciler', () => {
-  it('launches with one request, and tells it when the Pod is seen', async () => {
+  it('launches with one request, and tells it when the Pod is seen (B11)', async () => {
     const { world, operator } = due();
     await operator.reconcile();
     assert.deepEqual(world.requests, ['POST pods']);
@@ -111,6 +111,29 @@ describe('AtReconciler', () => {
         operator.events.filter((event) => event.endsWith('(W)')),
         [],
       );
+    });
+  }
+
+  for (const [name, spec, faults] of [
+    ['the create', {}, []],
+    ['the read after a create without an answer', {}, ['lostBefore']],
+    ['the intent', { launchGuarantee: 'AtMostOnce', backoffLimit: 0 }, []],
+  ] as const satisfies readonly (readonly [string, Partial<AtSpec>, readonly Fault[]])[]) {
+    it(`launches within 2 s after the API server is back, however long nobody took ${name}`, async () => {
+      const world = new World(dueTime);
+      world.createAt(spec);
+      const operator = new Operator(world);
+      for (const fault of faults) {
+        operator.faults = [fault];
+        await operator.reconcile();
+      }
+      world.isDown = true;
+      const error = await operator.reconcile();
+      assert.ok(error instanceof RetryError);
+      assert.equal(error.maxDelay, 2000);
+      world.isDown = false;
+      await operator.reconcile();
+      assert.equal(world.creations.length, 1);
     });
   }
 

@@ -95,6 +95,8 @@ export class World {
   /** Every request that reached the API server, such as `POST pods`. */
   readonly requests: string[] = [];
   readonly violations: string[] = [];
+  /** Nobody answers. */
+  isDown = false;
   /** The uids of all Ats there have ever been, each with that of the Pod which status recorded as the first. */
   readonly launches = new Map<string, string | undefined>();
   #sequence = 100;
@@ -206,6 +208,7 @@ export class World {
     const write = async <T>(request: string, apply: () => T, tell: (result: T) => Written): Promise<T> => {
       const kind = fault();
       this.requests.push(request);
+      if (this.isDown) throw new TransportError('refused', false);
       const failed = without[kind ?? '']?.();
       if (failed !== undefined) throw failed;
       if (kind === 'late') {
@@ -221,6 +224,7 @@ export class World {
     const client = {
       get: async (resource: { plural: string }, { name }: { name: string }) => {
         this.requests.push(`GET ${resource.plural}`);
+        if (this.isDown) throw new TransportError('refused', false);
         const found: KubernetesObject | undefined = this.#collection(resource.plural).get(name);
         if (found === undefined) throw apiError(404, 'NotFound');
         if (resource.plural === 'ats') onRead(found as At);
