@@ -1,6 +1,7 @@
 /** Edits of an At on a real API server: what people and their tools see of them. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import { atAnnotation } from '../../src/api/at-constants.ts';
 import { kubectl } from '../e2e/kubectl.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig, seconds } from './at-rig.ts';
@@ -66,5 +67,17 @@ describe('an edit', { concurrency: true }, () => {
       const args = [`--namespace=${rig.namespace}`, 'wait', `--for=condition=${type}`, '--timeout=30s'];
       await kubectl([...args, 'at/example-at']);
     }
+  });
+});
+
+describe('a template that was copied from the Pod of another At', () => {
+  it('does not bring the end of that run along', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    const annotations = { [atAnnotation.stopReason]: 'Canceled', [atAnnotation.exitCode]: '143' };
+    await rig.createAt({ command: 'true', template: { metadata: { annotations } } });
+    await rig.inPhase('RUNNING');
+    await rig.exit(0);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
   });
 });

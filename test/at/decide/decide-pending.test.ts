@@ -26,7 +26,7 @@ import {
 } from '../../fixtures/at.ts';
 
 describe('decide, PENDING and not due', () => {
-  it('accepts a new At in one status write without Events', () => {
+  it('accepts a new At in one status write without Events (B1)', () => {
     const decision = decide(observing({ at: waiting(), now: longBeforeDue }));
     assert.deepEqual(decision.actions, []);
     assert.deepEqual(decision.events, []);

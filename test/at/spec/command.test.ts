@@ -62,7 +62,7 @@ describe('splitCommand', () => {
     );
   });
 
-  it('gives the words of a real shell for text without operators and expansions', () => {
+  it('gives the words of a real shell for text without operators and expansions (B9)', () => {
     const text = fc.string({ unit: fc.constantFrom(...'ab- \t\'"\\ é=') });
     fc.assert(
       fc.property(text, (generated) => {

@@ -60,7 +60,11 @@ describe('buildPod', () => {
   });
 
   const commands: { name: string; spec: Partial<AtSpec>; command: string[] | undefined }[] = [
-    { name: 'quoted words', spec: { command: `sh -c 'echo  "a b"'` }, command: ['sh', '-c', 'echo  "a b"'] },
+    {
+      name: 'quoted words (B9)',
+      spec: { command: `sh -c 'echo  "a b"'` },
+      command: ['sh', '-c', 'echo  "a b"'],
+    },
     { name: 'variables of Kubernetes', spec: { command: 'echo $(HOME)' }, command: ['echo', '$(HOME)'] },
     {
       name: 'an exact list',
