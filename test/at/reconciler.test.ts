@@ -325,6 +325,24 @@ describe('AtReconciler, with Retry', () => {
     await operator.reconcile();
   }
 
+  it('looks before it creates the second Pod again when the answer is missing', async () => {
+    const world = new World(dueTime);
+    world.createAt({ disruptionPolicy: 'Retry' });
+    const operator = new Operator(world);
+    await operator.reconcile();
+    await operator.reconcile();
+    world.setPod('example-at-pod', { phase: 'Failed', reason: 'Evicted' });
+    operator.syncPods();
+    operator.faults = ['lostBefore'];
+    await operator.reconcile();
+    world.requests.length = 0;
+    await operator.reconcile();
+    assert.deepEqual(world.requests, ['GET ats', 'GET pods', 'GET pods', 'POST pods']);
+    operator.faults = [];
+    await operator.reconcile();
+    assert.equal(world.ats.get('example-at')?.status?.attempts, 2);
+  });
+
   it('counts a Pod once that was evicted before status showed it', async () => {
     const { world, operator } = await inSecondPod();
     world.setPod('example-at-pod-2', { phase: 'Failed', reason: 'Evicted' });

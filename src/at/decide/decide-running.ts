@@ -96,6 +96,9 @@ function unrepeated(ending: Ending, status: AtStatus): Ending {
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
 function retry(o: Observed, attempt: number, status: AtStatus, last: Ending): Decision {
+  if (o.ambiguous && !o.live) {
+    return readLive;
+  }
   const plan = planOf(o.at);
   if (isInvalid(plan)) {
     return done(o, status, { ...last, message: plan.message });
