@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configMaps } from '../../src/api/kubernetes.ts';
+import { secrets } from '../../src/configwatcher/observe/hash-key.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -13,19 +14,23 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('killed between batches goes on where it was, and lets no value out', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
-    const canaries = ['canary-4f1d', 'canary-9b7e'];
+    const password = Buffer.from('canary-5ec7').toString('base64');
+    const canaries = ['canary-4f1d', 'canary-9b7e', 'canary-5ec7', password];
+    const secret = { metadata: { namespace, name: 'webapp-secret' }, data: { password } };
+    await client.create(secrets, secret);
     await shop.createConfigMap({ message: canaries[0] ?? '' });
     await shop.patchConfigMap({ metadata: { annotations: { note: canaries[0] } } });
     await shop.deploy(4);
-    const processes = [new OperatorProcess(t, namespace)];
-    await shop.watch({ cooldown: { base: '0s' } });
+    const operator = () => new OperatorProcess(t, namespace, ['--secret-access']);
+    const processes = [operator()];
+    await shop.watch({ sources: [{ kind: 'Secret', name: 'webapp-secret' }], cooldown: { base: '0s' } });
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: canaries[1] } });
     for (const seen of [5, 7]) {
       await eventually(() => shop.seen.length >= seen, { timeout: 40_000, interval: 10 });
       await processes.at(-1)?.kill();
       assert.ok((await shop.status()).pending?.started, 'the restart was under way');
-      processes.push(new OperatorProcess(t, namespace));
+      processes.push(operator());
     }
     const status = await shop.restarted(1);
     await shop.allReady(4);

@@ -45,8 +45,8 @@ export const events: Resource<
   }
 > = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
-/** Manifests of the book, where they are at hand. */
-export const books = '../shared/books/k8spatterns/io';
+/** Manifests of the book by API group, where they are at hand. */
+export const books = '../shared/books/k8spatterns';
 
 const labels = { app: 'webapp' };
 const startup = 500;
@@ -182,9 +182,9 @@ export class Shop {
   }
 
   /** Creates what a manifest of the book says, as it stands there. */
-  async applyBook(file: string): Promise<void> {
+  async applyBook(file: string, group: 'io' | 'com' = 'io'): Promise<void> {
     const resources: Resource[] = [configMaps, deployments, configWatchers];
-    for (const document of parseAllDocuments(await readFile(`${books}/${file}`, 'utf8'))) {
+    for (const document of parseAllDocuments(await readFile(`${books}/${group}/${file}`, 'utf8'))) {
       const object: KubernetesObject = document.toJS();
       const resource = resources.find(({ kind }) => kind === object?.kind);
       const metadata = { ...object?.metadata, namespace: this.namespace };

@@ -6,6 +6,7 @@ import { configMaps, pods } from '../../src/api/kubernetes.ts';
 import { secrets } from '../../src/configwatcher/observe/hash-key.ts';
 import { deployments } from '../../src/configwatcher/observe/owner-reader.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
 import { books, events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -252,6 +253,39 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.patchConfigMap({ data: { message: 'selects nothing' } });
     await shop.quiet();
     assert.equal(shop.seen.length, 2, 'an empty selector restarts nothing');
+  });
+
+  it("in a ConfigMap of the book's second group, too, and lets no value out", {
+    timeout,
+    skip: existsSync(books) ? false : `the book's manifests are not here (${books})`,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const canary = 'canary-c07f';
+    const key = { namespace, name: 'webapp-config' };
+    const observed = async () => {
+      const { metadata } = await client.get(configMaps, key);
+      return metadata.annotations?.['k8spatterns.io/observed'] ?? '';
+    };
+    const args = ['--annotation-controller'];
+    const operator = new OperatorProcess(t, namespace, args);
+    await shop.applyBook('controller-web-app.yml', 'com');
+    await eventually(async () => (await observed()).includes('"appliedHash"'), patience);
+    await shop.allReady(1);
+    await shop.patchConfigMap({ data: { message: canary } });
+    await eventually(async () => (await observed()).includes('"restartCount":1'), patience);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2);
+    const outputs = {
+      log: operator.output,
+      metrics: await operator.metrics(),
+      state: await observed(),
+      events: JSON.stringify(await client.list(events, { namespace })),
+    };
+    assert.match(outputs.log, /"msg":"decided"/);
+    for (const [name, text] of Object.entries(outputs)) {
+      assert.equal(text.includes(canary), false, `the value is in the ${name}`);
+    }
   });
 
   it("runs the book's manifests unchanged", {

@@ -1,0 +1,74 @@
+/** Thousands of Pods under one watcher, each with a lot in it: what the operator keeps of them is little. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { startOperator } from '../../hack/operator-process.ts';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { configMaps, pods } from '../../src/api/kubernetes.ts';
+import { configWatchers } from '../../src/api/resources.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
+import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
+
+const count = 1200;
+/** Of each Pod that nobody needs; 24 MB in all, and twice that with what it is parsed from. */
+const ballast = 'x'.repeat(20_000);
+/** Megabytes of heap that the operator gets: enough for itself, a page of Pods and its notes, and for no more. */
+const heap = 64;
+const patience = { timeout: 180_000, interval: 250 };
+
+it('a ConfigWatcher restarts very many big Pods in little memory', {
+  timeout: 600_000,
+}, async (t) => {
+  await applyCrds();
+  const { client } = connectToTestCluster();
+  const namespace = await withNamespace(t);
+  const key = { namespace, name: 'webapp-config' };
+  const { metadata } = await client.create(configMaps, { metadata: key, data: { message: 'first' } });
+  // A controller that brings nothing back; a ConfigMap stands in for it.
+  const { name, uid = '' } = metadata;
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }];
+  await client.create(configWatchers, {
+    metadata: key,
+    spec: {
+      configMap: name,
+      podSelector: { app: 'webapp' },
+      debounce: { quiet: '0s' },
+      strategy: { maxUnavailable: '100%' },
+    },
+  });
+  const directory = await mkdtemp(join(tmpdir(), 'atwatch-many-pods-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const logFile = join(directory, 'operator.log');
+  process.env.NODE_OPTIONS = `--max-old-space-size=${heap}`;
+  const operator = await startOperator(process.env.KUBECONFIG ?? '', logFile, [`--namespaces=${namespace}`]);
+  t.after(() => operator.stop());
+  const died = operator.ended.then(async () => {
+    throw new Error(`the operator has ended: ${await operator.lastLines(5)}`);
+  });
+  const until = async (holds: (status: ConfigWatcherStatus) => boolean) => {
+    const seen = async () => {
+      const { status = {} } = await client.get(configWatchers, key);
+      return holds(status) && status;
+    };
+    return Promise.race([eventually(seen, patience), died]);
+  };
+  await until(({ appliedHash }) => appliedHash !== undefined);
+  // Nobody is to schedule them, which would take longer than the restart.
+  const spec = { schedulerName: 'nobody', containers: [{ name: 'app', image: 'webapp' }] };
+  await inParallel(count, 32, async (index) => {
+    const labels = { app: 'webapp' };
+    const annotations = { ballast };
+    await client.create(pods, {
+      metadata: { namespace, name: `pod-${index}`, labels, annotations, ownerReferences },
+      spec,
+    });
+  });
+  await until(({ matchedPods }) => matchedPods === count);
+  await client.patch(configMaps, key, { type: 'merge', body: { data: { message: 'second' } } });
+  const { lastRestart, pending } = await until(({ restartCount }) => restartCount === 1);
+  assert.deepEqual([lastRestart?.restarted, pending], [count, undefined]);
+  const left = await client.list(pods, { namespace, metadataOnly: true });
+  assert.equal(left.items.length, 0);
+});
