@@ -217,11 +217,12 @@ export function advance(
   }
   const { pods } = observed;
   if (!pods) return 'pods';
-  if (isRunning(pending)) return nextBatch(situation, pods);
-  const cutoff = boundedCutoff(pending, pods);
+  const running = isRunning(pending);
+  const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods);
   // Timestamps have whole seconds: only a Pod made in a later second than the cutoff is told from a stale
-  // one, so nothing may be replaced before that second has begun.
+  // one, so nothing may be replaced before that second has begun; nor again after the server's clock was set back
+  // behind it, when every replacement would look stale.
   const safeAt = (cutoff ?? Number.NEGATIVE_INFINITY) + 1000;
   if (observed.now < safeAt) return hold(situation, pending.reason, safeAt);
-  return nextBatch(start(situation, pods, cutoff), pods);
+  return nextBatch(running ? situation : start(situation, pods, cutoff), pods);
 }

@@ -99,7 +99,8 @@ export type PodOutcome =
     };
 
 const firstBackoff = 1000;
-const longestBackoff = 15_000;
+/** With its jitter 15 s. */
+const longestBackoff = 12_500;
 /** A right is granted by people, so seldom. */
 const forbiddenBackoff = 30_000;
 

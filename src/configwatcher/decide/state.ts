@@ -113,11 +113,15 @@ function readSources({ sources, pending }: ConfigWatcherStatus): SourceState[] {
 function readPending({ pending }: ConfigWatcherStatus): Pending | undefined {
   const since = instant(pending?.since);
   if (!pending?.hash || since === undefined) return undefined;
+  const started = instant(pending.started);
+  const cutoff = instant(pending.cutoff);
+  // No restart starts before its cutoff: a later one would have it take its own replacements.
+  const forged = started !== undefined && started >= since && cutoff !== undefined && cutoff > started;
   return {
     hash: pending.hash,
     since,
-    ...given('started', instant(pending.started)),
-    ...given('cutoff', instant(pending.cutoff)),
+    ...given('started', started),
+    ...given('cutoff', forged ? started : cutoff),
     ...given('unreadPods', pending.unreadPods),
     reason: pending.reason ?? 'Debounce',
   };

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Observed } from '../../../src/configwatcher/decide/observed.ts';
+import { readState, writeState } from '../../../src/configwatcher/decide/state.ts';
+import {
+  afterwards,
+  decided,
+  newContent,
+  now,
+  ownedBy,
+  pod,
+  several,
+  specOf,
+} from '../../fixtures/configwatcher.ts';
+
+/** A change that was seen just now, with nothing in the way of its restart. */
+function changed(overrides: Partial<Observed>): Partial<Observed> {
+  const spec = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
+  return { spec, sources: [newContent], owners: ownedBy(2), ...overrides };
+}
+
+describe('a restart that runs', () => {
+  it('takes nobody while the clock of the server is behind its cutoff', () => {
+    const pods = several(2, { created: now - 2000 });
+    const hour = 3_600_000;
+    const started = decided({ ...changed({ pods }), now: now + hour });
+    const pending = { ...started.state.pending!, cutoff: now + hour - 1000 };
+    const set = { ...started.state, pending };
+    const back = decided({ ...afterwards(changed({ pods }), { ...started, state: set }, 0), now });
+    assert.deepEqual([back.actions, back.requeueAfter], [[], hour]);
+  });
+
+  it('never takes its replacements, whatever cutoff somebody forged', () => {
+    const pods = several(2);
+    const { state } = decided(changed({ pods }));
+    const pending = { ...state.pending!, cutoff: now + 1e10 };
+    const next = decided({
+      ...changed({ state: readState(writeState({ ...state, pending })) }),
+      pods: [pods[1]!, pod({ created: now + 1000 })],
+      now: now + 5000,
+    });
+    assert.deepEqual(
+      next.actions.flatMap((action) => ('pod' in action ? action.pod.uid : [])),
+      [pods[1]!.uid],
+    );
+  });
+});
