@@ -40,7 +40,10 @@ export function sourceNames(contents: Comparison['missing']): string {
   return nameThem(contents.map(({ source }) => `${source.kind} ${source.name}`));
 }
 
-function progressing({ pending, cooldownUntil }: WatcherState): Statement {
+function progressing({ pending, cooldownUntil, appliedHash }: WatcherState): Statement {
+  if (appliedHash === undefined) {
+    return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
+  }
   if (!pending) {
     return { status: 'False', reason: reason.upToDate, message: 'the Pods run with the content of now' };
   }

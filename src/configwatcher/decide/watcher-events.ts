@@ -116,13 +116,12 @@ function restartEvents(before: WatcherState, { state }: Step): Note[] {
     );
   }
   if (ends) {
-    notes.push(
-      normal(
-        watcherEvent.restartCompleted,
-        'Restart',
-        `${pods(restart.restarted)} restarted; no Pod with an older content is left`,
-      ),
-    );
+    const { restarted, skippedUnmanaged } = restart;
+    const left =
+      skippedUnmanaged > 0
+        ? `${pods(skippedUnmanaged)} with an older content left alone`
+        : 'no Pod with an older content is left';
+    notes.push(normal(watcherEvent.restartCompleted, 'Restart', `${pods(restarted)} restarted; ${left}`));
   }
   return notes;
 }

@@ -63,7 +63,9 @@ describe('first sight', () => {
     const facts = { state: applied([]), sources: [found(undefined)] };
     const missing = decided(facts);
     assert.equal(missing.state.appliedHash, undefined);
-    assert.deepEqual(condition(missing, 'Ready'), { status: 'False', reason: 'SourceMissing' });
+    for (const type of ['Ready', 'Progressing']) {
+      assert.deepEqual(condition(missing, type), { status: 'False', reason: 'SourceMissing' });
+    }
     assert.deepEqual(reasons(missing), ['SourceMissing']);
     const there = decided({ ...afterwards(facts, missing, 1000), sources: [newContent] });
     assert.equal(there.state.appliedHash, newContent.hash);
@@ -101,22 +103,6 @@ describe('first sight', () => {
 describe('an edit', () => {
   it('is believed only when it was read in this very pass', () => {
     assert.equal(decide(observed({ sources: [{ ...newContent, confirmed: false }] })), 'contents');
-  });
-
-  describe('of a source that is immutable now', () => {
-    const told = (content: object) =>
-      reasons(decided({ sources: [{ ...newContent, immutable: true, ...content }], pods: several(1) }));
-
-    it('is told as a replacement when the object was replaced', () => {
-      assert.deepEqual(told({ replacesImmutable: true }), ['ChangeDetected', 'ImmutableSource']);
-      assert.deepEqual(told({ replacesImmutable: false, created: now }), ['ChangeDetected']);
-    });
-
-    it('made while the operator was down, is told so when the object is newer than the content before', () => {
-      assert.deepEqual(told({ created: anHourAgo + 1 }), ['ChangeDetected', 'ImmutableSource']);
-      assert.deepEqual(told({ created: anHourAgo }), ['ChangeDetected']);
-      assert.deepEqual(told({ created: now, immutable: false }), ['ChangeDetected']);
-    });
   });
 
   it('in the cooldown is told to wait, and five in a row to look for a loop', () => {
@@ -412,6 +398,8 @@ describe('the restart', () => {
     assert.equal(decision.state.appliedHash, newContent.hash);
     assert.equal(decision.state.lastRestart?.skippedUnmanaged, 1);
     assert.deepEqual(reasons(decision), ['ChangeDetected', 'UnmanagedPodSkipped', 'RestartCompleted']);
+    const { note } = decision.events.at(-1) ?? {};
+    assert.equal(note, '0 Pods restarted; 1 Pod with an older content left alone');
   });
 
   it('restarts bare Pods and Pods of Jobs only when asked to', () => {
