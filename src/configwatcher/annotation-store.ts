@@ -22,7 +22,6 @@ function stored(state: WatcherState): ConfigWatcherStatus {
 
 export class AnnotationStore implements WatcherStore {
   readonly hasStatus = true;
-  readonly moveAfter = undefined;
   readonly #client: Client;
 
   constructor(client: Client) {

@@ -27,6 +27,7 @@ import { PodRestarter } from './pod-restarter.ts';
 import { ConfigWatcherReconciler, type ReconcilerOptions } from './reconciler.ts';
 import { ServedController } from './served-controller.ts';
 import { StateStore } from './state-store.ts';
+import { statusChecks } from './status-checks.ts';
 
 /** What this controller needs of the Manager. */
 export interface ConfigWatcherHost extends ControllerHost {
@@ -124,6 +125,7 @@ function watcherController(
     const wake = enqueueRequestsFromMap((object: KubernetesObject) => watchersOf(watchers, kind, object));
     builder.watches(metadataOf(source), wake, { ...sourceOptions, predicates: [resourceVersionChanged] });
   }
+  builder.watchesSource(statusChecks({ resource, client, clock, watchers, store }));
   return builder.complete(reconcilerOf({ resource, group: resource.group, watchers, store }, shared));
 }
 

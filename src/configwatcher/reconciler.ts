@@ -79,7 +79,7 @@ export class ConfigWatcherReconciler implements Reconciler {
     const now = this.#options.observer.now();
     const after = remember(decision.memory, outcomes, now, this.#options.random ?? Math.random);
     this.#known.set(key, { watcher, memory: after, state });
-    return resultOf(decision, after, now, this.#options.store.moveAfter);
+    return resultOf(decision, after, now);
   }
 
   /** Decides, reading what the decision turns out to need. */
@@ -185,16 +185,11 @@ export class ConfigWatcherReconciler implements Reconciler {
 }
 
 /** A refused Pod is tried again when its backoff is over, which the decision could not know yet. */
-function resultOf(
-  { requeueAfter }: Decision,
-  memory: RestartMemory,
-  now: number,
-  moveAfter: number | undefined,
-): Result {
+function resultOf({ requeueAfter }: Decision, memory: RestartMemory, now: number): Result {
   const retries = [...memory.refusals.values()]
     .map(({ retryAt }) => retryAt - now)
     .filter((wait) => wait > 0);
-  const waits = [...retries, ...[requeueAfter, moveAfter].filter((wait) => wait !== undefined)];
+  const waits = [...retries, ...(requeueAfter === undefined ? [] : [requeueAfter])];
   return waits.length === 0 ? {} : { requeueAfter: Math.min(...waits) };
 }
 

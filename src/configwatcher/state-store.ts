@@ -23,11 +23,11 @@ export type Written =
   /** The watcher does not exist any more. */
   | 'Gone';
 
-/** Milliseconds after which to see whether the status subresource is back. */
+/** Milliseconds after which to try the status again, should discovery not tell before. */
 const lookAgain = 60_000;
 
 /** What a reconciler needs of the place where states are kept. */
-export type WatcherStore = Pick<StateStore, 'hasStatus' | 'moveAfter' | 'read' | 'isStored' | 'write'>;
+export type WatcherStore = Pick<StateStore, 'hasStatus' | 'read' | 'isStored' | 'write'>;
 
 export class StateStore {
   readonly #resource: Resource<ConfigWatcher>;
@@ -47,12 +47,9 @@ export class StateStore {
     return this.#clock.monotonic() >= this.#withoutStatusUntil;
   }
 
-  /**
-   * Milliseconds until a state may belong elsewhere than where it is; undefined while watchers have a status. A
-   * CRD that comes back changes no watcher, so nothing else would move the state.
-   */
-  get moveAfter(): number | undefined {
-    return this.hasStatus ? undefined : this.#withoutStatusUntil - this.#clock.monotonic();
+  /** What discovery says of the status subresource; it holds until it says something else, or the API server does. */
+  learn(hasStatus: boolean): void {
+    this.#withoutStatusUntil = hasStatus ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   }
 
   /**
@@ -69,18 +66,19 @@ export class StateStore {
     return remembered?.appliedHash === undefined ? ofStatus : remembered;
   }
 
-  /** Nothing has to be written for this state. */
+  /**
+   * Nothing has to be written for this state. Where there is no status, the watch may still show the one of
+   * before: nobody told it that the CRD was replaced.
+   */
   isStored({ status, metadata }: ConfigWatcher, state: WatcherState): boolean {
     const wanted = writeState(state);
-    if (isDeepStrictEqual(wanted, status)) return true;
-    return !this.hasStatus && metadata.annotations?.[watcherAnnotation.observed] === JSON.stringify(wanted);
+    if (this.hasStatus) return isDeepStrictEqual(wanted, status);
+    return metadata.annotations?.[watcherAnnotation.observed] === JSON.stringify(wanted);
   }
 
   async write(watcher: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
     try {
       if (this.hasStatus && (await this.#writeStatus(watcher, writeState(state), signal))) return 'Written';
-      // Only the status was looked for.
-      if (this.isStored(watcher, state)) return 'Written';
       await this.#writeAnnotation(watcher, JSON.stringify(writeState(state)), signal);
       return 'Written';
     } catch (error) {

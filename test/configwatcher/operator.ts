@@ -53,6 +53,7 @@ export class Operator {
   readonly #pods = new View<KubernetesObject>();
   readonly #abort = new AbortController();
   readonly #reconciler: ConfigWatcherReconciler;
+  readonly store: StateStore;
   readonly #waiting: (() => void)[] = [];
   readonly #registry = new Registry();
   /** Lets every call through at once. */
@@ -78,9 +79,10 @@ export class Operator {
       () => this.#turn(),
       () => serverClock.observe(Math.floor(world.now / 1000) * 1000),
     );
+    this.store = new StateStore(configWatchers, client, clock);
     this.#reconciler = new ConfigWatcherReconciler({
       resource: configWatchers,
-      store: new StateStore(configWatchers, client, clock),
+      store: this.store,
       watchers: this.#watchers,
       observer: new Observer({
         group: configWatchers.group,
@@ -188,18 +190,12 @@ export async function converge(
     for (const operator of operators) {
       operator.sync();
       const { requeueAfter } = await operator.reconcile();
-      waits ||= requeueAfter !== undefined && !looksForStatusOnly(world);
+      waits ||= requeueAfter !== undefined;
       wait = Math.min(wait, requeueAfter ?? 1000);
     }
     quiet = !waits && before === versions() ? quiet + 1 : 0;
     world.step(Math.max(wait, 50));
   }
-}
-
-/** Without a status subresource it is looked for every minute, which is rest as well. */
-function looksForStatusOnly({ withoutStatus, watcher }: World): boolean {
-  const observed = watcher.metadata.annotations?.['k8spatterns.io/observed'];
-  return withoutStatus && observed !== undefined && !observed.includes('"pending"');
 }
 
 /** A world at rest: one operator has seen it, `replicas` Pods are Ready. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
+import { writeState } from '../../src/configwatcher/decide/state.ts';
 import { StateStore } from '../../src/configwatcher/state-store.ts';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
@@ -39,5 +40,27 @@ describe('StateStore, told that there is nothing to write a status to', () => {
   it('does nothing where another one of that name is there by now', async () => {
     const result = await write({ updateStatus: notFound, ...finds('another') });
     assert.deepEqual(result, { written: 'Gone', hasStatus: true });
+  });
+});
+
+describe('StateStore, told whether there is a status', () => {
+  const state = applied();
+  const status = writeState(state);
+  const annotations = { 'k8spatterns.io/observed': JSON.stringify(status) };
+  const { metadata, ...rest } = watching();
+  const inStatus = { ...rest, metadata, status };
+  const inAnnotation = { ...rest, metadata: { ...metadata, annotations } };
+
+  it('takes the state for stored only where it belongs', () => {
+    const store = new StateStore(configWatchers, {} as Client, new FakeClock());
+    for (const [hasStatus, expected] of [
+      [true, [true, false]],
+      [false, [false, true]],
+      [true, [true, false]],
+    ] as const) {
+      store.learn(hasStatus);
+      const stored = [inStatus, inAnnotation].map((watcher) => store.isStored(watcher, state));
+      assert.deepEqual([store.hasStatus, stored], [hasStatus, expected]);
+    }
   });
 });
