@@ -31,8 +31,12 @@ function targetOf(action: Action): object {
     : { pod: action.pod.name };
 }
 
-/** @param outcomes in the order of the actions. */
-export function logOutcomes(log: Logger, actions: readonly Action[], outcomes: readonly PodOutcome[]): void {
+/** @param outcomes in the order of the actions; undefined for those that were not performed. */
+export function logOutcomes(
+  log: Logger,
+  actions: readonly Action[],
+  outcomes: readonly (PodOutcome | undefined)[],
+): void {
   for (const [index, action] of actions.entries()) {
     const outcome = outcomes[index];
     if (outcome) log.info({ ...targetOf(action), ...outcome }, happened(action, outcome));

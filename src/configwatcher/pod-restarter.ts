@@ -64,6 +64,12 @@ function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
   return { uid, result: 'Refused', cause: 'Failure', message: error.message };
 }
 
+export interface PerformOptions {
+  readonly signal: AbortSignal;
+  /** Asked before each write: whether the batch is to go on. Default: it is. */
+  readonly isWanted?: () => boolean;
+}
+
 export class PodRestarter {
   readonly #client: Client;
   readonly #waiting: (() => void)[] = [];
@@ -73,19 +79,24 @@ export class PodRestarter {
     this.#client = client;
   }
 
-  /** @throws whatever kept a write from being sent at all: lost leadership, the end of the reconcile. */
+  /**
+   * @returns an outcome per action; undefined for those that were not wanted any more when it was their turn.
+   * @throws whatever kept a write from being sent at all: lost leadership, the end of the reconcile.
+   */
   async perform(
     namespace: string,
     actions: readonly Action[],
-    signal: AbortSignal,
-  ): Promise<readonly PodOutcome[]> {
-    const outcomes: PodOutcome[] = [];
+    { signal, isWanted = () => true }: PerformOptions,
+  ): Promise<readonly (PodOutcome | undefined)[]> {
+    const outcomes: (PodOutcome | undefined)[] = actions.map(() => undefined);
     const rest = actions.entries();
     // Each of these asks for its turn anew for every write, so a batch of thousands has no more of them
     // in the line than one of a few dozen has.
     const lane = async () => {
       for (const [index, action] of rest) {
-        outcomes[index] = await this.#inTurn(() => this.#performOne(namespace, action, signal));
+        outcomes[index] = await this.#inTurn(async () =>
+          isWanted() ? this.#performOne(namespace, action, signal) : undefined,
+        );
       }
     };
     const lanes = Array.from({ length: Math.min(inFlight, actions.length) }, lane);

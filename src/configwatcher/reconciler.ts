@@ -166,10 +166,18 @@ export class ConfigWatcherReconciler implements Reconciler {
   ): Promise<readonly PodOutcome[]> {
     if (actions.length === 0) return [];
     const { restarter, metrics } = this.#options;
-    const outcomes = await restarter.perform(watcher.metadata.namespace ?? '', actions, signal);
-    metrics.performed(outcomes);
+    const isWanted = () => this.#isUnchanged(watcher);
+    const outcomes = await restarter.perform(watcher.metadata.namespace ?? '', actions, { signal, isWanted });
     logOutcomes(log, actions, outcomes);
-    return outcomes;
+    const performed = outcomes.filter((outcome) => outcome !== undefined);
+    metrics.performed(performed);
+    return performed;
+  }
+
+  /** As far as the watch knows: a big batch ends where the watcher is deleted, suspended or edited otherwise. */
+  #isUnchanged({ metadata: { namespace = '', name, uid, generation } }: ConfigWatcher): boolean {
+    const { metadata } = this.#options.watchers.get(namespace, name) ?? {};
+    return metadata?.uid === uid && !metadata?.deletionTimestamp && metadata?.generation === generation;
   }
 
   #forget(key: string, { watcher }: Known): void {

@@ -20,7 +20,7 @@ function refused(code: number, status: Status, retryAfter?: number): ApiError {
 
 async function answerTo(error: Error): Promise<PodOutcome | undefined> {
   const client = { evict: () => Promise.reject(error) } as unknown as Client;
-  const [outcome] = await new PodRestarter(client).perform('shop', [evicting('web')], signal);
+  const [outcome] = await new PodRestarter(client).perform('shop', [evicting('web')], { signal });
   return outcome;
 }
 
@@ -32,13 +32,13 @@ describe('PodRestarter', () => {
       delete: async (_: unknown, key: ObjectKey, { uid }: DeleteOptions) => calls.push(['delete', key, uid]),
     } as unknown as Client;
     const actions: Action[] = [evicting('a'), { ...evicting('b'), type: 'DeletePod' }];
-    const outcomes = await new PodRestarter(client).perform('shop', actions, signal);
+    const outcomes = await new PodRestarter(client).perform('shop', actions, { signal });
     assert.deepEqual(calls, [
       ['evict', { namespace: 'shop', name: 'a' }, 'uid of a'],
       ['delete', { namespace: 'shop', name: 'b' }, 'uid of b'],
     ]);
     assert.deepEqual(
-      outcomes.map(({ result }) => result),
+      outcomes.map((outcome) => outcome?.result),
       ['Restarted', 'Restarted'],
     );
   });
@@ -59,8 +59,8 @@ describe('PodRestarter', () => {
     } as unknown as Client;
     const restarter = new PodRestarter(client);
     const outcomes = [
-      ...(await restarter.perform('shop', [restart], signal)),
-      ...(await restarter.perform('shop', [restart], signal)),
+      ...(await restarter.perform('shop', [restart], { signal })),
+      ...(await restarter.perform('shop', [restart], { signal })),
     ];
     assert.deepEqual(bodies[0], {
       metadata: { uid: owner.uid, resourceVersion: '7' },
@@ -127,7 +127,22 @@ describe('PodRestarter', () => {
   it('begins nothing once the reconcile is over', async () => {
     const client = { evict: () => assert.fail('sent') } as unknown as Client;
     const over = AbortSignal.abort(new Error('over'));
-    await assert.rejects(new PodRestarter(client).perform('shop', [evicting('a')], over), /over/);
+    await assert.rejects(new PodRestarter(client).perform('shop', [evicting('a')], { signal: over }), /over/);
+  });
+
+  it('stops after the writes in flight when the batch is not wanted any more', async () => {
+    let sent = 0;
+    const client = { evict: async () => void sent++ } as unknown as Client;
+    const batch = Array.from({ length: 100 }, (_, index) => evicting(`pod-${index}`));
+    const outcomes = await new PodRestarter(client).perform('shop', batch, {
+      signal,
+      isWanted: () => sent < 3,
+    });
+    assert.equal(sent, 3);
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome?.result),
+      [...Array(3).fill('Restarted'), ...Array(97).fill(undefined)],
+    );
   });
 
   it('has at most 32 writes in flight, over all watchers', async () => {
@@ -137,7 +152,10 @@ describe('PodRestarter', () => {
     } as unknown as Client;
     const restarter = new PodRestarter(client);
     const batch = Array.from({ length: 20 }, (_, index) => evicting(`pod-${index}`));
-    const both = Promise.all([restarter.perform('a', batch, signal), restarter.perform('b', batch, signal)]);
+    const both = Promise.all([
+      restarter.perform('a', batch, { signal }),
+      restarter.perform('b', batch, { signal }),
+    ]);
     await settle();
     assert.equal(waiting.length, 32);
     let released = 0;
@@ -162,8 +180,8 @@ describe('PodRestarter', () => {
     const restarter = new PodRestarter(client);
     const batch = (size: number) => Array.from({ length: size }, (_, index) => evicting(`pod-${index}`));
     const both = [
-      restarter.perform('big', batch(1000), signal),
-      restarter.perform('small', batch(1), signal),
+      restarter.perform('big', batch(1000), { signal }),
+      restarter.perform('small', batch(1), { signal }),
     ];
     for (let answered = 0; answered < 1001; answered++) {
       await settle();

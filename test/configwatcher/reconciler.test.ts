@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { settle } from '../fake/clock.ts';
 import { converge, Operator, settled } from './operator.ts';
 import { World } from './world.ts';
 
@@ -394,6 +395,33 @@ describe('a watcher', () => {
     assert.deepEqual(await operator.reconcile(), {});
     assert.equal(world.requests.length, before);
   });
+});
+
+describe('a big batch', () => {
+  for (const [what, change] of [
+    ['suspended', (world: World) => world.editSpec({ suspend: true })],
+    ['deleted', (world: World) => world.watchers.clear()],
+  ] as const) {
+    it(`ends after the writes in flight when the watcher is ${what}`, async () => {
+      const strategy = { type: 'Delete', maxUnavailable: '100%' } as const;
+      const { world, operator } = await settled({ debounce: { quiet: '0s' }, strategy }, { replicas: 60 });
+      world.edit({ message: 'second' });
+      operator.free = false;
+      operator.sync();
+      operator.begin();
+      while (world.restarts.length < 5) {
+        operator.letThrough();
+        await settle();
+      }
+      change(world);
+      operator.sync();
+      while (operator.running) {
+        operator.letThrough();
+        await settle();
+      }
+      assert.ok(world.restarts.length <= 5 + 32, `${world.restarts.length} Pods were restarted`);
+    });
+  }
 });
 
 describe('secrecy', () => {
