@@ -33,11 +33,12 @@ const watching: Rule[] = [
 ];
 const listing: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['list'] };
 const reading = [...watching, listing];
-const restarting: Rule[] = [
+const evicting: Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
-  { apiGroups: ['apps'], resources: ['replicasets', 'deployments'], verbs: ['get'] },
 ];
+const owning: Rule = { apiGroups: ['apps'], resources: ['replicasets', 'deployments'], verbs: ['get'] };
+const restarting = [...evicting, owning];
 
 async function grantIn(namespace: string, client: Client, user: string, rules: Rule[]): Promise<void> {
   const metadata = { namespace, name: 'operator' };
@@ -164,33 +165,39 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.deepEqual([shop.seen.length, closed.seen.length], [2, 1]);
   });
 
-  it('whose right to list Pods is taken away says so, and restarts when it is back', {
-    timeout,
-  }, async (t) => {
-    const shop = await Shop.open(t);
-    const { client, namespace } = shop;
-    const user = `operator-of-${namespace}`;
-    await grant(t, client, user, [...reading, ...restarting]);
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(1);
-    await shop.watch(atOnce);
-    await shop.startOperator({ kubeConfig: kubeConfigOf(user) });
-    const { appliedHash } = await shop.baselined();
+  for (const { right, missing, others } of [
+    { right: 'list pods', missing: listing, others: [...watching, ...restarting] },
+    { right: 'get replicasets', missing: owning, others: [...reading, ...evicting] },
+  ]) {
+    it(`whose right to ${right} is taken away says so, and restarts when it is back`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      const user = `operator-of-${namespace}`;
+      await grant(t, client, user, [...reading, ...restarting]);
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(1);
+      await shop.watch(atOnce);
+      await shop.startOperator({ kubeConfig: kubeConfigOf(user) });
+      const { appliedHash } = await shop.baselined();
 
-    const mayList = () => isAllowed(client, user, listing);
-    await regrant(client, user, [...watching, ...restarting]);
-    await eventually(async () => !(await mayList()), { timeout: 40_000 });
-    await shop.patchConfigMap({ data: { message: 'second' } });
-    const refused = await shop.until('the missing right is told', ({ conditions }) => {
-      return conditions?.some(({ message }) => message === 'the operator may not list pods here') === true;
+      const mayAgain = () => isAllowed(client, user, missing);
+      await regrant(client, user, others);
+      await eventually(async () => !(await mayAgain()), { timeout: 40_000 });
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const refused = await shop.until('the missing right is told', ({ conditions }) => {
+        return conditions?.some(({ message }) => message === `the operator may not ${right} here`) === true;
+      });
+      assert.deepEqual([refused.appliedHash, refused.restartCount], [appliedHash, 0], 'not "none there"');
+      assert.equal(shop.seen.length, 1);
+      await regrant(client, user, [...reading, ...restarting]);
+      await eventually(mayAgain, { timeout: 40_000 });
+      // It would look again by itself after half a minute.
+      await shop.patchConfigMap({ metadata: { labels: { look: 'again' } } });
+      await shop.restarted(1);
+      await shop.allReady(1);
+      assert.equal(shop.seen.length, 2);
     });
-    assert.deepEqual([refused.appliedHash, refused.restartCount], [appliedHash, 0], 'not "no Pods"');
-    await regrant(client, user, [...reading, ...restarting]);
-    await eventually(mayList, { timeout: 40_000 });
-    // It would look again by itself after half a minute.
-    await shop.patchConfigMap({ metadata: { labels: { look: 'again' } } });
-    await shop.restarted(1);
-    await shop.allReady(1);
-    assert.equal(shop.seen.length, 2);
-  });
+  }
 });

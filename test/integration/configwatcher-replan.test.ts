@@ -28,15 +28,17 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
     timeout,
   }, async (t) => {
     const shop = await Shop.open(t);
+    // The longest there is, of which the status has not all.
+    const second = 'n'.repeat(253);
     await shop.createConfigMap({ message: 'first' });
-    await shop.createConfigMap({ more: 'first' }, 'second-config');
+    await shop.createConfigMap({ more: 'first' }, second);
     await shop.deploy(4);
     await shop.startOperator();
-    const sources = [{ kind: 'ConfigMap', name: 'second-config' }] as const;
+    const sources = [{ kind: 'ConfigMap', name: second }] as const;
     await shop.watch({ ...atOnce, sources, suspend: true });
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: 'second' } });
-    await shop.patchConfigMap({ data: { more: 'second' } }, 'second-config');
+    await shop.patchConfigMap({ data: { more: 'second' } }, second);
     await shop.until('both changes are recorded', (status) => {
       return status.sources?.every(({ pendingHash }) => pendingHash !== undefined) === true;
     });
