@@ -96,11 +96,11 @@ describe('the corpus of bad and strange Ats', () => {
     await rig.startOperator();
     for (const { name, spec } of [...running, ...waiting]) await rig.createAt(spec(), name);
     for (const { name, words } of running) {
-      await rig.inPhase('RUNNING', name, 30_000);
+      await rig.inPhase('RUNNING', name);
       assert.deepEqual((await rig.pod(`${name}-pod`)).spec.containers[0]?.command, words, name);
     }
     for (const { name, reason } of waiting) {
-      const held = await rig.atWhen(reason, ({ status }) => status?.reason === reason, name, 30_000);
+      const held = await rig.atWhen(reason, ({ status }) => status?.reason === reason, name);
       assert.equal(held.status?.phase, 'PENDING');
       const said = findCondition(held.status?.conditions, reason === 'PodRejected' ? 'Launched' : 'Accepted');
       assert.notEqual(said?.message ?? '', '', name);

@@ -79,7 +79,7 @@ async function forge({ client, namespace }: AtRig, status: AtStatus): Promise<vo
 /** Resolves when the operator has looked at everything that was there before. */
 async function lookedAt(rig: AtRig): Promise<void> {
   await rig.createAt({ command: 'true' }, 'afterwards');
-  await rig.inPhase('RUNNING', 'afterwards', 30_000);
+  await rig.inPhase('RUNNING', 'afterwards');
 }
 
 /** An At that a finalizer of somebody else holds until the end of the test. */
@@ -109,7 +109,7 @@ describe('what other hands have written', { concurrency: true }, () => {
         await rig.startOperator();
         const isExpected = (at: At) =>
           Object.entries(expected).every(([field, value]) => at.status?.[field as keyof AtStatus] === value);
-        await rig.atWhen(JSON.stringify(expected), isExpected, name, 30_000);
+        await rig.atWhen(JSON.stringify(expected), isExpected, name);
         await lookedAt(rig);
         assert.ok(isExpected(await rig.at()));
         await eventually(() => created.size > count, { message: 'the Pods have been seen' });
@@ -135,11 +135,11 @@ describe('what other hands have written', { concurrency: true }, () => {
       });
       await rig.startOperator();
       await rig.editAt({ cancel: true });
-      await rig.atWhen('looked at', ({ status }) => status?.observedGeneration === 2, name, 30_000);
+      await rig.atWhen('looked at', ({ status }) => status?.observedGeneration === 2, name);
       await lookedAt(rig);
       assert.deepEqual(await rig.pod(), stranger);
       await rig.exit(0);
-      await rig.inPhase('DONE', name, 30_000);
+      await rig.inPhase('DONE', name);
     });
   });
 

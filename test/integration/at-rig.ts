@@ -100,6 +100,28 @@ export class AtRig {
     });
   }
 
+  /**
+   * An accepted At that waits for its time: soon, or later on a machine that is too slow for that. Returns its name,
+   * and the instant at which it is due.
+   *
+   * @param act what has to be done by then. `undo` is called before another At is tried.
+   */
+  async createWaiting(
+    act: () => unknown = () => {},
+    undo: () => unknown = () => {},
+  ): Promise<{ name: string; due: number }> {
+    for (let lead = 3000; lead < 120_000; lead *= 2) {
+      const name = `at-${lead}`;
+      const due = Date.now() + lead;
+      await this.createAt({ schedule: new Date(due).toISOString() }, name);
+      await this.atWhen('accepted', ({ status }) => status?.observedGeneration === 1, name);
+      act();
+      if (Date.now() < due) return { name, due };
+      undo();
+    }
+    throw new Error('this machine is too slow to see an At wait');
+  }
+
   editAt(spec: Partial<AtSpec>, name = 'example-at'): Promise<At> {
     return this.client.patch(ats, this.#key(name), { type: 'merge', body: { spec } });
   }
@@ -117,7 +139,7 @@ export class AtRig {
   }
 
   /** Resolves with the At once it is so. */
-  atWhen(message: string, holds: (at: At) => boolean, name = 'example-at', timeout = 10_000): Promise<At> {
+  atWhen(message: string, holds: (at: At) => boolean, name = 'example-at', timeout = 30_000): Promise<At> {
     return eventually(
       async () => {
         const at = await this.at(name);
@@ -128,7 +150,7 @@ export class AtRig {
     );
   }
 
-  inPhase(phase: string, name = 'example-at', timeout = 10_000): Promise<At> {
+  inPhase(phase: string, name = 'example-at', timeout = 30_000): Promise<At> {
     return this.atWhen(phase, ({ status }) => status?.phase === phase, name, timeout);
   }
 

@@ -113,7 +113,7 @@ export async function applyCrd(client: Client, body: KubernetesObject): Promise<
 }
 
 export interface EventuallyOptions {
-  /** Milliseconds; default 10 000. */
+  /** Milliseconds; default 30 000: nobody waits for it but who is going to fail. */
   readonly timeout?: number;
   /** Milliseconds between two tries; default 50. */
   readonly interval?: number;
@@ -127,7 +127,7 @@ export interface EventuallyOptions {
  */
 export async function eventually<R>(
   probe: () => R | Promise<R>,
-  { timeout = 10_000, interval = 50, message = 'the condition holds' }: EventuallyOptions = {},
+  { timeout = 30_000, interval = 50, message = 'the condition holds' }: EventuallyOptions = {},
 ): Promise<Exclude<Awaited<R>, undefined | false>> {
   const end = performance.now() + timeout;
   let cause: unknown;
