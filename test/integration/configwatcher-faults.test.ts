@@ -1,6 +1,7 @@
 /** What goes wrong around a restart: it touches nobody else and is made good, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { pods } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
@@ -37,6 +38,13 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       return items.find(({ reason }) => reason === 'EvictionBlocked');
     });
     assert.match(told.note ?? '', /more than one PodDisruptionBudget/);
+    const { items } = await client.list(events, { namespace });
+    const restarting = items.filter(({ reason }) => reason === 'ConfigRestart');
+    assert.deepEqual(
+      new Set(restarting.map(({ regarding }) => regarding?.name)),
+      new Set(['webapp', 'other']),
+    );
+    assert.match(restarting[0]?.note ?? '', /webapp-config-watcher/);
     await client.delete(podDisruptionBudgets, { namespace, name: 'two' });
     const { lastRestart } = await shop.restarted(1);
     assert.equal(lastRestart?.restarted, 3);
@@ -53,6 +61,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.baselined();
     shop.breaksPods = true;
     await shop.patchConfigMap({ data: { message: 'bad' } });
+    await eventually(() => shop.seen.length === 4, { timeout: 40_000 });
     const stuck = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
     const stalled = stuck.conditions?.find(({ type }) => type === 'Stalled');
     assert.equal(stalled?.reason, 'ProgressDeadlineExceeded');
@@ -70,6 +79,36 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       false,
     );
     assert.equal(shop.seen.length, 3 + 1 + 3);
+  });
+
+  it('starts no other batch while a Pod of a StatefulSet does not end', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3, 'StatefulSet');
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { progressDeadlineSeconds: 2 } });
+    await shop.baselined();
+    const hold = (names: readonly string[], finalizers: readonly string[] | null) =>
+      Promise.all(
+        names.map((name) =>
+          client.patch(pods, { namespace, name }, { type: 'merge', body: { metadata: { finalizers } } }),
+        ),
+      );
+    const names = (await shop.pods()).map(({ metadata }) => metadata.name);
+    // Whichever goes first.
+    await hold(names, ['example.com/stays']);
+    t.after(() => hold(names, null).catch(() => {}));
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const stuck = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    const leaving = async () =>
+      (await shop.pods()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    assert.deepEqual([stuck.stalePods, (await leaving()).length], [2, 1]);
+    await hold(names, null);
+    const { lastRestart } = await shop.restarted(1);
+    assert.equal(lastRestart?.restarted, 3);
+    await shop.allReady(3);
+    assert.equal(shop.seen.length, 6);
   });
 
   it('stops where it is when it is deleted in mid-restart', { timeout }, async (t) => {

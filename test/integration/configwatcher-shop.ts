@@ -40,7 +40,7 @@ export const events: Resource<
     readonly reason?: string;
     readonly type?: string;
     readonly note?: string;
-    readonly regarding?: { readonly kind?: string };
+    readonly regarding?: { readonly kind?: string; readonly name?: string };
     readonly series?: { readonly count?: number };
   }
 > = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };

@@ -76,6 +76,27 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 3);
   });
 
+  it('looks at its keys alone, and sees other keys for the first time', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first', color: 'red', size: 'small' });
+    await shop.deploy(1);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, keys: ['message', 'color'] });
+    const { appliedHash } = await shop.baselined();
+    await shop.patchConfigMap({ data: { size: 'large' } });
+    await shop.quiet();
+    await shop.edit({ keys: ['size'], podSelector: { deployment: 'webapp' } });
+    await shop.until('the other key is seen', (status) => status.appliedHash !== appliedHash);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.quiet();
+    assert.deepEqual([(await shop.status()).restartCount, shop.seen.length], [0, 1]);
+    await shop.patchConfigMap({ data: { size: 'medium' } });
+    const { lastRestart } = await shop.restarted(1);
+    assert.deepEqual(lastRestart?.trigger?.changedKeys, ['size']);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2);
+  });
+
   it('says of an immutable source that it was replaced', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
