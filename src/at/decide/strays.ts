@@ -27,7 +27,8 @@ export function withoutStrays(o: Observed, uid: string | undefined, decision: De
   const requeueAt = Math.min(...times, decision.requeueAt ?? Number.POSITIVE_INFINITY);
   return {
     ...decision,
-    actions: [...decision.actions, ...actions],
+    // First: another attempt would run beside them.
+    actions: [...actions, ...decision.actions],
     ...(Number.isFinite(requeueAt) ? { requeueAt } : {}),
   };
 }

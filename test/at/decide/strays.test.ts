@@ -130,6 +130,11 @@ describe('a stray Pod', () => {
     });
   }
 
+  it('is stopped before another attempt is created', () => {
+    const observed = { at: retried, pod: started(strayOf(retried)), live: true };
+    assert.deepEqual(actionTypes(decide(observing(observed))), ['PatchPod', 'CreatePod']);
+  });
+
   it('does not keep an At beyond its time to live, with which it goes', () => {
     const at = finished({ ttlSecondsAfterFinished: 0 });
     const observed = { at, pod: started(strayOf(at)), now: dueTime + 60 * second, live: true };
