@@ -27,12 +27,7 @@ after(() => controlPlane?.stop());
 
 /** A shop in the middle of a restart of four Pods, one by one. */
 async function inMidRestart(t: TestContext): Promise<Shop> {
-  const shop = await Shop.open(t);
-  await shop.createConfigMap({ message: 'first' });
-  await shop.deploy(4);
-  await shop.startOperator();
-  await shop.watch(atOnce);
-  await shop.baselined();
+  const shop = await Shop.watched(t, 4);
   await shop.patchConfigMap({ data: { message: 'second' } });
   await eventually(() => shop.seen.length > 4, { ...patience, interval: 10 });
   return shop;
@@ -142,12 +137,7 @@ describe('a ConfigWatcher outlives', { timeout: 240_000 }, () => {
   });
 
   it('the removal of its CRD, with which nothing is restarted, and its return', async (t) => {
-    const shop = await Shop.open(t);
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(2);
-    await shop.startOperator();
-    await shop.watch(atOnce);
-    await shop.baselined();
+    const shop = await Shop.watched(t, 2);
     await controlPlane.kubectl(['delete', 'crd/configwatchers.k8spatterns.io', '--timeout=60s']);
     await shop.patchConfigMap({ data: { message: 'while there was no watcher' } });
     await controlPlane.kubectl(ours);

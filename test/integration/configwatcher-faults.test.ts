@@ -53,12 +53,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   });
 
   it('lets the old content serve on when the new one is bad, until the next edit', { timeout }, async (t) => {
-    const shop = await Shop.open(t);
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(3);
-    await shop.startOperator();
-    await shop.watch({ ...atOnce, strategy: { progressDeadlineSeconds: 2 } });
-    await shop.baselined();
+    const shop = await Shop.watched(t, 3, { strategy: { progressDeadlineSeconds: 2 } });
     shop.breaksPods = true;
     await shop.patchConfigMap({ data: { message: 'bad' } });
     await eventually(() => shop.seen.length === 4, { timeout: 40_000 });
@@ -82,13 +77,9 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   });
 
   it('starts no other batch while a Pod of a StatefulSet does not end', { timeout }, async (t) => {
-    const shop = await Shop.open(t);
+    const strategy = { progressDeadlineSeconds: 2 };
+    const shop = await Shop.watched(t, 3, { kind: 'StatefulSet', strategy });
     const { client, namespace } = shop;
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(3, 'StatefulSet');
-    await shop.startOperator();
-    await shop.watch({ ...atOnce, strategy: { progressDeadlineSeconds: 2 } });
-    await shop.baselined();
     const hold = (names: readonly string[], finalizers: readonly string[] | null) =>
       Promise.all(
         names.map((name) =>
@@ -112,13 +103,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   });
 
   it('stops where it is when it is deleted in mid-restart', { timeout }, async (t) => {
-    const shop = await Shop.open(t);
+    const shop = await Shop.watched(t, 4);
     const { client, namespace } = shop;
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(4);
-    await shop.startOperator();
-    await shop.watch(atOnce);
-    await shop.baselined();
     // The second batch waits for the first to get Ready, which it does not while this is true.
     shop.breaksPods = true;
     await shop.patchConfigMap({ data: { message: 'second' } });

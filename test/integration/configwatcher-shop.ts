@@ -80,6 +80,21 @@ export class Shop {
     return shop;
   }
 
+  /** One with a web app, an operator, and a watcher that has seen both and acts at once. */
+  static async watched(
+    t: TestContext,
+    replicas: number,
+    { kind, ...spec }: Partial<ConfigWatcher['spec']> & { kind?: 'StatefulSet' } = {},
+  ): Promise<Shop> {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(replicas, kind);
+    await shop.startOperator();
+    await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, ...spec });
+    await shop.baselined();
+    return shop;
+  }
+
   private constructor(namespace: string, client: Client) {
     this.namespace = namespace;
     this.client = client;
@@ -198,6 +213,13 @@ export class Shop {
 
   patchConfigMap(body: object, name = 'webapp-config'): Promise<ConfigMap> {
     return this.client.patch(configMaps, { namespace: this.namespace, name }, { type: 'merge', body });
+  }
+
+  /** The state of the ConfigMap as a watcher of itself, as text. */
+  async ownState(): Promise<string> {
+    const key = { namespace: this.namespace, name: 'webapp-config' };
+    const { metadata } = await this.client.get(configMaps, key);
+    return metadata.annotations?.['k8spatterns.io/observed'] ?? '';
   }
 
   watch(spec: Partial<ConfigWatcher['spec']> = {}, name = 'webapp-config-watcher'): Promise<ConfigWatcher> {

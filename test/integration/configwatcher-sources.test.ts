@@ -17,13 +17,9 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('restarts nothing for a content taken back in time, nor twice for one that waits', {
     timeout,
   }, async (t) => {
-    const shop = await Shop.open(t);
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(1);
-    await shop.startOperator();
     // Longer than a slow machine takes to see one edit and make the next.
-    await shop.watch({ debounce: { quiet: '20s' }, cooldown: { base: '0s' } });
-    const { appliedHash } = await shop.baselined();
+    const shop = await Shop.watched(t, 1, { debounce: { quiet: '20s' } });
+    const { appliedHash } = await shop.status();
     await shop.patchConfigMap({ data: { message: 'second' } });
     await shop.until('the edit is seen', ({ pending }) => pending?.reason === 'Debounce');
     await shop.patchConfigMap({ data: { message: 'first' } });
@@ -77,12 +73,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   });
 
   it('looks at its keys alone, and sees other keys for the first time', { timeout }, async (t) => {
-    const shop = await Shop.open(t);
-    await shop.createConfigMap({ message: 'first', color: 'red', size: 'small' });
-    await shop.deploy(1);
-    await shop.startOperator();
-    await shop.watch({ ...atOnce, keys: ['message', 'color'] });
-    const { appliedHash } = await shop.baselined();
+    const shop = await Shop.watched(t, 1, { keys: ['message', 'color'] });
+    const { appliedHash } = await shop.status();
     await shop.patchConfigMap({ data: { size: 'large' } });
     await shop.quiet();
     await shop.edit({ keys: ['size'], podSelector: { deployment: 'webapp' } });

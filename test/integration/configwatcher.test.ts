@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { configMaps, pods } from '../../src/api/kubernetes.ts';
+import { pods } from '../../src/api/kubernetes.ts';
 import { secrets } from '../../src/configwatcher/observe/hash-key.ts';
 import { deployments } from '../../src/configwatcher/observe/owner-reader.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
@@ -224,12 +224,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
   }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
-    const key = { namespace, name: 'webapp-config' };
-    const observed = async () => {
-      const { metadata } = await client.get(configMaps, key);
-      return metadata.annotations?.['k8spatterns.io/observed'];
-    };
-    const applied = () => eventually(async () => (await observed())?.includes('"appliedHash"'), patience);
+    const applied = () => eventually(async () => (await shop.ownState()).includes('"appliedHash"'), patience);
     await shop.applyBook('controller-web-app.yml');
     await shop.allReady(1);
     await shop.startOperator({ annotationController: true });
@@ -237,10 +232,10 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.stopOperator();
     await shop.patchConfigMap({ data: { message: 'while it was down' } });
     await shop.startOperator({ annotationController: true });
-    await eventually(async () => (await observed())?.includes('"restartCount":1'), patience);
+    await eventually(async () => (await shop.ownState()).includes('"restartCount":1'), patience);
     await shop.allReady(1);
     assert.equal(shop.seen.length, 2);
-    assert.equal((await observed())?.includes('while it was down'), false);
+    assert.equal((await shop.ownState()).includes('while it was down'), false);
 
     await shop.stopOperator();
     await shop.startOperator({ annotationController: true });
@@ -262,24 +257,19 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
     const canary = 'canary-c07f';
-    const key = { namespace, name: 'webapp-config' };
-    const observed = async () => {
-      const { metadata } = await client.get(configMaps, key);
-      return metadata.annotations?.['k8spatterns.io/observed'] ?? '';
-    };
     const args = ['--annotation-controller'];
     const operator = new OperatorProcess(t, namespace, args);
     await shop.applyBook('controller-web-app.yml', 'com');
-    await eventually(async () => (await observed()).includes('"appliedHash"'), patience);
+    await eventually(async () => (await shop.ownState()).includes('"appliedHash"'), patience);
     await shop.allReady(1);
     await shop.patchConfigMap({ data: { message: canary } });
-    await eventually(async () => (await observed()).includes('"restartCount":1'), patience);
+    await eventually(async () => (await shop.ownState()).includes('"restartCount":1'), patience);
     await shop.allReady(1);
     assert.equal(shop.seen.length, 2);
     const outputs = {
       log: operator.output,
       metrics: await operator.metrics(),
-      state: await observed(),
+      state: await shop.ownState(),
       events: JSON.stringify(await client.list(events, { namespace })),
     };
     assert.match(outputs.log, /"msg":"decided"/);
