@@ -15,7 +15,7 @@ import { ClockSkew } from './clock-skew.ts';
 import { launchPriority } from './decide/decision.ts';
 import { AtReconciler } from './reconciler.ts';
 import { slimAt, slimPod } from './slim.ts';
-import { isDue } from './spec/due.ts';
+import { dueTime } from './spec/due.ts';
 import { isEdited } from './spec/phase.ts';
 import { podUidLabel } from './spec/pod.ts';
 
@@ -73,11 +73,11 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   });
   /** When thousands are due together, or found due at the start, their Pods come before any status. */
   const priority = (at: At, { initial }: { readonly initial: boolean }): number => {
-    const now = clock.now();
-    if (isDue(at, now)) {
+    const wait = dueTime(at) - clock.now();
+    if (wait <= 0) {
       return launchPriority;
     }
-    if (isDue(at, now + (isEdited(at) ? soon.edited : soon.accepted))) {
+    if (wait <= (isEdited(at) ? soon.edited : soon.accepted)) {
       return armPriority;
     }
     return initial ? initialListPriority : 0;

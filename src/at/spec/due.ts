@@ -4,21 +4,26 @@ import type { At } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
 import { parseTime } from '../../api/time.ts';
 import { isEdited, phaseOf } from './phase.ts';
-import { resolveSchedule } from './schedule.ts';
+import { isInvalid, planOf } from './plan.ts';
+
+/** Whether the At waits for nothing but the creation of its Pod. */
+export function isDue(at: At, now: number): boolean {
+  return dueTime(at) <= now;
+}
 
 /**
- * Whether the At waits for nothing but the creation of its Pod. Cheap where status tells the instant.
- *
- * @param now epoch milliseconds
+ * The instant at which the At is to be launched, in epoch milliseconds; infinity when it will not be as things are. Cheap
+ * where status tells the instant. What nobody can run is never due: to say so must not go before a launch.
  */
-export function isDue(at: At, now: number): boolean {
+export function dueTime(at: At): number {
   const { spec, status } = at;
   if (phaseOf(at) !== atPhase.pending || spec.suspend === true || spec.cancel === true) {
-    return false;
+    return Number.POSITIVE_INFINITY;
   }
   if (!isEdited(at)) {
-    return status?.scheduledTime !== undefined && parseTime(status.scheduledTime) <= now;
+    const instant = parseTime(status?.scheduledTime ?? '');
+    return Number.isNaN(instant) ? Number.POSITIVE_INFINITY : instant;
   }
-  const due = resolveSchedule(spec.schedule, spec.timeZone);
-  return due.ok && due.instant <= now;
+  const plan = planOf(at);
+  return isInvalid(plan) ? Number.POSITIVE_INFINITY : plan.dueAt;
 }
