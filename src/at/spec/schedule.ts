@@ -2,8 +2,8 @@
  * Schedule: the instant at which an At is due. This is the only parser that decides it: strict, so that its
  * verdict is that of the CRD's validation rules, and without any default zone.
  */
-import { IANAZone } from 'luxon';
 import { type DateAndTime, firstInstant, lastInstant, utcMilliseconds } from '../../api/time.ts';
+import { instantsIn, timeZoneNamed } from '../../api/time-zone.ts';
 
 /** The resolved instant, or why there is none, in words that fit a condition. */
 export type ResolvedSchedule =
@@ -19,9 +19,7 @@ export type ResolvedSchedule =
 
 const timestamp =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(Z|([+-])([01]\d|2[0-3]):([0-5]\d))?$/;
-const zoneName = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
 const minute = 60_000;
-const day = 24 * 60 * minute;
 
 /**
  * Resolves `schedule`, in `timeZone` when it has no offset of its own. A fraction finer than a millisecond
@@ -79,24 +77,16 @@ function toInstant(local: number, fields: RegExpExecArray, timeZone: unknown): n
   return sign === '+' ? local - shift : local + shift;
 }
 
-/**
- * The earliest instant whose wall time in the zone is `local`, or, where the clocks skip it, the instant
- * that the offset before the change gives. Two offsets a day away on either side are all there is to try.
- */
 function inZone(local: number, timeZone: unknown): number | ResolvedSchedule {
-  // Intl also takes offsets such as +02:00 for zones; they name no place whose rules could be looked up.
-  if (typeof timeZone !== 'string' || !zoneName.test(timeZone) || !IANAZone.isValidZone(timeZone)) {
+  const zone = timeZoneNamed(timeZone);
+  if (zone === undefined) {
     return {
       ok: false,
       reason: 'InvalidTimeZone',
       message: 'timeZone must be the name of an IANA time zone such as Europe/Berlin',
     };
   }
-  const zone = IANAZone.create(timeZone);
-  const before = local - zone.offset(local - day) * minute;
-  const after = local - zone.offset(local + day) * minute;
-  const matches = [before, after].filter((instant) => instant + zone.offset(instant) * minute === local);
-  return matches.length === 0 ? before : Math.min(...matches);
+  return instantsIn(zone, local, local)(local);
 }
 
 function millisecondsUp(fraction: string | undefined): number {

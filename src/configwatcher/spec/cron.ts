@@ -5,7 +5,12 @@
  *
  * A local time that a zone skips moves forward; one that happens twice means the first.
  */
-import { DateTime } from 'luxon';
+import { calendarDay } from '../../api/calendar.ts';
+import { instantsIn, type TimeZone } from '../../api/time-zone.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
 
 /** The values of each field that match. */
 export interface CronSchedule {
@@ -91,41 +96,35 @@ export function parseCron(text: string): CronSchedule | undefined {
   };
 }
 
-function isOnDay(schedule: CronSchedule, day: DateTime): boolean {
-  if (!schedule.months.has(day.month)) return false;
-  const ofMonth = schedule.daysOfMonth.has(day.day);
-  const ofWeek = schedule.daysOfWeek.has(day.weekday % 7);
+/** @param localDay days since 1970-01-01, which was a Thursday. */
+function isOnDay(schedule: CronSchedule, localDay: number): boolean {
+  const date = calendarDay(localDay);
+  if (!schedule.months.has(date.month)) return false;
+  const ofMonth = schedule.daysOfMonth.has(date.day);
+  const ofWeek = schedule.daysOfWeek.has((localDay + 4) % 7);
   return schedule.eitherDay ? ofMonth || ofWeek : ofMonth && ofWeek;
 }
 
-/** Of a local time that happens twice, the first instant. */
-function firstOf(local: DateTime): number {
-  return Math.min(...local.getPossibleOffsets().map((one) => one.toMillis()));
-}
-
 /** The instants of one local day, in order, epoch ms. */
-function instantsOf(schedule: CronSchedule, day: DateTime): number[] {
-  if (!isOnDay(schedule, day)) return [];
+function instantsOf(schedule: CronSchedule, zone: TimeZone, localDay: number): number[] {
+  if (!isOnDay(schedule, localDay)) return [];
+  const midnight = localDay * day;
+  const instantOf = instantsIn(zone, midnight, midnight + day);
   return schedule.hours
-    .flatMap((hour) => schedule.minutes.map((minute) => firstOf(day.set({ hour, minute }))))
+    .flatMap((hours) => schedule.minutes.map((minutes) => midnight + hours * hour + minutes * minute))
+    .map(instantOf)
     .sort((left, right) => left - right);
 }
 
-/** Noon exists on every day in every zone. */
-function noonOf(time: number, timeZone: string): DateTime {
-  return DateTime.fromMillis(time, { zone: timeZone }).set({
-    hour: 12,
-    minute: 0,
-    second: 0,
-    millisecond: 0,
-  });
+function localDayOf(time: number, zone: TimeZone): number {
+  return Math.floor((time + zone.offset(time)) / day);
 }
 
 /** The first instant after `time`; undefined when there is none, ever. Epoch ms. */
-export function nextInstant(schedule: CronSchedule, timeZone: string, time: number): number | undefined {
-  let day = noonOf(time, timeZone);
-  for (let count = 0; count < farthestDays; count++, day = day.plus({ days: 1 })) {
-    const found = instantsOf(schedule, day).find((instant) => instant > time);
+export function nextInstant(schedule: CronSchedule, zone: TimeZone, time: number): number | undefined {
+  const today = localDayOf(time, zone);
+  for (let count = 0; count < farthestDays; count++) {
+    const found = instantsOf(schedule, zone, today + count).find((instant) => instant > time);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -134,16 +133,16 @@ export function nextInstant(schedule: CronSchedule, timeZone: string, time: numb
 /** The last instant at or before `time`, but after `earliest`; undefined when there is none. Epoch ms. */
 export function lastInstant(
   schedule: CronSchedule,
-  timeZone: string,
+  zone: TimeZone,
   time: number,
   earliest: number,
 ): number | undefined {
-  let day = noonOf(time, timeZone);
-  for (let count = 0; count < farthestDays; count++, day = day.minus({ days: 1 })) {
-    const instants = instantsOf(schedule, day).filter((instant) => instant <= time);
-    const found = instants.at(-1);
+  const today = localDayOf(time, zone);
+  for (let count = 0; count < farthestDays; count++) {
+    const found = instantsOf(schedule, zone, today - count).findLast((instant) => instant <= time);
     if (found !== undefined) return found > earliest ? found : undefined;
-    if (day.endOf('day').toMillis() < earliest) return undefined;
+    // That local day is over by then in any zone.
+    if ((today - count + 2) * day < earliest) return undefined;
   }
   return undefined;
 }

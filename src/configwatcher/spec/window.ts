@@ -1,8 +1,8 @@
 /**
  * Window: a time in which restarts may start. It opens by a cron schedule and stays open for a while.
  */
-import { IANAZone } from 'luxon';
 import type { ConfigWatcherSpecWindow } from '../../api/configwatcher.generated.ts';
+import { type TimeZone, timeZoneNamed } from '../../api/time-zone.ts';
 import { type CronSchedule, lastInstant, nextInstant, parseCron } from './cron.ts';
 import { parseDuration } from './duration.ts';
 
@@ -10,7 +10,7 @@ export interface Window {
   readonly schedule: CronSchedule;
   /** Milliseconds. */
   readonly duration: number;
-  readonly timeZone: string;
+  readonly zone: TimeZone;
 }
 
 /** @returns what is wrong with it, as the rest of a sentence, when it is none. */
@@ -21,10 +21,11 @@ export function readWindow({
 }: ConfigWatcherSpecWindow): Window | string {
   const cron = parseCron(schedule);
   const span = parseDuration(duration);
+  const zone = timeZoneNamed(timeZone);
   if (!cron) return 'schedule has a range that ends before it begins, or a value that does not exist';
   if (!span) return 'duration must be longer than zero';
-  if (!IANAZone.isValidZone(timeZone)) return 'timeZone is not a known time zone, such as Europe/Berlin';
-  return { schedule: cron, duration: span, timeZone };
+  if (!zone) return 'timeZone is not a known time zone, such as Europe/Berlin';
+  return { schedule: cron, duration: span, zone };
 }
 
 /**
@@ -33,9 +34,9 @@ export function readWindow({
  */
 export function nextOpening(windows: readonly Window[], now: number): number | undefined {
   if (windows.length === 0) return undefined;
-  const isOpen = ({ schedule, timeZone, duration }: Window) =>
-    lastInstant(schedule, timeZone, now, now - duration) !== undefined;
+  const isOpen = ({ schedule, zone, duration }: Window) =>
+    lastInstant(schedule, zone, now, now - duration) !== undefined;
   if (windows.some(isOpen)) return undefined;
-  const openings = windows.map(({ schedule, timeZone }) => nextInstant(schedule, timeZone, now));
+  const openings = windows.map(({ schedule, zone }) => nextInstant(schedule, zone, now));
   return Math.min(...openings.map((opening) => opening ?? Number.POSITIVE_INFINITY));
 }
