@@ -44,7 +44,8 @@ export interface AtSpec {
   /**
    * Pod template, as in a Job, for whatever the other fields cannot say. Its first container is the main one;
    * command, argv and image of this spec win over it. Name, namespace, the label app, ownerReferences,
-   * restartPolicy, finalizers and nodeName of the Pod are not taken from here.
+   * restartPolicy, finalizers and nodeName of the Pod are not taken from here; containers with a
+   * restartPolicy of their own are refused, init containers excepted.
    */
   readonly template?: AtSpecTemplate;
   /**
@@ -96,7 +97,8 @@ export interface AtSpec {
 /**
  * Pod template, as in a Job, for whatever the other fields cannot say. Its first container is the main one;
  * command, argv and image of this spec win over it. Name, namespace, the label app, ownerReferences,
- * restartPolicy, finalizers and nodeName of the Pod are not taken from here.
+ * restartPolicy, finalizers and nodeName of the Pod are not taken from here; containers with a restartPolicy
+ * of their own are refused, init containers excepted.
  */
 export interface AtSpecTemplate {
   /** Labels and annotations of the Pod. */

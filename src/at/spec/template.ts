@@ -43,6 +43,14 @@ export function readTemplate({ template = {} }: AtSpec): ReadTemplate {
   if (rest.restartPolicy === 'Always') {
     return refuse('template.spec.restartPolicy must not be Always: the command would never end');
   }
+  // Of init containers one may be restarted for ever: that is what makes it a sidecar.
+  if (
+    containers.some((container) => (container.restartPolicy ?? container.restartPolicyRules) !== undefined)
+  ) {
+    return refuse(
+      'template.spec.containers must not have a restartPolicy: backoffLimit says how often the command is started',
+    );
+  }
   return { ok: true, template: { labels, annotations, spec: rest, containers, initContainers } };
 }
 

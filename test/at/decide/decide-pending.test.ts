@@ -153,6 +153,24 @@ describe('decide, PENDING with a spec that cannot be run (B8)', () => {
       spec: { command: 'a', template: { spec: { restartPolicy: 'Always' } } },
       reason: 'InvalidTemplate',
     },
+    {
+      name: 'a container that is started for ever',
+      spec: {
+        backoffLimit: 0,
+        template: { spec: { containers: [{ restartPolicy: 'Always', image: 'x' }] } },
+      },
+      reason: 'InvalidTemplate',
+    },
+    {
+      name: 'a container with rules of its own',
+      spec: {
+        template: {
+          spec: { containers: [{}, { restartPolicyRules: [{ action: 'Restart' }] }] },
+        },
+        command: 'a',
+      },
+      reason: 'InvalidTemplate',
+    },
   ];
   for (const { name, spec, reason } of rows) {
     it(`refuses ${name} with a condition, one Event, and no retry`, () => {
