@@ -17,10 +17,11 @@ async function openWorld(type: Strategy): Promise<{ world: World; operator: Oper
   world.addWorkload('web', 3);
   world.addWorkload('set', 1, 'ReplicaSet');
   world.addWorkload('game', 2, 'Custom');
+  world.addWorkload('toy', 2, 'Custom');
   world.addWorkload('db', 2, 'StatefulSet');
   world.addWorkload('job', 1, 'Job');
   world.addPod();
-  world.minAvailable = 7;
+  world.minAvailable = 8;
   world.step(10_000);
   const operator = new Operator(world, 'first', { free: false });
   await converge(world, [operator]);
@@ -81,7 +82,7 @@ function assertRestarted(world: World, contents: number, when: string): void {
   assert.ok(restartCount <= contents, `${when}: ${restartCount} restarts for ${contents} contents`);
   if (contents > 1) return;
   const rolled = world.rollouts.length > 0 ? 5 : 0;
-  assert.equal(world.restarts.length + rolled, 8, `${when}: each of the eight Pods went once`);
+  assert.equal(world.restarts.length + rolled, 10, `${when}: each of the ten Pods went once`);
 }
 
 async function assertSilent(world: World, operator: Operator, when: string): Promise<void> {
