@@ -103,7 +103,7 @@ function restartEvents(before: WatcherState, { state }: Step): Note[] {
   const notes: Note[] = [];
   if (begins && !ends) {
     notes.push(
-      normal(watcherEvent.restartStarted, 'Restart', `${pods(state.stalePods)} run with an older content`),
+      normal(watcherEvent.restartStarted, 'Restart', `${pods(state.stalePods)} with an older content`),
     );
   }
   if (begins && restart.skippedUnmanaged > 0) {
