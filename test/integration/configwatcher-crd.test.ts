@@ -65,6 +65,8 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await eventually(async () => (await watcher()).status !== undefined, patience);
     await shop.stopOperator();
     await shop.startOperator();
+    // The book's CRD has dropped this.
+    await shop.edit({ cooldown: { base: '0s' } });
     await shop.patchConfigMap({ data: { message: 'third' } });
     const status = await shop.restarted(2);
     assert.equal(status.history?.length, 2);

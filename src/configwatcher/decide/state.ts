@@ -9,10 +9,21 @@ import type {
   ConfigWatcherStatusLastRestart,
   ConfigWatcherStatusPendingReason,
 } from '../../api/configwatcher.generated.ts';
+import { pendingReason } from '../../api/configwatcher-constants.ts';
 import type { Condition } from '../../api/kubernetes.ts';
-import { formatMilliTime, formatTime, parseTime } from '../../api/time.ts';
+import { formatMilliTime, formatTime } from '../../api/time.ts';
 import { type SourceHash, statusName } from '../spec/config-hash.ts';
 import { fitStatus } from './status-size.ts';
+import {
+  conditionsIn,
+  countIn,
+  given,
+  instantIn,
+  objectIn,
+  objectsIn,
+  textIn,
+  textsIn,
+} from './status-value.ts';
 
 export type PendingReason = ConfigWatcherStatusPendingReason;
 
@@ -88,80 +99,81 @@ export interface WatcherState {
 
 export const historyLimit = 5;
 
-/** Set where defined: optional properties stay absent. */
-function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };
-}
-
-function instant(text: string | undefined): number | undefined {
-  if (typeof text !== 'string') return undefined;
-  const time = parseTime(text);
-  return Number.isFinite(time) ? time : undefined;
-}
-
-/** The objects in a list; nothing else passes, whatever a lax schema let in. */
-function objectsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
-  return Array.isArray(list) ? list.filter((entry) => typeof entry === 'object' && entry !== null) : [];
-}
-
 function readSources({ sources, pending }: ConfigWatcherStatus): SourceState[] {
-  return objectsIn(sources).flatMap(({ hash, pendingHash, ...source }) =>
-    hash ? [{ ...source, hash, ...given('pendingHash', pending ? pendingHash : undefined) }] : [],
-  );
+  return objectsIn(sources).flatMap((source) => {
+    const [kind, name, hash] = [textIn(source.kind), textIn(source.name), textIn(source.hash)];
+    if (!kind || !name || !hash) return [];
+    const pendingHash = pending ? textIn(source.pendingHash) : undefined;
+    return {
+      ...{ kind, name, hash },
+      ...given('keysHash', textIn(source.keysHash)),
+      ...given('pendingHash', pendingHash),
+    };
+  });
 }
 
-function readPending({ pending }: ConfigWatcherStatus): Pending | undefined {
-  const since = instant(pending?.since);
-  if (!pending?.hash || since === undefined) return undefined;
-  const started = instant(pending.started);
-  const cutoff = instant(pending.cutoff);
+const pendingReasons: readonly unknown[] = Object.values(pendingReason);
+
+function readPending({ pending: written }: ConfigWatcherStatus): Pending | undefined {
+  const pending = objectIn(written);
+  const [hash, since] = [textIn(pending.hash), instantIn(pending.since)];
+  if (!hash || since === undefined) return undefined;
+  const started = instantIn(pending.started);
+  const cutoff = instantIn(pending.cutoff);
   // No restart starts before its cutoff: a later one would have it take its own replacements.
   const forged = started !== undefined && started >= since && cutoff !== undefined && cutoff > started;
   return {
-    hash: pending.hash,
+    hash,
     since,
     ...given('started', started),
     ...given('cutoff', forged ? started : cutoff),
-    ...given('unreadPods', pending.unreadPods),
-    reason: pending.reason ?? 'Debounce',
+    ...given('unreadPods', countIn(pending.unreadPods)),
+    reason: pendingReasons.includes(pending.reason) ? (pending.reason as PendingReason) : 'Debounce',
   };
+}
+
+function readTrigger(written: ConfigWatcherStatusLastRestart['trigger']): Trigger | undefined {
+  const trigger = objectIn(written);
+  const [kind, name] = [textIn(trigger.kind), textIn(trigger.name)];
+  return kind && name ? { kind, name, ...given('changedKeys', textsIn(trigger.changedKeys)) } : undefined;
 }
 
 function readRestart(
-  restart: ConfigWatcherStatusLastRestart | ConfigWatcherStatusHistory | undefined,
+  written: Partial<ConfigWatcherStatusLastRestart | ConfigWatcherStatusHistory> | undefined,
 ): Restart | undefined {
-  const start = instant(restart?.startTime);
-  if (!restart?.id || start === undefined) return undefined;
-  const { trigger } = restart;
+  const restart = objectIn(written);
+  const [id, start] = [textIn(restart.id), instantIn(restart.startTime)];
+  if (!id || start === undefined) return undefined;
   return {
-    id: restart.id,
+    id,
     start,
-    ...given('completion', instant(restart.completionTime)),
-    ...given('trigger', trigger?.kind && trigger.name ? (trigger as Trigger) : undefined),
-    restarted: restart.restarted ?? 0,
-    skippedFresh: restart.skippedFresh ?? 0,
-    skippedUnmanaged: restart.skippedUnmanaged ?? 0,
-    failed: restart.failed ?? 0,
+    ...given('completion', instantIn(restart.completionTime)),
+    ...given('trigger', readTrigger(restart.trigger)),
+    restarted: countIn(restart.restarted) ?? 0,
+    skippedFresh: countIn(restart.skippedFresh) ?? 0,
+    skippedUnmanaged: countIn(restart.skippedUnmanaged) ?? 0,
+    failed: countIn(restart.failed) ?? 0,
   };
 }
 
-export function readState(status: ConfigWatcherStatus = {}): WatcherState {
+export function readState(written?: ConfigWatcherStatus): WatcherState {
+  const status = objectIn(written);
   return {
-    observedGeneration: status.observedGeneration ?? -1,
-    ...given('appliedHash', status.appliedHash),
+    observedGeneration: countIn(status.observedGeneration) ?? -1,
+    ...given('appliedHash', textIn(status.appliedHash)),
     sources: readSources(status),
-    ...given('lastChange', instant(status.lastChangeTime)),
-    ...given('lastRestartTime', instant(status.lastRestartTime)),
-    ...given('cooldownUntil', instant(status.cooldownUntil)),
-    ...given('cooldownWaits', status.cooldownWaits),
-    restartCount: status.restartCount ?? 0,
-    matchedPods: status.matchedPods ?? 0,
-    stalePods: status.stalePods ?? 0,
-    ...given('strategy', status.strategyInUse),
+    ...given('lastChange', instantIn(status.lastChangeTime)),
+    ...given('lastRestartTime', instantIn(status.lastRestartTime)),
+    ...given('cooldownUntil', instantIn(status.cooldownUntil)),
+    ...given('cooldownWaits', countIn(status.cooldownWaits)),
+    restartCount: countIn(status.restartCount) ?? 0,
+    matchedPods: countIn(status.matchedPods) ?? 0,
+    stalePods: countIn(status.stalePods) ?? 0,
+    ...given('strategy', textIn(status.strategyInUse)),
     ...given('pending', readPending(status)),
     ...given('lastRestart', readRestart(status.lastRestart)),
     history: objectsIn(status.history).flatMap((entry) => readRestart(entry) ?? []),
-    conditions: objectsIn(status.conditions),
+    conditions: conditionsIn(status.conditions),
   };
 }
 

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
+import { validateConfigWatcher } from '../../../src/api/validate.ts';
+import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import {
   type Restart,
   readState,
   type WatcherState,
   writeState,
 } from '../../../src/configwatcher/decide/state.ts';
-import { now } from '../../fixtures/configwatcher.ts';
+import { newContent, now, observed, ownedBy, pod, watching } from '../../fixtures/configwatcher.ts';
 
 const hash = `v1:${'a'.repeat(64)}`;
 
@@ -84,4 +86,38 @@ describe('the status', () => {
       );
     });
   }
+
+  it('of any other types is read as a state that can be decided on and written', () => {
+    const status = writeState(full);
+    const wrong = [5, -1, 0.5, 'x', '', true, null, [], {}, [7], [null], { a: 1 }];
+    let forgeries = 0;
+    for (const path of pathsOf(status)) {
+      for (const value of wrong) {
+        const state = readState(replaced(status, path, value) as ConfigWatcherStatus);
+        const facts = { state, sources: [newContent], pods: [pod()], owners: ownedBy(1) };
+        const decision = decide(observed(facts));
+        const written = writeState(typeof decision === 'string' ? state : decision.state);
+        const { problems } = validateConfigWatcher({ ...watching(), status: written });
+        assert.deepEqual(problems, [], `${path.join('.')} = ${JSON.stringify(value)}`);
+        forgeries++;
+      }
+    }
+    assert.ok(forgeries > 500, `only ${forgeries}`);
+  });
 });
+
+/** Of every value in it, the lists and objects included. */
+function pathsOf(value: unknown): string[][] {
+  if (typeof value !== 'object' || value === null) return [[]];
+  const inner = Object.entries(value).flatMap(([key, one]) => pathsOf(one).map((path) => [key, ...path]));
+  return [[], ...inner];
+}
+
+function replaced(value: unknown, [key, ...rest]: readonly string[], by: unknown): unknown {
+  if (key === undefined) return by;
+  if (Array.isArray(value)) {
+    return value.map((one, index) => (String(index) === key ? replaced(one, rest, by) : one));
+  }
+  const object = value as Record<string, unknown>;
+  return { ...object, [key]: replaced(object[key], rest, by) };
+}
