@@ -2,7 +2,8 @@
  * Slim: the parts of Ats and Pods that decisions read, for the informers' stores. An operator may hold a
  * hundred thousand waiting Ats for months; what nobody reads is not kept.
  */
-import type { At } from '../api/at.generated.ts';
+import type { At, AtSpec } from '../api/at.generated.ts';
+import { atPhase } from '../api/at-constants.ts';
 import type { ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
 import { ownPrefix } from './spec/run.ts';
 
@@ -13,9 +14,18 @@ export function slimAt(at: At): At {
   return {
     ...at,
     metadata: withShared(metadata, 'creationTimestamp'),
-    spec: withShared(at.spec, 'launchGuarantee'),
+    spec: withShared(slimSpec(at), 'launchGuarantee'),
     ...(at.status && { status: withShared(at.status, 'conditions') }),
   };
+}
+
+/** What to run, up to a megabyte of template, is read until it runs, and longer only where it may run again. */
+function slimSpec({ spec, status }: At): AtSpec {
+  const phase = status?.phase;
+  const isOver = phase === atPhase.done || (phase === atPhase.running && spec?.disruptionPolicy !== 'Retry');
+  if (!isOver || typeof spec !== 'object' || spec === null) return spec;
+  const { template: _, command: __, argv: ___, shell: ____, image: _____, ...kept } = spec;
+  return kept;
 }
 
 /**

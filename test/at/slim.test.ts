@@ -38,6 +38,32 @@ describe('slimmed objects', () => {
     }
   }
 
+  it('lead to the same next attempt', () => {
+    const retried = launched({
+      disruptionPolicy: 'Retry',
+      command: 'a b',
+      template: { spec: { hostname: 'x' } },
+    });
+    const after = { now: dueTime + second, live: true };
+    const whole = decide(observing({ at: retried, ...after }));
+    assert.deepEqual(
+      whole.actions.map(({ type }) => type),
+      ['CreatePod'],
+    );
+    assert.deepEqual(decide(observing({ at: slimAt(retried), ...after })), whole);
+  });
+
+  it('keep nothing of what to run once that is over', () => {
+    const env = [{ name: 'X', value: 'x'.repeat(1_000_000) }];
+    const template = { spec: { containers: [{ env }] } };
+    for (const large of [
+      launched({ template }),
+      { ...at, spec: { ...at.spec, template }, status: { phase: 'DONE' } },
+    ]) {
+      assert.ok(JSON.stringify(slimAt(large as typeof at)).length < 5000);
+    }
+  });
+
   it('share what many Ats say alike, and nothing else', () => {
     const parsed = () => slimAt(structuredClone(at));
     const [one, other] = [parsed(), parsed()];
