@@ -47,18 +47,37 @@ function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'mes
     return { cause: ofBudget ? 'Budget' : 'Overload', message, ...retryAfter };
   }
   if (isConflict(error)) return { cause: 'Conflict', message };
-  if (isForbidden(error)) return { cause: 'Forbidden', message: rightFor(action) };
+  if (isForbidden(error) && isMissingRight(message)) return { cause: 'Forbidden', message: rightFor(action) };
   // The eviction API cannot choose between budgets and never will; deleting instead would break them all.
   const several = error.code === 500 && message.includes('more than one PodDisruptionBudget');
   return { cause: several ? 'SeveralBudgets' : 'Failure', message, ...retryAfter };
+}
+
+/**
+ * Whether a 403 comes from the authorization, whose words are the same for every authorizer. Admission, and the
+ * eviction API itself, use the same code for what no right would change.
+ */
+function isMissingRight(message: string): boolean {
+  return / cannot \S+ resource /.test(message);
+}
+
+/**
+ * Whether a 409 says that the Pod of this name is another one by now. The eviction API also answers 409 when too many
+ * evictions under one budget get into each other's way; then the Pod is still there.
+ */
+function isOfAnotherPod(message: string): boolean {
+  return /UID in (the )?precondition/.test(message);
 }
 
 /** What an error means for the Pod; undefined: the write never left this process. */
 function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
   const uid = uidOf(action);
   if (isNotFound(error)) return { uid, result: 'Gone' };
-  if (isConflict(error) && action.type !== 'RestartRollout') return { uid, result: 'Gone' };
-  if (error instanceof ApiError) return { uid, result: 'Refused', ...answerOf(action, error) };
+  if (error instanceof ApiError) {
+    const answer = answerOf(action, error);
+    const isGone = answer.cause === 'Conflict' && isOfAnotherPod(answer.message);
+    return isGone ? { uid, result: 'Gone' } : { uid, result: 'Refused', ...answer };
+  }
   if (!(error instanceof TransportError && error.sent)) return undefined;
   // It may have happened. The uid makes a second try harmless.
   return { uid, result: 'Refused', cause: 'Failure', message: error.message };

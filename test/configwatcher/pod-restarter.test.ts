@@ -73,9 +73,21 @@ describe('PodRestarter', () => {
   });
 
   const uid = 'uid of web';
+  const anotherPod =
+    'Operation cannot be fulfilled on pods "web": Precondition failed: UID in precondition: a, UID in object meta: b';
+  const raced =
+    'Operation cannot be fulfilled on poddisruptionbudgets.policy "web": the object has been modified; please apply your changes to the latest version and try again';
+  const unauthorized =
+    'pods "web" is forbidden: User "atwatch" cannot create resource "pods/eviction" in API group "" in the namespace "shop"';
+  const denied = 'admission webhook "drain.example.com" denied the request: not while it rebalances';
   const answers: [string, Error, PodOutcome][] = [
     ['404', refused(404, { reason: 'NotFound' }), { uid, result: 'Gone' }],
-    ['409 on the uid', refused(409, { reason: 'Conflict' }), { uid, result: 'Gone' }],
+    ['409 on the uid', refused(409, { reason: 'Conflict', message: anotherPod }), { uid, result: 'Gone' }],
+    [
+      '409 of evictions that race for a budget',
+      refused(409, { reason: 'Conflict', message: raced }),
+      { uid, result: 'Refused', cause: 'Conflict', message: raced },
+    ],
     [
       '429 for a budget',
       refused(429, {
@@ -107,8 +119,13 @@ describe('PodRestarter', () => {
     ['500', refused(500, { message: 'm' }), { uid, result: 'Refused', cause: 'Failure', message: 'm' }],
     [
       '403',
-      refused(403, { reason: 'Forbidden' }),
+      refused(403, { reason: 'Forbidden', message: unauthorized }),
       { uid, result: 'Refused', cause: 'Forbidden', message: 'create pods/eviction' },
+    ],
+    [
+      '403 of an admission webhook',
+      refused(403, { reason: 'Forbidden', message: denied }),
+      { uid, result: 'Refused', cause: 'Failure', message: denied },
     ],
     [
       'no answer',

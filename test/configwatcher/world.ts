@@ -235,7 +235,8 @@ export class World {
       this.requests.push(request);
       try {
         if (request === this.failing) refuse(500, 'InternalError', 'broken');
-        if (request === this.forbidden) refuse(403, 'Forbidden');
+        if (request === this.forbidden)
+          refuse(403, 'Forbidden', undefined, 'User "atwatch" cannot do resource "it"');
         return answer();
       } finally {
         answered();
@@ -373,7 +374,7 @@ export class World {
     const pod = [...this.pods.values()].find((candidate) => candidate.name === name);
     if (!pod) refuse(404, 'NotFound');
     if (uid === undefined) throw new Error('a restart without the uid of its Pod');
-    if (pod.uid !== uid) refuse(409, 'Conflict');
+    if (pod.uid !== uid) refuse(409, 'Conflict', undefined, 'Precondition failed: UID in precondition');
     if (name === this.poison) refuse(500, 'InternalError', 'broken');
     if (pod.goneAt !== undefined) return;
     const ready = this.livePods().filter((candidate) => this.isReady(candidate)).length;
@@ -416,8 +417,7 @@ function recordsAnEdit(before: ConfigWatcher, after: ConfigWatcher): boolean {
   return sources.some(({ name, pendingHash }) => pendingHash && !known.has(`${name} ${pendingHash}`));
 }
 
-function refuse(code: number, reason: string, cause?: string): never {
+function refuse(code: number, reason: string, cause?: string, words = `${reason} ${cause ?? ''}`): never {
   const details = cause === undefined ? {} : { details: { causes: [{ reason: cause }] } };
-  const message = `${reason} ${cause ?? ''}`;
-  throw new ApiError(message, code, { code, reason, message, ...details });
+  throw new ApiError(words, code, { code, reason, message: words, ...details });
 }

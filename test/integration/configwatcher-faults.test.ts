@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pods } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
+import { PodRestarter } from '../../src/configwatcher/pod-restarter.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
@@ -50,6 +51,27 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(lastRestart?.restarted, 3);
     await shop.allReady(3);
     assert.equal(shop.seen.length, 6);
+  });
+
+  it('takes a Pod whose name another one has by now for gone', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    const [before] = await shop.pods();
+    const pod = { name: before?.metadata.name ?? '', uid: 'another' };
+    const { signal } = new AbortController();
+    const actions = [
+      { type: 'EvictPod', pod, owner: undefined },
+      { type: 'DeletePod', pod, owner: undefined },
+    ] as const;
+    const gone = { uid: 'another', result: 'Gone' };
+    assert.deepEqual(await new PodRestarter(client).perform(namespace, actions, { signal }), [gone, gone]);
+    const [after] = await shop.pods();
+    assert.deepEqual(
+      [after?.metadata.uid, after?.metadata.deletionTimestamp],
+      [before?.metadata.uid, undefined],
+    );
   });
 
   it('lets the old content serve on when the new one is bad, until the next edit', { timeout }, async (t) => {

@@ -10,8 +10,8 @@ import type { Restart } from './state.ts';
 export interface EvictionRefusal {
   /**
    * Budget: a PodDisruptionBudget. SeveralBudgets: more than one, which the eviction API never resolves.
-   * Overload: the server asked to wait. Conflict: the owner has changed since it was read. Forbidden: the
-   * operator lacks the right. Failure: any other error.
+   * Overload: the server asked to wait. Conflict: the owner has changed since it was read, or evictions got into
+   * each other's way. Forbidden: the operator lacks the right. Failure: any other error.
    */
   readonly cause: 'Budget' | 'SeveralBudgets' | 'Overload' | 'Conflict' | 'Forbidden' | 'Failure';
   /** How often in a row. */
