@@ -28,9 +28,11 @@ export class AnnotationStore implements WatcherStore {
     this.#client = client;
   }
 
-  read({ status }: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {
-    const state = readState(status);
-    return state.appliedHash === undefined && remembered ? remembered : state;
+  read(watcher: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {
+    const state = readState(watcher.status);
+    // What was said of a bad selector stands in memory only, and is not to be said at every edit of the ConfigMap.
+    const isKept = state.appliedHash !== undefined && !('invalid' in specOf(watcher));
+    return isKept ? state : (remembered ?? state);
   }
 
   /** Of a bad selector nothing is kept: an Event says what is wrong, and the ConfigMap stays as it is. */

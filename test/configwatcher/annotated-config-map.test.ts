@@ -150,4 +150,17 @@ describe('the state of an annotated ConfigMap', () => {
     const bad = watcherOf(configMap({ [selector]: '' }));
     assert.ok(bad && new AnnotationStore({} as Client).isStored(bad, state));
   });
+
+  it('is the remembered one while the selector is bad, so that nothing is said twice', () => {
+    const store = new AnnotationStore({} as Client);
+    const written = { [observed]: JSON.stringify({ appliedHash: 'v1:a' }) };
+    const [bad, good] = ['', 'app=webapp'].map((text) =>
+      watcherOf(configMap({ [selector]: text, ...written })),
+    );
+    assert.ok(bad && good);
+    const remembered = { ...state, observedGeneration: 5 };
+    assert.equal(store.read(bad, remembered), remembered);
+    assert.equal(store.read(bad, undefined).appliedHash, 'v1:a');
+    assert.equal(store.read(good, remembered).observedGeneration, -1);
+  });
 });

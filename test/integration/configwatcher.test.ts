@@ -248,6 +248,13 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.patchConfigMap({ data: { message: 'selects nothing' } });
     await shop.quiet();
     assert.equal(shop.seen.length, 2, 'an empty selector restarts nothing');
+    const { items } = await client.list(events, { namespace });
+    const warnings = items.filter(({ reason }) => reason === 'InvalidSpec');
+    assert.deepEqual(
+      warnings.map(({ series }) => series?.count ?? 1),
+      [1],
+      'it is told once',
+    );
   });
 
   it("in a ConfigMap of the book's second group, too, and lets no value out", {
