@@ -87,11 +87,15 @@ export interface Cooldown {
 /** Beyond that the gap is longer than any span that can be written down. */
 const mostDoublings = 40;
 
-function waitsInARow(spec: WatcherSpec, state: WatcherState, pending: Pending): number {
+/**
+ * A change had to wait where its first content would have been applied before the cooldown was over. Later edits do
+ * not count: whoever edits on and on would else seem to wait for the debounce only, and never have a longer gap.
+ */
+function waitsInARow({ debounce, cooldown }: WatcherSpec, state: WatcherState, { since }: Pending): number {
   const { cooldownUntil, cooldownWaits = 0, lastRestart } = state;
   if (cooldownUntil === undefined || !lastRestart) return 0;
-  if (debounceEnd(spec, state, pending) < cooldownUntil) return cooldownWaits + 1;
-  return pending.since - lastRestart.start >= spec.cooldown.max ? 0 : cooldownWaits;
+  if (since + debounce.quiet < cooldownUntil) return cooldownWaits + 1;
+  return since - lastRestart.start >= cooldown.max ? 0 : cooldownWaits;
 }
 
 /**

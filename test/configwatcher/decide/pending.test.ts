@@ -145,6 +145,11 @@ describe('the cooldown', () => {
     assert.deepEqual(waited(1e9), [200 * seconds, 1e9 + 1]);
   });
 
+  it('doubles also when edits went on until after it was over', () => {
+    const state = { lastRestart: restart, cooldownUntil: now - seconds, lastChange: now, cooldownWaits: 1 };
+    assert.deepEqual(cooldown(state, { since: now - 30 * seconds }), [120 * seconds, 2]);
+  });
+
   it('stays as it is after a restart that did not have to wait', () => {
     const state = {
       lastRestart: restart,
