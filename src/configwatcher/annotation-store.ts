@@ -30,9 +30,10 @@ export class AnnotationStore implements WatcherStore {
 
   read(watcher: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {
     const state = readState(watcher.status);
+    if (!remembered) return state;
     // What was said of a bad selector stands in memory only, and is not to be said at every edit of the ConfigMap.
     const isKept = state.appliedHash !== undefined && !('invalid' in specOf(watcher));
-    return isKept ? state : (remembered ?? state);
+    return isKept ? { ...state, matchedPods: remembered.matchedPods } : remembered;
   }
 
   /** Of a bad selector nothing is kept: an Event says what is wrong, and the ConfigMap stays as it is. */

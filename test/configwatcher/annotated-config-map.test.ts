@@ -134,6 +134,7 @@ describe('the state of an annotated ConfigMap', () => {
     assert.ok(next && store.isStored(next, state));
     assert.ok(store.isStored(next, { ...state, matchedPods: 9 }), 'scaling writes no ConfigMap');
     assert.equal(store.read(next, undefined).appliedHash, 'v1:a');
+    assert.equal(store.read(next, { ...state, matchedPods: 9 }).matchedPods, 9);
   });
 
   for (const { code, expected } of [

@@ -68,9 +68,13 @@ function atRest(observed: Observed, state: WatcherState): Step {
   return { state: { ...state, stalePods: 0 }, memory: observed.memory, actions: [] };
 }
 
-/** The number of selected Pods follows the watch; in mid-restart it would only flicker. */
-function matchedPods(observed: Observed, { pending, matchedPods: before }: WatcherState): number {
-  return pending && isRunning(pending) ? before : observed.matchedPods;
+/**
+ * The number of selected Pods follows the watch; in mid-restart, and in the moment of its end, it would only
+ * flicker. A state that keeps no number (annotation mode, after a start) has none to stay at.
+ */
+function matchedPods({ state: before, matchedPods: watched }: Observed, after: WatcherState): number {
+  const restarts = [before, after].some(({ pending }) => pending && isRunning(pending));
+  return restarts && before.matchedPods > 0 ? before.matchedPods : watched;
 }
 
 export function decide(observed: Observed): Decision | Question {

@@ -305,7 +305,10 @@ describe('the restart', () => {
     const gone = decided({
       ...afterwards(changed(), { ...leaving, memory }, 3000),
       pods: [pod({ created: now + 1000 })],
+      // The watch has shown the end of the old Pod, and not yet its successor.
+      matchedPods: 0,
     });
+    assert.equal(gone.state.matchedPods, leaving.state.matchedPods);
     assert.equal(gone.state.pending, undefined);
     assert.equal(gone.state.appliedHash, newContent.hash);
     assert.equal(gone.state.restartCount, 1);
@@ -469,6 +472,17 @@ describe('a missing right', () => {
     assert.deepEqual([decision.actions, reasons(decision)], [[], ['ChangeDetected']]);
     const next = decided(afterwards(facts, decision, 30_000));
     assert.deepEqual([next.state, next.events], [decision.state, []]);
+  });
+});
+
+describe('a restart whose state keeps no number of Pods', () => {
+  it('takes the number that the watch shows', () => {
+    const started = decided(changed({ pods: several(2), owners: ownedBy(2) }));
+    const facts = afterwards(changed({ pods: several(2), owners: ownedBy(2) }), started, 200);
+    const state = { ...started.state, matchedPods: 0 };
+    const next = decided({ ...facts, state, matchedPods: 2 });
+    assert.equal(next.state.matchedPods, 2);
+    assert.equal(condition(next, 'PodsMatched')?.status, 'True');
   });
 });
 
