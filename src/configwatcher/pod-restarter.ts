@@ -43,8 +43,10 @@ function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'mes
   const message = error.status.message ?? error.message;
   const retryAfter = error.retryAfter === undefined ? {} : { retryAfter: error.retryAfter };
   if (isTooManyRequests(error)) {
-    const ofBudget = error.status.details?.causes?.some(({ reason }) => reason === 'DisruptionBudget');
-    return { cause: ofBudget ? 'Budget' : 'Overload', message, ...retryAfter };
+    const ofBudget = error.status.details?.causes?.find(({ reason }) => reason === 'DisruptionBudget');
+    if (!ofBudget) return { cause: 'Overload', message, ...retryAfter };
+    // The cause names the budget and what it needs; the message, that there is one.
+    return { cause: 'Budget', message: ofBudget.message ?? message, ...retryAfter };
   }
   if (isConflict(error)) return { cause: 'Conflict', message };
   if (isForbidden(error) && isMissingRight(message)) return { cause: 'Forbidden', message: rightFor(action) };

@@ -98,6 +98,15 @@ describe('PodRestarter', () => {
       { uid, result: 'Refused', cause: 'Budget', message: 'm' },
     ],
     [
+      '429 for a budget that is named',
+      refused(429, {
+        reason: 'TooManyRequests',
+        message: 'm',
+        details: { causes: [{ reason: 'DisruptionBudget', message: 'web needs 2 healthy pods and has 2' }] },
+      }),
+      { uid, result: 'Refused', cause: 'Budget', message: 'web needs 2 healthy pods and has 2' },
+    ],
+    [
       '429 with Retry-After',
       refused(429, { reason: 'TooManyRequests', message: 'm' }, 7000),
       { uid, result: 'Refused', cause: 'Overload', message: 'm', retryAfter: 7000 },

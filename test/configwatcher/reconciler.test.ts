@@ -281,6 +281,22 @@ describe('what stands in the way', () => {
     assert.equal(told('evicted a Pod'), 4);
   });
 
+  it('a disruption budget past the deadline: it is named where one looks for the reason', async () => {
+    const { world, operator } = await settled({ strategy: { progressDeadlineSeconds: 30 } });
+    world.minAvailable = 4;
+    world.edit({ message: 'second' });
+    for (let pass = 0; pass < 60; pass++) {
+      operator.sync();
+      await operator.reconcile();
+      world.step(1000);
+    }
+    const stalled = world.watcher.status?.conditions?.find(({ type }) => type === 'Stalled');
+    assert.equal(stalled?.reason, 'EvictionBlocked');
+    assert.match(stalled?.message ?? '', /Deployment web: .*The disruption budget web needs 4 healthy pods/);
+    const event = operator.events.find(({ reason }) => reason === 'RestartStalled');
+    assert.match(event?.note ?? '', /The disruption budget web needs 4 healthy pods/);
+  });
+
   it('a content that keeps Pods from getting Ready: the rest serves on, and the next edit mends it', async () => {
     const { world, operator } = await settled({ strategy: { progressDeadlineSeconds: 60 } });
     world.startup = Number.POSITIVE_INFINITY;

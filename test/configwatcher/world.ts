@@ -379,7 +379,8 @@ export class World {
     if (pod.goneAt !== undefined) return;
     const ready = this.livePods().filter((candidate) => this.isReady(candidate)).length;
     if (guarded && this.isReady(pod) && ready - 1 < this.minAvailable) {
-      refuse(429, 'TooManyRequests', 'DisruptionBudget');
+      const needed = `The disruption budget web needs ${this.minAvailable} healthy pods and has ${ready} currently`;
+      refuse(429, 'TooManyRequests', 'DisruptionBudget', needed);
     }
     const served = this.isReady(pod);
     pod.goneAt = this.now + this.grace;
@@ -418,6 +419,6 @@ function recordsAnEdit(before: ConfigWatcher, after: ConfigWatcher): boolean {
 }
 
 function refuse(code: number, reason: string, cause?: string, words = `${reason} ${cause ?? ''}`): never {
-  const details = cause === undefined ? {} : { details: { causes: [{ reason: cause }] } };
+  const details = cause === undefined ? {} : { details: { causes: [{ reason: cause, message: words }] } };
   throw new ApiError(words, code, { code, reason, message: words, ...details });
 }

@@ -31,6 +31,8 @@ export interface PlanInput {
 export interface Stall {
   readonly group: PodGroup;
   readonly because: RolloutHold | 'Deadline';
+  /** What the API server said last against one of its Pods, or against the change of its template. */
+  readonly refusal: string | undefined;
 }
 
 export interface Plan {
@@ -149,7 +151,7 @@ function entryOf(group: PodGroup, input: PlanInput): Entry {
     mostPods,
     progress,
     turn: yields ? nobody : turn,
-    stall: because && !yields ? { group, because } : undefined,
+    stall: because && !yields ? { group, because, refusal: refusalOf(group, memory) } : undefined,
     underWay: group.leaving > 0 || group.ready < wanted || (rolls !== undefined && !turn.rollout),
     yields,
   };
@@ -177,7 +179,16 @@ function lonerOf(group: PodGroup, input: PlanInput): Pick<Entry, 'group' | 'prog
   const { memory, now, strategy } = input;
   const progress = progressOf(countsOf(group), memory.progress.get(group.key), now);
   const late = isLate(progress, now, strategy.progressDeadline);
-  return { group, progress, stall: late ? { group, because: 'Deadline' } : undefined };
+  return {
+    group,
+    progress,
+    stall: late ? { group, because: 'Deadline', refusal: refusalOf(group, memory) } : undefined,
+  };
+}
+
+function refusalOf({ key, stale }: PodGroup, { refusals }: RestartMemory): string | undefined {
+  const uids = [key, ...stale.map(({ uid }) => uid)];
+  return uids.map((uid) => refusals.get(uid)?.message).find((message) => message !== undefined);
 }
 
 /** An owner that is under way keeps its place; one that is refused or stalled gives it back. */

@@ -72,7 +72,11 @@ const stalls: Readonly<Record<Stall['because'], string>> = {
 /** Which owners are stuck, and why. */
 export function stallMessage({ stalled: stuck }: Plan): string {
   return nameThem(
-    stuck.map(({ group, because }) => `${group.owner.kind} ${group.owner.name}: ${stalls[because]}`),
+    stuck.map(({ group: { owner }, because, refusal }) => {
+      const lastly =
+        because === 'Deadline' && refusal !== undefined ? `; the last answer was: ${refusal}` : '';
+      return `${owner.kind} ${owner.name}: ${stalls[because]}${lastly}`;
+    }),
   );
 }
 
