@@ -73,7 +73,16 @@ export function observePod(pod: Pod): PodView {
 
 function mainStatus(pod: Pod): ContainerStatus | undefined {
   const name = pod.spec.containers[0]?.name;
-  return pod.status?.containerStatuses?.find((container) => container.name === name);
+  const main = pod.status?.containerStatuses?.find((container) => container.name === name);
+  return main !== undefined && isStandIn(main.state?.terminated) ? { ...main, state: { waiting: {} } } : main;
+}
+
+/**
+ * The kubelet says of each container of a Pod it has ended that it terminated, with an exit code, also of one
+ * that never ran or was between two starts. Of one that ran and was lost, lastState says so.
+ */
+function isStandIn(end: ContainerStateTerminated | undefined): boolean {
+  return end?.reason === 'ContainerStatusUnknown' && instant(end.startedAt) === undefined;
 }
 
 /** Epoch milliseconds; a container that could not be started reports the start of 1970, which is none. */

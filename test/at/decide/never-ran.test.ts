@@ -1,0 +1,95 @@
+/** What the kubelet writes of a container that it cannot find when it ends the Pod: an exit code, and no start. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ContainerState, Pod } from '../../../src/api/kubernetes.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { observePod } from '../../../src/at/decide/observe-pod.ts';
+import {
+  actionOf,
+  created,
+  dueTime,
+  edited,
+  exited,
+  inState,
+  launched,
+  observing,
+  patched,
+  second,
+  withPodStatus,
+} from '../../fixtures/at.ts';
+
+const standIn: ContainerState = {
+  terminated: {
+    exitCode: 137,
+    reason: 'ContainerStatusUnknown',
+    message: 'The container could not be located when the pod was terminated',
+  },
+};
+
+/** The kubelet has ended the Pod before its container ran. */
+function endedEarly(pod: Pod, reason?: string): Pod {
+  return withPodStatus(inState(pod, standIn), {
+    phase: 'Failed',
+    ...(reason === undefined ? {} : { reason }),
+  });
+}
+
+describe('a Pod that is ended before its command ran', () => {
+  for (const startedAt of [undefined, null, '1970-01-01T00:00:00Z'] as const) {
+    it(`has not been started when it says so with the start ${startedAt}`, () => {
+      const terminated = { ...standIn.terminated, exitCode: 137, startedAt: startedAt as string };
+      const view = observePod(inState(created(launched()), { terminated }));
+      assert.equal(view.started, false);
+      assert.equal(view.startTime, undefined);
+      assert.equal(view.last, undefined);
+      assert.equal(view.failedStarts, 0);
+    });
+  }
+
+  it('is a PendingTimeout when its own deadline ended it', () => {
+    const at = launched({ activeDeadlineSeconds: 5, pendingTimeoutSeconds: 5 });
+    const { status } = decide(observing({ at, pod: endedEarly(created(at), 'DeadlineExceeded') }));
+    assert.equal(status?.reason, 'PendingTimeout');
+    assert.equal(status?.exitCode, undefined);
+    assert.equal(status?.startTime, undefined);
+  });
+
+  it('is canceled after its Pod was created, not while it ran', () => {
+    const at = edited(launched(), { cancel: true });
+    const pod = inState(created(at), { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } });
+    const stopping = patched(pod, actionOf(decide(observing({ at, pod })), 'PatchPod'));
+    const { status } = decide(observing({ at, pod: endedEarly(stopping, 'DeadlineExceeded') }));
+    assert.equal(status?.outcome, 'Canceled');
+    assert.equal(status?.message, 'canceled after its Pod was created');
+    assert.equal(status?.exitCode, undefined);
+  });
+
+  it('has no exit code when its node had no room', () => {
+    const at = launched();
+    const { status } = decide(observing({ at, pod: endedEarly(created(at), 'OutOfcpu') }));
+    assert.equal(status?.reason, 'Evicted');
+    assert.equal(status?.exitCode, undefined);
+  });
+
+  it('has run when it ran before, and ends as its last run did', () => {
+    const at = launched({ activeDeadlineSeconds: 5 });
+    const pod = inState(created(at), standIn, 0, exited(3, 'no such table'));
+    const view = observePod(pod);
+    assert.equal(view.startTime, dueTime + second);
+    assert.equal(view.failedStarts, 1);
+    const ended = withPodStatus(pod, { phase: 'Failed', reason: 'DeadlineExceeded' });
+    const { status } = decide(observing({ at, pod: ended }));
+    assert.equal(status?.reason, 'DeadlineExceeded');
+    assert.equal(status?.exitCode, 3);
+    assert.equal(status?.message, 'no such table');
+  });
+
+  it('has run when the kubelet lost a container that did', () => {
+    const { terminated } = standIn;
+    const pod = inState(created(launched()), standIn, 1, { terminated } as ContainerState);
+    const view = observePod(pod);
+    assert.equal(view.started, true);
+    assert.equal(view.startTime, dueTime);
+    assert.equal(view.last?.exitCode, 137);
+  });
+});
