@@ -42,3 +42,8 @@ export function logOutcomes(
     if (outcome) log.info({ ...targetOf(action), ...outcome }, happened(action, outcome));
   }
 }
+
+/** Of writes whose answer was lost: what the Pods show of them. */
+export function logBelated(log: Logger, outcomes: readonly PodOutcome[]): void {
+  for (const outcome of outcomes) log.info({ ...outcome }, 'a restart without an answer was done');
+}

@@ -82,7 +82,8 @@ function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
   }
   if (!(error instanceof TransportError && error.sent)) return undefined;
   // It may have happened. The uid makes a second try harmless.
-  return { uid, result: 'Refused', cause: 'Failure', message: error.message };
+  const lost = action.type === 'RestartRollout' ? action.pods : [uid];
+  return { uid, result: 'Refused', cause: 'Failure', message: error.message, lost };
 }
 
 export interface PerformOptions {

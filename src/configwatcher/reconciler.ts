@@ -18,7 +18,7 @@ import type { WatcherState } from './decide/state.ts';
 import { MissingRight } from './observe/missing-right.ts';
 import type { Observer } from './observe/observer.ts';
 import { workloadOf } from './observe/owner-reader.ts';
-import { logOutcomes } from './outcome-log.ts';
+import { logBelated, logOutcomes } from './outcome-log.ts';
 import type { PodRestarter } from './pod-restarter.ts';
 import type { WatcherStore, Written } from './state-store.ts';
 
@@ -149,6 +149,9 @@ export class ConfigWatcherReconciler implements Reconciler {
       else recorder.record(resource, watcher, event);
     }
     metrics.decided(this.#metricsKey(key), observed.state, decision.state, decision.edits);
+    const { belated = [] } = decision;
+    logBelated(log, belated);
+    metrics.performed(belated);
     if (decision.events.length > 0 || decision.actions.length > 0) {
       const { pending, stalePods } = decision.state;
       const reasons = decision.events.map(({ reason }) => reason);

@@ -139,7 +139,7 @@ describe('PodRestarter', () => {
     [
       'no answer',
       new TransportError('cut', true),
-      { uid, result: 'Refused', cause: 'Failure', message: 'cut' },
+      { uid, result: 'Refused', cause: 'Failure', message: 'cut', lost: [uid] },
     ],
   ];
   for (const [what, error, expected] of answers) {

@@ -10,9 +10,11 @@ import { watcherCondition, watcherEvent } from '../../api/configwatcher-constant
 import type { WatcherSpec } from '../spec/spec.ts';
 import { recordChange } from './change.ts';
 import { compare } from './comparison.ts';
+import { answersFound } from './lost-answers.ts';
 import type { Decision, Observed, Question } from './observed.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
+import { remember } from './restart-memory.ts';
 import type { WatcherState } from './state.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
 import { eventsOf } from './watcher-events.ts';
@@ -77,7 +79,7 @@ function matchedPods({ state: before, matchedPods: watched }: Observed, after: W
   return restarts && before.matchedPods > 0 ? before.matchedPods : watched;
 }
 
-export function decide(observed: Observed): Decision | Question {
+function decideWith(observed: Observed): Decision | Question {
   const { spec, forbidden: missing } = observed;
   if ('invalid' in spec) return refuseSpec(observed, spec.invalid);
   if (missing) return refuseForbidden(observed, spec, `${missing.verb} ${missing.resource}`);
@@ -103,4 +105,12 @@ export function decide(observed: Observed): Decision | Question {
     memory: step.memory,
     ...(step.requeueAfter !== undefined && { requeueAfter: step.requeueAfter }),
   };
+}
+
+export function decide(observed: Observed): Decision | Question {
+  const belated = answersFound(observed);
+  if (belated.length === 0) return decideWith(observed);
+  const memory = remember(observed.memory, belated, observed.now, () => 0);
+  const decision = decideWith({ ...observed, memory });
+  return typeof decision === 'string' ? decision : { ...decision, belated };
 }

@@ -5,7 +5,7 @@
 import type { OwnerReference } from '../../api/kubernetes.ts';
 import type { InvalidSpec, WatchedSource, WatcherSpec } from '../spec/spec.ts';
 import type { PodFacts } from './pod-facts.ts';
-import type { RestartMemory } from './restart-memory.ts';
+import type { PodOutcome, RestartMemory } from './restart-memory.ts';
 import type { RolloutFacts } from './rollout.ts';
 import type { WatcherState } from './state.ts';
 
@@ -124,6 +124,8 @@ export interface Decision {
   /** Recorded after the state was written. */
   readonly events: readonly DecidedEvent[];
   readonly memory: RestartMemory;
+  /** Of writes of earlier passes whose answer was lost; absent for none. They stand in `memory` already. */
+  readonly belated?: readonly PodOutcome[];
   /** Milliseconds after which to look again at the latest; absent: when something changes. */
   readonly requeueAfter?: number;
 }

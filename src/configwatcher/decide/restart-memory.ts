@@ -20,6 +20,8 @@ export interface EvictionRefusal {
   readonly retryAt: number;
   /** The server's words; they name Pods and budgets, never configuration. */
   readonly message: string;
+  /** See {@link PodOutcome}. */
+  readonly lost?: readonly string[];
 }
 
 export interface RestartMemory {
@@ -96,6 +98,8 @@ export type PodOutcome =
       readonly message: string;
       /** Milliseconds the server asked to wait. */
       readonly retryAfter?: number;
+      /** The write was sent and its answer lost: uids of the Pods that may be going all the same. */
+      readonly lost?: readonly string[];
     };
 
 const firstBackoff = 1000;
@@ -114,11 +118,15 @@ function refusalAfter(
   const growing = Math.min(longestBackoff, firstBackoff * 2 ** Math.min(attempts - 1, 10));
   const backoff = outcome.cause === 'Forbidden' ? forbiddenBackoff : growing;
   const wait = Math.max(outcome.retryAfter ?? 0, backoff) * (1 + 0.2 * jitter);
+  // An answer of that kind to the next try says nothing about the one before.
+  const saysNothing = outcome.cause === 'Failure' || outcome.cause === 'Overload';
+  const lost = outcome.lost ?? (saysNothing ? previous?.lost : undefined);
   return {
     cause: outcome.cause,
     attempts,
     retryAt: now + Math.ceil(wait),
     message: outcome.message.slice(0, 512),
+    ...(lost && { lost }),
   };
 }
 
@@ -142,7 +150,7 @@ export function remember(
     switch (result) {
       case 'Refused':
         refusals.set(uid, refusalAfter(outcome, refusals.get(uid), now, jitter()));
-        if (outcome.cause === 'Failure') failed.add(uid);
+        if (outcome.cause === 'Failure' && !outcome.lost) failed.add(uid);
         continue;
       case 'Restarted':
         accepted.add(uid);
@@ -152,6 +160,8 @@ export function remember(
         for (const pod of outcome.pods) accepted.add(pod);
         break;
       case 'Gone':
+        // Perhaps by the try before this one: the next list says so (lost-answers.ts).
+        if (refusals.get(uid)?.lost) continue;
         break;
     }
     refusals.delete(uid);
