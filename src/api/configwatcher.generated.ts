@@ -206,6 +206,10 @@ export interface ConfigWatcherStatusPending {
    * want.
    */
   readonly unreadPods?: number;
+  /**
+   * UIDs of the owners whose Pod template somebody took the restart back from; they are not changed again.
+   */
+  readonly revertedOwners?: readonly string[];
   /** What the change waits for. */
   readonly reason?: ConfigWatcherStatusPendingReason;
 }
@@ -661,6 +665,12 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
             started: { type: 'string', format: 'date-time' },
             cutoff: { type: 'string', format: 'date-time' },
             unreadPods: { type: 'integer', format: 'int32', minimum: 0 },
+            revertedOwners: {
+              type: 'array',
+              'x-kubernetes-list-type': 'set',
+              maxItems: 20,
+              items: { type: 'string', maxLength: 36 },
+            },
             reason: {
               type: 'string',
               enum: [

@@ -133,6 +133,16 @@ describe('RolloutRestart', () => {
     });
     assert.equal(reason, 'Reverted');
     assert.equal(patches(world), 1);
+    for (const name of ['next', 'and the next']) {
+      const other = new Operator(world, name);
+      for (let look = 0; look < 3; look++) {
+        other.sync();
+        await other.reconcile();
+        world.step(10_000);
+      }
+    }
+    assert.equal(patches(world), 1, 'the next process does not fight it either');
+    operator.sync();
     world.edit({ message: 'third' });
     await converge(world, [operator]);
     assert.equal(patches(world), 2);

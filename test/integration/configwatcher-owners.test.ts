@@ -128,7 +128,10 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await takeBack();
     const held = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
     assert.equal(held.conditions?.find(({ type }) => type === 'Stalled')?.reason, 'Reverted');
-    assert.equal((await template())?.[annotation], undefined);
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.quiet();
+    assert.equal((await template())?.[annotation], undefined, 'nor by the next process');
 
     await shop.patchConfigMap({ data: { message: 'third' } });
     await shop.until('the next edit is a new change', ({ pending }) => pending === undefined);

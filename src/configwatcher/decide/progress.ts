@@ -21,7 +21,7 @@ import { type Plan, planRestart } from './restart.ts';
 import { emptyMemory, type RestartMemory, restartedSoFar } from './restart-memory.ts';
 import { closeOvertaken, counted, withCooldown } from './restart-record.ts';
 import { rolloutAnnotation } from './rollout.ts';
-import { historyLimit, type Pending, type Restart, type WatcherState } from './state.ts';
+import { historyLimit, mostReverted, type Pending, type Restart, type WatcherState } from './state.ts';
 import { triggerOf } from './trigger.ts';
 
 export interface Step {
@@ -161,6 +161,13 @@ function unreadAtStart({ observed, pending }: Situation, unread: number): number
   return begins ? Math.max(unreadPods, unread) : unreadPods;
 }
 
+/** A template that was taken back is not changed again for this content, by no other process either. */
+function withReverted({ revertedOwners, ...pending }: Pending, { stalled }: Plan): Pending {
+  const reverted = stalled.filter(({ because }) => because === 'Reverted').map(({ group }) => group.key);
+  if (reverted.length === 0) return pending;
+  return { ...pending, revertedOwners: reverted.sort().slice(0, mostReverted) };
+}
+
 function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Question {
   const { observed, spec, pending } = situation;
   const sorted = sortPods(pods, spec, pending.cutoff);
@@ -173,7 +180,8 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
   const unreadPods = unreadAtStart(situation, unread);
   const lost = Math.max(0, unreadPods - unread);
   const { strategy } = spec;
-  const plan = planRestart({ ...{ pods, sorted, owners, strategy, lost, now, ownPod }, memory: before });
+  const facts = { pods, sorted, owners, strategy, lost, now, ownPod, reverted: pending.revertedOwners };
+  const plan = planRestart({ ...facts, memory: before });
   const announced = new Set([
     ...before.announced,
     ...plan.rollouts.map(({ key }) => key),
@@ -183,7 +191,11 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
   return {
     state: {
       ...state,
-      pending: { ...pending, ...(unreadPods > 0 && { unreadPods }), reason: reasonOf(plan) },
+      pending: {
+        ...withReverted(pending, plan),
+        ...(unreadPods > 0 && { unreadPods }),
+        reason: reasonOf(plan),
+      },
     },
     memory: { ...before, mostPods: plan.mostPods, progress: plan.progress, announced },
     actions: actionsOf(plan, situation),

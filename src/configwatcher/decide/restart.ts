@@ -25,6 +25,8 @@ export interface PlanInput {
   readonly lost: number;
   readonly now: number;
   readonly ownPod: string | undefined;
+  /** uids of owners whose template was seen to be taken back, perhaps by another process. */
+  readonly reverted?: readonly string[] | undefined;
 }
 
 /** An owner whose Pods have not got further for too long, or cannot. */
@@ -97,7 +99,8 @@ function isRefused({ memory, now }: PlanInput, uid: string): boolean {
 
 function turnOfRollout(group: PodGroup, rollout: RolloutFacts, input: PlanInput): Turn {
   const { memory } = input;
-  const turn = rolloutTurn(rollout, memory.id, memory.patched.has(group.key));
+  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
+  const turn = rolloutTurn(rollout, memory.id, patched);
   if (turn === 'Wait') return nobody;
   if (turn !== 'Patch') return { ...nobody, held: turn };
   return isRefused(input, group.key) ? { ...nobody, refused: [group.key] } : { ...nobody, rollout: true };

@@ -51,6 +51,8 @@ export interface Pending {
   readonly cutoff?: number;
   /** How many Pods there were at the start of owners that do not say how many they want; absent for none. */
   readonly unreadPods?: number;
+  /** uids of owners whose template was seen to be taken back; absent for none. */
+  readonly revertedOwners?: readonly string[];
   readonly reason: PendingReason;
 }
 
@@ -98,6 +100,8 @@ export interface WatcherState {
 }
 
 export const historyLimit = 5;
+/** Owners that are remembered to be reverted. */
+export const mostReverted = 20;
 
 function readSources({ sources, pending }: ConfigWatcherStatus): SourceState[] {
   return objectsIn(sources).flatMap((source) => {
@@ -128,6 +132,7 @@ function readPending({ pending: written }: ConfigWatcherStatus): Pending | undef
     ...given('started', started),
     ...given('cutoff', forged ? started : cutoff),
     ...given('unreadPods', countIn(pending.unreadPods)),
+    ...given('revertedOwners', textsIn(pending.revertedOwners)?.slice(0, mostReverted)),
     reason: pendingReasons.includes(pending.reason) ? (pending.reason as PendingReason) : 'Debounce',
   };
 }
@@ -230,6 +235,7 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
         ...given('started', milliTime(pending.started)),
         ...given('cutoff', wholeTime(pending.cutoff)),
         ...given('unreadPods', pending.unreadPods),
+        ...given('revertedOwners', pending.revertedOwners),
         reason: pending.reason,
       },
     ),

@@ -31,8 +31,9 @@ export function objectsIn<T extends object>(list: readonly T[] | undefined): rea
   return Array.isArray(list) ? list.filter((entry) => typeof entry === 'object' && entry !== null) : [];
 }
 
+/** The different texts in a list. */
 export function textsIn(list: unknown): readonly string[] | undefined {
-  return Array.isArray(list) ? list.filter((entry) => typeof entry === 'string') : undefined;
+  return Array.isArray(list) ? [...new Set(list.filter((entry) => typeof entry === 'string'))] : undefined;
 }
 
 /** The conditions that are whole. */

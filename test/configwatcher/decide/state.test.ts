@@ -46,6 +46,7 @@ const full: WatcherState = {
     started: now - 1,
     cutoff: now - 60_000,
     unreadPods: 4,
+    revertedOwners: ['u-1', 'u-2'],
     reason: 'InProgress',
   },
   lastRestart: restart,

@@ -1,10 +1,16 @@
 /** The status stays below 8 KiB, and what it leaves out is nothing that a decision turns on. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
 import type { Decision, Observed, SourceContent } from '../../../src/configwatcher/decide/observed.ts';
-import { readState, type WatcherState, writeState } from '../../../src/configwatcher/decide/state.ts';
+import {
+  mostReverted,
+  readState,
+  type WatcherState,
+  writeState,
+} from '../../../src/configwatcher/decide/state.ts';
 import { keysHash, statusName } from '../../../src/configwatcher/spec/config-hash.ts';
 import { afterwards, decided, found, now, pod, specOf, webapp } from '../../fixtures/configwatcher.ts';
 
@@ -120,6 +126,9 @@ describe('the size of the status', () => {
       assert.equal(state.sources.length, 16);
       assert.ok(state.sources.every(({ pendingHash }) => pendingHash));
       assert.deepEqual(writeState(state).lastRestart?.trigger?.changedKeys, ['+30']);
+      const revertedOwners = Array.from({ length: mostReverted }, () => randomUUID());
+      const reverted = { ...state, pending: { ...state.pending!, revertedOwners, unreadPods: 2 ** 31 - 1 } };
+      assert.ok(Buffer.byteLength(JSON.stringify(writeState(reverted))) < limit);
       assertSmall(decided({ state, spec: { invalid: '\u0001'.repeat(512) } }));
     }
   });
