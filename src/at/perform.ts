@@ -22,6 +22,7 @@ import type { Action, CreatePod, DryRunPod, Observed } from './decide/decision.t
 import { findAmong, podNames, podsAt } from './decide/own-pod.ts';
 import type { Memory } from './memory.ts';
 import { retriedSpec } from './spec/run.ts';
+import { sound } from './spec/sound.ts';
 import { withoutLiterals } from './without-literals.ts';
 
 /** Longest waits before a create is tried again, in milliseconds. */
@@ -87,7 +88,8 @@ export class Performer {
     const { client, clock, memory } = this.#options;
     const { namespace = '', name, uid } = observed.at.metadata;
     const options = { signal, timeout: readTimeout };
-    const at = await found(client.get(ats, { namespace, name }, options));
+    const answer = await found(client.get(ats, { namespace, name }, options));
+    const at = answer && sound(answer);
     memory.read(observed.at, at);
     if (at === undefined || at.metadata.uid !== uid) {
       return { next: 'end', result: { requeueAfter: conflictDelay } };

@@ -6,7 +6,7 @@ import type { At, AtStatus } from '../api/at.generated.ts';
 import type { Pod } from '../api/kubernetes.ts';
 import { ats } from '../api/resources.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
-import { isConflict, isNotFound, TransportError } from '../runtime/client/api-error.ts';
+import { isConflict, isInvalid, isNotFound, TransportError } from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
 import type { Clock } from '../runtime/clock.ts';
 import {
@@ -18,6 +18,7 @@ import {
   requestKey,
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import { errorFields } from '../runtime/logger.ts';
 import { decide } from './decide/decide.ts';
 import { bulkPriority, type Decision, type Observed } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
@@ -33,6 +34,8 @@ import { Turns } from './turns.ts';
 const mostDecisions = 8;
 /** After a status write met a newer At: its watch event comes by itself, this is the net. Milliseconds. */
 const conflictDelay = 1000;
+/** After the API server refused a status as invalid: only an edit of the At, or of its CRD, mends that. */
+const invalidDelay = 300_000;
 /** First wait before a create that was refused is tried again, in milliseconds. */
 const firstRetryDelay = 250;
 
@@ -125,8 +128,8 @@ export class AtReconciler implements Reconciler {
       }
     }
     const written = await this.#write(observed.at, decision, context);
-    if (written === undefined) {
-      return { requeueAfter: conflictDelay };
+    if (!('metadata' in written)) {
+      return written;
     }
     const { again = false, requeueAt, requeueAfter, priority } = decision;
     if (again) {
@@ -141,13 +144,13 @@ export class AtReconciler implements Reconciler {
     };
   }
 
-  /** The At with the status wanted; undefined when it has changed since it was read. */
+  /** The At with the status wanted, or how the pass ends because it does not take that status. */
   async #write(
     at: At,
     { status, events, untried }: Decision,
     { signal, log }: ReconcileContext,
-  ): Promise<At | undefined> {
-    const { client, onStatus, recorder } = this.#options;
+  ): Promise<At | Result> {
+    const { client, onStatus } = this.#options;
     const body = status && statusPatch(at, status);
     let written = at;
     if (body !== undefined) {
@@ -156,20 +159,31 @@ export class AtReconciler implements Reconciler {
         written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
       } catch (error) {
         if (isConflict(error) || isNotFound(error)) {
-          return undefined;
+          return { requeueAfter: conflictDelay };
         }
-        throw error;
+        if (!isInvalid(error)) {
+          throw error;
+        }
+        // Stored under a laxer CRD than today's: no status of it is taken until somebody mends the At. The Events
+        // are all that can be said of it.
+        log.error({ err: errorFields(error) }, 'the At is not valid, so its status cannot be written');
+        this.#tell(at, events, log);
+        return { requeueAfter: invalidDelay };
       }
       onStatus?.(at.status ?? {}, status ?? {});
     }
     // Crash window: status says it and no Event does. Events are hints, and a lost one is not made up.
-    for (const event of events) {
-      recorder.record(ats, at, event);
-      log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
-    }
+    this.#tell(at, events, log);
     if (untried) {
       this.#memory.toTry(at);
     }
     return written;
+  }
+
+  #tell(at: At, events: Decision['events'], log: ReconcileContext['log']): void {
+    for (const event of events) {
+      this.#options.recorder.record(ats, at, event);
+      log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
+    }
   }
 }

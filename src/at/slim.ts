@@ -6,9 +6,11 @@ import type { At, AtSpec } from '../api/at.generated.ts';
 import { atPhase } from '../api/at-constants.ts';
 import type { ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
 import { ownPrefix } from './spec/run.ts';
+import { sound } from './spec/sound.ts';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object. */
-export function slimAt(at: At): At {
+export function slimAt(read: At): At {
+  const at = sound(read);
   const { labels: _, annotations: __, ownerReferences: ___, ...metadata } = at.metadata;
   // Fields that are there already take their new values in place; added ones would need more room.
   return {
@@ -22,8 +24,8 @@ export function slimAt(at: At): At {
 /** What to run, up to a megabyte of template, is read until it runs, and longer only where it may run again. */
 function slimSpec({ spec, status }: At): AtSpec {
   const phase = status?.phase;
-  const isOver = phase === atPhase.done || (phase === atPhase.running && spec?.disruptionPolicy !== 'Retry');
-  if (!isOver || typeof spec !== 'object' || spec === null) return spec;
+  const isOver = phase === atPhase.done || (phase === atPhase.running && spec.disruptionPolicy !== 'Retry');
+  if (!isOver) return spec;
   const { template: _, command: __, argv: ___, shell: ____, image: _____, ...kept } = spec;
   return kept;
 }
@@ -38,8 +40,7 @@ const mostShared = 1000;
 
 /** `holder` with a value of the field that others of the same content have, too. */
 function withShared<T extends object>(holder: T, field: keyof T): T {
-  // A lax CRD lets in what is no object.
-  const value = typeof holder === 'object' ? holder?.[field] : undefined;
+  const value = holder[field];
   if (value === undefined) return holder;
   const text = JSON.stringify(value);
   const known = shared.get(text) as T[keyof T] | undefined;

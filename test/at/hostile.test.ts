@@ -7,6 +7,7 @@ import type { Pod } from '../../src/api/kubernetes.ts';
 import { decide } from '../../src/at/decide/decide.ts';
 import { slimAt, slimPod } from '../../src/at/slim.ts';
 import { isDue } from '../../src/at/spec/due.ts';
+import { statusPatch } from '../../src/at/status-patch.ts';
 import {
   accepted,
   created,
@@ -52,6 +53,26 @@ const spec: fc.Arbitrary<At['spec']> = spoiled(waiting().spec, [
 
 const statuses = [undefined, ...[waiting(), accepted(), launched(), finished()].map(({ status }) => status)];
 
+const status: fc.Arbitrary<At['status']> = spoiled<NonNullable<At['status']>>({}, [
+  'phase',
+  'outcome',
+  'reason',
+  'message',
+  'observedGeneration',
+  'scheduledTime',
+  'podName',
+  'podUID',
+  'attempts',
+  'launchAttempt',
+  'launchTime',
+  'startTime',
+  'completionTime',
+  'latenessMilliseconds',
+  'exitCode',
+  'restarts',
+  'conditions',
+]);
+
 describe('an At of any shape', () => {
   it('is decided upon, and never takes the process down', () => {
     // An edit: a spec that status calls accepted has been looked at.
@@ -74,6 +95,26 @@ describe('an At of any shape', () => {
           JSON.stringify(decision);
         },
       ),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('may have any status, and anything for a spec', () => {
+    const from = fc.constantFrom(...statuses.map((known) => known ?? {}));
+    const shape = fc.oneof(
+      fc.tuple(from, status).map(([known, other]) => ({ ...known, ...other })),
+      json as fc.Arbitrary<never>,
+    );
+    fc.assert(
+      fc.property(shape, fc.option(json as fc.Arbitrary<never>, { nil: waiting().spec }), (found, given) => {
+        const at = slimAt({ ...waiting({}, { generation: 2 }), spec: given, status: found });
+        isDue(at, dueTime);
+        const decision = decide(observing({ at, now: justAfterDue }));
+        JSON.stringify([decision.status && statusPatch(at, decision.status), decision.actions]);
+        for (const time of [decision.requeueAt, decision.requeueAfter]) {
+          assert.ok(time === undefined || Number.isFinite(time), `again at ${time}`);
+        }
+      }),
       { numRuns: 3000 },
     );
   });

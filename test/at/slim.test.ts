@@ -74,10 +74,19 @@ describe('slimmed objects', () => {
     assert.deepEqual(slimAt(ofOther).status?.conditions, []);
   });
 
-  it('keep what a lax CRD lets in', () => {
-    for (const spec of [undefined, null, 'x', 5, { launchGuarantee: { no: 'text' } }]) {
-      const strange = { ...at, spec } as unknown as typeof at;
-      assert.deepEqual(slimAt(strange).spec, spec);
+  it('drop what is of another type, and keep the rest', () => {
+    const strange = {
+      ...at,
+      spec: 'x',
+      status: { ...at.status, phase: 'FOO', conditions: [null], launchAttempt: 'x', attempts: '2', note: 1 },
+    } as unknown as typeof at;
+    const { phase: _, conditions: __, attempts: ___, ...rest } = at.status ?? {};
+    assert.deepEqual(slimAt(strange).status, { ...rest, note: 1 });
+    for (const spec of [undefined, null, 'x', 5, []]) {
+      assert.deepEqual(slimAt({ ...at, spec } as unknown as typeof at).spec, {});
+    }
+    for (const status of [null, 'x', 5, []]) {
+      assert.equal('status' in slimAt({ ...at, status } as unknown as typeof at), false);
     }
   });
 
