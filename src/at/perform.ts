@@ -130,7 +130,7 @@ export class Performer {
     }
   }
 
-  /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such. */
+  /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such, with a 400. */
   async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
     const { client, memory, onRefusedDryRun } = this.#options;
     memory.tried(at);
@@ -138,7 +138,7 @@ export class Performer {
       await client.create(pods, pod, { dryRun: true, signal });
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
-      if (error instanceof ApiError && (isForbidden(error) || isInvalid(error))) {
+      if (error instanceof ApiError && (isForbidden(error) || isInvalid(error) || isUnreadable(error))) {
         onRefusedDryRun(at, error.message);
       }
     }
@@ -179,6 +179,11 @@ function isTurnedDown(error: unknown): error is ApiError {
 function isRefusal(error: unknown): error is ApiError {
   const passes = isTooManyRequests(error) || isConflict(error) || isUnauthorized(error);
   return isTurnedDown(error) && !passes;
+}
+
+/** The API server cannot make a Pod of what it was sent: some field of the template has a wrong type. */
+function isUnreadable({ code, message }: ApiError): boolean {
+  return code === 400 && message.includes('cannot be handled as a Pod: ');
 }
 
 /** No answer, or one that a server in trouble gives: it may have stored the Pod before. */

@@ -220,11 +220,20 @@ export class AtRig {
 
   /** The Events about the At, oldest first: `Launched`, or `Failed (W)` for a warning. */
   async events(name = 'example-at'): Promise<string[]> {
+    const found = await this.#eventsOf(name);
+    return found.map(({ type, reason }) => (type === 'Warning' ? `${reason} (W)` : reason));
+  }
+
+  /** The sentences of the same. */
+  async notes(name = 'example-at'): Promise<string[]> {
+    return (await this.#eventsOf(name)).map(({ note }) => note ?? '');
+  }
+
+  async #eventsOf(name: string) {
     const { items } = await this.client.list(events, { namespace: this.namespace });
     return items
       .filter(({ regarding }) => regarding.kind === 'At' && regarding.name === name)
-      .sort((one, other) => one.eventTime.localeCompare(other.eventTime))
-      .map(({ type, reason }) => (type === 'Warning' ? `${reason} (W)` : reason));
+      .sort((one, other) => one.eventTime.localeCompare(other.eventTime));
   }
 
   async #container(podName: string, state: object, restartCount = 0) {
