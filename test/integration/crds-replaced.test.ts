@@ -4,8 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { startOperator } from '../../hack/operator-process.ts';
 import { baseAtSpec } from '../api/at-rows.ts';
 import { baseConfigWatcherSpec } from '../api/configwatcher-rows.ts';
 import { eventually } from './support.ts';
@@ -108,6 +112,25 @@ describe('objects that a CRD without rules let in', () => {
 });
 
 describe('an object with wrong types that a CRD without rules let in', () => {
+  it('is told in an Event what is wrong, as its status takes nothing, and is then left in peace', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'atwatch-wrong-types-'));
+    const log = join(directory, 'log');
+    const operator = await startOperator(controlPlane.kubeconfig, log, ['--leader-elect=false']);
+    try {
+      const told = await soon(async () => {
+        const events = await kubectl('get', 'events', '--field-selector=involvedObject.name=wrong-types');
+        assert.match(events, /InvalidSchedule|InvalidCommand/);
+        return events;
+      });
+      assert.match(told, /Warning/);
+      const lines = (await readFile(log, 'utf8')).split('\n').filter((line) => line.includes('wrong-types'));
+      assert.ok(lines.length <= 3, lines.join('\n'));
+    } finally {
+      await operator.stop();
+      await rm(directory, { recursive: true });
+    }
+  });
+
   it('can be deleted, but not changed: the API server cannot run rules over it', async () => {
     assert.match(
       await kubectl(
