@@ -25,7 +25,7 @@ function stillAhead(until: number, now: number, longest: number): boolean {
 }
 
 /** When the edits have been quiet for long enough, or have gone on for too long. */
-export function debounceEnd(spec: WatcherSpec, state: WatcherState, pending: Pending): number {
+function debounceEnd(spec: WatcherSpec, state: WatcherState, pending: Pending): number {
   const { quiet, max } = spec.debounce;
   return Math.min((state.lastChange ?? pending.since) + quiet, pending.since + max);
 }
@@ -46,15 +46,21 @@ export function waitOf(
   if (spec.suspend) return { reason: 'Suspended' };
   if (sourceMissing && !spec.restartOnDelete) return { reason: 'SourceMissing' };
   const running = isRunning(pending);
-  const quietAt = debounceEnd(spec, state, pending);
-  if (!running && stillAhead(quietAt, now, spec.debounce.quiet))
-    return { reason: 'Debounce', until: quietAt };
+  const delay = running ? undefined : startDelay(spec, state, pending, now);
+  if (delay) return delay;
   if (spec.dryRun) return { reason: 'DryRun' };
-  const { cooldownUntil } = state;
-  if (!running && cooldownUntil !== undefined && stillAhead(cooldownUntil, now, spec.cooldown.max)) {
-    return { reason: 'Cooldown', until: cooldownUntil };
-  }
   return running ? undefined : windowWait(spec, now);
+}
+
+/** Whichever of debounce and cooldown ends later, so that edits in a cooldown do not change the reason. */
+function startDelay(spec: WatcherSpec, state: WatcherState, pending: Pending, now: number): Wait | undefined {
+  const { cooldownUntil = now } = state;
+  const quietAt = debounceEnd(spec, state, pending);
+  const debounces = stillAhead(quietAt, now, spec.debounce.quiet);
+  // A dry run restarts nothing.
+  const cools = !spec.dryRun && stillAhead(cooldownUntil, now, spec.cooldown.max);
+  if (cools && !(debounces && quietAt > cooldownUntil)) return { reason: 'Cooldown', until: cooldownUntil };
+  return debounces ? { reason: 'Debounce', until: quietAt } : undefined;
 }
 
 /**

@@ -48,13 +48,18 @@ const longestDelay = 3_600_000;
 
 function hold(situation: Situation, reason: Pending['reason'], until: number | undefined): Step {
   const { observed, spec, state, pending } = situation;
+  const { cooldownUntil } = state;
   const counted = observed.pods && {
     stalePods: sortPods(observed.pods, spec, pending.cutoff).stale.length,
   };
   return {
     state: { ...state, ...counted, pending: { ...pending, reason } },
-    // While a restart is held up nobody is late.
-    memory: { ...observed.memory, progress: new Map() },
+    memory: {
+      ...observed.memory,
+      // While a restart is held up nobody is late.
+      progress: new Map(),
+      ...(reason === 'Cooldown' && cooldownUntil !== undefined && { toldCooldown: cooldownUntil }),
+    },
     actions: [],
     ...(until !== undefined && { requeueAfter: delay(until - observed.now) }),
   };

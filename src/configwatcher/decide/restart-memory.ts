@@ -45,6 +45,8 @@ export interface RestartMemory {
   readonly progress: ReadonlyMap<string, OwnerProgress>;
   /** uids of the owners that have got their Event. */
   readonly announced: ReadonlySet<string>;
+  /** The cooldown that has got its Event, by its end in epoch ms. */
+  readonly toldCooldown?: number;
 }
 
 export const emptyMemory: RestartMemory = {

@@ -68,6 +68,8 @@ function reasonEvent(reason: PendingReason, observed: Observed, { state, plan }:
         `dry run: ${pods(state.stalePods)} would be restarted`,
       );
     case 'Cooldown': {
+      // Edits that are taken back and made again begin to wait again and again.
+      if (observed.memory.toldCooldown === state.cooldownUntil) return undefined;
       const wait = formatDuration((state.cooldownUntil ?? observed.now) - observed.now);
       const loop =
         (state.cooldownWaits ?? 0) >= waitsOfALoop - 1

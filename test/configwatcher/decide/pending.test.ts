@@ -52,6 +52,16 @@ describe('a change waits', () => {
       expected: { reason: 'Cooldown', until: soon },
     },
     {
+      what: 'for the cooldown, when an edit comes in it',
+      facts: { state: { cooldownUntil: now + 5 * seconds, lastChange: now } },
+      expected: { reason: 'Cooldown', until: now + 5 * seconds },
+    },
+    {
+      what: 'for a pause between edits, when that ends after the cooldown',
+      facts: { state: { cooldownUntil: soon, lastChange: now } },
+      expected: { reason: 'Debounce', until: now + 2 * seconds },
+    },
+    {
       what: 'not for a cooldown longer than there can be one',
       facts: { state: { cooldownUntil: now + 3600 * seconds } },
       expected: undefined,
@@ -78,6 +88,11 @@ describe('a change waits', () => {
     },
     { what: 'while suspended', facts: { spec: { suspend: true } }, expected: { reason: 'Suspended' } },
     { what: 'in a dry run', facts: { spec: { dryRun: true } }, expected: { reason: 'DryRun' } },
+    {
+      what: 'in a dry run for no cooldown',
+      facts: { spec: { dryRun: true }, state: { cooldownUntil: soon } },
+      expected: { reason: 'DryRun' },
+    },
     {
       what: 'in a dry run for the pause first, so that there is one Event per content',
       facts: { spec: { dryRun: true }, state: { lastChange: now - seconds } },

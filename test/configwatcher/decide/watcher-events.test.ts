@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { anHourAgo, decided, newContent, now, several } from '../../fixtures/configwatcher.ts';
+import {
+  afterwards,
+  anHourAgo,
+  applied,
+  decided,
+  newContent,
+  newestContent,
+  now,
+  oldContent,
+  several,
+} from '../../fixtures/configwatcher.ts';
 
 describe('an edit of a source that is immutable now', () => {
   const told = (content: object) => {
@@ -17,5 +27,20 @@ describe('an edit of a source that is immutable now', () => {
     assert.deepEqual(told({ created: anHourAgo + 1 }), ['ChangeDetected', 'ImmutableSource']);
     assert.deepEqual(told({ created: anHourAgo }), ['ChangeDetected']);
     assert.deepEqual(told({ created: now, immutable: false }), ['ChangeDetected']);
+  });
+});
+
+describe('a cooldown', () => {
+  it('is told once, however often the content is edited, or set back and edited again', () => {
+    const state = { ...applied(), cooldownUntil: now + 30_000 };
+    let facts: Parameters<typeof afterwards>[0] = { state, pods: several(1) };
+    const told: string[] = [];
+    for (const content of [newContent, newestContent, oldContent, newContent]) {
+      const decision = decided({ ...facts, sources: [content] });
+      told.push(...decision.events.map(({ reason }) => reason));
+      assert.equal(decision.state.pending?.reason, content === oldContent ? undefined : 'Cooldown');
+      facts = afterwards(facts, decision, 3000);
+    }
+    assert.deepEqual(told, ['ChangeDetected', 'CooldownActive', 'ChangeDetected', 'ChangeDetected']);
   });
 });
