@@ -54,11 +54,13 @@ export function waitOf(
 
 /** Whichever of debounce and cooldown ends later, so that edits in a cooldown do not change the reason. */
 function startDelay(spec: WatcherSpec, state: WatcherState, pending: Pending, now: number): Wait | undefined {
-  const { cooldownUntil = now } = state;
+  const { base, max } = spec.cooldown;
+  // One that began before it was switched off is over, too.
+  const { cooldownUntil = now } = base > 0 ? state : {};
   const quietAt = debounceEnd(spec, state, pending);
   const debounces = stillAhead(quietAt, now, spec.debounce.quiet);
   // A dry run restarts nothing.
-  const cools = !spec.dryRun && stillAhead(cooldownUntil, now, spec.cooldown.max);
+  const cools = !spec.dryRun && stillAhead(cooldownUntil, now, max);
   if (cools && !(debounces && quietAt > cooldownUntil)) return { reason: 'Cooldown', until: cooldownUntil };
   return debounces ? { reason: 'Debounce', until: quietAt } : undefined;
 }

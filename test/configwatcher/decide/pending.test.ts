@@ -62,6 +62,11 @@ describe('a change waits', () => {
       expected: { reason: 'Debounce', until: now + 2 * seconds },
     },
     {
+      what: 'not for a cooldown that was switched off in it',
+      facts: { state: { cooldownUntil: soon }, spec: { cooldown: { base: '0s' } } },
+      expected: undefined,
+    },
+    {
       what: 'not for a cooldown longer than there can be one',
       facts: { state: { cooldownUntil: now + 3600 * seconds } },
       expected: undefined,
