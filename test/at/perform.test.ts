@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ats } from '../../src/api/resources.ts';
 import { Memory } from '../../src/at/memory.ts';
 import { Performer } from '../../src/at/perform.ts';
-import { ApiError } from '../../src/runtime/client/api-error.ts';
+import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { FakeClock } from '../fake/clock.ts';
@@ -27,6 +28,54 @@ async function warningsOf(code: number, reason: string, message: string): Promis
   });
   return warnings;
 }
+
+/** Performs a create that the API server answers like this, and tells whether the Pod may exist after it. */
+async function mayExistAfter(error: Error): Promise<boolean> {
+  const memory = new Memory();
+  const performer = new Performer({
+    client: { create: () => Promise.reject(error) } as unknown as Client,
+    clock: new FakeClock(),
+    memory,
+    onRefusedDryRun: () => assert.fail('no dry run'),
+  });
+  const action = { type: 'CreatePod', pod, attempt: 1 } as const;
+  await performer.perform(action, observing({ at }), context).catch(() => {});
+  return memory.recall(at, 0).ambiguous ?? false;
+}
+
+describe('a create', () => {
+  const rows: [string, Error, boolean][] = [
+    ['408, the time limit of the API server', new ApiError('timeout', 408, {}), true],
+    ['500', new ApiError('etcd', 500, {}), true],
+    ['504', new ApiError('timeout', 504, {}), true],
+    ['429', new ApiError('busy', 429, {}), false],
+    ['403', new ApiError('quota', 403, {}), false],
+    ['a connection cut after the request was sent', new TransportError('reset', true), true],
+    ['a connection that was never made', new TransportError('refused', false), false],
+  ];
+  for (const [answer, error, expected] of rows) {
+    it(`may ${expected ? '' : 'not '}have happened after ${answer}`, async () => {
+      assert.equal(await mayExistAfter(error), expected);
+    });
+  }
+});
+
+describe('the end of an At', () => {
+  it('is a delete of that very version, whose Pods follow by garbage collection', async () => {
+    const calls: unknown[] = [];
+    const performer = new Performer({
+      client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
+      clock: new FakeClock(),
+      memory: new Memory(),
+      onRefusedDryRun: () => assert.fail('no dry run'),
+    });
+    const of = { namespace: 'n', name: 'a', uid: 'u', resourceVersion: '7' };
+    await performer.perform({ type: 'DeleteAt', ...of }, observing({ at }), context);
+    const { signal } = context;
+    const options = { uid: 'u', resourceVersion: '7', propagationPolicy: 'Background', signal };
+    assert.deepEqual(calls, [[ats, { type: 'DeleteAt', ...of }, options]]);
+  });
+});
 
 describe('a dry run', () => {
   const rows = [

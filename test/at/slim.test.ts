@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { PodStatus } from '../../src/api/kubernetes.ts';
 import { decide } from '../../src/at/decide/decide.ts';
 import { slimAt, slimPod } from '../../src/at/slim.ts';
 import {
@@ -15,6 +16,7 @@ import {
   started,
   succeeded,
   terminating,
+  withPodStatus,
 } from '../fixtures/at.ts';
 
 describe('slimmed objects', () => {
@@ -28,6 +30,10 @@ describe('slimmed objects', () => {
     crashLooping: crashLooping(created(at), 5),
     terminating: terminating(started(created(at)), dueTime),
     foreign: ownedBy(created(at), 'other'),
+    unscheduled: withPodStatus(created(at), {
+      phase: 'Pending',
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no node' }],
+    } as unknown as PodStatus),
   };
   for (const [name, pod] of Object.entries(pods)) {
     for (const now of [dueTime + second, dueTime + 1000 * second]) {

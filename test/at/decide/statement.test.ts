@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { clip } from '../../../src/at/decide/statement.ts';
+import { clip, stated } from '../../../src/at/decide/statement.ts';
+import { accepted, observing, withStatus } from '../../fixtures/at.ts';
 
 describe('clip', () => {
   it('keeps a short text', () => assert.equal(clip('no such table'), 'no such table'));
@@ -19,5 +20,17 @@ describe('clip', () => {
         assert.ok(new TextEncoder().encode(clipped).length > 1020);
       }
     }
+  });
+});
+
+describe('stated', () => {
+  it('never lets observedGeneration fall, however old the cached At is', () => {
+    const at = withStatus(accepted(), { ...accepted().status, observedGeneration: 9 });
+    const status = stated(observing({ at }), at.status ?? {}, []);
+    assert.equal(status.observedGeneration, 9);
+    assert.deepEqual(
+      new Set(status.conditions?.map(({ observedGeneration }) => observedGeneration)),
+      new Set([9]),
+    );
   });
 });
