@@ -92,6 +92,13 @@ export interface PerformOptions {
   readonly isWanted?: () => boolean;
 }
 
+export interface Performed {
+  /** One per action, in their order; undefined for those that were not wanted any more, or could not be sent. */
+  readonly outcomes: readonly (PodOutcome | undefined)[];
+  /** What kept a write from being sent at all: lost leadership, no connection, the end of the reconcile. */
+  readonly unsent?: { readonly reason: unknown };
+}
+
 export class PodRestarter {
   readonly #client: Client;
   readonly #waiting: (() => void)[] = [];
@@ -101,15 +108,12 @@ export class PodRestarter {
     this.#client = client;
   }
 
-  /**
-   * @returns an outcome per action; undefined for those that were not wanted any more when it was their turn.
-   * @throws whatever kept a write from being sent at all: lost leadership, the end of the reconcile.
-   */
+  /** Never rejects: what was done counts, whatever happened to the rest. */
   async perform(
     namespace: string,
     actions: readonly Action[],
     { signal, isWanted = () => true }: PerformOptions,
-  ): Promise<readonly (PodOutcome | undefined)[]> {
+  ): Promise<Performed> {
     const outcomes: (PodOutcome | undefined)[] = actions.map(() => undefined);
     const rest = actions.entries();
     // Each of these asks for its turn anew for every write, so a batch of thousands has no more of them
@@ -122,9 +126,8 @@ export class PodRestarter {
       }
     };
     const lanes = Array.from({ length: Math.min(inFlight, actions.length) }, lane);
-    const failure = (await Promise.allSettled(lanes)).find(({ status }) => status === 'rejected');
-    if (failure?.status === 'rejected') throw failure.reason;
-    return outcomes;
+    const unsent = (await Promise.allSettled(lanes)).find(({ status }) => status === 'rejected');
+    return unsent?.status === 'rejected' ? { outcomes, unsent } : { outcomes };
   }
 
   async #performOne(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {

@@ -19,7 +19,7 @@ import { MissingRight } from './observe/missing-right.ts';
 import type { Observer } from './observe/observer.ts';
 import { workloadOf } from './observe/owner-reader.ts';
 import { logBelated, logOutcomes } from './outcome-log.ts';
-import type { PodRestarter } from './pod-restarter.ts';
+import type { Performed, PodRestarter } from './pod-restarter.ts';
 import type { WatcherStore, Written } from './state-store.ts';
 
 export interface ReconcilerOptions {
@@ -72,13 +72,14 @@ export class ConfigWatcherReconciler implements Reconciler {
     if (written !== 'Written') return written === 'Conflict' ? { requeueAfter: retryConflict } : {};
     const { state } = decision;
     this.#known.set(key, { watcher, memory: decision.memory, state });
-    const [outcomes] = await Promise.all([
+    const [{ outcomes, unsent }] = await Promise.all([
       this.#perform(watcher, decision, context),
       this.#tell(watcher, key, observed, decision, context),
     ]);
     const now = this.#options.observer.now();
     const after = remember(decision.memory, outcomes, now, this.#options.random ?? Math.random);
     this.#known.set(key, { watcher, memory: after, state });
+    if (unsent) throw unsent.reason;
     return resultOf(decision, after, now);
   }
 
@@ -166,15 +167,18 @@ export class ConfigWatcherReconciler implements Reconciler {
     watcher: ConfigWatcher,
     { actions }: Decision,
     { signal, log }: ReconcileContext,
-  ): Promise<readonly PodOutcome[]> {
-    if (actions.length === 0) return [];
+  ): Promise<Performed & { readonly outcomes: readonly PodOutcome[] }> {
+    if (actions.length === 0) return { outcomes: [] };
     const { restarter, metrics } = this.#options;
     const isWanted = () => this.#isUnchanged(watcher);
-    const outcomes = await restarter.perform(watcher.metadata.namespace ?? '', actions, { signal, isWanted });
-    logOutcomes(log, actions, outcomes);
-    const performed = outcomes.filter((outcome) => outcome !== undefined);
-    metrics.performed(performed);
-    return performed;
+    const performed = await restarter.perform(watcher.metadata.namespace ?? '', actions, {
+      signal,
+      isWanted,
+    });
+    logOutcomes(log, actions, performed.outcomes);
+    const outcomes = performed.outcomes.filter((outcome) => outcome !== undefined);
+    metrics.performed(outcomes);
+    return { ...performed, outcomes };
   }
 
   /** As far as the watch knows: a big batch ends where the watcher is deleted, suspended or edited otherwise. */

@@ -34,7 +34,8 @@ class FaultyWorld extends World {
   }
 }
 
-async function restart(
+/** An edit has been made, and nobody has seen it yet. */
+async function begun(
   spec: Partial<ConfigWatcherSpec>,
   replicas: number,
   faults: readonly (readonly [number, Fault])[],
@@ -46,6 +47,11 @@ async function restart(
   await converge(world, [operator]);
   world.faults = new Map(faults);
   world.edit({ message: 'second' });
+  return { world, operator };
+}
+
+async function restart(...parameters: Parameters<typeof begun>): ReturnType<typeof begun> {
+  const { world, operator } = await begun(...parameters);
   await converge(world, [operator]);
   return { world, operator };
 }
@@ -86,13 +92,7 @@ describe('a restarting write without an answer', () => {
 
   it('counts as done when an edit overtakes the restart', async () => {
     const strategy = { type: 'Evict', maxUnavailable: '50%' } as const;
-    const world = new FaultyWorld({ cooldown: { base: '0s' }, debounce: { quiet: '0s' }, strategy });
-    world.addWorkload('web', 2);
-    world.step(10_000);
-    const operator = new Operator(world, 'operator');
-    await converge(world, [operator]);
-    world.faults = new Map([[1, 'Unanswered']]);
-    world.edit({ message: 'second' });
+    const { world, operator } = await begun({ strategy }, 2, [[1, 'Unanswered']]);
     operator.sync();
     await operator.reconcile();
     assert.equal(world.restarts.length, 1);
@@ -103,5 +103,28 @@ describe('a restarting write without an answer', () => {
     const counts = history.map(({ restarted }) => restarted);
     assert.equal(counts.at(-1), 1, 'the overtaken one');
     assert.equal(await operator.metric('pods_restarted_total'), world.restarts.length);
+  });
+});
+
+describe('a batch of which one write cannot be sent', () => {
+  for (const type of ['Evict', 'Delete'] as const) {
+    it(`by ${type} counts all that were`, async () => {
+      const strategy = { type, maxUnavailable: '100%' } as const;
+      await assertCounted(await restart({ strategy }, 4, [[4, 'Unsent']]), type, 4);
+    });
+  }
+
+  it('fails the pass, and keeps what the API server said to the others', async () => {
+    const strategy = { type: 'Evict', maxUnavailable: '100%' } as const;
+    const { world, operator } = await begun({ strategy }, 4, [[4, 'Unsent']]);
+    world.minAvailable = 4;
+    operator.sync();
+    await operator.reconcile();
+    assert.match(String(operator.lastError), /ECONNREFUSED/);
+    const tries = () => world.requests.filter((request) => request === 'evict pods').length;
+    assert.equal(tries(), 3);
+    operator.sync();
+    await operator.reconcile();
+    assert.equal(tries(), 4, 'the three that were refused wait');
   });
 });

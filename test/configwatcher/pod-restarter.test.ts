@@ -20,8 +20,9 @@ function refused(code: number, status: Status, retryAfter?: number): ApiError {
 
 async function answerTo(error: Error): Promise<PodOutcome | undefined> {
   const client = { evict: () => Promise.reject(error) } as unknown as Client;
-  const [outcome] = await new PodRestarter(client).perform('shop', [evicting('web')], { signal });
-  return outcome;
+  const { outcomes, unsent } = await new PodRestarter(client).perform('shop', [evicting('web')], { signal });
+  if (unsent) throw unsent.reason;
+  return outcomes[0];
 }
 
 describe('PodRestarter', () => {
@@ -32,7 +33,7 @@ describe('PodRestarter', () => {
       delete: async (_: unknown, key: ObjectKey, { uid }: DeleteOptions) => calls.push(['delete', key, uid]),
     } as unknown as Client;
     const actions: Action[] = [evicting('a'), { ...evicting('b'), type: 'DeletePod' }];
-    const outcomes = await new PodRestarter(client).perform('shop', actions, { signal });
+    const { outcomes } = await new PodRestarter(client).perform('shop', actions, { signal });
     assert.deepEqual(calls, [
       ['evict', { namespace: 'shop', name: 'a' }, 'uid of a'],
       ['delete', { namespace: 'shop', name: 'b' }, 'uid of b'],
@@ -59,8 +60,8 @@ describe('PodRestarter', () => {
     } as unknown as Client;
     const restarter = new PodRestarter(client);
     const outcomes = [
-      ...(await restarter.perform('shop', [restart], { signal })),
-      ...(await restarter.perform('shop', [restart], { signal })),
+      ...(await restarter.perform('shop', [restart], { signal })).outcomes,
+      ...(await restarter.perform('shop', [restart], { signal })).outcomes,
     ];
     assert.deepEqual(bodies[0], {
       metadata: { uid: owner.uid, resourceVersion: '7' },
@@ -146,21 +147,35 @@ describe('PodRestarter', () => {
     it(`understands ${what}`, async () => assert.deepEqual(await answerTo(error), expected));
   }
 
-  it('fails as a whole when a write could not be sent: leadership is lost', async () => {
-    await assert.rejects(answerTo(new TransportError('not the leader', false)), /not the leader/);
+  it('tells what was done when a write could not be sent', async () => {
+    const reason = new TransportError('not the leader', false);
+    const client = {
+      evict: async ({ name }: ObjectKey) => {
+        if (name === 'b') throw reason;
+        if (name === 'c') throw refused(429, { message: 'm' });
+      },
+    } as unknown as Client;
+    const batch = ['a', 'b', 'c', 'd'].map(evicting);
+    const { outcomes, unsent } = await new PodRestarter(client).perform('shop', batch, { signal });
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome?.result),
+      ['Restarted', undefined, 'Refused', 'Restarted'],
+    );
+    assert.equal(unsent?.reason, reason);
   });
 
   it('begins nothing once the reconcile is over', async () => {
     const client = { evict: () => assert.fail('sent') } as unknown as Client;
     const over = AbortSignal.abort(new Error('over'));
-    await assert.rejects(new PodRestarter(client).perform('shop', [evicting('a')], { signal: over }), /over/);
+    const { unsent } = await new PodRestarter(client).perform('shop', [evicting('a')], { signal: over });
+    assert.match(String(unsent?.reason), /over/);
   });
 
   it('stops after the writes in flight when the batch is not wanted any more', async () => {
     let sent = 0;
     const client = { evict: async () => void sent++ } as unknown as Client;
     const batch = Array.from({ length: 100 }, (_, index) => evicting(`pod-${index}`));
-    const outcomes = await new PodRestarter(client).perform('shop', batch, {
+    const { outcomes } = await new PodRestarter(client).perform('shop', batch, {
       signal,
       isWanted: () => sent < 3,
     });
@@ -191,7 +206,7 @@ describe('PodRestarter', () => {
       await settle();
     }
     assert.equal(released, 40);
-    assert.equal((await both).flat().length, 40);
+    assert.equal((await both).flatMap(({ outcomes }) => outcomes).length, 40);
   });
 
   it('lets a small batch through between the writes of a big one', async () => {

@@ -66,7 +66,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       { type: 'DeletePod', pod, owner: undefined },
     ] as const;
     const gone = { uid: 'another', result: 'Gone' };
-    assert.deepEqual(await new PodRestarter(client).perform(namespace, actions, { signal }), [gone, gone]);
+    const { outcomes } = await new PodRestarter(client).perform(namespace, actions, { signal });
+    assert.deepEqual(outcomes, [gone, gone]);
     const [after] = await shop.pods();
     assert.deepEqual(
       [after?.metadata.uid, after?.metadata.deletionTimestamp],
