@@ -253,6 +253,19 @@ describe('remember', () => {
     assert.equal(waits({ ...refusal, cause: 'Overload', retryAfter: 60_000 }, 1), 60_000);
   });
 
+  it('takes an error back when the Pod went, or was gone, after all', () => {
+    const error: PodOutcome = { uid: 'a', result: 'Refused', cause: 'Failure', message: 'broken' };
+    const memory = remember(emptyMemory, [error, { ...error, uid: 'b' }], now, () => 0);
+    assert.deepEqual([...memory.failed], ['a', 'b']);
+    const after: PodOutcome[] = [
+      { uid: 'a', result: 'Restarted' },
+      { uid: 'b', result: 'Gone' },
+    ];
+    assert.equal(remember(memory, after, now, () => 0).failed.size, 0);
+    const rolled: PodOutcome = { uid: 'a', result: 'RolledOut', pods: ['p'] };
+    assert.deepEqual([...remember(memory, [rolled], now, () => 0).failed], ['b']);
+  });
+
   it('forgets the refusal of a Pod that went', () => {
     const memory = remember(emptyMemory, [refusal], now, () => 0);
     const after = remember(memory, [{ uid: 'a', result: 'Restarted' }], now, () => 0);

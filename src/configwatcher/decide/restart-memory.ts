@@ -31,7 +31,7 @@ export interface RestartMemory {
   readonly restartedBefore: number;
   /** uids of the Pods this process restarted for it. */
   readonly accepted: ReadonlySet<string>;
-  /** uids of the Pods whose restart ended with an error at least once. */
+  /** uids of the Pods, and of the owners, whose restart ended with an error and has not happened since. */
   readonly failed: ReadonlySet<string>;
   /** Owners whose template this process changed for it: epoch ms by uid. */
   readonly patched: ReadonlyMap<string, number>;
@@ -167,6 +167,7 @@ export function remember(
         break;
     }
     refusals.delete(uid);
+    failed.delete(uid);
   }
   return { ...memory, accepted, failed, patched, refusals };
 }
