@@ -72,7 +72,10 @@ export interface ConfigWatcherSpecStrategy {
   readonly maxUnavailable?: number | string;
   /** What to do with Pods that have no controller and so never come back. Default Skip. */
   readonly unmanagedPods?: ConfigWatcherSpecStrategyUnmanagedPods;
-  /** What to do with Pods that belong to a Job. Default Skip. */
+  /**
+   * What to do with Pods that belong to a Job. Delete takes them all at once: their Job makes others in its
+   * own time, so maxUnavailable does not apply. Default Skip.
+   */
   readonly jobPods?: ConfigWatcherSpecStrategyJobPods;
   /**
    * Seconds without progress after which a restart is reported as Stalled. It is still retried, slowly.
