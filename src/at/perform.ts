@@ -15,7 +15,7 @@ import {
   isTooManyRequests,
   TransportError,
 } from '../runtime/client/api-error.ts';
-import type { Client } from '../runtime/client/client.ts';
+import type { Client, WriteOptions } from '../runtime/client/client.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type ReconcileContext, type Result, RetryError } from '../runtime/controller/reconciler.ts';
 import type { Action, CreatePod, DryRunPod, Observed } from './decide/decision.ts';
@@ -32,6 +32,8 @@ export const mostDelayWithoutAnswer = 2000;
 const readTimeout = 5000;
 /** After a write met something newer than the cache: its watch event comes by itself, this is the net. */
 const conflictDelay = 1000;
+/** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
+const strictDecodingError = 'strict decoding error: ';
 
 export interface PerformerOptions {
   readonly client: Client;
@@ -130,19 +132,33 @@ export class Performer {
     }
   }
 
-  /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such, with a 400. */
   async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
-    const { client, memory, onRefusedDryRun } = this.#options;
+    const { memory, onRefusedDryRun } = this.#options;
     memory.tried(at);
+    const refusal = await this.#refusalOf(pod, { fieldValidation: 'Strict', signal });
+    const hasUnknown = refusal?.includes(strictDecodingError) ?? false;
+    if (refusal !== undefined) {
+      onRefusedDryRun(at, hasUnknown ? `${refusal}: the Pod is created without it` : refusal);
+    }
+    // Decoding comes first: what else there is against the Pod is still to be heard.
+    const other = hasUnknown ? await this.#refusalOf(pod, { signal }) : undefined;
+    if (other !== undefined) {
+      onRefusedDryRun(at, other);
+    }
+    return goOn;
+  }
+
+  /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such, with a 400. */
+  async #refusalOf(pod: Pod, options: WriteOptions): Promise<string | undefined> {
     try {
-      await client.create(pods, pod, { dryRun: true, signal });
+      await this.#options.client.create(pods, pod, { ...options, dryRun: true });
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
       if (error instanceof ApiError && (isForbidden(error) || isInvalid(error) || isUnreadable(error))) {
-        onRefusedDryRun(at, error.message);
+        return error.message;
       }
     }
-    return goOn;
+    return undefined;
   }
 }
 

@@ -4,7 +4,7 @@ import { ats } from '../../src/api/resources.ts';
 import { Memory } from '../../src/at/memory.ts';
 import { Performer } from '../../src/at/perform.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
+import type { Client, WriteOptions } from '../../src/runtime/client/client.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { FakeClock } from '../fake/clock.ts';
 import { accepted, created, observing } from '../fixtures/at.ts';
@@ -13,10 +13,19 @@ const context = { signal: new AbortController().signal, log: silentLogger, recon
 const at = accepted();
 const pod = created(at);
 
-/** What a dry run that the API server answers like this warns of. */
-async function warningsOf(code: number, reason: string, message: string): Promise<string[]> {
+type Answer = readonly [code: number, reason: string, message: string] | undefined;
+
+/** What a dry run warns of when the API server answers like this, to the strict request and to another one. */
+async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
   const warnings: string[] = [];
-  const create = () => Promise.reject(new ApiError(message, code, { code, reason, message }));
+  const create = async (_resource: unknown, _pod: unknown, options?: WriteOptions) => {
+    assert.equal(options?.dryRun, true);
+    const answer = options.fieldValidation === 'Strict' ? strict : lenient;
+    if (answer !== undefined) {
+      const [code, reason, message] = answer;
+      throw new ApiError(message, code, { code, reason, message });
+    }
+  };
   const performer = new Performer({
     client: { create } as unknown as Client,
     clock: new FakeClock(),
@@ -78,21 +87,30 @@ describe('the end of an At', () => {
 });
 
 describe('a dry run', () => {
-  const rows = [
-    [403, 'Forbidden', 'exceeded quota', true],
-    [422, 'Invalid', 'Pod "example-at-pod" is invalid: spec.dnsPolicy: Unsupported value', true],
-    [
-      400,
-      'BadRequest',
-      'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal string into Go struct field PodSpec.spec.hostNetwork of type bool',
-      true,
-    ],
-    [400, 'BadRequest', 'admission webhook "a.b.c" does not support dry run', false],
-    [500, 'InternalError', 'Pod in version "v1" cannot be handled as a Pod: out of memory', false],
+  const quota = [403, 'Forbidden', 'exceeded quota'] as const;
+  const unreadable = 'Pod in version "v1" cannot be handled as a Pod';
+  const unknown = [
+    400,
+    'BadRequest',
+    `${unreadable}: strict decoding error: unknown field "spec.foo"`,
   ] as const;
-  for (const [code, reason, message, isTold] of rows) {
-    it(`${isTold ? 'warns of' : 'is silent about'} ${code} ${message.slice(0, 70)}`, async () => {
-      assert.deepEqual(await warningsOf(code, reason, message), isTold ? [message] : []);
+  const rows = [
+    [quota, true],
+    [[422, 'Invalid', 'Pod "example-at-pod" is invalid: spec.dnsPolicy: Unsupported value'], true],
+    [[400, 'BadRequest', `${unreadable}: json: cannot unmarshal string into Go struct field`], true],
+    [[400, 'BadRequest', 'admission webhook "a.b.c" does not support dry run'], false],
+    [[500, 'InternalError', `${unreadable}: out of memory`], false],
+  ] as const;
+  for (const [answer, isTold] of rows) {
+    const [code, , message] = answer;
+    it(`${isTold ? 'warns of' : 'is silent about'} ${code} ${message}`, async () => {
+      assert.deepEqual(await warningsOf(answer, answer), isTold ? [message] : []);
     });
   }
+
+  it('warns of a field that does not exist, and of what else there is', async () => {
+    const warning = `${unknown[2]}: the Pod is created without it`;
+    assert.deepEqual(await warningsOf(unknown, undefined), [warning]);
+    assert.deepEqual(await warningsOf(unknown, quota), [warning, 'exceeded quota']);
+  });
 });

@@ -54,6 +54,12 @@ const rows: readonly Row[] = [
   { name: 'env-type', spec: env({ name: 'X', value: { a: canary } }), says: /EnvVar/ },
   { name: 'env-number', spec: env({ name: 'X', value: 7.3 }), says: /cannot unmarshal/ },
   {
+    // The create itself drops the field, and is refused for another.
+    name: 'env-unknown',
+    spec: env({ name: `${loud}=`, valeu: canary }),
+    says: /containers\[0\]\.env\[1\]\.name: Invalid value/,
+  },
+  {
     name: 'env-both',
     spec: env({ name: 'X', value: canary, valueFrom: { fieldRef: { fieldPath: 'metadata.nothing' } } }),
     says: /env\[1\]\.valueFrom/,

@@ -424,18 +424,22 @@ describe('At, a Pod that the API server rejects', { concurrency: true }, () => {
     await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
   });
 
-  it('is told long before when a field of the template has a wrong type', async (t) => {
+  it('is told long before when a field of the template has a wrong type or does not exist', async (t) => {
     const rig = await operating(t);
     const far = { schedule: '2100-01-01T00:00:00Z' };
     const spec = { hostNetwork: 'yes', containers: [{}] };
     await rig.createAt({ ...far, template: { spec } }, 'type');
     await rig.createAt({ ...far, command: 'true', template: { metadata: { labels: { a: 5 } } } }, 'label');
+    await forbidPods(rig);
+    await rig.createAt({ ...far, template: { spec: { containers: [{ resouces: {} }] } } }, 'field');
     for (const [name, says] of [
       ['type', 'hostNetwork'],
       ['label', 'labels'],
+      ['field', 'unknown field "spec.containers[0].resouces"'],
+      ['field', 'exceeded quota'],
     ] as const) {
       const warned = async () => (await rig.notes(name)).some((note) => note.includes(says));
-      await eventually(warned, { message: `the Event of ${name}` });
+      await eventually(warned, { message: `the Event of ${name} about ${says}` });
       assert.equal(is(await rig.at(name), 'Ready'), 'True Armed');
     }
   });

@@ -201,11 +201,12 @@ export class ApiClient implements Client {
     resource: Resource<T>,
     request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
     query: Readonly<Record<string, QueryValue>>,
-    { dryRun, signal, timeout }: WriteOptions,
+    { dryRun, fieldValidation, signal, timeout }: WriteOptions,
   ): Promise<T> {
     const path = withQuery(request.path, {
       timeout: serverTimeout,
       dryRun: dryRun ? 'All' : undefined,
+      fieldValidation,
       ...query,
     });
     const object = typed(resource, await this.#json<T>({ ...request, path, signal, timeout }));

@@ -25,6 +25,11 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   /** `dryRun=All`: the server validates and admits, and stores nothing. */
   readonly dryRun?: boolean;
+  /**
+   * `Strict`: a field that the server does not know is refused with 400. Absent: the server drops it, and says so in
+   * a header only.
+   */
+  readonly fieldValidation?: 'Strict';
   /** Name under which the server records the fields set; default the client's own. */
   readonly fieldManager?: string;
 }

@@ -53,6 +53,10 @@ describe('requests', () => {
       call: () => client.create(widgets, widget, { fieldManager: 'f', dryRun: true }),
       line: `POST ${base}?dryRun=All&fieldManager=f application/json`,
     },
+    {
+      call: () => client.patch(widgets, key, apply, { fieldValidation: 'Strict' }),
+      line: `PATCH ${base}/a?fieldValidation=Strict&fieldManager=f application/apply-patch+yaml`,
+    },
     { call: () => client.update(widgets, widget), line: `PUT ${base}/a?fieldManager=me application/json` },
     {
       call: () => client.updateStatus(widgets, widget),
