@@ -96,7 +96,7 @@ function decideWith(observed: Observed): Decision | Question {
     strategy: spec.strategy.type,
     matchedPods: matchedPods(observed, step.state),
   };
-  const state = { ...stated, conditions: conditionsOf(observed, stated, comparison, step.plan) };
+  const state = { ...stated, conditions: conditionsOf(observed, stated, comparison, step) };
   return {
     state,
     actions: step.actions,

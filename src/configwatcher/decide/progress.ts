@@ -16,7 +16,7 @@ import type { Comparison } from './comparison.ts';
 import type { Action, Observed, Question } from './observed.ts';
 import { cooldownAfter, isRunning, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
-import { countUnread, sortPods } from './pod-groups.ts';
+import { countUnread, type SortedPods, sortPods } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
 import { emptyMemory, type RestartMemory, restartedSoFar } from './restart-memory.ts';
 import { closeOvertaken, counted, withCooldown } from './restart-record.ts';
@@ -29,6 +29,8 @@ export interface Step {
   readonly memory: RestartMemory;
   readonly actions: readonly Action[];
   readonly plan?: Plan;
+  /** The Pods, where they were listed for a restart. */
+  readonly sorted?: SortedPods;
   readonly requeueAfter?: number;
 }
 
@@ -178,7 +180,9 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
   const sorted = sortPods(pods, spec, pending.cutoff);
   const before = memoryOf(situation, sorted.stale.length);
   const state = counted(situation.state, before, sorted);
-  if (sorted.stale.length + sorted.leaving.length === 0) return complete({ ...situation, state }, before);
+  if (sorted.stale.length + sorted.leaving.length === 0) {
+    return { ...complete({ ...situation, state }, before), sorted };
+  }
   if (!observed.owners) return 'owners';
   const { now, owners, ownPod } = observed;
   const unread = countUnread(pods, owners);
@@ -205,6 +209,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
     memory: { ...before, mostPods: plan.mostPods, progress: plan.progress, announced },
     actions: actionsOf(plan, situation),
     plan,
+    sorted,
     requeueAfter: delay(
       Math.min(late ? pollStalled : pollRunning, (plan.lookAgainAt ?? Number.POSITIVE_INFINITY) - now),
     ),

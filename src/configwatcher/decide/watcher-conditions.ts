@@ -8,6 +8,8 @@ import type { Condition } from '../../api/kubernetes.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Comparison } from './comparison.ts';
 import type { Observed } from './observed.ts';
+import type { SortedPods } from './pod-groups.ts';
+import type { Step } from './progress.ts';
 import type { Plan, Stall } from './restart.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 
@@ -35,18 +37,33 @@ export function nameThem(names: readonly string[]): string {
   return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
 }
 
+export function pods(count: number): string {
+  return count === 1 ? '1 Pod' : `${count} Pods`;
+}
+
 /** Kinds and names of the sources. */
 export function sourceNames(contents: Comparison['missing']): string {
   return nameThem(contents.map(({ source }) => `${source.kind} ${source.name}`));
 }
 
-function progressing({ pending, cooldownUntil, appliedHash }: WatcherState): Statement {
+/** Which Pods were left alone is known only in the pass that listed them; its words stand until the next restart. */
+function upToDate({ lastRestart, conditions }: WatcherState, listed: SortedPods | undefined): Statement {
+  const skipped = lastRestart?.skippedUnmanaged ?? 0;
+  const except = skipped > 0 ? `, except ${pods(skipped)} that the last restart left alone` : '';
+  const message = `the Pods run with the content of now${except}`;
+  const names = [...(listed?.unmanaged ?? []), ...(listed?.ofJobs ?? [])].map(({ name }) => name);
+  const said = findCondition(conditions, type.progressing)?.message ?? '';
+  const kept = said.startsWith(`${message}: `) ? said : message;
+  const words = names.length > 0 ? `${message}: ${nameThem(names)}` : kept;
+  return { status: 'False', reason: reason.upToDate, message: words };
+}
+
+function progressing(state: WatcherState, listed: SortedPods | undefined): Statement {
+  const { pending, cooldownUntil, appliedHash } = state;
   if (appliedHash === undefined) {
     return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
   }
-  if (!pending) {
-    return { status: 'False', reason: reason.upToDate, message: 'the Pods run with the content of now' };
-  }
+  if (!pending) return upToDate(state, listed);
   const until =
     pending.reason === 'Cooldown' && cooldownUntil !== undefined
       ? ` (until ${formatTime(cooldownUntil)})`
@@ -109,7 +126,7 @@ export function conditionsOf(
   observed: Observed,
   state: WatcherState,
   comparison: Comparison,
-  plan: Plan | undefined,
+  { plan, sorted }: Pick<Step, 'plan' | 'sorted'>,
 ): readonly Condition[] {
   const { missing } = comparison;
   const notThere = `${sourceNames(missing)} does not exist`;
@@ -128,7 +145,7 @@ export function conditionsOf(
         ? { status: 'True', reason: reason.podsMatched, message: 'the selector matches Pods' }
         : { status: 'False', reason: reason.noPodsMatched, message: 'the selector matches no Pod' },
     ],
-    [type.progressing, progressing(state)],
+    [type.progressing, progressing(state, sorted)],
   ];
   const stall = stalled(plan);
   const stays = plan === undefined && state.pending?.reason === 'Stalled';

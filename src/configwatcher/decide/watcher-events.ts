@@ -11,7 +11,7 @@ import type { PodGroup } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
-import { nameThem, sourceNames, stallMessage } from './watcher-conditions.ts';
+import { nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
 
 /** So many restarts in a row that have to wait for the cooldown look like a Pod that restarts itself. */
 const waitsOfALoop = 5;
@@ -24,10 +24,6 @@ function normal(reason: string, action: string, note: string): Note {
 
 function warning(reason: string, action: string, note: string): Note {
   return { type: 'Warning', reason, action, note };
-}
-
-function pods(count: number): string {
-  return count === 1 ? '1 Pod' : `${count} Pods`;
 }
 
 /** Setting `immutable` along with the last edit replaces nothing: the object is older than the content before. */
