@@ -6,6 +6,7 @@ import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import type { At, AtStatus } from '../api/at.generated.ts';
 import { atOutcome, atPhase, atReason } from '../api/at-constants.ts';
 import { parseTime } from '../api/time.ts';
+import { operatorLateness } from './decide/launch.ts';
 import { isDue } from './spec/due.ts';
 import { phaseOf } from './spec/phase.ts';
 
@@ -41,7 +42,7 @@ export class AtMetrics {
     const registers = [registry];
     this.#lateness = new Histogram({
       name: 'atwatch_at_launch_lateness_seconds',
-      help: 'Time from the scheduled instant to the creation of the Pod.',
+      help: 'Time by which the operator created a Pod late: since its instant, or since its At was created, edited or resumed after that; 0 when the API server refused it meanwhile.',
       buckets: latenessBuckets,
       registers,
     });
@@ -81,10 +82,11 @@ export class AtMetrics {
     });
   }
 
-  /** A status has been written in place of another one. */
-  written(before: AtStatus, after: AtStatus): void {
+  /** A status has been written in place of the one that `at` has. */
+  written(at: At, after: AtStatus): void {
+    const before = at.status ?? {};
     if (before.podUID === undefined && after.latenessMilliseconds !== undefined) {
-      this.#lateness.observe(after.latenessMilliseconds / 1000);
+      this.#lateness.observe(lateness(at, after) / 1000);
     }
     // The launch that status tells is that of the first Pod; of a later one it does not say when it was created.
     const isFirst = (after.attempts ?? 1) === 1;
@@ -99,4 +101,9 @@ export class AtMetrics {
       this.#finished.inc({ outcome: after.outcome, reason });
     }
   }
+}
+
+/** Milliseconds by which the operator was late, as status tells of the launch. */
+function lateness(at: At, { launchTime = '', scheduledTime = '' }: AtStatus): number {
+  return operatorLateness(at, parseTime(launchTime), parseTime(scheduledTime));
 }

@@ -47,8 +47,8 @@ export interface AtReconcilerOptions {
   readonly pods: Lister<Pod>;
   /** Names this process among all that may ever hold a launch intent: random at each start. */
   readonly holder: string;
-  /** Told every status that was written. */
-  readonly onStatus?: (before: AtStatus, after: AtStatus) => void;
+  /** Told every status that was written, and the At as it was before. */
+  readonly onStatus?: (before: At, after: AtStatus) => void;
 }
 
 export class AtReconciler implements Reconciler {
@@ -170,7 +170,7 @@ export class AtReconciler implements Reconciler {
         this.#tell(at, events, log);
         return { requeueAfter: invalidDelay };
       }
-      onStatus?.(at.status ?? {}, status ?? {});
+      onStatus?.(at, status ?? {});
     }
     // Crash window: status says it and no Event does. Events are hints, and a lost one is not made up.
     this.#tell(at, events, log);

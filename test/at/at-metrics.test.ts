@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
-import type { AtStatus } from '../../src/api/at.generated.ts';
+import type { At, AtStatus } from '../../src/api/at.generated.ts';
 import { AtMetrics } from '../../src/at/at-metrics.ts';
-import { accepted, dueTime, finished, waiting } from '../fixtures/at.ts';
+import { decide } from '../../src/at/decide/decide.ts';
+import {
+  accepted,
+  created,
+  dueTime,
+  edited,
+  finished,
+  observing,
+  timeText,
+  waiting,
+  withStatus,
+} from '../fixtures/at.ts';
 
 describe('AtMetrics', () => {
   const suspended = accepted({ suspend: true });
-  const metricsOf = (statuses: readonly (readonly [AtStatus, AtStatus])[]) => {
+  const metricsOf = (statuses: readonly (readonly [AtStatus | At, AtStatus])[]) => {
     const registry = new Registry();
     const known = [waiting(), accepted(), suspended, finished()];
     const metrics = new AtMetrics(
@@ -15,7 +26,9 @@ describe('AtMetrics', () => {
       () => known,
       () => dueTime,
     );
-    for (const [before, after] of statuses) metrics.written(before, after);
+    for (const [before, after] of statuses) {
+      metrics.written('metadata' in before ? before : withStatus(waiting(), before), after);
+    }
     return registry.metrics();
   };
 
@@ -53,6 +66,7 @@ describe('AtMetrics', () => {
     const running: AtStatus = {
       phase: 'RUNNING',
       podUID: 'u',
+      scheduledTime: '2030-01-31T09:00:00.000Z',
       launchTime: '2030-01-31T09:00:00.020Z',
       latenessMilliseconds: 20,
     };
@@ -73,6 +87,26 @@ describe('AtMetrics', () => {
     assert.match(text, /^atwatch_at_start_latency_seconds_sum 1.98$/m);
     assert.match(text, /^atwatch_at_finished_total\{outcome="Succeeded",reason="Succeeded"\} 1$/m);
   });
+
+  const past = { schedule: timeText(dueTime - 1_200_000) };
+  const held = decide(observing({ at: accepted(), refusal: { message: 'exceeded quota' } })).status;
+  for (const [name, at, seconds] of [
+    ['an At that was created after its instant', waiting(past, { creationTimestamp: timeText(dueTime) }), 30],
+    ['one that was edited after it', edited(accepted(), past), 0],
+    ['one that was resumed after it', edited(suspended, { suspend: false }), 0],
+    ['one that waited for quota', withStatus(accepted(), held), 0],
+    ['one that was there in time', accepted(), 30.9],
+  ] as const) {
+    it(`blames the operator for ${seconds} s of the lateness of ${name}`, async () => {
+      const launchTime = dueTime + 30_900;
+      const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+      const { status } = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
+      assert.ok(status?.latenessMilliseconds !== undefined);
+      const text = await metricsOf([[at, status]]);
+      assert.match(text, new RegExp(`^atwatch_at_launch_lateness_seconds_sum ${seconds}$`, 'm'));
+      assert.match(text, /^atwatch_at_launch_lateness_seconds_count 1$/m);
+    });
+  }
 
   it('takes the wait for another attempt for no latency of the first', async () => {
     const again = {

@@ -1,6 +1,7 @@
 /** What comes too late for an At, on a real API server: creates that nobody waits for any more, and edits. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
 import { atAnnotation } from '../../src/api/at-constants.ts';
 import type { Pod } from '../../src/api/kubernetes.ts';
 import { pods } from '../../src/api/kubernetes.ts';
@@ -90,5 +91,20 @@ describe('an edit that comes too late', { concurrency: true }, () => {
     await rig.inPhase('RUNNING');
     await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
     await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
+  });
+});
+
+describe('an instant that has passed when the At is created', () => {
+  it('makes a late launch, for which the operator is not to blame', async (t) => {
+    const rig = await AtRig.create(t);
+    const registry = new Registry();
+    await rig.startOperator({ registry });
+    await rig.createAt();
+    const { status } = await rig.inPhase('RUNNING');
+    const year = 31_536_000_000;
+    assert.ok((status?.latenessMilliseconds ?? 0) > year);
+    const sum = /^atwatch_at_launch_lateness_seconds_sum (\S+)$/m.exec(await registry.metrics())?.[1];
+    assert.ok(Number(sum) < 3600, `${sum} s late`);
+    assert.match(await registry.metrics(), /^atwatch_at_launch_lateness_seconds_count 1$/m);
   });
 });

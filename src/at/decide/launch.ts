@@ -3,10 +3,10 @@
  * in status and Events. The fixed name is the lock: whoever is refused with AlreadyExists looks who has it.
  */
 
-import type { AtStatus } from '../../api/at.generated.ts';
+import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atPodName, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../api/conditions.ts';
-import type { Pod } from '../../api/kubernetes.ts';
+import type { Condition, Pod } from '../../api/kubernetes.ts';
 import { parseTime } from '../../api/time.ts';
 import { isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
@@ -90,12 +90,12 @@ function launchEvent(
   launchTime: number,
   scheduledTime: number | undefined,
 ): AtEvent {
-  const late = attempt === 1 && scheduledTime !== undefined ? lateness(o, launchTime, scheduledTime) : 0;
-  const obstructed = findCondition(o.at.status?.conditions, atCondition.launched);
+  const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
   if (late > lateAfter) {
     const note = `created Pod ${podName} ${Math.round(late / 1000)} s late`;
     // It was tried in time and has been tried since: that the API server refused it was said when it did.
-    return obstructed?.status === 'False'
+    const obstructed = obstructionOf(o.at);
+    return obstructed !== undefined
       ? {
           type: 'Normal',
           reason: atEvent.launched,
@@ -108,11 +108,27 @@ function launchEvent(
   return { type: 'Normal', reason: atEvent.launched, action: 'CreatePod', note };
 }
 
+/** The condition that says why the API server has not taken the Pod so far. */
+function obstructionOf(at: At): Condition | undefined {
+  const launched = findCondition(at.status?.conditions, atCondition.launched);
+  return launched?.status === 'False' ? launched : undefined;
+}
+
+/** Milliseconds by which the operator alone made the first launch of the At late, at least 0. */
+export function operatorLateness(at: At, launchTime: number, scheduledTime: number): number {
+  if (obstructionOf(at) !== undefined) {
+    return 0;
+  }
+  const late = Math.max(0, lateness(at, launchTime, scheduledTime));
+  // When a user did something is known to the second, the rest is dropped: less than one is no lateness.
+  return late === launchTime - scheduledTime ? late : Math.floor(late / 1000) * 1000;
+}
+
 /**
  * Milliseconds by which the operator, not the user, was late: what was due before the At existed, was edited
  * or was resumed could not start earlier. An edit that no status has shown yet was seen just now.
  */
-function lateness({ at }: Observed, launchTime: number, scheduledTime: number): number {
+function lateness(at: At, launchTime: number, scheduledTime: number): number {
   const { generation = 1, creationTimestamp = '' } = at.metadata;
   const handled = Math.max(1, at.status?.observedGeneration ?? 1);
   if (generation > handled) {
