@@ -85,9 +85,11 @@ export interface AtSpec {
    */
   readonly disruptionPolicy?: AtSpecDisruptionPolicy;
   /**
-   * AtLeastOnce creates the Pod until it is known to exist. AtMostOnce never creates it again when an earlier
-   * attempt may have succeeded, and fails with reason LaunchUnknown instead; it needs backoffLimit 0 and
-   * disruptionPolicy Fail. Default AtLeastOnce.
+   * AtLeastOnce creates the Pod until it is known to exist. It creates a second one unasked only when
+   * somebody deletes the first: before the launch was recorded, the operator having died; or before a create
+   * arrives that a stale replica sent or that was repeated after a missing answer. AtMostOnce closes both
+   * windows: it never creates the Pod again when an earlier attempt may have succeeded, and fails with reason
+   * LaunchUnknown instead; it needs backoffLimit 0 and disruptionPolicy Fail. Default AtLeastOnce.
    */
   readonly launchGuarantee?: AtSpecLaunchGuarantee;
   /** Seconds after which a finished At is deleted together with its Pod. Unset means never. */
