@@ -233,7 +233,10 @@ export interface ConfigWatcherStatusLastRestart {
   readonly restarted?: number;
   /** Number of Pods left alone because they had started with the new content. */
   readonly skippedFresh?: number;
-  /** Number of Pods left alone because nothing would replace them. */
+  /**
+   * Number of Pods left alone because no controller would replace them or, of Jobs, because the strategy says
+   * so.
+   */
   readonly skippedUnmanaged?: number;
   /** Number of Pods that could not be restarted. */
   readonly failed?: number;
@@ -266,7 +269,10 @@ export interface ConfigWatcherStatusHistory {
   readonly restarted?: number;
   /** Number of Pods left alone because they had started with the new content. */
   readonly skippedFresh?: number;
-  /** Number of Pods left alone because nothing would replace them. */
+  /**
+   * Number of Pods left alone because no controller would replace them or, of Jobs, because the strategy says
+   * so.
+   */
   readonly skippedUnmanaged?: number;
   /** Number of Pods that could not be restarted. */
   readonly failed?: number;

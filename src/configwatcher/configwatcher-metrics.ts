@@ -3,13 +3,16 @@
  * an object, so the number of series does not grow with the cluster.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { Decision } from './decide/observed.ts';
 import type { PodOutcome } from './decide/restart-memory.ts';
 import type { Restart, WatcherState } from './decide/state.ts';
 
 const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
 /** `skipped`: the change found no Pod to restart. `overtaken`: an edit came before the last Pod was restarted. */
 const results = ['completed', 'overtaken', 'skipped'] as const;
-const skipReasons = ['fresh', 'unmanaged'] as const;
+const skipReasons = ['fresh', 'unmanaged', 'job'] as const;
+
+type Decided = Pick<Decision, 'state' | 'edits' | 'skippedOfJobs'>;
 
 /** What the gauges add up, per watcher. */
 interface Levels {
@@ -59,7 +62,8 @@ export class ConfigWatcherMetrics {
   }
 
   /** A decision that has been written. */
-  decided(watcher: string, before: WatcherState, after: WatcherState, edits: number): void {
+  decided(watcher: string, before: WatcherState, decision: Decided): void {
+    const { state: after, edits, skippedOfJobs } = decision;
     this.#changes.inc(edits);
     const missing = after.conditions.some(
       ({ type, status }) => type === 'SourceAvailable' && status === 'False',
@@ -73,7 +77,7 @@ export class ConfigWatcherMetrics {
     const { lastRestart } = after;
     const finished = lastRestart?.completion !== undefined;
     const known = before.lastRestart?.id === lastRestart?.id && before.lastRestart?.completion !== undefined;
-    if (lastRestart && finished && !known) this.#finished(lastRestart, strategy);
+    if (lastRestart && finished && !known) this.#finished(lastRestart, strategy, skippedOfJobs);
     const overtaken = before.lastRestart?.completion === undefined && before.lastRestart?.id;
     if (overtaken && overtaken !== lastRestart?.id) this.#restarts.inc({ strategy, result: 'overtaken' });
   }
@@ -92,11 +96,12 @@ export class ConfigWatcherMetrics {
     this.#levels.delete(watcher);
   }
 
-  #finished(restart: Restart, strategy: string): void {
+  #finished(restart: Restart, strategy: string, skippedOfJobs: number): void {
     const { start, completion = start, restarted, skippedFresh, skippedUnmanaged } = restart;
     this.#restarts.inc({ strategy, result: restarted > 0 ? 'completed' : 'skipped' });
     this.#podsSkipped.inc({ reason: 'fresh' }, skippedFresh);
-    this.#podsSkipped.inc({ reason: 'unmanaged' }, skippedUnmanaged);
+    this.#podsSkipped.inc({ reason: 'unmanaged' }, skippedUnmanaged - skippedOfJobs);
+    this.#podsSkipped.inc({ reason: 'job' }, skippedOfJobs);
     if (restarted > 0) this.#duration.observe(Math.max(0, completion - start) / 1000);
   }
 

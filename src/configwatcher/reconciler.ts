@@ -149,7 +149,7 @@ export class ConfigWatcherReconciler implements Reconciler {
       if (regarding) recorder.record(resourceOf(regarding), objectOf(watcher, regarding), event);
       else recorder.record(resource, watcher, event);
     }
-    metrics.decided(this.#metricsKey(key), observed.state, decision.state, decision.edits);
+    metrics.decided(this.#metricsKey(key), observed.state, decision);
     const { belated = [] } = decision;
     logBelated(log, belated);
     metrics.performed(belated);

@@ -14,6 +14,17 @@ async function value(series: string): Promise<number | undefined> {
   return line === undefined ? undefined : Number(line.slice(series.length));
 }
 
+/** A decision of which only the rest matters. */
+function decided(
+  watcher: string,
+  before: WatcherState,
+  state: WatcherState,
+  edits: number,
+  skippedOfJobs = 0,
+): void {
+  metrics.decided(watcher, before, { state, edits, skippedOfJobs });
+}
+
 const done: Restart = {
   id: 'a',
   start: now - 3000,
@@ -38,6 +49,7 @@ describe('ConfigWatcherMetrics', () => {
       'pods_restarted_total',
       'pods_skipped_total{reason="fresh"}',
       'pods_skipped_total{reason="unmanaged"}',
+      'pods_skipped_total{reason="job"}',
       'pending',
       'stale_pods',
       'restart_duration_seconds_count',
@@ -51,8 +63,8 @@ describe('ConfigWatcherMetrics', () => {
   it('count a finished restart once', async () => {
     const before: WatcherState = { ...applied(), strategy: 'Evict' };
     const after = { ...before, lastRestart: done };
-    metrics.decided('shop/a', before, after, 1);
-    metrics.decided('shop/a', after, after, 0);
+    decided('shop/a', before, after, 1);
+    decided('shop/a', after, after, 0);
     assert.equal(await value('atwatch_configwatcher_changes_total'), 1);
     assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="completed"}'), 1);
     assert.equal(await value('atwatch_configwatcher_pods_skipped_total{reason="fresh"}'), 2);
@@ -61,13 +73,20 @@ describe('ConfigWatcherMetrics', () => {
     assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_sum'), 3);
   });
 
+  it('tell Pods of Jobs from those that nothing would replace', async () => {
+    const before: WatcherState = { ...applied(), strategy: 'Evict' };
+    decided('shop/a', before, { ...before, lastRestart: { ...done, skippedUnmanaged: 3 } }, 1, 2);
+    assert.equal(await value('atwatch_configwatcher_pods_skipped_total{reason="unmanaged"}'), 1);
+    assert.equal(await value('atwatch_configwatcher_pods_skipped_total{reason="job"}'), 2);
+  });
+
   it('count a restart that an edit overtook, apart from the one that ends', async () => {
     const { completion, ...running } = done;
     const before: WatcherState = { ...applied(), strategy: 'Delete', lastRestart: running };
     const after = { ...before, lastRestart: { ...running, id: 'b' }, history: [running] };
-    metrics.decided('shop/a', before, after, 0);
-    metrics.decided('shop/a', after, after, 0);
-    metrics.decided('shop/a', after, { ...after, lastRestart: { ...done, id: 'b' } }, 0);
+    decided('shop/a', before, after, 0);
+    decided('shop/a', after, after, 0);
+    decided('shop/a', after, { ...after, lastRestart: { ...done, id: 'b' } }, 0);
     for (const result of ['overtaken', 'completed']) {
       const series = `atwatch_configwatcher_restarts_total{strategy="Delete",result="${result}"}`;
       assert.equal(await value(series), 1, result);
@@ -76,8 +95,8 @@ describe('ConfigWatcherMetrics', () => {
 
   it('add up the watchers there are, and forget those that go', async () => {
     const pending = { hash: 'v1:1', since: now, reason: 'Debounce' } as const;
-    metrics.decided('shop/a', applied(), { ...applied(), pending, stalePods: 3 }, 1);
-    metrics.decided('shop/b', applied(), { ...applied(), pending, stalePods: 4 }, 1);
+    decided('shop/a', applied(), { ...applied(), pending, stalePods: 3 }, 1);
+    decided('shop/b', applied(), { ...applied(), pending, stalePods: 4 }, 1);
     assert.equal(await value('atwatch_configwatcher_pending'), 2);
     assert.equal(await value('atwatch_configwatcher_stale_pods'), 7);
     metrics.forget('shop/a');
@@ -86,7 +105,7 @@ describe('ConfigWatcherMetrics', () => {
 
   it('count a change that found no Pod to restart as skipped, and take no time for it', async () => {
     const before: WatcherState = { ...applied(), strategy: 'Evict' };
-    metrics.decided('shop/a', before, { ...before, lastRestart: { ...done, restarted: 0 } }, 1);
+    decided('shop/a', before, { ...before, lastRestart: { ...done, restarted: 0 } }, 1);
     assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="skipped"}'), 1);
     assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="completed"}'), 0);
     assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_count'), 0);
@@ -94,10 +113,10 @@ describe('ConfigWatcherMetrics', () => {
 
   it('tell how many watchers miss a source', async () => {
     const missing = [{ type: 'SourceAvailable', status: 'False' }] as unknown as WatcherState['conditions'];
-    metrics.decided('shop/a', applied(), { ...applied(), conditions: missing }, 0);
-    metrics.decided('shop/b', applied(), { ...applied(), conditions: missing }, 0);
+    decided('shop/a', applied(), { ...applied(), conditions: missing }, 0);
+    decided('shop/b', applied(), { ...applied(), conditions: missing }, 0);
     assert.equal(await value('atwatch_configwatcher_source_missing'), 2);
-    metrics.decided('shop/a', applied(), applied(), 0);
+    decided('shop/a', applied(), applied(), 0);
     assert.equal(await value('atwatch_configwatcher_source_missing'), 1);
   });
 

@@ -42,7 +42,8 @@ function refuseSpec(observed: Observed, message: string): Decision {
   const isNews = before?.reason !== 'InvalidSpec' || before.message !== message;
   const event = { type: 'Warning', reason: watcherEvent.invalidSpec, action: 'Read', note: message } as const;
   const events = isNews ? [event] : [];
-  return { ...refused(observed, observed.state, invalidSpec(observed, message)), edits: 0, events };
+  const decision = refused(observed, observed.state, invalidSpec(observed, message));
+  return { ...decision, edits: 0, skippedOfJobs: 0, events };
 }
 
 /**
@@ -57,6 +58,7 @@ function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): 
   return {
     ...decision,
     edits: Math.min(1, edited.length),
+    skippedOfJobs: 0,
     events: eventsOf(observed, spec, edited, decision),
     requeueAfter: retryForbidden,
   };
@@ -101,6 +103,7 @@ function decideWith(observed: Observed): Decision | Question {
     state,
     actions: step.actions,
     edits: Math.min(1, comparison.edited.length),
+    skippedOfJobs: step.sorted?.ofJobs.length ?? 0,
     events: eventsOf(observed, spec, change.edited, { ...step, state }),
     memory: step.memory,
     ...(step.requeueAfter !== undefined && { requeueAfter: step.requeueAfter }),

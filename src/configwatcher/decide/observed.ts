@@ -121,6 +121,8 @@ export interface Decision {
   readonly actions: readonly Action[];
   /** How many edits this pass saw first: those of several sources at once are one. */
   readonly edits: number;
+  /** Of the Pods that a restart which ends left alone, how many are of Jobs. */
+  readonly skippedOfJobs: number;
   /** Recorded after the state was written. */
   readonly events: readonly DecidedEvent[];
   readonly memory: RestartMemory;

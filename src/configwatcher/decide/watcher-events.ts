@@ -7,7 +7,7 @@ import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/co
 import { formatDuration } from '../spec/duration.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
-import type { PodGroup } from './pod-groups.ts';
+import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
@@ -93,7 +93,19 @@ function step(uid: string | undefined, { memory }: Observed): string | undefined
   return uid === undefined ? undefined : memory.refusals.get(uid)?.message;
 }
 
-function restartEvents(before: WatcherState, { state }: Step): Note[] {
+/** Of the Pods that keep the old content: which, and why. */
+function skippedNote({ unmanaged, ofJobs }: SortedPods): string {
+  const reasons = [
+    ['no controller would replace them', unmanaged],
+    ['strategy.jobPods is Skip', ofJobs],
+  ] as const;
+  return reasons
+    .filter(([, skipped]) => skipped.length > 0)
+    .map(([why, skipped]) => `left alone, because ${why}: ${nameThem(skipped.map(({ name }) => name))}`)
+    .join('; ');
+}
+
+function restartEvents(before: WatcherState, { state, sorted }: Step): Note[] {
   const restart = state.lastRestart;
   if (!restart) return [];
   const begins = before.lastRestart?.id !== restart.id;
@@ -104,14 +116,8 @@ function restartEvents(before: WatcherState, { state }: Step): Note[] {
       normal(watcherEvent.restartStarted, 'Restart', `${pods(state.stalePods)} with an older content`),
     );
   }
-  if (begins && restart.skippedUnmanaged > 0) {
-    notes.push(
-      warning(
-        watcherEvent.unmanagedPodSkipped,
-        'Restart',
-        `${pods(restart.skippedUnmanaged)} left alone: nothing would replace them`,
-      ),
-    );
+  if (begins && sorted && restart.skippedUnmanaged > 0) {
+    notes.push(warning(watcherEvent.unmanagedPodSkipped, 'Restart', skippedNote(sorted)));
   }
   if (ends) {
     const { restarted, skippedUnmanaged } = restart;

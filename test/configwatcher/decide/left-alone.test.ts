@@ -39,6 +39,21 @@ describe('Pods that a restart leaves alone', () => {
     assert.equal(progressing(decided({ ...later, state })), except, 'by a status that has lost the names');
   });
 
+  it('are named by an Event, with the reason of each', () => {
+    const notes = (names: string[]) => {
+      const { events, skippedOfJobs } = decided(
+        edited({ pods: pods.filter(({ name }) => names.includes(name)) }),
+      );
+      const note = events.find(({ reason }) => reason === 'UnmanagedPodSkipped')?.note;
+      return [note, skippedOfJobs];
+    };
+    const bare = 'left alone, because no controller would replace them: bare';
+    const ofJob = 'left alone, because strategy.jobPods is Skip: job-1';
+    assert.deepEqual(notes(['bare']), [bare, 0]);
+    assert.deepEqual(notes(['job-1']), [ofJob, 1]);
+    assert.deepEqual(notes(['bare', 'job-1']), [`${bare}; ${ofJob}`, 1]);
+  });
+
   it('are forgotten with the next restart that finds none', () => {
     const facts = edited({ pods });
     const next = { ...afterwards(facts, decided(facts), 60_000), sources: [newestContent], pods: [] };
