@@ -15,11 +15,17 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
     const { status: unseen } = await shop.watch({ ...atOnce, windows: [window] });
     assert.deepEqual(unseen, { observedGeneration: -1 });
     await shop.startOperator();
-    const reasonOf = async (type: string) =>
-      (await shop.status()).conditions?.find((condition) => condition.type === type)?.reason;
+    const conditionOf = async (type: string) =>
+      (await shop.status()).conditions?.find((condition) => condition.type === type);
+    const reasonOf = async (type: string) => (await conditionOf(type))?.reason;
     await eventually(async () => (await reasonOf('Ready')) === 'InvalidSpec', { timeout: 40_000 });
     assert.equal(await reasonOf('Stalled'), 'InvalidSpec');
-    await shop.edit({ windows: [{ ...window, timeZone: 'Europe/Berlin' }] });
+    const timeZone = 'Europe/Berlin';
+    await shop.edit({ windows: [{ ...window, timeZone, schedule: '0 3 30 2 *' }] });
+    await eventually(async () => (await conditionOf('Stalled'))?.message.includes('schedule never comes'), {
+      timeout: 40_000,
+    });
+    await shop.edit({ windows: [{ ...window, timeZone }] });
     await eventually(async () => (await reasonOf('Ready')) === 'Watching', { timeout: 40_000 });
     assert.equal(await reasonOf('Stalled'), undefined);
   });

@@ -176,7 +176,12 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const dry = await shop.until('it is told', ({ pending }) => pending?.reason === 'DryRun');
     assert.equal(dry.stalePods, 1);
     await shop.edit({ dryRun: false });
-    await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
+    const { conditions } = await shop.until(
+      'it waits for the window',
+      ({ pending }) => pending?.reason === 'Window',
+    );
+    const { message = '' } = conditions?.find(({ type }) => type === 'Progressing') ?? {};
+    assert.match(message, new RegExp(`next window \\(until .*:${String(minute).padStart(2, '0')}:00Z\\)$`));
     await shop.stopOperator();
     await shop.startOperator();
     await shop.edit({ windows: [] });

@@ -14,7 +14,7 @@ import { changeId, combinedHash } from '../spec/config-hash.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
 import type { Comparison } from './comparison.ts';
 import type { Action, Observed, Question } from './observed.ts';
-import { cooldownAfter, isRunning, waitOf } from './pending.ts';
+import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { countUnread, type SortedPods, sortPods } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
@@ -31,6 +31,8 @@ export interface Step {
   readonly plan?: Plan;
   /** The Pods, where they were listed for a restart. */
   readonly sorted?: SortedPods;
+  /** The end of what is waited for (epoch ms), where it is known. */
+  readonly until?: number;
   readonly requeueAfter?: number;
 }
 
@@ -48,7 +50,7 @@ const pollStalled = 30_000;
 /** So that a forged instant cannot make a delay that no timer takes. */
 const longestDelay = 3_600_000;
 
-function hold(situation: Situation, reason: Pending['reason'], until: number | undefined): Step {
+function hold(situation: Situation, { reason, until }: Wait): Step {
   const { observed, spec, state, pending } = situation;
   const { cooldownUntil } = state;
   const counted = observed.pods && {
@@ -63,7 +65,7 @@ function hold(situation: Situation, reason: Pending['reason'], until: number | u
       ...(reason === 'Cooldown' && cooldownUntil !== undefined && { toldCooldown: cooldownUntil }),
     },
     actions: [],
-    ...(until !== undefined && { requeueAfter: delay(until - observed.now) }),
+    ...(until !== undefined && { until, requeueAfter: delay(until - observed.now) }),
   };
 }
 
@@ -235,7 +237,7 @@ export function advance(
   if (wait) {
     // A dry run says what it would do, so it has to look, once per content.
     if (wait.reason === 'DryRun' && pending.reason !== 'DryRun' && !observed.pods) return 'pods';
-    return hold(situation, wait.reason, wait.until);
+    return hold(situation, wait);
   }
   const { pods } = observed;
   if (!pods) return 'pods';
@@ -245,6 +247,6 @@ export function advance(
   // one, so nothing may be replaced before that second has begun; nor again after the server's clock was set back
   // behind it, when every replacement would look stale.
   const safeAt = (cutoff ?? Number.NEGATIVE_INFINITY) + 1000;
-  if (observed.now < safeAt) return hold(situation, pending.reason, safeAt);
+  if (observed.now < safeAt) return hold(situation, { reason: pending.reason, until: safeAt });
   return nextBatch(running ? situation : start(situation, pods, cutoff), pods);
 }

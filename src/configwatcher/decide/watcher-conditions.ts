@@ -58,17 +58,21 @@ function upToDate({ lastRestart, conditions }: WatcherState, listed: SortedPods 
   return { status: 'False', reason: reason.upToDate, message: words };
 }
 
-function progressing(state: WatcherState, listed: SortedPods | undefined): Statement {
-  const { pending, cooldownUntil, appliedHash } = state;
+function progressing(state: WatcherState, { sorted, until }: Pick<Step, 'sorted' | 'until'>): Statement {
+  const { pending, appliedHash } = state;
   if (appliedHash === undefined) {
     return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
   }
-  if (!pending) return upToDate(state, listed);
-  const until =
-    pending.reason === 'Cooldown' && cooldownUntil !== undefined
-      ? ` (until ${formatTime(cooldownUntil)})`
-      : '';
-  return { status: 'True', reason: pending.reason, message: `${waits[pending.reason]}${until}` };
+  if (!pending) return upToDate(state, sorted);
+  const message = `${waits[pending.reason]}${endOf(pending.reason, until)}`;
+  return { status: 'True', reason: pending.reason, message };
+}
+
+/** Said of what lasts long; the end of a debounce moves with each edit. */
+function endOf(reason: PendingReason, until: number | undefined): string {
+  if (reason !== 'Cooldown' && reason !== 'Window') return '';
+  if (until !== undefined) return ` (until ${formatTime(until)})`;
+  return reason === 'Window' ? ', and none opens in the years to come' : '';
 }
 
 function stallReason({ stalled: stalls, blocked }: Plan): string {
@@ -126,9 +130,10 @@ export function conditionsOf(
   observed: Observed,
   state: WatcherState,
   comparison: Comparison,
-  { plan, sorted }: Pick<Step, 'plan' | 'sorted'>,
+  step: Pick<Step, 'plan' | 'sorted' | 'until'>,
 ): readonly Condition[] {
   const { missing } = comparison;
+  const { plan } = step;
   const notThere = `${sourceNames(missing)} does not exist`;
   const matched = state.matchedPods > 0;
   const statements: [string, Statement][] = [
@@ -145,7 +150,7 @@ export function conditionsOf(
         ? { status: 'True', reason: reason.podsMatched, message: 'the selector matches Pods' }
         : { status: 'False', reason: reason.noPodsMatched, message: 'the selector matches no Pod' },
     ],
-    [type.progressing, progressing(state, sorted)],
+    [type.progressing, progressing(state, step)],
   ];
   const stall = stalled(plan);
   const stays = plan === undefined && state.pending?.reason === 'Stalled';

@@ -5,7 +5,7 @@
  *
  * A local time that a zone skips moves forward; one that happens twice means the first.
  */
-import { calendarDay } from '../../api/calendar.ts';
+import { calendarDay, dayNumber } from '../../api/calendar.ts';
 import { instantsIn, type TimeZone } from '../../api/time-zone.ts';
 
 const minute = 60_000;
@@ -41,8 +41,9 @@ const fieldKinds: readonly Field[] = [
   { lowest: 0, highest: 7, names: dayNames },
 ];
 
-/** Leap days are eight years apart at most: what does not happen in that time never does. */
+/** Leap days are eight years apart at most. */
 const farthestDays = 8 * 366 + 1;
+const leapYear = 2000;
 
 function numberOf(text: string, { lowest, highest, names }: Field): number | undefined {
   const index = names.indexOf(text.toLowerCase());
@@ -96,6 +97,13 @@ export function parseCron(text: string): CronSchedule | undefined {
   };
 }
 
+/** Whether there is any such day: there is no 30th of February. */
+export function isPossible({ daysOfMonth, months, eitherDay }: CronSchedule): boolean {
+  const day = Math.min(...daysOfMonth);
+  const isThere = (month: number) => dayNumber({ year: leapYear, month, day }) !== undefined;
+  return eitherDay || [...months].some(isThere);
+}
+
 /** @param localDay days since 1970-01-01, which was a Thursday. */
 function isOnDay(schedule: CronSchedule, localDay: number): boolean {
   const date = calendarDay(localDay);
@@ -120,7 +128,7 @@ function localDayOf(time: number, zone: TimeZone): number {
   return Math.floor((time + zone.offset(time)) / day);
 }
 
-/** The first instant after `time`; undefined when there is none, ever. Epoch ms. */
+/** The first instant after `time`; undefined when there is none in eight years. Epoch ms. */
 export function nextInstant(schedule: CronSchedule, zone: TimeZone, time: number): number | undefined {
   const today = localDayOf(time, zone);
   for (let count = 0; count < farthestDays; count++) {

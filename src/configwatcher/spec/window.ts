@@ -3,7 +3,7 @@
  */
 import type { ConfigWatcherSpecWindow } from '../../api/configwatcher.generated.ts';
 import { type TimeZone, timeZoneNamed } from '../../api/time-zone.ts';
-import { type CronSchedule, lastInstant, nextInstant, parseCron } from './cron.ts';
+import { type CronSchedule, isPossible, lastInstant, nextInstant, parseCron } from './cron.ts';
 import { parseDuration } from './duration.ts';
 
 export interface Window {
@@ -23,6 +23,7 @@ export function readWindow({
   const span = parseDuration(duration);
   const zone = timeZoneNamed(timeZone);
   if (!cron) return 'schedule has a range that ends before it begins, or a value that does not exist';
+  if (!isPossible(cron)) return 'schedule never comes: no month it names has such a day';
   if (!span) return 'duration must be longer than zero';
   if (!zone) return 'timeZone is not a known time zone, such as Europe/Berlin';
   return { schedule: cron, duration: span, zone };
@@ -30,7 +31,7 @@ export function readWindow({
 
 /**
  * When a restart may start: undefined for now, otherwise the next opening (epoch ms), `Infinity` when there
- * is none. Without any window it is always now.
+ * is none in the years to come. Without any window it is always now.
  */
 export function nextOpening(windows: readonly Window[], now: number): number | undefined {
   if (windows.length === 0) return undefined;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DateTime } from 'luxon';
 import { type TimeZone, timeZoneNamed } from '../../../src/api/time-zone.ts';
-import { lastInstant, nextInstant, parseCron } from '../../../src/configwatcher/spec/cron.ts';
+import { isPossible, lastInstant, nextInstant, parseCron } from '../../../src/configwatcher/spec/cron.ts';
 import { nextOpening, readWindow, type Window } from '../../../src/configwatcher/spec/window.ts';
 
 function at(text: string): number {
@@ -39,6 +39,21 @@ describe('parseCron', () => {
   ];
   for (const text of bad) {
     it(`refuses ${JSON.stringify(text)}`, () => assert.equal(parseCron(text), undefined));
+  }
+});
+
+describe('isPossible', () => {
+  for (const [cron, expected] of [
+    ['0 0 30 2 *', false],
+    ['0 0 30,31 2 */2', false],
+    ['0 0 31 4,6,9,11 *', false],
+    ['0 0 31 4,5 *', true],
+    ['0 0 29 2 *', true],
+    ['0 0 */28 2 3', true],
+    // Either day suffices.
+    ['0 0 30 2 MON', true],
+  ] as const) {
+    it(`is ${expected} of ${cron}`, () => assert.equal(isPossible(parseCron(cron)!), expected));
   }
 });
 

@@ -77,6 +77,11 @@ describe('readSpec', () => {
       { windows: [{ schedule: '0 5-3 * * *', duration: '1h' }] },
       /range/,
     ],
+    [
+      'a window that never opens',
+      { windows: [{ schedule: '0 0 31 4,6 *', duration: '1h' }] },
+      /windows\[0\].schedule never comes/,
+    ],
     ['a flag that is a string', { suspend: canary }, /suspend/],
   ];
   for (const [what, spec, message] of bad) {
