@@ -28,6 +28,7 @@ import {
   invalidStatus,
   launchingStatus,
   suspendedStatus,
+  unlaunchedStatus,
 } from './waiting-status.ts';
 
 /** After so many milliseconds a create that was sent can no longer happen: the API server has dropped it. */
@@ -45,11 +46,12 @@ export function decidePending(o: Observed): Decision {
   if (unknown !== undefined) {
     return unknown;
   }
+  const plan = planOf(o.at);
   if (o.at.spec.cancel === true) {
     const message = 'canceled before its time';
-    return endUnlaunched(o, { outcome: atOutcome.canceled, reason: atReason.canceled, message });
+    const end = { outcome: atOutcome.canceled, reason: atReason.canceled, message };
+    return endUnlaunched(o, end, unlaunchedStatus(o, plan));
   }
-  const plan = planOf(o.at);
   if (isInvalid(plan)) {
     return refuse(o, plan);
   }
@@ -61,8 +63,9 @@ export function decidePending(o: Observed): Decision {
   }
   if (o.now > startingDeadline(o, plan)) {
     const message = 'startingDeadlineSeconds were over before the command could start';
-    const end = endUnlaunched(o, { outcome: atOutcome.missed, reason: atReason.missedDeadline, message });
-    return o.live ? { ...end, events: [...specEvents(o, plan), ...end.events] } : end;
+    const end = { outcome: atOutcome.missed, reason: atReason.missedDeadline, message };
+    const decision = endUnlaunched(o, end, unlaunchedStatus(o, plan));
+    return o.live ? { ...decision, events: [...specEvents(o, plan), ...decision.events] } : decision;
   }
   return launch(o, plan);
 }
@@ -89,15 +92,23 @@ function decideUnknownLaunch(o: Observed): Decision | undefined {
     return { actions: [], events: [], requeueAfter: writeTimeout - age };
   }
   const message = 'the operator stopped while it created the Pod; whether the command ran is unknown';
-  return endUnlaunched(o, { outcome: atOutcome.failed, reason: atReason.launchUnknown, message });
+  const end = { outcome: atOutcome.failed, reason: atReason.launchUnknown, message };
+  return endUnlaunched(o, end, o.at.status);
 }
 
-/** DONE without a Pod. The API server is asked first: a cache may not show yet what was launched. */
-function endUnlaunched(o: Observed, end: Pick<Ending, 'outcome' | 'reason' | 'message'>): Decision {
+/**
+ * DONE without a Pod, from a status that speaks of this very spec, or of the one whose launch is unknown. The API
+ * server is asked first: a cache may not show yet what was launched.
+ */
+function endUnlaunched(
+  o: Observed,
+  end: Pick<Ending, 'outcome' | 'reason' | 'message'>,
+  said: AtStatus | undefined,
+): Decision {
   if (!o.live) {
     return readLive;
   }
-  const { podName: _, ...from } = o.at.status ?? {};
+  const { podName: _, ...from } = said ?? {};
   const status = doneStatus(o, from, { ...end, exitCode: undefined, disrupted: false });
   const type = end.outcome === atOutcome.canceled ? 'Normal' : 'Warning';
   const reason = end.outcome === atOutcome.failed ? atEvent.failed : end.reason;

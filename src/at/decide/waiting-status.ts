@@ -8,7 +8,7 @@ import { atCondition, atPhase, atReason } from '../../api/at-constants.ts';
 import { removeCondition } from '../../api/conditions.ts';
 import type { Condition } from '../../api/kubernetes.ts';
 import { formatMilliTime } from '../../api/time.ts';
-import type { InvalidPlan, Plan } from '../spec/plan.ts';
+import { type InvalidPlan, isInvalid, type Plan } from '../spec/plan.ts';
 import type { Observed } from './decision.ts';
 import { accepted, clip, resumed, stated } from './statement.ts';
 
@@ -79,6 +79,11 @@ export function launchingStatus(o: Observed, plan: Plan, podName: string): AtSta
     { type: atCondition.launched, status: 'Unknown', reason: atReason.launching, message },
     ...resumed(o.at),
   ]);
+}
+
+/** What there is to say of this spec when nothing comes of it any more: what it asks for, and whether it could be run. */
+export function unlaunchedStatus(o: Observed, plan: Plan | InvalidPlan): AtStatus {
+  return isInvalid(plan) ? invalidStatus(o, plan) : stated(o, waiting(o, plan), accepted);
 }
 
 /** The part that all statuses of a waiting At with a good spec share. */

@@ -294,6 +294,7 @@ describe('decide, PENDING with startingDeadlineSeconds', () => {
     assert.equal(decision.status?.outcome, 'Missed');
     assert.equal(decision.status?.completionTime, '2030-01-31T09:01:00.001Z');
     assert.deepEqual(conditions(decision.status), {
+      Accepted: 'True Armed',
       Ready: 'False MissedDeadline',
       Stalled: 'True MissedDeadline',
       Launched: 'False MissedDeadline',
