@@ -45,6 +45,7 @@ export const atReason = {
   launching: 'Launching',
   launched: 'Launched',
   editedTooLate: 'EditedTooLate',
+  rescheduledTooLate: 'RescheduledTooLate',
   podRejected: 'PodRejected',
   podNameConflict: 'PodNameConflict',
   imagePullBackOff: 'ImagePullBackOff',

@@ -21,7 +21,7 @@ import { type ReconcileContext, type Result, RetryError } from '../runtime/contr
 import type { Action, CreatePod, DryRunPod, Observed } from './decide/decision.ts';
 import { findAmong, podNames, podsAt } from './decide/own-pod.ts';
 import type { Memory } from './memory.ts';
-import { retriedSpec } from './spec/run.ts';
+import { launchedSpec } from './spec/run.ts';
 import { sound } from './spec/sound.ts';
 import { withoutLiterals } from './without-literals.ts';
 
@@ -111,7 +111,7 @@ export class Performer {
       const { metadata } = await client.create(pods, pod, { signal });
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
-      memory.launched(at, { ...launch, retriedSpec: retriedSpec(at) });
+      memory.launched(at, { ...launch, launchedSpec: launchedSpec(at) });
       return goOn;
     } catch (caught) {
       const error = withoutLiterals(caught, pod);

@@ -13,7 +13,7 @@ describe('what is remembered of an At', () => {
     assert.equal(memory.refused(at), 1);
     assert.equal(memory.recall(at, 0).ambiguous, false);
     memory.unanswered(at, 0);
-    memory.launched(at, { attempt: 1, podName: 'p', podUID: 'u', launchTime: 0, retriedSpec: undefined });
+    memory.launched(at, { attempt: 1, podName: 'p', podUID: 'u', launchTime: 0, launchedSpec: undefined });
     assert.equal(memory.recall(at, 0).ambiguous, false);
   });
 

@@ -60,7 +60,7 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
   }
   return mayRetry(o, launch, status)
     ? retry(o, launch.attempt + 1, status, lostEnding)
-    : done(o, status, unrepeated(lostEnding, status));
+    : done(o, status, lostEnding);
 }
 
 function decideEnded(o: Observed, running: Running, end: Ending): Decision {
@@ -74,9 +74,7 @@ function decideEnded(o: Observed, running: Running, end: Ending): Decision {
       : retry(o, launch.attempt + 1, status, found);
   }
   const ending =
-    found.disrupted && o.at.spec.cancel === true
-      ? stoppedEnding(atReason.canceled, found.exitCode)
-      : unrepeated(found, status);
+    found.disrupted && o.at.spec.cancel === true ? stoppedEnding(atReason.canceled, found.exitCode) : found;
   // What kept the Pod from starting was noted before it was stopped, and says more than its end does.
   const message = view.stop !== undefined && status.message ? status.message : ending.message;
   return done(o, status, { ...ending, message }, running);
@@ -85,13 +83,6 @@ function decideEnded(o: Observed, running: Running, end: Ending): Decision {
 function mayRetry({ at: { spec } }: Observed, { attempt }: CurrentLaunch, status: AtStatus): boolean {
   const isWanted = spec.disruptionPolicy === 'Retry' && spec.cancel !== true;
   return isWanted && attempt < mostAttempts && !isEditedTooLate(status);
-}
-
-/** The ending, with the reason why there is no further attempt where the spec alone does not tell it. */
-function unrepeated(ending: Ending, status: AtStatus): Ending {
-  return ending.disrupted && isEditedTooLate(status)
-    ? { ...ending, message: `${ending.message}; not repeated: the spec was edited after the Pod was created` }
-    : ending;
 }
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
@@ -170,10 +161,24 @@ function relabel({ pod, uid, name }: PodView): Decision['actions'] {
   return [{ type: 'PatchPod', namespace, name, body }];
 }
 
+/**
+ * The message, with the edit that came too late where the spec alone does not tell why there is no further attempt
+ * or what was run. To what the command has said for itself nothing is added.
+ */
+function lastMessage(o: Observed, from: AtStatus, { message, disrupted }: Ending): string {
+  if (!isEditedTooLate(from) || (message !== '' && !disrupted)) {
+    return message;
+  }
+  const isUnrepeated = disrupted && o.at.spec.disruptionPolicy === 'Retry';
+  const edit = `${isUnrepeated ? 'not repeated: ' : ''}the spec was edited after the Pod was created`;
+  return message === '' ? edit : `${message}; ${edit}`;
+}
+
 /** DONE, and one Event that says so without the words of the command or its output. */
 function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): Decision {
   const { outcome, reason, exitCode } = ending;
-  const status = doneStatus(o, from, ending, running?.view);
+  const message = lastMessage(o, from, ending);
+  const status = doneStatus(o, from, { ...ending, message }, running?.view);
   const because = outcome === atOutcome.failed ? `: ${reason}` : '';
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const type = outcome === atOutcome.failed ? 'Warning' : 'Normal';

@@ -20,8 +20,8 @@ export interface KnownLaunch {
   readonly podUID: string;
   /** Epoch milliseconds at which the API server's 201 arrived. */
   readonly launchTime: number;
-  /** `retriedSpec` of the At it was made from. */
-  readonly retriedSpec?: string | undefined;
+  /** `launchedSpec` of the At it was made from. */
+  readonly launchedSpec?: string | undefined;
 }
 
 /** A `launchAttempt` that status showed. */

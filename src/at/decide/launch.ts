@@ -8,13 +8,14 @@ import { atCondition, atEvent, atPodName, atReason } from '../../api/at-constant
 import { findCondition } from '../../api/conditions.ts';
 import type { Condition, Pod } from '../../api/kubernetes.ts';
 import { parseTime } from '../../api/time.ts';
-import { isInvalid, type Plan, planOf } from '../spec/plan.ts';
+import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
-import { retriedSpec, runOf } from '../spec/run.ts';
+import { launchedSpec, type Run, runOf } from '../spec/run.ts';
 import type { AtEvent, Decision, Observed } from './decision.ts';
 import { type CurrentLaunch, recordedPod } from './own-pod.ts';
-import { launchedStatus } from './run-status.ts';
+import { isRescheduledTooLate, launchedStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
+import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
 
 /** From here on a launch counts as late, in milliseconds. */
 const lateAfter = 5000;
@@ -68,20 +69,43 @@ export function record(
   const launchTime = known ?? view?.createdAt ?? o.now;
   const run = runOf(o.at, view?.pod);
   const { scheduledTime } = run;
-  const launchedSpec = view === undefined ? o.launch?.retriedSpec : run.retriedSpec;
-  // From now on the spec of the run cannot be edited; what happened to it before is known only here.
-  const editedTooLate = launchedSpec !== retriedSpec(o.at);
+  const plan = planOf(o.at);
+  const acceptance = acceptanceOf(o, launch, run, plan);
   const previous = attempt === 1 ? undefined : recordedPod(o);
   const restarts = (attempt === 1 ? 0 : (o.at.status?.restarts ?? 0)) + (previous?.restarts ?? 0);
-  const launched = { attempt, podName, podUID, launchTime, scheduledTime, restarts, editedTooLate };
+  const launched = { attempt, podName, podUID, launchTime, scheduledTime, restarts, acceptance };
   const status = launchedStatus(o, launched);
-  const launchEvents = [launchEvent(o, launch, launchTime, scheduledTime)];
   if (attempt > 1) {
-    return { status, events: launchEvents };
+    return { status, events: [launchEvent(o, launch, launchTime, scheduledTime)] };
   }
-  const plan = planOf(o.at);
+  const event = launchEvent(o, launch, launchTime, scheduledTime);
+  const note = acceptance === accepted ? event.note : `${event.note}, before the spec was edited`;
   const understood = { dueAt: scheduledTime, hasOperator: !isInvalid(plan) && plan.hasOperator };
-  return { status, events: [...specEvents(o, understood), ...launchEvents] };
+  return { status, events: [...specEvents(o, understood), { ...event, note }] };
+}
+
+/**
+ * Whether the spec is still the one that was launched. From now on it cannot be edited; what happened to it before
+ * is known only here, and of further attempts status tells what the first one has found.
+ */
+function acceptanceOf(
+  o: Observed,
+  { attempt, view }: CurrentLaunch,
+  run: Run,
+  plan: Plan | InvalidPlan,
+): readonly Statement[] {
+  if (attempt > 1 && isRescheduledTooLate(o.at.status)) {
+    return rescheduledTooLate;
+  }
+  const known = view === undefined ? o.launch?.launchedSpec : run.launchedSpec;
+  if (known === undefined) {
+    return accepted;
+  }
+  if (known !== launchedSpec(o.at)) {
+    return editedTooLate;
+  }
+  const isMoved = view !== undefined && (isInvalid(plan) || plan.dueAt !== run.scheduledTime);
+  return isMoved ? rescheduledTooLate : accepted;
 }
 
 function launchEvent(

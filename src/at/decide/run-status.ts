@@ -10,7 +10,7 @@ import { formatMilliTime } from '../../api/time.ts';
 import type { Observed } from './decision.ts';
 import type { PodView } from './observe-pod.ts';
 import type { Ending } from './outcome.ts';
-import { accepted, clip, editedTooLate, resumed, type Statement, stated } from './statement.ts';
+import { clip, resumed, type Statement, stated } from './statement.ts';
 
 /** What is known of a launch. Times are epoch milliseconds. */
 export interface Launched {
@@ -21,8 +21,8 @@ export interface Launched {
   readonly scheduledTime: number | undefined;
   /** Restarts of the attempts before this one. */
   readonly restarts: number;
-  /** The spec is no longer the one that the Pod was made from: another Pod would run something else. */
-  readonly editedTooLate: boolean;
+  /** The condition Accepted: whether the spec is still the one that the Pod was made from. */
+  readonly acceptance: readonly Statement[];
 }
 
 /** RUNNING: the Pod is there, or is known to have been. */
@@ -46,16 +46,25 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
       : {}),
   };
   return stated(o, status, [
-    ...(launched.editedTooLate ? editedTooLate : accepted),
+    ...launched.acceptance,
     { ...launchedCondition(podName), type: atCondition.ready },
     launchedCondition(podName),
     ...resumed(o.at),
   ]);
 }
 
-/** Whether the launch was recorded with another spec than the one that was launched. */
+/** Whether the launch was recorded with another spec than the one that was launched: a Pod of it would differ. */
 export function isEditedTooLate(status: AtStatus): boolean {
-  return findCondition(status.conditions, atCondition.accepted)?.reason === atReason.editedTooLate;
+  return isAcceptedAs(status, atReason.editedTooLate);
+}
+
+/** Whether the launch was recorded with another time than the one it was launched for. */
+export function isRescheduledTooLate(status: AtStatus | undefined): boolean {
+  return isAcceptedAs(status, atReason.rescheduledTooLate);
+}
+
+function isAcceptedAs(status: AtStatus | undefined, reason: string): boolean {
+  return findCondition(status?.conditions, atCondition.accepted)?.reason === reason;
 }
 
 function launchedCondition(podName: string): Statement {

@@ -28,6 +28,16 @@ export const editedTooLate: readonly Statement[] = [
   },
 ];
 
+/** Of a spec that asks for the same run at another time than it had. */
+export const rescheduledTooLate: readonly Statement[] = [
+  {
+    type: atCondition.accepted,
+    status: 'True',
+    reason: atReason.rescheduledTooLate,
+    message: 'the schedule was edited after the Pod had been created: the run goes on as it began',
+  },
+];
+
 /** An At that was suspended says that it no longer is; one that never was says nothing. */
 export function resumed({ spec, status }: At): Statement[] {
   // Of a Pod that was created before the suspension could be seen, the At goes on all the same.

@@ -17,8 +17,8 @@ export interface Run {
   /** 0: no limit. */
   readonly pendingTimeoutSeconds: number;
   readonly activeDeadlineSeconds: number | undefined;
-  /** {@link retriedSpec} of the At as it was launched. */
-  readonly retriedSpec: string | undefined;
+  /** {@link launchedSpec} of the At as it was launched; undefined when the Pod does not tell it. */
+  readonly launchedSpec: string | undefined;
 }
 
 /** Begins the names of the annotations that this operator writes and reads. */
@@ -28,7 +28,7 @@ export const ownPrefix = 'cnat.programming-kubernetes.info/';
 export const runAnnotation = `${ownPrefix}run`;
 
 type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
-type Written = RunSpec & { readonly scheduledTime?: string; readonly retriedSpec?: string };
+type Written = RunSpec & { readonly scheduledTime?: string; readonly launchedSpec?: string };
 
 /** The value of {@link runAnnotation} for a Pod of this At. */
 export function formatRun(at: At, scheduledTime: number | undefined): string {
@@ -38,22 +38,19 @@ export function formatRun(at: At, scheduledTime: number | undefined): string {
     backoffLimit: spec.backoffLimit,
     pendingTimeoutSeconds: spec.pendingTimeoutSeconds,
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
-    retriedSpec: retriedSpec(at),
+    launchedSpec: launchedSpec(at),
   });
 }
 
 /**
- * A short name of what another attempt would be made from; two specs with the same one make the same Pods.
- * Undefined when there are no other attempts. (The API server sorts the fields of a template.)
+ * A short name of what a Pod is made from, and whether others may follow: an edit that changes it changes what the
+ * spec asks to be run. When it runs is not part of it. (The API server sorts the fields of a template.)
  */
-export function retriedSpec({ spec }: At): string | undefined {
-  if (spec.disruptionPolicy !== 'Retry') {
-    return undefined;
-  }
-  const { command, argv, shell, image, template } = spec;
+export function launchedSpec({ spec }: At): string {
+  const { command, argv, shell, image, template, disruptionPolicy } = spec;
   const { backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds } = spec;
-  const limits = [backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds];
-  return hash('sha256', JSON.stringify([command, argv, shell, image, template, limits])).slice(0, 16);
+  const terms = [backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds, disruptionPolicy];
+  return hash('sha256', JSON.stringify([command, argv, shell, image, template, terms])).slice(0, 16);
 }
 
 /**
@@ -70,7 +67,7 @@ export function runOf(at: At, pod: Pod | undefined): Run {
     backoffLimit: terms.backoffLimit ?? atSpecDefaults.backoffLimit,
     pendingTimeoutSeconds: terms.pendingTimeoutSeconds ?? atSpecDefaults.pendingTimeoutSeconds,
     activeDeadlineSeconds: terms.activeDeadlineSeconds,
-    retriedSpec: written === undefined ? retriedSpec(at) : written.retriedSpec,
+    launchedSpec: written?.launchedSpec,
   };
 }
 

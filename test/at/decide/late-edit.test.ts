@@ -12,8 +12,10 @@ import {
   edited,
   eventReasons,
   evicted,
+  failed,
   justAfterDue,
   observing,
+  succeeded,
   waiting,
   withStatus,
 } from '../../fixtures/at.ts';
@@ -60,7 +62,9 @@ describe('an edit that comes too late', () => {
         assert.equal(decision.status?.reason, reason);
         assert.match(
           decision.status?.message ?? '',
-          /; not repeated: the spec was edited after the Pod was cre/,
+          edit.disruptionPolicy === 'Fail'
+            ? /[^;]+; the spec was edited after the Pod was cre/
+            : /; not repeated: the spec was edited after the Pod was cre/,
         );
       }
     });
@@ -69,7 +73,6 @@ describe('an edit that comes too late', () => {
   for (const [name, edit] of [
     ['ttlSecondsAfterFinished', { ttlSecondsAfterFinished: 9 }],
     ['suspend', { suspend: true }],
-    ['the schedule', { schedule: '2031-01-31T09:00:00Z' }],
     ['what only a launch asks for', { startingDeadlineSeconds: 9 }],
   ] as const) {
     it(`does not keep the run from another attempt where that is the same: ${name}`, () => {
@@ -89,15 +92,59 @@ describe('an edit that comes too late', () => {
     assert.equal(condition(at.status, 'Accepted'), 'True Armed');
   });
 
-  it('is of no interest to a run that nobody repeats', () => {
-    const { at } = recorded({}, { command: 'echo NO' });
-    assert.equal(condition(at.status, 'Accepted'), 'True Armed');
+  for (const [name, edit] of [
+    ['another instant', { schedule: '2031-01-31T09:00:00Z' }],
+    ['a time that nobody can read', { schedule: '2030-01-31T09:00:00', timeZone: 'Mars/Olympus' }],
+  ] as const) {
+    it(`is told and changes nothing when it asks for ${name}`, () => {
+      const { at } = recorded({}, edit);
+      assert.equal(condition(at.status, 'Accepted'), 'True RescheduledTooLate');
+      assert.equal(at.status?.scheduledTime, '2030-01-31T09:00:00.000Z');
+    });
+  }
+
+  it('lets a run go on to further attempts when it asks for the same at another time', () => {
+    const { at, pod } = recorded(retry, { schedule: '2031-01-31T09:00:00Z' });
+    const next = decide(observing({ at, pod: evicted(pod) }));
+    assert.equal(actionOf(next, 'CreatePod').attempt, 2);
+    const nextPod = created(at, justAfterDue, 2);
+    const { status } = decide(observing({ at, pod: evicted(pod), nextPod }));
+    assert.equal(status?.attempts, 2);
+    assert.equal(condition(status, 'Accepted'), 'True RescheduledTooLate');
+    assert.equal(status?.scheduledTime, '2030-01-31T09:00:00.000Z');
+  });
+
+  describe('to a run that nobody repeats', () => {
+    const before = waiting();
+    const pod = created(before);
+    const at = edited(before, { command: 'echo NO' });
+
+    it('is told with the launch', () => {
+      const { status, events } = decide(observing({ at, pod }));
+      assert.equal(condition(status, 'Accepted'), 'True EditedTooLate');
+      assert.deepEqual(
+        events.map(({ note }) => note),
+        ['created Pod example-at-pod, before the spec was edited'],
+      );
+    });
+
+    it('is told with an end that came first', () => {
+      const { status } = decide(observing({ at, pod: succeeded(pod) }));
+      assert.equal(status?.outcome, 'Succeeded');
+      assert.equal(condition(status, 'Accepted'), 'True EditedTooLate');
+      assert.equal(status?.message, 'the spec was edited after the Pod was created');
+    });
+
+    it('adds nothing to what the command has said', () => {
+      const { status } = decide(observing({ at, pod: failed(pod, 3, 'no such file') }));
+      assert.equal(status?.message, 'no such file');
+    });
   });
 
   it('is known from memory when the Pod is gone before it was recorded', () => {
     const at = edited(waiting(retry), { command: 'echo NO' });
     const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime: justAfterDue };
-    const observed = { launch: { ...launch, retriedSpec: 'another' }, live: true };
+    const observed = { launch: { ...launch, launchedSpec: 'another' }, live: true };
     const { status, again } = decide(observing({ at, ...observed }));
     assert.equal(again, true);
     const lost = decide(observing({ at: withStatus(at, status), ...observed }));

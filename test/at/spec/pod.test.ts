@@ -117,7 +117,9 @@ describe('buildPod', () => {
     const annotation = podFor({ activeDeadlineSeconds: 7 }).metadata.annotations?.[
       'cnat.programming-kubernetes.info/run'
     ];
-    assert.deepEqual(JSON.parse(annotation ?? ''), {
+    const { launchedSpec, ...terms } = JSON.parse(annotation ?? '');
+    assert.match(launchedSpec, /^[0-9a-f]{16}$/);
+    assert.deepEqual(terms, {
       scheduledTime: '2030-01-31T09:00:00.000Z',
       backoffLimit: 6,
       pendingTimeoutSeconds: 900,
