@@ -163,9 +163,9 @@ function mayPost(o: Observed): boolean {
 
 /** Due, but the API server does not take the Pod: said once, tried again until the deadline. */
 function hold(o: Observed, plan: Plan, reason: string, message: string): Decision {
-  const isKnown = o.at.status?.reason === reason;
-  // The numbers in a quota's sentence change with each try; a status write for each would be noise.
-  const status: AtStatus = heldStatus(o, plan, reason, isKnown ? (o.at.status?.message ?? message) : message);
+  const said = o.at.status?.reason === reason && !isEdited(o.at) ? o.at.status.message : undefined;
+  const isKnown = said !== undefined && isSameBarNumbers(said, message);
+  const status = heldStatus(o, plan, reason, isKnown ? said : message);
   const deadline = startingDeadline(o, plan);
   return {
     actions: [],
@@ -175,4 +175,13 @@ function hold(o: Observed, plan: Plan, reason: string, message: string): Decisio
     // Behind those that were not refused: a thousand that will be refused again must not hold them up.
     priority: bulkPriority,
   };
+}
+
+/** So many characters of a sentence's end are compared: what was clipped begins elsewhere each time. */
+const comparedEnd = 500;
+
+/** The numbers in a quota's sentence change with each try; a status write and an Event for each would be noise. */
+function isSameBarNumbers(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((text) => text.replaceAll(/\d[\w.]*/g, '0').slice(-comparedEnd));
+  return first === second;
 }

@@ -1,0 +1,52 @@
+/** What is said, and how often, of a Pod that the API server does not take. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
+import { findCondition } from '../../../src/api/conditions.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { created, edited, eventReasons, observing, ownedBy, waiting, withStatus } from '../../fixtures/at.ts';
+
+const refused = (at: At, message: string) => decide(observing({ at, refusal: { message } }));
+const security = 'pods "example-at-pod" is forbidden: violates PodSecurity "restricted:latest": privileged';
+const quota = 'pods "example-at-pod" is forbidden: exceeded quota: q, used: pods=5,memory=900Mi';
+
+function assertSaid(decision: ReturnType<typeof decide>, message: string): void {
+  assert.equal(decision.status?.message, message);
+  assert.equal(findCondition(decision.status?.conditions, 'Launched')?.message, message);
+}
+
+describe('a Pod that the API server does not take', () => {
+  const at = withStatus(waiting(), refused(waiting(), security).status);
+
+  it('is told again, once, when the reason is another', () => {
+    const decision = refused(at, quota);
+    assertSaid(decision, quota);
+    assert.deepEqual(eventReasons(decision), ['PodRejected (W)']);
+    const next = withStatus(at, decision.status);
+    const again = refused(next, quota.replace('5', '16').replace('900Mi', '1.5Gi'));
+    assertSaid(again, quota);
+    assert.deepEqual(again.events, []);
+    assert.deepEqual(again.status, next.status);
+  });
+
+  it('is told again, once, of a spec that was edited', () => {
+    const decision = refused(edited(at, { image: 'alpine' }), security);
+    assert.deepEqual(eventReasons(decision), ['PodRejected (W)']);
+    const next = withStatus(edited(at, { image: 'alpine' }), decision.status);
+    assert.deepEqual(refused(next, security).events, []);
+  });
+
+  it('is told once for numbers in a sentence that is too long for status', () => {
+    const long = (used: number) => `${'quota exceeded, '.repeat(100)}used: ${used}`;
+    const next = withStatus(at, refused(at, long(9)).status);
+    assert.deepEqual(refused(next, long(10)).events, []);
+  });
+
+  it('is told of the stranger at its name, and when that one is on its way out', () => {
+    const pod = ownedBy(created(at), undefined);
+    const next = withStatus(at, decide(observing({ at, pod, live: true })).status);
+    const gone = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2030-01-31T09:01:00Z' } };
+    const decision = decide(observing({ at: next, pod: gone, live: true }));
+    assertSaid(decision, 'a Pod example-at-pod that does not belong to this At has not ended yet');
+  });
+});
