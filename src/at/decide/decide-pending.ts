@@ -6,6 +6,7 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atPodName, atReason } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../api/conditions.ts';
+import { parseTime } from '../../api/time.ts';
 import { isEdited } from '../spec/phase.ts';
 import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
@@ -22,6 +23,7 @@ import { create, obstacle, obstacleEvent } from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
 import { resumedEvent, specEvents } from './spec-events.ts';
+import { clip } from './statement.ts';
 import {
   armedStatus,
   heldStatus,
@@ -36,6 +38,9 @@ const writeTimeout = 5000;
 
 /** Nearer to its time than this, in milliseconds, a Pod is not tried: a slow answer must not make it late. */
 const dryRunLead = 10_000;
+
+/** Bytes of an obstacle's sentence that go into another one. */
+const longestObstacle = 900;
 
 /** For an At of which neither status nor memory nor a Pod shows a launch. */
 export function decidePending(o: Observed): Decision {
@@ -62,7 +67,7 @@ export function decidePending(o: Observed): Decision {
     return arm(o, plan);
   }
   if (o.now > startingDeadline(o, plan)) {
-    const message = 'startingDeadlineSeconds were over before the command could start';
+    const message = `startingDeadlineSeconds were over before the command could start${lastObstacle(o, plan)}`;
     const end = { outcome: atOutcome.missed, reason: atReason.missedDeadline, message };
     const decision = endUnlaunched(o, end, unlaunchedStatus(o, plan));
     return o.live ? { ...decision, events: [...specEvents(o, plan), ...decision.events] } : decision;
@@ -75,6 +80,13 @@ function startingDeadline({ at }: Observed, plan: Plan): number {
   return startingDeadlineSeconds === undefined
     ? Number.POSITIVE_INFINITY
     : plan.dueAt + startingDeadlineSeconds * 1000;
+}
+
+/** What kept the command from starting at this very instant, if the API server said so. */
+function lastObstacle({ at: { status } }: Observed, plan: Plan): string {
+  const { reason, message = '', scheduledTime = '' } = status ?? {};
+  const isObstacle = reason === atReason.podRejected || reason === atReason.podNameConflict;
+  return isObstacle && parseTime(scheduledTime) === plan.dueAt ? `: ${clip(message, longestObstacle)}` : '';
 }
 
 /**

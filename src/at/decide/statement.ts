@@ -64,14 +64,14 @@ export function stated(o: Observed, status: AtStatus, statements: readonly State
   return { ...status, observedGeneration, conditions };
 }
 
-/** The end of a text that is too long: of an output, the end says why. */
-export function clip(message: string): string {
+/** The end of a text that is too long, in bytes: of an output, the end says why. */
+export function clip(message: string, longest = longestMessage): string {
   const bytes = new TextEncoder().encode(message);
-  if (bytes.length <= longestMessage) {
+  if (bytes.length <= longest) {
     return message;
   }
   // A character that the cut goes through is left out.
-  const kept = bytes.subarray(bytes.length - longestMessage);
+  const kept = bytes.subarray(bytes.length - longest);
   const start = kept.findIndex((byte) => (byte & 0b1100_0000) !== 0b1000_0000);
   return new TextDecoder().decode(kept.subarray(start));
 }

@@ -4,7 +4,17 @@ import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
-import { created, edited, eventReasons, observing, ownedBy, waiting, withStatus } from '../../fixtures/at.ts';
+import {
+  created,
+  dueTime,
+  edited,
+  eventReasons,
+  observing,
+  ownedBy,
+  second,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
 
 const refused = (at: At, message: string) => decide(observing({ at, refusal: { message } }));
 const security = 'pods "example-at-pod" is forbidden: violates PodSecurity "restricted:latest": privileged';
@@ -48,5 +58,35 @@ describe('a Pod that the API server does not take', () => {
     const gone = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2030-01-31T09:01:00Z' } };
     const decision = decide(observing({ at: next, pod: gone, live: true }));
     assertSaid(decision, 'a Pod example-at-pod that does not belong to this At has not ended yet');
+  });
+});
+
+describe('an At that is missed', () => {
+  const over = 'startingDeadlineSeconds were over before the command could start';
+  const missed = (at: At) => decide(observing({ at, now: dueTime + 61 * second, live: true })).status;
+  const at = waiting({ startingDeadlineSeconds: 60 });
+
+  it('tells what kept the command from starting', () => {
+    const status = missed(withStatus(at, refused(at, quota).status));
+    assert.equal(status?.outcome, 'Missed');
+    assert.equal(status?.message, `${over}: ${quota}`);
+    const pod = ownedBy(created(at), undefined);
+    const held = withStatus(at, decide(observing({ at, pod, live: true })).status);
+    assert.match(
+      missed(held)?.message ?? '',
+      /: a Pod example-at-pod that does not belong to this At exists$/,
+    );
+  });
+
+  it('tells it at any length', () => {
+    const message = missed(withStatus(at, refused(at, `${'x'.repeat(2000)} the end`).status))?.message ?? '';
+    assert.ok(message.startsWith(over) && message.endsWith('x the end'));
+    assert.ok(message.length <= 1024);
+  });
+
+  it('does not blame what kept it from starting at another time', () => {
+    const held = withStatus(at, refused(at, quota).status);
+    assert.equal(missed(edited(held, { schedule: '2020-01-01T00:00:00Z' }))?.message, over);
+    assert.equal(missed(at)?.message, over);
   });
 });
