@@ -25,6 +25,8 @@ export const watcherReason = {
   podsMatched: 'PodsMatched',
   noPodsMatched: 'NoPodsMatched',
   upToDate: 'UpToDate',
+  /** What a restart was for is not watched any more. */
+  restartAbandoned: 'RestartAbandoned',
   paused: 'Paused',
   onDelete: 'OnDelete',
   reverted: 'Reverted',
@@ -50,6 +52,8 @@ export const watcherEvent = {
   restartStarted: 'RestartStarted',
   restartCompleted: 'RestartCompleted',
   restartStalled: 'RestartStalled',
+  /** The spec was edited so that it does not watch any more what the restart under way is for. */
+  restartAbandoned: 'RestartAbandoned',
   evictionBlocked: 'EvictionBlocked',
   sourceMissing: 'SourceMissing',
   sourceRestored: 'SourceRestored',

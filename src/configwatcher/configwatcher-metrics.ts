@@ -8,11 +8,11 @@ import type { PodOutcome } from './decide/restart-memory.ts';
 import type { Restart, WatcherState } from './decide/state.ts';
 
 const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
-/** `skipped`: the change found no Pod to restart. `overtaken`: an edit came before the last Pod was restarted. */
+/** `skipped`: the change found no Pod to restart. `overtaken`: an edit, of the content or of the spec, came before the last Pod was restarted. */
 const results = ['completed', 'overtaken', 'skipped'] as const;
 const skipReasons = ['fresh', 'unmanaged', 'job'] as const;
 
-type Decided = Pick<Decision, 'state' | 'edits' | 'skippedOfJobs'>;
+type Decided = Pick<Decision, 'state' | 'edits' | 'abandoned' | 'skippedOfJobs'>;
 
 /** What the gauges add up, per watcher. */
 interface Levels {
@@ -63,7 +63,7 @@ export class ConfigWatcherMetrics {
 
   /** A decision that has been written. */
   decided(watcher: string, before: WatcherState, decision: Decided): void {
-    const { state: after, edits, skippedOfJobs } = decision;
+    const { state: after, edits } = decision;
     this.#changes.inc(edits);
     const missing = after.conditions.some(
       ({ type, status }) => type === 'SourceAvailable' && status === 'False',
@@ -77,7 +77,7 @@ export class ConfigWatcherMetrics {
     const { lastRestart } = after;
     const finished = lastRestart?.completion !== undefined;
     const known = before.lastRestart?.id === lastRestart?.id && before.lastRestart?.completion !== undefined;
-    if (lastRestart && finished && !known) this.#finished(lastRestart, strategy, skippedOfJobs);
+    if (lastRestart && finished && !known) this.#finished(lastRestart, strategy, decision);
     const overtaken = before.lastRestart?.completion === undefined && before.lastRestart?.id;
     if (overtaken && overtaken !== lastRestart?.id) this.#restarts.inc({ strategy, result: 'overtaken' });
   }
@@ -96,9 +96,11 @@ export class ConfigWatcherMetrics {
     this.#levels.delete(watcher);
   }
 
-  #finished(restart: Restart, strategy: string, skippedOfJobs: number): void {
+  #finished(restart: Restart, strategy: string, { abandoned, skippedOfJobs }: Decided): void {
     const { start, completion = start, restarted, skippedFresh, skippedUnmanaged } = restart;
-    this.#restarts.inc({ strategy, result: restarted > 0 ? 'completed' : 'skipped' });
+    const completed = restarted > 0 ? 'completed' : 'skipped';
+    this.#restarts.inc({ strategy, result: abandoned === undefined ? completed : 'overtaken' });
+    if (abandoned !== undefined) return;
     this.#podsSkipped.inc({ reason: 'fresh' }, skippedFresh);
     this.#podsSkipped.inc({ reason: 'unmanaged' }, skippedUnmanaged - skippedOfJobs);
     this.#podsSkipped.inc({ reason: 'job' }, skippedOfJobs);

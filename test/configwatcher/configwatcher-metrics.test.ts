@@ -93,6 +93,15 @@ describe('ConfigWatcherMetrics', () => {
     }
   });
 
+  it('count a restart that ended before its last Pod as overtaken, and take no time for it', async () => {
+    const before: WatcherState = { ...applied(), strategy: 'Evict' };
+    const after = { ...before, lastRestart: done };
+    metrics.decided('shop/a', before, { state: after, edits: 0, skippedOfJobs: 0, abandoned: 2 });
+    assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="overtaken"}'), 1);
+    assert.equal(await value('atwatch_configwatcher_restarts_total{strategy="Evict",result="completed"}'), 0);
+    assert.equal(await value('atwatch_configwatcher_restart_duration_seconds_count'), 0);
+  });
+
   it('add up the watchers there are, and forget those that go', async () => {
     const pending = { hash: 'v1:1', since: now, reason: 'Debounce' } as const;
     decided('shop/a', applied(), { ...applied(), pending, stalePods: 3 }, 1);

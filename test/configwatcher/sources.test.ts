@@ -185,8 +185,10 @@ describe('several sources', () => {
       ...afterwards({}, running, 500),
       spec: specOf({ configMap: 'second' }),
       sources: [other],
+      pods: several(1),
     });
     assert.equal(renamed.state.pending, undefined);
+    assert.ok(renamed.state.lastRestart?.completion);
     assert.equal(renamed.state.appliedHash, other.hash);
   });
 });

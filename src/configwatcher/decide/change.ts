@@ -11,12 +11,15 @@ import { isRunning } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { sortPods } from './pod-groups.ts';
 import { restartedSoFar } from './restart-memory.ts';
+import { closed } from './restart-record.ts';
 import type { Pending, SourceState, WatcherState } from './state.ts';
 
 export interface Change {
   readonly state: WatcherState;
   /** The sources of an edit that this pass saw first. */
   readonly edited: readonly SourceContent[];
+  /** A restart ends here, before so many of its Pods: nobody watches any more what it was for. */
+  readonly abandoned?: number;
 }
 
 /** With the list of Pods. */
@@ -123,12 +126,29 @@ function recorded({ known, wanted }: Comparison, started: boolean): SourceState[
   });
 }
 
+/** Nothing is pending any more. If that was a restart under way, its record ends with it. */
+function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): Change | Question {
+  const { pods, now } = observed;
+  const { pending, lastRestart } = observed.state;
+  const state = withoutPending(next);
+  if (pending?.started === undefined || !lastRestart || lastRestart.completion !== undefined) {
+    return { state, edited: [] };
+  }
+  if (!pods) return 'pods';
+  const left = sortPods(pods, spec, pending.cutoff).stale.length;
+  return {
+    state: closed({ ...state, ...countOvertaken({ ...observed, pods }, spec) }, now),
+    edited: [],
+    ...(left > 0 && { abandoned: left }),
+  };
+}
+
 /** First sight is the baseline. Without any source in sight there is nothing to apply yet. */
-function baseline({ state, now }: Observed, comparison: Comparison): Change {
-  const { appliedHash, ...rest } = withoutPending(state);
+function baseline(observed: Observed, spec: WatcherSpec, comparison: Comparison): Change | Question {
+  const { appliedHash, ...rest } = observed.state;
   const applied = settled(comparison);
-  const seen = applied.appliedHash === undefined ? {} : { lastChange: now };
-  return { state: { ...rest, ...applied, ...seen }, edited: [] };
+  const seen = applied.appliedHash === undefined ? {} : { lastChange: observed.now };
+  return withdrawn(observed, spec, { ...rest, ...applied, ...seen });
 }
 
 /** Nobody edited anything; the spec may name other sources than before, and those are seen first now. */
@@ -159,7 +179,7 @@ export function recordChange(
   const { pending } = state;
   const { edited } = comparison;
   const hash = combinedHash(comparison.wanted);
-  if (state.appliedHash === undefined || hash === undefined) return baseline(observed, comparison);
+  if (state.appliedHash === undefined || hash === undefined) return baseline(observed, spec, comparison);
   // A remembered content may be older than the one another operator has applied already, and would then
   // look like an edit. Only what is read now, after the status was, can be newer than the status.
   if (edited.length > 0 && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
@@ -167,7 +187,7 @@ export function recordChange(
     // The change that is pending may belong to sources that are not watched any more.
     const isOwed = comparison.known.some(({ pendingHash }) => pendingHash !== undefined);
     if (!pending || isOwed) return unedited(observed, comparison, hash);
-    return { state: { ...withoutPending(state), ...settled(comparison) }, edited: [] };
+    return withdrawn(observed, spec, { ...state, ...settled(comparison) });
   }
   if (comparison.changed.length === 0 && pending?.started === undefined) {
     // Back to the applied content before the first restarting write: no restart is owed.

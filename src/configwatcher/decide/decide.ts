@@ -8,7 +8,7 @@
 import { findCondition } from '../../api/conditions.ts';
 import { watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
 import type { WatcherSpec } from '../spec/spec.ts';
-import { recordChange } from './change.ts';
+import { type Change, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
 import { answersFound } from './lost-answers.ts';
 import type { Decision, Observed, Question } from './observed.ts';
@@ -53,7 +53,9 @@ function refuseSpec(observed: Observed, message: string): Decision {
 function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): Decision {
   const { state: before, pods, sources } = observed;
   const change = pods && recordChange(observed, spec, compare(spec, before, sources));
-  const { state, edited } = typeof change === 'object' ? change : { state: before, edited: [] };
+  // What is not watched any more is settled when the watcher works again.
+  const isRecorded = typeof change === 'object' && change.abandoned === undefined;
+  const { state, edited } = isRecorded ? change : { state: before, edited: [] };
   const decision = refused(observed, state, forbidden(observed, forbiddenMessage(right)));
   return {
     ...decision,
@@ -68,8 +70,9 @@ function hasPending<S extends WatcherState>(state: S): state is S & Required<Pic
   return state.pending !== undefined;
 }
 
-function atRest(observed: Observed, state: WatcherState): Step {
-  return { state: { ...state, stalePods: 0 }, memory: observed.memory, actions: [] };
+function atRest({ memory }: Observed, { state, abandoned }: Change): Step {
+  const step = { state: { ...state, stalePods: 0 }, memory, actions: [] };
+  return abandoned === undefined ? step : { ...step, abandoned };
 }
 
 /**
@@ -90,7 +93,7 @@ function decideWith(observed: Observed): Decision | Question {
   if (typeof change === 'string') return change;
   const step = hasPending(change.state)
     ? advance(observed, spec, comparison, change.state)
-    : atRest(observed, change.state);
+    : atRest(observed, change);
   if (typeof step === 'string') return step;
   const stated = {
     ...step.state,
@@ -103,6 +106,7 @@ function decideWith(observed: Observed): Decision | Question {
     state,
     actions: step.actions,
     edits: Math.min(1, comparison.edited.length),
+    ...(step.abandoned !== undefined && { abandoned: step.abandoned }),
     skippedOfJobs: step.sorted?.ofJobs.length ?? 0,
     events: eventsOf(observed, spec, change.edited, { ...step, state }),
     memory: step.memory,

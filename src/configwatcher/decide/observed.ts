@@ -121,6 +121,8 @@ export interface Decision {
   readonly actions: readonly Action[];
   /** How many edits this pass saw first: those of several sources at once are one. */
   readonly edits: number;
+  /** A restart ended before its last Pod, of which so many were left: what it was for is not watched any more. */
+  readonly abandoned?: number;
   /** Of the Pods that a restart which ends left alone, how many are of Jobs. */
   readonly skippedOfJobs: number;
   /** Recorded after the state was written. */

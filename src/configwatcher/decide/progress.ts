@@ -19,9 +19,9 @@ import type { PodFacts } from './pod-facts.ts';
 import { countUnread, type SortedPods, sortPods } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
 import { emptyMemory, type RestartMemory, restartedSoFar } from './restart-memory.ts';
-import { closeOvertaken, counted, withCooldown } from './restart-record.ts';
+import { closed, closeOvertaken, counted, withCooldown } from './restart-record.ts';
 import { rolloutAnnotation } from './rollout.ts';
-import { historyLimit, mostReverted, type Pending, type Restart, type WatcherState } from './state.ts';
+import { mostReverted, type Pending, type WatcherState } from './state.ts';
 import { triggerOf } from './trigger.ts';
 
 export interface Step {
@@ -29,6 +29,8 @@ export interface Step {
   readonly memory: RestartMemory;
   readonly actions: readonly Action[];
   readonly plan?: Plan;
+  /** See {@link Change.abandoned}. */
+  readonly abandoned?: number;
   /** The Pods, where they were listed for a restart. */
   readonly sorted?: SortedPods;
   /** The end of what is waited for (epoch ms), where it is known. */
@@ -121,19 +123,14 @@ function memoryOf({ observed, pending, state: { lastRestart } }: Situation, stal
 
 /** No stale Pod is left: the content is applied. */
 function complete({ observed, comparison, state }: Situation, memory: RestartMemory): Step {
-  const { pending, lastRestart, ...rest } = state;
+  const { pending, ...rest } = state;
   const appliedHash = combinedHash(comparison.wanted);
-  const done: Restart | undefined = lastRestart && { ...lastRestart, completion: observed.now };
-  const restarted = (done?.restarted ?? 0) > 0;
   return {
     state: {
-      ...rest,
+      ...closed(rest, observed.now),
       sources: comparison.wanted,
       ...(appliedHash !== undefined && { appliedHash }),
       stalePods: 0,
-      restartCount: state.restartCount + Number(restarted),
-      ...(restarted && { lastRestartTime: observed.now }),
-      ...(done && { lastRestart: done, history: [done, ...state.history].slice(0, historyLimit) }),
     },
     memory: { ...emptyMemory, id: memory.id },
     actions: [],

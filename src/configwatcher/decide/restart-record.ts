@@ -17,6 +17,21 @@ export function closeOvertaken(state: WatcherState, { id, ...memory }: RestartMe
   };
 }
 
+/** The restart ends now: it counts, and goes into history. */
+export function closed(state: WatcherState, now: number): WatcherState {
+  const { lastRestart } = state;
+  if (!lastRestart) return state;
+  const done = { ...lastRestart, completion: now };
+  const restarted = done.restarted > 0;
+  return {
+    ...state,
+    restartCount: state.restartCount + Number(restarted),
+    ...(restarted && { lastRestartTime: now }),
+    lastRestart: done,
+    history: [done, ...state.history].slice(0, historyLimit),
+  };
+}
+
 /** @param cooldown undefined: switched off. */
 export function withCooldown(
   { cooldownUntil, cooldownWaits, ...state }: WatcherState,

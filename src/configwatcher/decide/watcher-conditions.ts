@@ -13,6 +13,9 @@ import type { Step } from './progress.ts';
 import type { Plan, Stall } from './restart.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 
+/** What a step tells about itself. */
+type Told = Pick<Step, 'plan' | 'sorted' | 'abandoned' | 'until'>;
+
 type Statement = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 const waits: Readonly<Record<PendingReason, string>> = {
@@ -58,13 +61,22 @@ function upToDate({ lastRestart, conditions }: WatcherState, listed: SortedPods 
   return { status: 'False', reason: reason.upToDate, message: words };
 }
 
-function progressing(state: WatcherState, { sorted, until }: Pick<Step, 'sorted' | 'until'>): Statement {
+/** Stands until the next change: who looks at the watcher later shall not take all Pods for equal. */
+function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Told): Statement | undefined {
+  const { restartAbandoned } = reason;
+  const said = findCondition(conditions, type.progressing);
+  if (abandoned === undefined) return !sorted && said?.reason === restartAbandoned ? said : undefined;
+  const message = `${pods(abandoned)} kept an older content: the spec was edited in mid-restart`;
+  return { status: 'False', reason: restartAbandoned, message };
+}
+
+function progressing(state: WatcherState, step: Told): Statement {
   const { pending, appliedHash } = state;
   if (appliedHash === undefined) {
     return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
   }
-  if (!pending) return upToDate(state, sorted);
-  const message = `${waits[pending.reason]}${endOf(pending.reason, until)}`;
+  if (!pending) return abandonment(state, step) ?? upToDate(state, step.sorted);
+  const message = `${waits[pending.reason]}${endOf(pending.reason, step.until)}`;
   return { status: 'True', reason: pending.reason, message };
 }
 
@@ -130,7 +142,7 @@ export function conditionsOf(
   observed: Observed,
   state: WatcherState,
   comparison: Comparison,
-  step: Pick<Step, 'plan' | 'sorted' | 'until'>,
+  step: Told,
 ): readonly Condition[] {
   const { missing } = comparison;
   const { plan } = step;

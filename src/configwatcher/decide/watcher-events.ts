@@ -9,7 +9,7 @@ import type { WatcherSpec } from '../spec/spec.ts';
 import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import type { PendingReason, WatcherState } from './state.ts';
+import type { PendingReason, Restart, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
 import { nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
 
@@ -105,7 +105,21 @@ function skippedNote({ unmanaged, ofJobs }: SortedPods): string {
     .join('; ');
 }
 
-function restartEvents(before: WatcherState, { state, sorted }: Step): Note[] {
+/** How the restart ended. */
+function endOf({ restarted, skippedUnmanaged }: Restart, abandoned: number | undefined): Note {
+  if (abandoned !== undefined) {
+    const left = `${pods(abandoned)} with an older content left`;
+    const note = `${pods(restarted)} restarted, ${left}: the spec does not watch any more what changed`;
+    return warning(watcherEvent.restartAbandoned, 'Restart', note);
+  }
+  const left =
+    skippedUnmanaged > 0
+      ? `${pods(skippedUnmanaged)} with an older content left alone`
+      : 'no Pod with an older content is left';
+  return normal(watcherEvent.restartCompleted, 'Restart', `${pods(restarted)} restarted; ${left}`);
+}
+
+function restartEvents(before: WatcherState, { state, sorted, abandoned }: Step): Note[] {
   const restart = state.lastRestart;
   if (!restart) return [];
   const begins = before.lastRestart?.id !== restart.id;
@@ -119,14 +133,7 @@ function restartEvents(before: WatcherState, { state, sorted }: Step): Note[] {
   if (begins && sorted && restart.skippedUnmanaged > 0) {
     notes.push(warning(watcherEvent.unmanagedPodSkipped, 'Restart', skippedNote(sorted)));
   }
-  if (ends) {
-    const { restarted, skippedUnmanaged } = restart;
-    const left =
-      skippedUnmanaged > 0
-        ? `${pods(skippedUnmanaged)} with an older content left alone`
-        : 'no Pod with an older content is left';
-    notes.push(normal(watcherEvent.restartCompleted, 'Restart', `${pods(restarted)} restarted; ${left}`));
-  }
+  if (ends) notes.push(endOf(restart, abandoned));
   return notes;
 }
 

@@ -1,15 +1,22 @@
 /** Pods that keep an old content: what a watcher says of them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import type { Decision, Observed } from '../../../src/configwatcher/decide/observed.ts';
 import {
   afterwards,
   barePod,
   decided,
+  found,
   newContent,
   newestContent,
+  now,
+  observed,
+  ownedBy,
   pod,
+  several,
   specOf,
+  webappConfig,
 } from '../../fixtures/configwatcher.ts';
 
 const job = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'job', controller: true };
@@ -58,5 +65,76 @@ describe('Pods that a restart leaves alone', () => {
     const facts = edited({ pods });
     const next = { ...afterwards(facts, decided(facts), 60_000), sources: [newestContent], pods: [] };
     assert.equal(progressing(decided(next)), upToDate);
+  });
+});
+
+describe('a spec that does not watch any more what is being restarted for', () => {
+  const pods = several(4);
+  const facts = edited({ pods, owners: ownedBy(4), matchedPods: 4 });
+  const spec = specOf({ keys: ['message'] });
+  const source = { ...webappConfig, keys: ['message'] };
+  const otherKeys = { spec, sources: [found({ message: 'new' }, { source, keysHash: 'v1:k' })] };
+  const elsewhere = { name: 'other', data: undefined };
+  const nowhere = {
+    spec: specOf({ configMap: elsewhere.name }),
+    sources: [found(elsewhere.data, { source: { ...webappConfig, name: elsewhere.name } })],
+  };
+  const started = decided(facts);
+  const memory = { ...started.memory, accepted: new Set([pods[0]!.uid]) };
+  const rest = pods.slice(1);
+
+  for (const [what, spec] of [
+    ['of other keys', otherKeys],
+    ['of a ConfigMap that does not exist', nowhere],
+  ] as const) {
+    it(`${what} ends the restart, and says which Pods it did not get to`, () => {
+      const next = { ...afterwards(facts, started, 1000), ...spec, memory, pods: rest };
+      const decision = decided(next);
+      const { pending, lastRestart, history, restartCount, lastRestartTime } = decision.state;
+      assert.equal(pending, undefined);
+      assert.deepEqual(decision.actions, []);
+      assert.deepEqual([lastRestart?.completion, lastRestart?.restarted], [now + 1000, 1]);
+      assert.deepEqual(history, [lastRestart]);
+      assert.deepEqual([restartCount, lastRestartTime], [1, now + 1000]);
+      assert.equal(decision.abandoned, 3);
+      const ended = decision.events.find(({ reason }) => reason === 'RestartAbandoned');
+      assert.match(ended?.note ?? '', /^1 Pod restarted, 3 Pods with an older content left: /);
+      assert.ok(!decision.events.some(({ reason }) => reason === 'RestartCompleted'));
+      const { pods: _, ...later } = afterwards(next, decision, 60_000);
+      const after = decided(later);
+      assert.deepEqual(after.events, []);
+      assert.deepEqual(after.state.history, history, 'once');
+      if (spec === otherKeys) {
+        for (const said of [decision, after]) {
+          assert.equal(
+            progressing(said),
+            'False: 3 Pods kept an older content: the spec was edited in mid-restart',
+          );
+        }
+      }
+    });
+  }
+
+  it('lists the Pods for that, and no Pods where nothing was under way', () => {
+    const { pods: _, ...unlisted } = { ...afterwards(facts, started, 1000), ...otherKeys };
+    assert.equal(decide(observed(unlisted)), 'pods');
+    const waiting = decided({ ...facts, spec: specOf() });
+    const { pods: __, ...waits } = { ...afterwards(facts, waiting, 1000), ...otherKeys };
+    assert.equal(decided(waits).state.pending, undefined);
+  });
+
+  it('is done as ever when no Pod was left to restart', () => {
+    const leaving = rest.map((one) => ({ ...one, terminating: true }));
+    const decision = decided({ ...afterwards(facts, started, 1000), ...otherKeys, memory, pods: leaving });
+    assert.equal(decision.events.at(-1)?.reason, 'RestartCompleted');
+    assert.equal(progressing(decision), 'False: the Pods run with the content of now');
+  });
+
+  it('says nothing of it any more after the next restart', () => {
+    const decision = decided({ ...afterwards(facts, started, 1000), ...otherKeys, memory, pods: rest });
+    const newer = [found({ message: 'newer' }, { source, keysHash: 'v1:k' })];
+    const next = { ...afterwards({ ...facts, ...otherKeys, sources: newer }, decision, 60_000), pods: [] };
+    const settled = decided({ ...next, spec: { ...atOnce, sources: otherKeys.spec.sources } });
+    assert.equal(progressing(settled), 'False: the Pods run with the content of now');
   });
 });

@@ -1,0 +1,32 @@
+/** A watcher whose spec is edited while it restarts Pods for what it does not watch any more. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { converge, settled } from './operator.ts';
+
+describe('a spec edited in mid-restart', () => {
+  it('to other keys ends the restart, with what was done in status and metrics', async () => {
+    const { world, operator } = await settled();
+    world.edit({ message: 'second' });
+    for (let pass = 0; world.restarts.length < 2; pass++) {
+      assert.ok(pass < 100);
+      operator.sync();
+      await operator.reconcile();
+      world.step(500);
+    }
+    world.editSpec({ keys: ['message'] });
+    await converge(world, [operator]);
+    const { lastRestart, history = [], restartCount, pending } = world.watcher.status ?? {};
+    assert.deepEqual(
+      [world.restarts.length, lastRestart?.restarted, restartCount, pending],
+      [2, 2, 1, undefined],
+    );
+    assert.ok(lastRestart?.completionTime);
+    assert.equal(history[0]?.id, lastRestart.id);
+    assert.equal(operator.events.at(-1)?.reason, 'RestartAbandoned');
+    assert.equal(await operator.metric('restarts_total{strategy="Evict",result="overtaken"}'), 1);
+    world.edit({ message: 'third' });
+    await converge(world, [operator]);
+    assert.equal(world.restarts.length, 6);
+    assert.equal(world.watcher.status?.restartCount, 2);
+  });
+});
