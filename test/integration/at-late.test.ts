@@ -76,6 +76,19 @@ describe('an edit that comes too late', { concurrency: true }, () => {
     assert.ok(await rig.isPodGone('example-at-pod-2'));
   });
 
+  it('is told of a run that nobody repeats', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.createAt();
+    await createLate(rig);
+    await rig.editAt({ command: 'echo NO' });
+    await rig.startOperator();
+    assert.equal(condition((await rig.inPhase('RUNNING')).status, 'Accepted'), 'True EditedTooLate');
+    await rig.exit(0);
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.outcome, 'Succeeded');
+    assert.equal(status?.message, 'the spec was edited after the Pod was created');
+  });
+
   it('is no such edit when it changes nothing about further attempts', async (t) => {
     const rig = await AtRig.create(t);
     await rig.createAt({
@@ -88,7 +101,7 @@ describe('an edit that comes too late', { concurrency: true }, () => {
     await createLate(rig);
     await rig.editAt({ ttlSecondsAfterFinished: 3600 });
     await rig.startOperator();
-    await rig.inPhase('RUNNING');
+    assert.equal(condition((await rig.inPhase('RUNNING')).status, 'Accepted'), 'True Armed');
     await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
     await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
   });

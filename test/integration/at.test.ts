@@ -137,8 +137,11 @@ describe('At, time', { concurrency: true }, () => {
 
   it('misses its starting deadline', async (t) => {
     const rig = await operating(t);
-    await rig.createAt({ startingDeadlineSeconds: 1 });
-    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Missed');
+    await rig.createAt({ schedule: '2019-01-01T00:00:00Z', startingDeadlineSeconds: 1 });
+    const at = await rig.inPhase('DONE');
+    assert.equal(at.status?.outcome, 'Missed');
+    assert.equal(at.status?.scheduledTime, '2019-01-01T00:00:00.000Z');
+    assert.equal(is(at, 'Accepted'), 'True Armed');
     assert.ok(await rig.isPodGone());
   });
 
@@ -180,6 +183,20 @@ describe('At, whose Pod it is', { concurrency: true }, () => {
     await rig.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
     const running = await rig.inPhase('RUNNING', undefined, slowRetry);
     assert.notEqual(running.status?.podUID, stranger.metadata.uid);
+  });
+
+  it('tells of the Pod of somebody else when that has kept it from starting in time', async (t) => {
+    const rig = await operating(t);
+    await rig.client.create(pods, {
+      metadata: { namespace: rig.namespace, name: 'example-at-pod' },
+      spec: { containers: [{ name: 'main', image: 'busybox' }] },
+    });
+    await rig.createAt();
+    await rig.atWhen('held', ({ status }) => status?.reason === 'PodNameConflict');
+    await rig.editAt({ startingDeadlineSeconds: 1 });
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.reason, 'MissedDeadline');
+    assert.match(status?.message ?? '', /: a Pod example-at-pod that does not belong to this At exists$/);
   });
 
   it('waits for the Pod of an earlier At of the same name to go, and runs again (B5)', async (t) => {
