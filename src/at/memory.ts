@@ -20,6 +20,8 @@ interface Recollection {
   refusals: number;
   /** It has let other namespaces go first. */
   gaveWay?: true;
+  /** Statuses in a row that the API server did not take. */
+  unwritable?: number;
 }
 
 const gone = 'gone';
@@ -84,6 +86,21 @@ export class Memory {
   read(at: At, live: At | undefined): void {
     const isSame = live !== undefined && live.metadata.uid === at.metadata.uid;
     this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
+  }
+
+  /** Its status was refused as invalid. Returns how often in a row. */
+  unwritable(at: At): number {
+    const entry = this.#entry(at);
+    entry.unwritable = (entry.unwritable ?? 0) + 1;
+    return entry.unwritable;
+  }
+
+  /** Its status was written. */
+  written(at: At): void {
+    const entry = this.#known(at);
+    if (entry !== undefined) {
+      delete entry.unwritable;
+    }
   }
 
   gaveWay(at: At): boolean {

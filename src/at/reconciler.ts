@@ -34,8 +34,8 @@ import { Turns } from './turns.ts';
 const mostDecisions = 8;
 /** After a status write met a newer At: its watch event comes by itself, this is the net. Milliseconds. */
 const conflictDelay = 1000;
-/** After the API server refused a status as invalid: only an edit of the At, or of its CRD, mends that. */
-const invalidDelay = 300_000;
+/** The longest wait after the API server refused a status as invalid, in milliseconds. */
+const mostInvalidDelay = 300_000;
 /** First wait before a create that was refused is tried again, in milliseconds. */
 const firstRetryDelay = 250;
 
@@ -164,12 +164,9 @@ export class AtReconciler implements Reconciler {
         if (!isInvalid(error)) {
           throw error;
         }
-        // Stored under a laxer CRD than today's: no status of it is taken until somebody mends the At. The Events
-        // are all that can be said of it.
-        log.error({ err: errorFields(error) }, 'the At is not valid, so its status cannot be written');
-        this.#tell(at, events, log);
-        return { requeueAfter: invalidDelay };
+        return this.#unwritable(at, events, error, log);
       }
+      this.#memory.written(at);
       onStatus?.(at, status ?? {});
     }
     // Crash window: status says it and no Event does. Events are hints, and a lost one is not made up.
@@ -178,6 +175,19 @@ export class AtReconciler implements Reconciler {
       this.#memory.toTry(at);
     }
     return written;
+  }
+
+  /**
+   * Stored under a laxer CRD than today's, it takes no status until somebody mends it: the Events are all that can
+   * be said of it. It may also be a passing mistake of somebody's admission policy, so the first tries are soon.
+   */
+  #unwritable(at: At, events: Decision['events'], error: unknown, log: ReconcileContext['log']): Result {
+    const times = this.#memory.unwritable(at);
+    log.error({ err: errorFields(error) }, 'the status cannot be written: the API server finds it not valid');
+    if (times === 1) {
+      this.#tell(at, events, log);
+    }
+    return { requeueAfter: Math.min(mostInvalidDelay, firstRetryDelay * 2 ** (times - 1)) };
   }
 
   #tell(at: At, events: Decision['events'], log: ReconcileContext['log']): void {

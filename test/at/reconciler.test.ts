@@ -72,6 +72,23 @@ describe('AtReconciler', () => {
     assert.equal(world.creations.length, 1);
   });
 
+  it('tells of a status that is refused once, and tries again soon, then less and less', async () => {
+    const world = new World(longBeforeDue);
+    world.createAt({ command: "echo 'open" });
+    const operator = new Operator(world);
+    const waits: (number | undefined)[] = [];
+    for (let tries = 0; tries < 13; tries += 1) {
+      operator.faults = ['invalid'];
+      const result = await operator.reconcile();
+      waits.push('requeueAfter' in result ? result.requeueAfter : undefined);
+    }
+    assert.deepEqual([waits[0], waits[1], waits[4], waits[12]], [250, 500, 4000, 300_000]);
+    assert.deepEqual(operator.events, ['InvalidCommand (W)']);
+    operator.faults = [];
+    await operator.reconcile();
+    assert.equal(world.ats.get('example-at')?.status?.reason, 'InvalidCommand');
+  });
+
   it('adopts the Pod that another replica has created (B11)', async () => {
     const { world, operator } = due();
     const other = new Operator(world);

@@ -18,6 +18,7 @@ export type Fault =
   | 'lostAfter'
   | 'late'
   | 'refused'
+  | 'invalid'
   | 'busy'
   | 'conflict';
 export const faults: readonly Fault[] = [
@@ -27,6 +28,7 @@ export const faults: readonly Fault[] = [
   'lostAfter',
   'late',
   'refused',
+  'invalid',
   'busy',
   'conflict',
 ];
@@ -70,6 +72,7 @@ const without: Readonly<Record<string, () => Error>> = {
   crashBefore: () => new Crash(),
   lostBefore: () => new TransportError('lost', true),
   refused: () => apiError(403, 'Forbidden', 'exceeded quota'),
+  invalid: () => apiError(422, 'Invalid'),
   busy: () => apiError(429, 'TooManyRequests'),
   conflict: () => apiError(409, 'Conflict'),
 };
