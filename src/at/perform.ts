@@ -104,11 +104,16 @@ export class Performer {
     return { next: 'decide', observed: { ...observed, at, ...seen, live: true, now: clock.now() } };
   }
 
-  async #create({ pod, attempt }: CreatePod, observed: Observed, signal: AbortSignal): Promise<Performed> {
+  async #create(
+    { pod, attempt, sendWithin }: CreatePod,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<Performed> {
     const { client, clock, memory } = this.#options;
     const { at } = observed;
+    const limit = sendWithin === undefined ? { signal } : { signal, sendWithin };
     try {
-      const { metadata } = await client.create(pods, pod, { signal });
+      const { metadata } = await client.create(pods, pod, limit);
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
       memory.launched(at, { ...launch, launchedSpec: launchedSpec(at) });
@@ -117,7 +122,8 @@ export class Performer {
       const error = withoutLiterals(caught, pod);
       if (isAlreadyExists(error)) {
         const retryDelay = delayAfter(memory.refused(at));
-        return this.#readLive({ ...observed, retryDelay }, true, signal);
+        // What follows is another try, if anything.
+        return this.#readLive({ ...observed, continued: false, retryDelay }, true, signal);
       }
       if (isRefusal(error)) {
         const retryDelay = delayAfter(memory.refused(at));

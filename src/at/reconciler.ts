@@ -8,7 +8,7 @@ import { ats } from '../api/resources.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
 import { isConflict, isInvalid, isNotFound, TransportError } from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { type Clock, stopwatch } from '../runtime/clock.ts';
 import {
   type ReconcileContext,
   type Reconciler,
@@ -127,6 +127,7 @@ export class AtReconciler implements Reconciler {
         return performed.next === 'decide' ? performed.observed : performed.result;
       }
     }
+    const age = stopwatch(this.#options.clock);
     const written = await this.#write(observed.at, decision, context);
     if (!('metadata' in written)) {
       return written;
@@ -135,7 +136,10 @@ export class AtReconciler implements Reconciler {
     if (again) {
       const { refusal: _, ...rest } = observed;
       const pods = podsAt(written, findAmong(observed));
-      return { ...rest, ...pods, at: written, continued: true, now: this.#options.clock.now() };
+      const attempt = written.status?.launchAttempt;
+      const intent = attempt === undefined ? {} : { intent: { time: attempt.time, age: age() } };
+      const now = this.#options.clock.now();
+      return { ...rest, ...pods, at: written, ...intent, continued: true, now };
     }
     return {
       ...(requeueAt === undefined ? {} : { requeueAt }),

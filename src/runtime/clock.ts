@@ -47,6 +47,15 @@ export const systemClock: Clock = {
 };
 
 /**
+ * Milliseconds since this call, by the clock that has gone further: a sleeping machine may stop the monotonic
+ * one, and somebody may turn the wall clock back.
+ */
+export function stopwatch(clock: Clock): () => number {
+  const [wall, monotonic] = [clock.now(), clock.monotonic()];
+  return () => Math.max(clock.now() - wall, clock.monotonic() - monotonic);
+}
+
+/**
  * Resolves after `delay` ms, or rejects with the signal's reason as soon as it is aborted.
  *
  * @param delay 0 … 2³¹−1 ms.

@@ -15,6 +15,8 @@ interface State {
   readonly world: World;
   readonly operators: readonly Operator[];
   faults: number;
+  /** The passes of processes that are stopped, by operator. */
+  readonly stopped: Map<number, Promise<unknown>>;
   /** Writes of the last act. */
   writes: number;
 }
@@ -35,13 +37,17 @@ function reconcile({ index, look, fault }: Pass): Act {
   return async (state) => {
     const operator = state.operators[index];
     assert.ok(operator);
+    state.writes = 0;
+    if (state.stopped.has(index)) return;
     if (look === 'new') {
       operator.syncAts();
       operator.syncPods();
     }
     const before = state.world.requests.length;
     operator.faults = fault === undefined ? [] : [...Array(fault.write), fault.kind];
-    await operator.reconcile();
+    const stop = state.world.stop.then(() => true);
+    const pass = operator.reconcile();
+    if (await Promise.race([pass.then(() => false), stop])) state.stopped.set(index, pass);
     const requests = state.world.requests.slice(before);
     state.writes = requests.filter((request) => !request.startsWith('GET')).length;
     state.faults += fault === undefined ? 0 : 1;
@@ -54,6 +60,11 @@ const people = {
   deletePod: async ({ world }) => world.removePods(),
   evict: async ({ world }) => {
     for (const name of world.pods.keys()) world.setPod(name, { phase: 'Failed', reason: 'Evicted' });
+  },
+  goOn: async (state) => {
+    state.world.goOn();
+    await Promise.all(state.stopped.values());
+    state.stopped.clear();
   },
   wait: async ({ world }) => {
     world.now += 5000;
@@ -77,21 +88,31 @@ interface Kind {
 async function tell({ spec, prologue = [] }: Kind, story: readonly Act[]): Promise<State> {
   const world = new World(dueTime);
   world.createAt(spec);
-  const state = { world, operators: [new Operator(world), new Operator(world)], faults: 0, writes: 0 };
+  const operators = [new Operator(world), new Operator(world)];
+  const state: State = { world, operators, stopped: new Map(), faults: 0, writes: 0 };
   for (const act of [...prologue, ...story]) await act(state);
   return state;
 }
 
 /** Equal for states that differ in the numbers of versions, uids and processes only. */
-function digest({ world, operators, faults }: State): string {
-  const views = operators.map(({ ats, pods, knows, holder }) => ({
+function digest({ world, operators, faults, stopped }: State): string {
+  const views = operators.map(({ ats, pods, knows, holder, intent }) => ({
     ats: [...ats.values()],
     pods: [...pods.values()],
     knows,
     holder,
+    intent,
   }));
   const { now, late } = world;
-  const all = { now, late, ats: [...world.ats.values()], pods: [...world.pods.values()], views, faults };
+  const all = {
+    now,
+    late,
+    ats: [...world.ats.values()],
+    pods: [...world.pods.values()],
+    views,
+    faults,
+    stopped: [...stopped.keys()],
+  };
   const names = new Map<string, number>();
   return JSON.stringify(all).replace(/\b1\d\d\b|process-\d+/g, (number) => {
     if (!names.has(number)) names.set(number, names.size);
@@ -227,6 +248,17 @@ describe('every story of one At, two operators and two faults', () => {
       spec: guaranteed,
       faults: [...crashes, 'late'],
       acts: ['land', 'deletePod', 'wait'],
+      length: 5,
+      longestWait: 5000,
+    },
+    { doubles: false },
+  );
+  holds(
+    'has no Pod after somebody has called its launch lost, however long a process is stopped',
+    {
+      spec: guaranteed,
+      faults: ['stopBefore', 'stopAfter'],
+      acts: ['goOn', 'wait'],
       length: 5,
       longestWait: 5000,
     },

@@ -23,6 +23,8 @@ export class Operator {
   holder = '';
   /** uids of the Pods that this process was told it has created. */
   knows: string[] = [];
+  /** The launch intent that it has looked at last, and since when it knows it. */
+  intent: { readonly time: string; readonly since: number } | undefined;
   /** Milliseconds by which its wall clock is ahead. */
   skew = 0;
   /** Met by the next writes, in their order. */
@@ -59,6 +61,8 @@ export class Operator {
 
   /** One pass. An error means: try again; a crash restarts the process. */
   async reconcile(name = 'example-at'): Promise<Result | Error> {
+    const time = this.ats.get(name)?.status?.launchAttempt?.time;
+    if (time !== undefined && time !== this.intent?.time) this.intent = { time, since: this.world.now };
     const context = { signal: never, log: this.#log, reconcileID: 'test' };
     try {
       return await this.#reconciler.reconcile({ namespace: 'default', name }, context);
@@ -74,6 +78,7 @@ export class Operator {
     this.syncPods();
     this.faults = [];
     this.knows = [];
+    this.intent = undefined;
     this.#read = undefined;
     processes += 1;
     this.holder = `process-${processes}`;

@@ -20,7 +20,10 @@ export type Fault =
   | 'refused'
   | 'invalid'
   | 'busy'
-  | 'conflict';
+  | 'conflict'
+  | 'stopBefore'
+  | 'stopAfter';
+/** All but those after which somebody has to let the process go on. */
 export const faults: readonly Fault[] = [
   'crashBefore',
   'crashAfter',
@@ -104,6 +107,8 @@ export class World {
   readonly launches = new Map<string, string | undefined>();
   #sequence = 100;
   #isLanding = false;
+  #stop = Promise.withResolvers<void>();
+  #goOn = Promise.withResolvers<void>();
   #late: { readonly deadline: number; readonly request: string; readonly apply: () => unknown }[] = [];
 
   constructor(now: number) {
@@ -186,6 +191,17 @@ export class World {
     for (const name of this.pods.keys()) this.#remove(name);
   }
 
+  /** Resolves when the next process is stopped, which then waits for {@link goOn}. */
+  get stop(): Promise<void> {
+    return this.#stop.promise;
+  }
+
+  /** Whoever is stopped goes on. */
+  goOn(): void {
+    this.#goOn.resolve();
+    this.#goOn = Promise.withResolvers();
+  }
+
   /** The writes that are still under way. */
   get late(): readonly object[] {
     return this.#late.map(({ deadline, request }) => ({ deadline, request }));
@@ -208,19 +224,18 @@ export class World {
 
   /** A client for a process, whose next write meets its next fault. */
   client({ fault, seen, onRead, onWrite }: Process): Client {
-    const write = async <T>(request: string, apply: () => T, tell: (result: T) => Written): Promise<T> => {
+    const write = async <T>(
+      request: string,
+      apply: () => T,
+      tell: (result: T) => Written,
+      sendWithin = Number.POSITIVE_INFINITY,
+    ): Promise<T> => {
       const kind = fault();
-      this.requests.push(request);
-      if (this.isDown) throw new TransportError('refused', false);
-      const failed = without[kind ?? '']?.();
-      if (failed !== undefined) throw failed;
-      if (kind === 'late') {
-        this.#late.push({ deadline: this.now + writeTimeout, request, apply });
-        throw new TransportError('timeout', true);
-      }
-      const result = apply();
-      if (kind === 'crashAfter') throw new Crash();
-      if (kind === 'lostAfter') throw new TransportError('lost', true);
+      const called = this.now;
+      if (kind === 'stopBefore') await this.#stopped();
+      if (this.now - called >= sendWithin) throw new TransportError('too late', false);
+      const result = this.#send(kind, request, apply);
+      if (kind === 'stopAfter') await this.#stopped();
       onWrite(tell(result));
       return result;
     };
@@ -233,7 +248,7 @@ export class World {
         if (resource.plural === 'ats') onRead(found as At);
         return found;
       },
-      create: (_resource: unknown, pod: Pod, options?: { dryRun?: boolean }) => {
+      create: (_resource: unknown, pod: Pod, options?: { dryRun?: boolean; sendWithin?: number }) => {
         if (options?.dryRun === true) {
           return write(
             'DRYRUN pods',
@@ -246,6 +261,7 @@ export class World {
           'POST pods',
           () => this.#createPod(pod, sent),
           (created) => ({ pod: created }),
+          options?.sendWithin,
         );
       },
       patch: (_resource: unknown, { name }: { name: string }, patch: Patch) =>
@@ -268,6 +284,27 @@ export class World {
         ),
     };
     return client as unknown as Client;
+  }
+
+  #send<T>(kind: Fault | undefined, request: string, apply: () => T): T {
+    this.requests.push(request);
+    if (this.isDown) throw new TransportError('refused', false);
+    const failed = without[kind ?? '']?.();
+    if (failed !== undefined) throw failed;
+    if (kind === 'late') {
+      this.#late.push({ deadline: this.now + writeTimeout, request, apply });
+      throw new TransportError('timeout', true);
+    }
+    const result = apply();
+    if (kind === 'crashAfter') throw new Crash();
+    if (kind === 'lostAfter') throw new TransportError('lost', true);
+    return result;
+  }
+
+  #stopped(): Promise<void> {
+    this.#stop.resolve();
+    this.#stop = Promise.withResolvers();
+    return this.#goOn.promise;
   }
 
   #remove(name: string): void {

@@ -36,6 +36,12 @@ import {
 /** After so many milliseconds a create that was sent can no longer happen: the API server has dropped it. */
 const writeTimeout = 5000;
 
+/**
+ * So young an intent must be, in milliseconds, when its create is sent: the API server gives that 4 s, and after
+ * {@link writeTimeout} an other process calls the launch lost.
+ */
+const sendWithin = 1000;
+
 /** Nearer to its time than this, in milliseconds, a Pod is not tried: a slow answer must not make it late. */
 const dryRunLead = 10_000;
 
@@ -95,17 +101,26 @@ function lastObstacle({ at: { status } }: Observed, plan: Plan): string {
  */
 function decideUnknownLaunch(o: Observed): Decision | undefined {
   const intent = o.at.status?.launchAttempt;
-  if (intent === undefined || (intent.holder === o.holder && !o.ambiguous)) {
+  if (intent === undefined) {
     return undefined;
   }
   // A live read may show a newer one than that which has been waited for.
-  const age = o.intent?.time === intent.time ? o.intent.age : 0;
+  const age = ageOf(o, intent) ?? 0;
+  const isOwn = intent.holder === o.holder && !o.ambiguous;
+  // One of this pass that is so old: this process has been stopped, and others may have judged by now.
+  if (isOwn && !(o.continued && age >= writeTimeout)) {
+    return undefined;
+  }
   if (age < writeTimeout) {
     return { actions: [], events: [], requeueAfter: writeTimeout - age };
   }
   const message = 'the operator stopped while it created the Pod; whether the command ran is unknown';
   const end = { outcome: atOutcome.failed, reason: atReason.launchUnknown, message };
   return endUnlaunched(o, end, o.at.status);
+}
+
+function ageOf({ intent: seen }: Observed, { time }: { readonly time: string }): number | undefined {
+  return seen?.time === time ? seen.age : undefined;
 }
 
 /**
@@ -160,17 +175,26 @@ function launch(o: Observed, plan: Plan): Decision {
   if (trouble !== undefined) {
     return hold(o, plan, trouble.reason, trouble.message);
   }
-  if (o.at.spec.launchGuarantee === 'AtMostOnce' && !mayPost(o)) {
+  if (o.at.spec.launchGuarantee !== 'AtMostOnce') {
+    return create(o, plan, 1);
+  }
+  const left = timeToSend(o);
+  if (left <= 0) {
     // The intent is durable before the create is sent: whoever finds it later knows that it may have been.
     const status = launchingStatus(o, plan, atPodName(o.at.metadata.name));
     return { actions: [], status, events: specEvents(o, plan), again: true };
   }
-  return create(o, plan, 1);
+  return create(o, plan, 1, left);
 }
 
-/** One intent, one create: a second try writes its own first, so that its age bounds the create's. */
-function mayPost(o: Observed): boolean {
-  return o.continued === true && o.at.status?.launchAttempt?.holder === o.holder;
+/**
+ * Milliseconds for which the intent that was written just now still allows to send its create. One intent, one
+ * create: a second try writes its own first, so that its age bounds the create's.
+ */
+function timeToSend(o: Observed): number {
+  const intent = o.at.status?.launchAttempt;
+  const isFresh = o.continued === true && intent?.holder === o.holder;
+  return isFresh ? sendWithin - (ageOf(o, intent) ?? sendWithin) : 0;
 }
 
 /** Due, but the API server does not take the Pod: said once, tried again until the deadline. */

@@ -28,7 +28,10 @@ export interface KnownLaunch {
 export interface SeenIntent {
   /** As its writer wrote it, by whatever clock: it only tells one intent from the next. */
   readonly time: string;
-  /** Milliseconds since this process first saw it, on the monotonic clock: it is at least that old. */
+  /**
+   * Milliseconds since this process first saw it, on the monotonic clock: it is at least that old. Of one that
+   * was written in this very pass, since it was sent, by the clock that has gone further: it is no older.
+   */
   readonly age: number;
 }
 
@@ -84,6 +87,8 @@ export interface CreatePod {
   readonly type: 'CreatePod';
   readonly attempt: number;
   readonly pod: Pod;
+  /** Milliseconds after which it must not be sent any more. */
+  readonly sendWithin?: number;
 }
 
 /** Has the API server check the Pod without storing it. */

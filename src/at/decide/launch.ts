@@ -24,9 +24,10 @@ const lateAfter = 5000;
 const podEventNet = 5000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */
-export function create(o: Observed, plan: Plan, attempt: number): Decision {
+export function create(o: Observed, plan: Plan, attempt: number, sendWithin?: number): Decision {
   const pod = buildPod(o.at, plan, attempt);
-  return { actions: [{ type: 'CreatePod', attempt, pod }], events: [], requeueAfter: podEventNet };
+  const limit = sendWithin === undefined ? {} : { sendWithin };
+  return { actions: [{ type: 'CreatePod', attempt, pod, ...limit }], events: [], requeueAfter: podEventNet };
 }
 
 /** Why the API server does not take the Pod of this attempt, as far as this pass has found out. */

@@ -201,7 +201,7 @@ export class ApiClient implements Client {
     resource: Resource<T>,
     request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
     query: Readonly<Record<string, QueryValue>>,
-    { dryRun, fieldValidation, signal, timeout }: WriteOptions,
+    { dryRun, fieldValidation, signal, timeout, sendWithin }: WriteOptions,
   ): Promise<T> {
     const path = withQuery(request.path, {
       timeout: serverTimeout,
@@ -209,7 +209,7 @@ export class ApiClient implements Client {
       fieldValidation,
       ...query,
     });
-    const object = typed(resource, await this.#json<T>({ ...request, path, signal, timeout }));
+    const object = typed(resource, await this.#json<T>({ ...request, path, signal, timeout, sendWithin }));
     if (!dryRun) this.#notify(resource, object);
     return object;
   }

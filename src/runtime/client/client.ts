@@ -32,6 +32,11 @@ export interface WriteOptions extends CallOptions {
   readonly fieldValidation?: 'Strict';
   /** Name under which the server records the fields set; default the client's own. */
   readonly fieldManager?: string;
+  /**
+   * Milliseconds after which it is not sent any more, however long the process was stopped before; it then
+   * rejects with a `TransportError` that says so. Default: as `timeout`.
+   */
+  readonly sendWithin?: number;
 }
 
 /** Which objects of a collection, in the string form of the API; both must hold. */

@@ -2,7 +2,7 @@
  * Transport: HTTP to the API server with what every call needs: credentials, a deadline, a bounded number
  * of connections, retries where they are harmless, the write gate, and accounting.
  */
-import { type Clock, sleep } from '../clock.ts';
+import { type Clock, sleep, stopwatch } from '../clock.ts';
 import { ApiError, TransportError } from './api-error.ts';
 import type { ClientMetrics } from './client-metrics.ts';
 import type { Answered, RequestLimit } from './concurrency-limit.ts';
@@ -27,6 +27,8 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds for everything, retries included. Default 30 000 for GET; 5 000, and no more, for the others. */
   readonly timeout?: number | undefined;
+  /** Milliseconds after which nothing is sent any more. */
+  readonly sendWithin?: number | undefined;
 }
 
 export interface TransportOptions {
@@ -60,6 +62,8 @@ interface Call {
   /** `GET https://host/path`, for messages. */
   readonly title: string;
   readonly deadline: Deadline;
+  /** Milliseconds since it was made. */
+  readonly age: () => number;
   readonly streaming: boolean;
 }
 
@@ -105,7 +109,7 @@ export class Transport {
     const limit = method === 'GET' ? timeout : Math.min(timeout, writeTimeout);
     const deadline = new Deadline(clock, limit, request.signal);
     try {
-      const exchange = await this.#retried({ request, title, deadline, streaming });
+      const exchange = await this.#retried({ request, title, deadline, age: stopwatch(clock), streaming });
       if (streaming) deadline.lift();
       else deadline.cancel();
       return exchange;
@@ -166,7 +170,7 @@ export class Transport {
     const exchange: Exchange = new Exchange({
       title,
       streaming,
-      beforeSend: () => this.#beforeSend(request),
+      beforeSend: () => this.#beforeSend(call),
       over: (reusable) => {
         signal.removeEventListener('abort', onAbort);
         if (!reusable) connection.break();
@@ -192,7 +196,8 @@ export class Transport {
   }
 
   /** Runs in the same turn as the sending: nothing can happen between the question and the send. */
-  #beforeSend({ method }: HttpRequest): void {
+  #beforeSend({ request: { method, sendWithin = Number.POSITIVE_INFINITY }, age, title }: Call): void {
+    if (age() >= sendWithin) throw new TransportError(`${title}: too late to be sent`, false);
     if (method !== 'GET') this.#options.gate?.assertMayWrite();
   }
 

@@ -394,7 +394,8 @@ describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
       time: '2030-01-31T09:00:00.001Z',
     });
     assert.equal(decision.status?.podName, 'example-at-pod');
-    assert.deepEqual(actionTypes(decide(observing({ at: intend(), continued: true }))), ['CreatePod']);
+    const written = { at: intend(), continued: true, intent: seen(300) };
+    assert.equal(actionOf(decide(observing(written)), 'CreatePod').sendWithin, 700);
   });
 
   it('renews its intent before another try', () => {

@@ -110,6 +110,25 @@ describe('the write gate', () => {
   });
 });
 
+describe('a write that must be sent soon', () => {
+  for (const [name, pass] of [
+    ['both clocks', (clock: FakeClock) => clock.advance(1000)],
+    ['the wall clock alone, on a machine that sleeps', (clock: FakeClock) => clock.suspend(1000)],
+  ] as const) {
+    test(`is not sent when its time has passed by ${name}`, async () => {
+      const clock = new FakeClock();
+      const { client } = connectTo(server, { clock });
+      const late = client.create(configMaps, object, { sendWithin: 1000 });
+      // The call has been made, and the connection is being opened.
+      pass(clock);
+      await assert.rejects(late, unanswered(false, /too late to be sent/));
+      assert.equal(server.requests.length, 0);
+      await client.create(configMaps, object, { sendWithin: 1000 });
+      assert.equal(server.requests.length, 1);
+    });
+  }
+});
+
 describe('the end of a call', () => {
   test('a hanging read ends at its deadline', async () => {
     server.fail({ times: 9 }, { kind: 'hang' });
