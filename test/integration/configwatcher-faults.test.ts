@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { pods } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { PodRestarter } from '../../src/configwatcher/pod-restarter.ts';
+import { TransportError } from '../../src/runtime/client/api-error.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
@@ -73,6 +74,31 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       [after?.metadata.uid, after?.metadata.deletionTimestamp],
       [before?.metadata.uid, undefined],
     );
+  });
+
+  it('counts the Pods whose eviction was done but never answered', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    let lost = 0;
+    await shop.startOperator({
+      onConnect(client) {
+        const evict = client.evict.bind(client);
+        client.evict = async (key, options) => {
+          await evict(key, options);
+          lost++;
+          throw new TransportError('socket hang up', true);
+        };
+      },
+    });
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart, lastRestartTime } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed], [2, 0]);
+    assert.ok(lastRestartTime);
+    assert.deepEqual([shop.seen.length, lost], [4, 2], 'each Pod was restarted once');
   });
 
   it('lets the old content serve on when the new one is bad, until the next edit', { timeout }, async (t) => {

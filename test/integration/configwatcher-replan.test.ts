@@ -1,7 +1,7 @@
 /** A spec that is edited in the middle of a restart, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Shop } from './configwatcher-shop.ts';
+import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
@@ -59,5 +59,25 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
       left?.map(({ name, pendingHash }) => [name, pendingHash]),
       [['webapp-config', undefined]],
     );
+  });
+
+  it('ends its restart, and says so, when its keys change', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 4);
+    // The second batch waits for the first to get Ready, which it does not while this is true.
+    shop.breaksPods = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 5, { timeout: 40_000 });
+    await shop.edit({ keys: ['message'] });
+    const { lastRestart, history, conditions } = await shop.restarted(1);
+    assert.ok(lastRestart?.completionTime);
+    assert.deepEqual([lastRestart.restarted, history?.[0]?.id], [1, lastRestart.id]);
+    const progressing = conditions?.find(({ type }) => type === 'Progressing');
+    assert.equal(progressing?.reason, 'RestartAbandoned');
+    assert.match(progressing.message, /^3 Pods kept an older content/);
+    const { client, namespace } = shop;
+    await eventually(async () => {
+      const { items } = await client.list(events, { namespace });
+      return items.some(({ reason }) => reason === 'RestartAbandoned');
+    });
   });
 });

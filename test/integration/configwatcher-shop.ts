@@ -141,11 +141,13 @@ export class Shop {
     annotationController = false,
     kubeConfig = testKubeConfig(),
     namespaces = [this.namespace],
+    /** May put something in the way of its calls. */
+    onConnect = (_: Client): void => {},
   } = {}): Promise<void> {
     const registry = new Registry();
     const manager = new Manager({
-      connect: (gate) =>
-        connect({
+      connect: (gate) => {
+        const connection = connect({
           kubeConfig,
           gate,
           clock: systemClock,
@@ -153,7 +155,10 @@ export class Shop {
           registry,
           userAgent: 'atwatch-test',
           fieldManager: 'atwatch',
-        }),
+        });
+        onConnect(connection.client);
+        return connection;
+      },
       clock: systemClock,
       log: silentLogger,
       registry,
