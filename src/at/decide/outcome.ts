@@ -6,6 +6,7 @@
 import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
 import type { PodView } from './observe-pod.ts';
+import { clip, longestMessage } from './statement.ts';
 
 export interface Ending {
   readonly outcome: AtStatusOutcome;
@@ -42,7 +43,7 @@ export function endingOf(view: PodView): Ending | undefined {
   }
   if (view.pod.status?.reason === atReason.deadlineExceeded) {
     const reason = view.started ? atReason.deadlineExceeded : atReason.pendingTimeout;
-    return ending(atOutcome.failed, reason, messageOf(view), exitCode);
+    return stoppedEnding(reason, exitCode, saidBy(view));
   }
   return ending(atOutcome.failed, atReason.commandFailed, messageOf(view), exitCode);
 }
@@ -89,9 +90,18 @@ function disruptionMessage(reason: string): string {
   return reason === atReason.podLost ? 'the Pod was deleted while it ran' : 'the Pod was evicted';
 }
 
-/** What the container said at its end. */
+/** A reason of an end, as far as it says more than the exit code does. */
+const telling = /^(?!(?:Error|Completed)$)[A-Za-z][A-Za-z0-9]{0,127}$/;
+
+/** What the container said at its end, after what the kernel or the runtime calls it, such as OOMKilled. */
 function saidBy({ last }: PodView): string {
-  return last?.message?.trimEnd() ?? '';
+  const { reason = '', message = '' } = last ?? {};
+  const said = message.trimEnd();
+  if (!telling.test(reason)) {
+    return said;
+  }
+  // The end of a long output is kept, and what stands before it, too.
+  return said === '' ? reason : `${reason}: ${clip(said, longestMessage - reason.length - 2)}`;
 }
 
 /** What the container said at its end, else why the Pod failed. */
@@ -99,8 +109,7 @@ function messageOf(view: PodView): string {
   if (view.last?.exitCode === 0) {
     return 'the command succeeded, but another container of its Pod failed';
   }
-  const reason = view.last?.reason === 'Error' ? undefined : view.last?.reason;
-  return saidBy(view) || (view.pod.status?.message ?? failedFirst(view) ?? reason ?? '');
+  return saidBy(view) || (view.pod.status?.message ?? failedFirst(view) ?? '');
 }
 
 /** What failed so that the command never began. */

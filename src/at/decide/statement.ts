@@ -12,7 +12,7 @@ import type { Observed } from './decision.ts';
 export type Statement = Pick<NewCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** Bytes that status.message may have. */
-const longestMessage = 1024;
+export const longestMessage = 1024;
 
 export const accepted: readonly Statement[] = [
   { type: atCondition.accepted, status: 'True', reason: atReason.armed, message: 'the spec can be run' },

@@ -1,0 +1,56 @@
+/** What is said of an end: the words of the command, what the runtime calls it, and nothing that is not so. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { created, exited, failed, inState, launched, observing, withPodStatus } from '../../fixtures/at.ts';
+
+describe('the message of an end', () => {
+  const at = launched({ backoffLimit: 0 });
+  const end = (reason: string, message: string) => {
+    const terminated = { ...exited(137).terminated, exitCode: 137, reason, message };
+    const pod = withPodStatus(inState(created(at), { terminated }), { phase: 'Failed' });
+    return decide(observing({ at, pod })).status?.message ?? '';
+  };
+
+  for (const reason of ['OOMKilled', 'ContainerCannotRun', 'StartError']) {
+    it(`names ${reason} before the last words`, () => {
+      assert.equal(end(reason, 'loading the model\n'), `${reason}: loading the model`);
+    });
+  }
+
+  it('names it before an output of any length, of which the end is kept', () => {
+    const message = end('OOMKilled', `${'é'.repeat(2000)} the end`);
+    assert.match(message, /^OOMKilled: é+ the end$/);
+    assert.ok(Buffer.byteLength(message) <= 1024);
+  });
+
+  for (const reason of ['Error', 'Completed', 'no reason at all', '']) {
+    it(`is the last words alone for the reason ${JSON.stringify(reason)}`, () => {
+      assert.equal(end(reason, 'no such table'), 'no such table');
+    });
+  }
+});
+
+describe('a deadline on the Pod', () => {
+  const at = launched({ activeDeadlineSeconds: 5 });
+  const over = { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the deadline' };
+
+  it('blames no other container when the command ends well at its SIGTERM', () => {
+    const { status } = decide(observing({ at, pod: withPodStatus(failed(created(at), 0), over) }));
+    assert.equal(status?.reason, 'DeadlineExceeded');
+    assert.equal(status?.exitCode, 0);
+    assert.equal(status?.message, 'the command ran longer than activeDeadlineSeconds');
+  });
+
+  it('leaves the last words to the command', () => {
+    const pod = withPodStatus(failed(created(at), 143, 'terminated'), over);
+    assert.equal(decide(observing({ at, pod })).status?.message, 'terminated');
+  });
+
+  it('says that the command did not start when it did not', () => {
+    const pod = withPodStatus(created(at), { phase: 'Failed', startTime: '2030-01-31T09:00:00Z', ...over });
+    const { status } = decide(observing({ at, pod }));
+    assert.equal(status?.reason, 'PendingTimeout');
+    assert.equal(status?.message, 'the command did not start within pendingTimeoutSeconds');
+  });
+});
