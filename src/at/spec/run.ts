@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { type At, type AtSpec, atSpecDefaults } from '../../api/at.generated.ts';
 import type { Pod } from '../../api/kubernetes.ts';
-import { formatMilliTime, parseTime } from '../../api/time.ts';
+import { firstInstant, formatMilliTime, lastInstant, parseTime } from '../../api/time.ts';
 import { resolveSchedule } from './schedule.ts';
 import { isJson } from './template.ts';
 
@@ -26,6 +26,9 @@ export const ownPrefix = 'cnat.programming-kubernetes.info/';
 
 /** The Pod's annotation that holds the run, as JSON. */
 export const runAnnotation = `${ownPrefix}run`;
+
+/** What the schema of an At takes for a time limit. */
+const mostSeconds = 1_000_000_000;
 
 type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
 type Written = RunSpec & { readonly scheduledTime?: string; readonly launchedSpec?: string };
@@ -59,16 +62,23 @@ export function launchedSpec({ spec }: At): string {
  */
 export function runOf(at: At, pod: Pod | undefined): Run {
   const written = parse(pod?.metadata.annotations?.[runAnnotation]);
-  const terms: RunSpec = written ?? at.spec;
-  const scheduledTime =
-    timeOf(written?.scheduledTime) ?? timeOf(at.status?.scheduledTime) ?? specifiedTime(at);
-  return {
-    scheduledTime,
-    backoffLimit: terms.backoffLimit ?? atSpecDefaults.backoffLimit,
-    pendingTimeoutSeconds: terms.pendingTimeoutSeconds ?? atSpecDefaults.pendingTimeoutSeconds,
-    activeDeadlineSeconds: terms.activeDeadlineSeconds,
-    launchedSpec: written?.launchedSpec,
+  // What is not there was not asked for; what is there and makes no sense is not believed.
+  const term = (field: keyof RunSpec, least: number, most: number): number | undefined => {
+    const of = written !== undefined && written[field] === undefined ? undefined : at.spec[field];
+    return [written?.[field], of].find((value) => isWithin(value, least, most));
   };
+  const { backoffLimit, pendingTimeoutSeconds } = atSpecDefaults;
+  return {
+    scheduledTime: timeOf(written?.scheduledTime) ?? timeOf(at.status?.scheduledTime) ?? specifiedTime(at),
+    backoffLimit: term('backoffLimit', 0, 100) ?? backoffLimit,
+    pendingTimeoutSeconds: term('pendingTimeoutSeconds', 0, mostSeconds) ?? pendingTimeoutSeconds,
+    activeDeadlineSeconds: term('activeDeadlineSeconds', 1, mostSeconds),
+    launchedSpec: typeof written?.launchedSpec === 'string' ? written.launchedSpec : undefined,
+  };
+}
+
+function isWithin(value: unknown, least: number, most: number): boolean {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 }
 
 function specifiedTime({ spec }: At): number | undefined {
@@ -82,7 +92,6 @@ function parse(annotation: string | undefined): Written | undefined {
   }
   try {
     const value: unknown = JSON.parse(annotation);
-    // Whoever edits the annotation of a Pod may as well delete the Pod: the shape is all that is checked.
     return isJson(value) ? value : undefined;
   } catch {
     return undefined;
@@ -91,5 +100,5 @@ function parse(annotation: string | undefined): Written | undefined {
 
 function timeOf(text: string | undefined): number | undefined {
   const time = typeof text === 'string' ? parseTime(text) : Number.NaN;
-  return Number.isNaN(time) ? undefined : time;
+  return time >= firstInstant && time <= lastInstant ? time : undefined;
 }

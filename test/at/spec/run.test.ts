@@ -1,0 +1,71 @@
+/** The run annotation of a Pod: whoever may write Pods may write anything there. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { runAnnotation, runOf } from '../../../src/at/spec/run.ts';
+import { created, dueTime, failed, launched, observing, started, waiting } from '../../fixtures/at.ts';
+
+const at = waiting({ backoffLimit: 2, pendingTimeoutSeconds: 60, activeDeadlineSeconds: 30 });
+
+function podWith(run: object) {
+  const pod = created(at);
+  return { ...pod, metadata: { ...pod.metadata, annotations: { [runAnnotation]: JSON.stringify(run) } } };
+}
+
+const unlikely = [
+  ...['x', '5', -1, 0.5, 1e300, null, {}, [], true].map((value) => ({
+    backoffLimit: value,
+    pendingTimeoutSeconds: value,
+    activeDeadlineSeconds: value,
+    launchedSpec: 7,
+  })),
+  ...['9999-12-31T23:59:59-23:59', '0001-01-01T00:00:00+23:59', 'now', 5].map((scheduledTime) => ({
+    scheduledTime,
+    backoffLimit: 2,
+    pendingTimeoutSeconds: 60,
+    activeDeadlineSeconds: 30,
+  })),
+];
+
+describe('runOf', () => {
+  for (const run of unlikely) {
+    it(`takes the terms of the spec instead of ${JSON.stringify(run)}`, () => {
+      assert.deepEqual(runOf(at, podWith(run)), {
+        scheduledTime: dueTime,
+        backoffLimit: 2,
+        pendingTimeoutSeconds: 60,
+        activeDeadlineSeconds: 30,
+        launchedSpec: undefined,
+      });
+    });
+  }
+
+  it('keeps each term that makes sense, and takes none from a spec that had it later', () => {
+    const run = runOf(at, podWith({ backoffLimit: 'x', pendingTimeoutSeconds: 0 }));
+    assert.deepEqual(
+      [run.backoffLimit, run.pendingTimeoutSeconds, run.activeDeadlineSeconds],
+      [2, 0, undefined],
+    );
+  });
+
+  it('never makes a decision throw, or look again at no time', () => {
+    const term = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom('9999-12-31T23:59:59-23:59', 1e300));
+    const fields = [
+      'scheduledTime',
+      'backoffLimit',
+      'pendingTimeoutSeconds',
+      'activeDeadlineSeconds',
+    ] as const;
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...fields), term), (run) => {
+        for (const observed of [at, launched(at.spec)]) {
+          for (const pod of [podWith(run), started(podWith(run)), failed(podWith(run))]) {
+            const { requeueAt } = decide(observing({ at: observed, pod }));
+            assert.ok(requeueAt === undefined || Number.isFinite(requeueAt), `again at ${requeueAt}`);
+          }
+        }
+      }),
+    );
+  });
+});
