@@ -49,6 +49,7 @@ function event(reason: string, note: string): AtEvent {
 
 /** The command is run as it is written all the same: to guess would be worse. */
 function operatorWarning({ at }: Observed): AtEvent[] {
-  const note = 'command holds a shell operator such as | or &&, which does nothing without spec.shell';
+  const note =
+    'command holds a shell operator such as | or &&, or a second line, which means nothing without spec.shell';
   return isEdited(at) ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note }] : [];
 }

@@ -16,6 +16,8 @@ interface Scan {
   word: string | undefined;
   readonly words: string[];
   hasOperator: boolean;
+  /** A line has ended after a word: another word would be another command. */
+  lineEnded: boolean;
 }
 
 const blank = /[ \t\n]/;
@@ -29,12 +31,13 @@ const escapableInQuotes = /[$`"\\]/;
  * @returns undefined when a quote is never closed.
  */
 export function splitCommand(text: string): SplitCommand | undefined {
-  const scan: Scan = { text, position: 0, word: undefined, words: [], hasOperator: false };
+  const scan: Scan = { text, position: 0, word: undefined, words: [], hasOperator: false, lineEnded: false };
   while (scan.position < text.length) {
     const character = text.charAt(scan.position);
     scan.position += 1;
     if (blank.test(character)) {
       endWord(scan);
+      scan.lineEnded ||= character === '\n' && scan.words.length > 0;
     } else if (character === "'" || character === '"') {
       const closed = character === "'" ? readSingleQuoted(scan) : readDoubleQuoted(scan);
       if (!closed) {
@@ -52,6 +55,7 @@ export function splitCommand(text: string): SplitCommand | undefined {
 }
 
 function append(scan: Scan, text: string): void {
+  scan.hasOperator ||= scan.lineEnded;
   scan.word = (scan.word ?? '') + text;
 }
 

@@ -84,9 +84,13 @@ describe('splitCommand', () => {
     'a < f',
     'a &',
     'a & b',
+    'echo a\necho b',
+    'a \n\n\t"b"\n',
+    "a\n'b'",
   ];
   for (const text of operators) {
-    it(`sees the operator in ${text}`, () => assert.equal(splitCommand(text)?.hasOperator, true));
+    it(`sees the operator in ${JSON.stringify(text)}`, () =>
+      assert.equal(splitCommand(text)?.hasOperator, true));
   }
   for (const text of [
     'echo "a | b"',
@@ -94,8 +98,12 @@ describe('splitCommand', () => {
     'echo \\> \\;',
     'wget http://x/?a=1&b=2',
     'echo $(HOME)',
+    '\n\n echo a\n \n',
+    'echo a \\\n  b',
+    '"a\nb" \'c\nd\'',
   ]) {
-    it(`sees no operator in ${text}`, () => assert.equal(splitCommand(text)?.hasOperator, false));
+    it(`sees no operator in ${JSON.stringify(text)}`, () =>
+      assert.equal(splitCommand(text)?.hasOperator, false));
   }
 });
 
