@@ -37,7 +37,7 @@ export function splitCommand(text: string): SplitCommand | undefined {
     scan.position += 1;
     if (blank.test(character)) {
       endWord(scan);
-      scan.lineEnded ||= character === '\n' && scan.words.length > 0;
+      noteLineEnd(scan, character);
     } else if (character === "'" || character === '"') {
       const closed = character === "'" ? readSingleQuoted(scan) : readDoubleQuoted(scan);
       if (!closed) {
@@ -64,6 +64,10 @@ function endWord(scan: Scan): void {
     scan.words.push(scan.word);
     scan.word = undefined;
   }
+}
+
+function noteLineEnd(scan: Scan, character: string): void {
+  scan.lineEnded ||= character === '\n' && scan.words.length > 0;
 }
 
 /** After an unquoted backslash. At the very end of the text it stands for itself, as in a shell. */
