@@ -172,6 +172,21 @@ export class Operator {
   }
 }
 
+/** The operator looks again and again, `interval` ms apart, until `isDone`, at most a hundred times. */
+export async function lookUntil(
+  world: World,
+  operator: Operator,
+  isDone: (looks: number) => boolean,
+  interval: number,
+): Promise<void> {
+  for (let looks = 0; !isDone(looks); looks++) {
+    if (looks > 100) throw new Error(`no end: ${JSON.stringify(world.watcher.status)}`);
+    operator.sync();
+    await operator.reconcile();
+    world.step(interval);
+  }
+}
+
 /** Everybody works undisturbed until nothing is pending and nobody wants to look again, at most `limit` ms. */
 export async function converge(
   world: World,

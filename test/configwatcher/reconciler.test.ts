@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { settle } from '../fake/clock.ts';
-import { converge, Operator, settled } from './operator.ts';
+import { converge, lookUntil, Operator, settled } from './operator.ts';
 import { World } from './world.ts';
 
 function writes(world: World): string[] {
@@ -246,12 +246,7 @@ describe('several operators', () => {
   it('a restart that one begins another ends, with the count of both', async () => {
     const { world, operator } = await settled();
     world.edit({ message: 'second' });
-    for (let pass = 0; world.restarts.length < 2; pass++) {
-      assert.ok(pass < 100);
-      operator.sync();
-      await operator.reconcile();
-      world.step(500);
-    }
+    await lookUntil(world, operator, () => world.restarts.length >= 2, 500);
     await converge(world, [new Operator(world, 'next')]);
     assert.equal(world.restarts.length, 4);
     assert.equal(world.watcher.status?.lastRestart?.restarted, 4);
@@ -263,11 +258,7 @@ describe('what stands in the way', () => {
     const { world, operator } = await settled();
     world.minAvailable = 4;
     world.edit({ message: 'second' });
-    for (let pass = 0; pass < 60; pass++) {
-      operator.sync();
-      await operator.reconcile();
-      world.step(1000);
-    }
+    await lookUntil(world, operator, (looks) => looks === 60, 1000);
     assert.equal(world.restarts.length, 0);
     assert.equal(world.watcher.status?.pending?.reason, 'EvictionBlocked');
     assert.ok(operator.events.some(({ reason }) => reason === 'EvictionBlocked'));
@@ -285,11 +276,7 @@ describe('what stands in the way', () => {
     const { world, operator } = await settled({ strategy: { progressDeadlineSeconds: 30 } });
     world.minAvailable = 4;
     world.edit({ message: 'second' });
-    for (let pass = 0; pass < 60; pass++) {
-      operator.sync();
-      await operator.reconcile();
-      world.step(1000);
-    }
+    await lookUntil(world, operator, (looks) => looks === 60, 1000);
     const stalled = world.watcher.status?.conditions?.find(({ type }) => type === 'Stalled');
     assert.equal(stalled?.reason, 'EvictionBlocked');
     assert.match(stalled?.message ?? '', /Deployment web: .*The disruption budget web needs 4 healthy pods/);
@@ -301,11 +288,7 @@ describe('what stands in the way', () => {
     const { world, operator } = await settled({ strategy: { progressDeadlineSeconds: 60 } });
     world.startup = Number.POSITIVE_INFINITY;
     world.edit({ message: 'broken' });
-    for (let pass = 0; pass < 100; pass++) {
-      operator.sync();
-      await operator.reconcile();
-      world.step(1000);
-    }
+    await lookUntil(world, operator, (looks) => looks === 100, 1000);
     assert.equal(world.restarts.length, 1);
     assert.equal(world.livePods().filter((pod) => world.isReady(pod)).length, 3);
     assert.equal(world.watcher.status?.pending?.reason, 'Stalled');
@@ -367,11 +350,7 @@ describe('what stands in the way', () => {
     const { world, operator } = await settled({ strategy: { maxUnavailable: 2 } });
     world.poison = world.livePods()[0]!.name;
     world.edit({ message: 'second' });
-    for (let pass = 0; pass < 60; pass++) {
-      operator.sync();
-      await operator.reconcile();
-      world.step(1000);
-    }
+    await lookUntil(world, operator, (looks) => looks === 60, 1000);
     assert.equal(world.restarts.length, 3);
     assert.equal(world.watcher.status?.lastRestart?.failed, 1);
     world.poison = undefined;
@@ -395,12 +374,7 @@ describe('a watcher', () => {
   it('that is deleted in mid-restart stops', async () => {
     const { world, operator } = await settled();
     world.edit({ message: 'second' });
-    for (let pass = 0; world.restarts.length === 0; pass++) {
-      assert.ok(pass < 100);
-      operator.sync();
-      await operator.reconcile();
-      world.step(500);
-    }
+    await lookUntil(world, operator, () => world.restarts.length > 0, 500);
     const { metadata } = world.watcher;
     world.watcher = {
       ...world.watcher,
@@ -446,11 +420,7 @@ describe('secrecy', () => {
     const { world, operator } = await settled();
     world.edit({ message: canary, more: `${canary}-too` });
     world.minAvailable = 4;
-    for (let pass = 0; pass < 30; pass++) {
-      operator.sync();
-      await operator.reconcile();
-      world.step(1000);
-    }
+    await lookUntil(world, operator, (looks) => looks === 30, 1000);
     world.minAvailable = 0;
     world.failing = 'list pods';
     operator.sync();
