@@ -97,7 +97,7 @@ lint-manifests: check-programs ## Check alerts, dashboard and rendered manifests
 
 .PHONY: test-integration
 test-integration: build check-programs ## Run the integration tests on a real API server.
-	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=2 'test/integration/**/*.test.ts'
+	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=3 'test/integration/**/*.test.ts'
 
 .PHONY: test-e2e
 test-e2e: build ## Run the end-to-end tests on a real node (Linux and root, or KUBECONFIG's cluster).
