@@ -62,12 +62,15 @@ async function live(t: TestContext, story: AtStory, killAt = ''): Promise<Life> 
   const isTried = () => /^killed|\(dry run\)/m.test(seen.output);
   const found = (pattern: RegExp) => [...seen.output.matchAll(pattern)].map(([, name = '']) => name);
   const isOver = async () => {
-    if (isGone)
-      return killAt === ''
-        ? count(found(/^write (.*)$/gm))['POST events'] === story.writes['POST events']
-        : true;
-    await story.step(rig, last, isTried);
-    return false;
+    if (!isGone) {
+      await story.step(rig, last, isTried);
+      return false;
+    }
+    if (killAt === '') {
+      return count(found(/^write (.*)$/gm))['POST events'] === story.writes['POST events'];
+    }
+    // The watch may show the end before the answer reaches the operator that is to be killed by it.
+    return found(/^killed (.*)$/gm).length > 0 || isSpare(story, killAt);
   };
   try {
     await eventually(isOver, { timeout: 60_000, message: `the At is over, killed ${killAt}` });
@@ -85,9 +88,24 @@ function count(writes: readonly string[]): Record<string, number> {
   return Object.fromEntries(Object.entries(kinds).map(([kind, all]) => [kind, all?.length ?? 0]));
 }
 
+/** Whether it is a write that another life may not have: a slow machine renews the intent of a launch at most once. */
+function isSpare({ writes }: AtStory, killAt: string): boolean {
+  const [, kind = '', number = ''] = /^\w+ (.*) #(\d+)$/.exec(killAt) ?? [];
+  return Number(number) > (writes[kind] ?? 0);
+}
+
 /** The end without what times and names of processes leave in it. */
 function endOf({ status: { phase, outcome, reason, exitCode, attempts }, podUids }: Life) {
   return { phase, outcome, reason, exitCode, attempts, pods: podUids.size };
+}
+
+function assertSameEnd(story: AtStory, killAt: string, life: Life, recorded: Life): void {
+  assert.deepEqual(life.kills, life.kills.length === 0 && isSpare(story, killAt) ? [] : [killAt]);
+  if (story.spec.launchGuarantee === 'AtMostOnce' && life.status.reason === 'LaunchUnknown') {
+    assert.deepEqual([life.status.outcome, life.podUids.size], ['Failed', 0], `killed ${killAt}`);
+  } else {
+    assert.deepEqual(endOf(life), endOf(recorded), `killed ${killAt}`);
+  }
 }
 
 describe('an At whose operator is killed with SIGKILL', { concurrency: 4 }, () => {
@@ -96,7 +114,7 @@ describe('an At whose operator is killed with SIGKILL', { concurrency: 4 }, () =
   for (const story of atStories) {
     it(`at any write of a run ${story.name}, runs once and ends`, { timeout }, async (t) => {
       const recorded = await live(t, story);
-      const { name, spec, own } = story;
+      const { name, own } = story;
       assert.deepEqual(recorded.kills, []);
       assert.deepEqual([recorded.status.phase, recorded.status.outcome], ['DONE', 'Canceled']);
       const counts = count(recorded.writes);
@@ -109,12 +127,7 @@ describe('an At whose operator is killed with SIGKILL', { concurrency: 4 }, () =
       const worker = async () => {
         for (const killAt of next) {
           const life = await live(t, story, killAt);
-          assert.deepEqual(life.kills, [killAt]);
-          if (spec.launchGuarantee === 'AtMostOnce' && life.status.reason === 'LaunchUnknown') {
-            assert.deepEqual([life.status.outcome, life.podUids.size], ['Failed', 0], `killed ${killAt}`);
-          } else {
-            assert.deepEqual(endOf(life), endOf(recorded), `killed ${killAt}`);
-          }
+          assertSameEnd(story, killAt, life, recorded);
         }
       };
       await Promise.all([worker(), worker(), worker()]);
