@@ -2,7 +2,7 @@
  * The composition root: config → log → manager → both controllers. What it makes is run by main.ts.
  */
 import { hostname } from 'node:os';
-import { pino } from 'pino';
+import { type LoggerOptions, pino } from 'pino';
 import { addAtController } from './at/controller.ts';
 import type { Config } from './config.ts';
 import { addConfigWatcherController } from './configwatcher/controller.ts';
@@ -28,13 +28,17 @@ export async function runOperator(
   version: string,
   host: HostProcess & Pick<NodeJS.Process, 'env'>,
 ): Promise<void> {
-  const log = pino({
+  // Each line is written at once. What is collected for a write in the background is written at the exit, over and
+  // over, for ever, when nobody reads the pipe any more.
+  const output = pino.destination({ dest: 1, sync: true });
+  const options: LoggerOptions = {
     level: config.logLevel,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level) => ({ level }) },
     serializers: { err: errorFields },
-  });
+  };
+  const log = pino(options, output);
   const kubeConfig = loadKubeConfig({ env: host.env });
   log.info(
     { version, server: kubeConfig.getCurrentCluster()?.server, namespaces: config.namespaces },
