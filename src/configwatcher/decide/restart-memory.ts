@@ -85,6 +85,21 @@ export function restartedSoFar(
   return memory.id === id ? restartedPods(memory) : restarted + Math.max(0, staleBefore - stale);
 }
 
+/** What the API server said last against one of an owner's Pods, or against the change of its template. */
+export function refusalOf(
+  { refusals }: RestartMemory,
+  { key, stale }: { readonly key: string; readonly stale: readonly { readonly uid: string }[] },
+): string | undefined {
+  const uids = [key, ...stale.map(({ uid }) => uid)];
+  return uids.map((uid) => refusals.get(uid)?.message).find((message) => message !== undefined);
+}
+
+/** Whether a disruption budget, or several, keep this Pod. */
+export function isBudgetRefusal({ refusals }: RestartMemory, uid: string): boolean {
+  const cause = refusals.get(uid)?.cause;
+  return cause === 'Budget' || cause === 'SeveralBudgets';
+}
+
 /** What became of one restarting write. */
 export type PodOutcome =
   /** Accepted by the API server: the Pod is going. */

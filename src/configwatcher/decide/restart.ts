@@ -9,7 +9,7 @@ import type { OwnerFacts } from './observed.ts';
 import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { groupLoners, groupPods, type PodGroup, type SortedPods } from './pod-groups.ts';
-import type { RestartMemory } from './restart-memory.ts';
+import { isBudgetRefusal, type RestartMemory, refusalOf } from './restart-memory.ts';
 import { type RolloutFacts, type RolloutHold, rolloutTurn } from './rollout.ts';
 
 /** Owners whose Pods one watcher replaces at the same time. */
@@ -154,7 +154,7 @@ function entryOf(group: PodGroup, input: PlanInput): Entry {
     mostPods,
     progress,
     turn: yields ? nobody : turn,
-    stall: because && !yields ? { group, because, refusal: refusalOf(group, memory) } : undefined,
+    stall: because && !yields ? { group, because, refusal: refusalOf(memory, group) } : undefined,
     underWay: group.leaving > 0 || group.ready < wanted || (rolls !== undefined && !turn.rollout),
     yields,
   };
@@ -185,13 +185,8 @@ function lonerOf(group: PodGroup, input: PlanInput): Pick<Entry, 'group' | 'prog
   return {
     group,
     progress,
-    stall: late ? { group, because: 'Deadline', refusal: refusalOf(group, memory) } : undefined,
+    stall: late ? { group, because: 'Deadline', refusal: refusalOf(memory, group) } : undefined,
   };
-}
-
-function refusalOf({ key, stale }: PodGroup, { refusals }: RestartMemory): string | undefined {
-  const uids = [key, ...stale.map(({ uid }) => uid)];
-  return uids.map((uid) => refusals.get(uid)?.message).find((message) => message !== undefined);
 }
 
 /** An owner that is under way keeps its place; one that is refused or stalled gives it back. */
@@ -248,9 +243,4 @@ export function planRestart(input: PlanInput): Plan {
 
 function waiting({ progress }: Entry): OwnerProgress {
   return { ...progress, waits: true };
-}
-
-function isBudgetRefusal(memory: RestartMemory, uid: string): boolean {
-  const cause = memory.refusals.get(uid)?.cause;
-  return cause === 'Budget' || cause === 'SeveralBudgets';
 }
