@@ -76,9 +76,9 @@ test('a wrong type is Invalid, and the error does not quote the object', async (
   await client.create(configMaps, { metadata: key, data: { password: 's3cret' } });
   await client.create(widgets, { metadata: key, spec: { size: 1, text: 's3cret' } });
   const attempts = [
-    client.patch(configMaps, key, { type: 'merge', body: { data: { n: 7 } } }),
-    client.patch(widgets, key, { type: 'merge', body: { spec: { size: 's3cret' } } }),
-    client.patchStatus(widgets, key, { type: 'merge', body: { status: { phase: { s3cret: 1 } } } }),
+    () => client.patch(configMaps, key, { type: 'merge', body: { data: { n: 7 } } }),
+    () => client.patch(widgets, key, { type: 'merge', body: { spec: { size: 's3cret' } } }),
+    () => client.patchStatus(widgets, key, { type: 'merge', body: { status: { phase: { s3cret: 1 } } } }),
   ];
   for (const attempt of attempts) {
     await assert.rejects(attempt, (error) => {

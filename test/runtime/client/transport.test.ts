@@ -152,12 +152,11 @@ describe('the end of a call', () => {
     server.fail({}, { kind: 'hang' });
     const controller = new AbortController();
     const { signal } = controller;
-    const inProgress = client.get(configMaps, key, { signal });
+    const inProgress = assert.rejects(client.get(configMaps, key, { signal }), unanswered(true, /enough/));
     await until(() => server.requests.length === 1);
-    const inLine = client.get(configMaps, key, { signal });
+    const inLine = assert.rejects(client.get(configMaps, key, { signal }), unanswered(false, /enough/));
     controller.abort(new Error('enough'));
-    await assert.rejects(inProgress, unanswered(true, /enough/));
-    await assert.rejects(inLine, unanswered(false, /enough/));
+    await Promise.all([inProgress, inLine]);
     await assert.rejects(client.get(configMaps, key, { signal }), unanswered(false, /enough/));
     assert.equal(server.requests.length, 1);
   });
@@ -193,13 +192,16 @@ describe('the end of a call', () => {
     const connection = connectTo(server, { maxRequests: 1 });
     server.fail({}, { kind: 'hang' });
     const first = new AbortController();
-    const inProgress = connection.client.get(configMaps, key, { signal: first.signal });
+    const { client } = connection;
+    const inProgress = assert.rejects(
+      client.get(configMaps, key, { signal: first.signal }),
+      unanswered(true),
+    );
     await until(() => server.requests.length === 1);
-    const inLine = connection.client.create(configMaps, object);
+    const inLine = assert.rejects(client.create(configMaps, object), unanswered(false, /closed/));
     first.abort(new Error('enough'));
     connection.close();
-    await assert.rejects(inProgress, unanswered(true));
-    await assert.rejects(inLine, unanswered(false, /closed/));
+    await Promise.all([inProgress, inLine]);
     assert.equal(server.requests.length, 1);
   });
 
