@@ -1,9 +1,9 @@
 /**
  * EventHandler: turns what happened to one object into requests for the objects that have to be looked at
- * because of it. Pure; the queue folds duplicates.
+ * because of it. Pure.
  */
 import { controllerOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
-import type { Request } from './reconciler.ts';
+import { type Request, requestKey } from './reconciler.ts';
 
 /** What an informer saw. `object` is the newest state known. */
 export type ObjectEvent<T extends KubernetesObject> =
@@ -24,13 +24,19 @@ export const enqueueRequestForObject: EventHandler<KubernetesObject> = ({ object
 
 /**
  * The requests that `map` gives for the object; of an update for its old and its new state, because what
- * the object no longer points to has to be looked at as well.
+ * the object no longer points to has to be looked at as well. Each once: the queue folds only what waits in it,
+ * and of two equal requests a worker without work would take the first at once.
  */
 export function enqueueRequestsFromMap<T extends KubernetesObject>(
   map: (object: T) => readonly Request[],
 ): EventHandler<T> {
   return (event) =>
-    event.type === 'update' ? [...map(event.previous), ...map(event.object)] : map(event.object);
+    distinct(event.type === 'update' ? [...map(event.previous), ...map(event.object)] : map(event.object));
+}
+
+function distinct(requests: readonly Request[]): readonly Request[] {
+  if (requests.length < 2) return requests;
+  return [...new Map(requests.map((request) => [requestKey(request), request])).values()];
 }
 
 /**

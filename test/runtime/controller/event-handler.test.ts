@@ -111,4 +111,19 @@ describe('enqueueRequestsFromMap', () => {
       ['old', 'new'],
     );
   });
+
+  it('gives nobody twice for one event: a worker that waits would begin with the first', () => {
+    const previous = widget('a', { labels: { stays: '', old: '' } });
+    const object = widget('a', { labels: { stays: '', new: '' } });
+    assert.deepEqual(
+      handler({ type: 'update', previous, object }).map(({ name }) => name),
+      ['stays', 'old', 'new'],
+    );
+    const twice = enqueueRequestsFromMap<Widget>(() => [
+      { namespace: 'x', name: 'a' },
+      { namespace: 'y', name: 'a' },
+      { namespace: 'x', name: 'a' },
+    ]);
+    assert.equal(twice(created(object) as never).length, 2);
+  });
 });
