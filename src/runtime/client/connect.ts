@@ -45,6 +45,8 @@ export interface Connection {
    * the elector gives each call its timeout.
    */
   readonly leaseClient: Client;
+  /** Whether requests of {@link client} are under way; watches do not count. */
+  isBusy(): boolean;
   /** Told each successful write of {@link client}, before its caller. Returns a remover. */
   onWrite(listener: WriteListener): () => void;
   /** Told the API server's wall clock, epoch ms of whole seconds, with each answer. Returns a remover. */
@@ -73,11 +75,12 @@ export function connect(options: ConnectOptions): Connection {
       for (const listener of dateListeners) listener(serverTime);
     },
   };
+  const requests = new ConnectionPool(limit);
   const transport = new Transport({
     ...shared,
     gate,
     retry: true,
-    requests: new ConnectionPool(limit),
+    requests,
     limit,
     watches: new ConnectionPool(fixedLimit(maxWatches)),
   });
@@ -93,6 +96,7 @@ export function connect(options: ConnectOptions): Connection {
   return {
     client,
     leaseClient: new ApiClient({ transport: leaseTransport, clock, fieldManager }),
+    isBusy: () => requests.taken > 0,
     onWrite: (listener) => client.onWrite(listener),
     onServerDate(listener) {
       dateListeners.add(listener);

@@ -1,7 +1,8 @@
 /**
- * EventBroadcaster: takes what all EventRecorders of a process record and sends it, one call at a time and
- * never faster than its rate, so that Events take nothing from the work they tell about. What does not fit
- * into its queue is dropped and counted; nothing here is awaited by a reconcile or fatal to anybody.
+ * EventBroadcaster: takes what all EventRecorders of a process record and sends it, one call at a time, never
+ * faster than its rate, and for a while only when nothing else is under way, so that Events take nothing from the
+ * work they tell about. What does not fit into its queue is dropped and counted; nothing here is awaited by a reconcile or
+ * fatal to anybody.
  */
 import type { Registry } from '@prometheus-io/client';
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
@@ -16,14 +17,24 @@ export interface EventBroadcasterOptions extends EventSenderOptions {
   /** Of this process, as `reportingInstance`: its host's name, for example. */
   readonly instance: string;
   readonly registry?: Registry;
-  /** Events waiting to be sent. Default 1000. */
+  /** Events waiting to be sent, of about 1 KB each. Default 2000. */
   readonly queueLimit?: number;
   /** Calls per second in the long run. Default 50. */
   readonly rate?: number;
+  /**
+   * Whether other requests are under way, each of which takes from the API server what an Event would take from it;
+   * an Event waits for their end, for 5 s at most. Default: never.
+   */
+  readonly busy?: () => boolean;
 }
 
 /** Ms between two updates of a series, after its first. */
 const seriesPeriod = 30_000;
+
+/** Ms that an Event lets other requests go first. */
+const patience = 5000;
+/** Ms until it is asked again whether they are over. */
+const busyPeriod = 20;
 
 /** Ms between two log lines about dropped Events. */
 const dropLogPeriod = 60_000;
@@ -34,7 +45,8 @@ export class EventBroadcaster {
   readonly #sender: EventSender;
   readonly #count: (result: EventResult) => void;
   readonly #correlator = new EventCorrelator();
-  readonly #queue = new Set<Series>();
+  /** With the monotonic time since when they wait. */
+  readonly #queue = new Map<Series, number>();
   /** Series with news that were updated only recently. */
   readonly #deferred = new Set<Series>();
   readonly #stop = new AbortController();
@@ -71,7 +83,7 @@ export class EventBroadcaster {
   /** Sends what is waiting, for at most `limit` ms, and then nothing ever again. Never rejects. */
   async stop(limit: number): Promise<void> {
     this.#flushing = true;
-    for (const series of this.#deferred) this.#queue.add(series);
+    for (const series of this.#deferred) this.#queue.set(series, this.#clock.monotonic());
     this.#deferred.clear();
     this.#deferTimer?.cancel();
     const { signal } = this.#stop;
@@ -108,12 +120,12 @@ export class EventBroadcaster {
       this.#deferTimer ??= this.#clock.setTimer(seriesPeriod, () => this.#enqueueDeferred());
       return;
     }
-    if (this.#queue.size >= (this.#options.queueLimit ?? 1000)) {
+    if (this.#queue.size >= (this.#options.queueLimit ?? 2000)) {
       // The series remembers it: should there be room for the next one, that tells of both.
       this.#drop('the queue is full');
       return;
     }
-    this.#queue.add(series);
+    this.#queue.set(series, this.#clock.monotonic());
     this.#startSending();
   }
 
@@ -134,8 +146,9 @@ export class EventBroadcaster {
 
   async #sendAll(): Promise<void> {
     const { signal } = this.#stop;
-    for (const series of this.#queue) {
-      if (!this.#flushing) await this.#pace();
+    for (const [series, since] of this.#queue) {
+      await this.#pace();
+      await this.#untilIdle(since + patience);
       if (signal.aborted) return;
       this.#queue.delete(series);
       const result = await this.#sender.send(series, signal);
@@ -146,13 +159,21 @@ export class EventBroadcaster {
     }
   }
 
-  /** Waits for this call's turn: up to a second's worth may be sent at once after a quiet time. */
+  /** Waits for this call's turn: up to a second's worth may be sent at once after a time without any. */
   async #pace(): Promise<void> {
+    if (this.#flushing) return;
     const interval = 1000 / (this.#options.rate ?? 50);
     const now = this.#clock.monotonic();
     this.#nextSend = Math.max(this.#nextSend, now - 1000) + interval;
     if (this.#nextSend > now) {
       await sleep(this.#clock, this.#nextSend - now, this.#stop.signal).catch(() => {});
+    }
+  }
+
+  async #untilIdle(end: number): Promise<void> {
+    const { busy = () => false } = this.#options;
+    while (!this.#flushing && busy() && this.#clock.monotonic() < end) {
+      await sleep(this.#clock, busyPeriod, this.#stop.signal).catch(() => {});
     }
   }
 

@@ -91,7 +91,8 @@ export class Manager implements ControllerHost {
     const { client, leaseClient } = this.connection;
     this.informers = new Informers({ client, clock, log, namespaces, registry });
     this.connection.onWrite((resource, written) => this.informers.observeWrite(resource, written));
-    this.#events = new EventBroadcaster({ client, gate, clock, log, registry, instance });
+    const busy = () => this.connection.isBusy();
+    this.#events = new EventBroadcaster({ client, gate, clock, log, registry, instance, busy });
     if (leaderElection) {
       const leadership = this.#leadership;
       this.#elector = new LeaderElector({

@@ -5,6 +5,7 @@ import { configMaps } from '../../../src/api/kubernetes.ts';
 import { KubeConfigError } from '../../../src/runtime/client/load-kubeconfig.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { connectTo } from '../../fake/connection.ts';
+import { until } from '../../fake/until.ts';
 
 test('the wall clock of the server is told with each answer, until the listener is removed', async () => {
   const server = await FakeApiServer.start();
@@ -17,6 +18,28 @@ test('the wall clock of the server is told with each answer, until the listener 
   await client.list(configMaps);
   assert.equal(times.length, 2);
   for (const time of times) assert.ok(Math.abs(time - Date.now()) < 2000 && time % 1000 === 0, `${time}`);
+  await server.stop();
+});
+
+test('it is busy while requests are under way, watches apart', async () => {
+  const server = await FakeApiServer.start();
+  const connection = connectTo(server);
+  const { client } = connection;
+  const stop = new AbortController();
+  const { signal } = stop;
+  const watch = await client.watch(configMaps, { signal, timeoutSeconds: 60 });
+  assert.equal(connection.isBusy(), false);
+  server.fail({ method: 'GET' }, { kind: 'hang' });
+  const end = new AbortController();
+  const hanging = assert.rejects(client.list(configMaps, { signal: end.signal }));
+  await until(() => connection.isBusy());
+  end.abort();
+  await hanging;
+  await until(() => !connection.isBusy());
+  stop.abort();
+  await assert.rejects(async () => {
+    for await (const _ of watch);
+  });
   await server.stop();
 });
 

@@ -31,7 +31,7 @@ interface Call {
 function setUp(options: { rate?: number; queueLimit?: number } = {}) {
   const clock = new FakeClock();
   const calls: Call[] = [];
-  const world = { answer: async (_: Call): Promise<void> => {}, gate: openGate, calls };
+  const world = { answer: async (_: Call): Promise<void> => {}, gate: openGate, calls, busy: false };
   const call = async (made: Omit<Call, 'at'>) => {
     const whole = { ...made, at: clock.monotonic() };
     calls.push(whole);
@@ -46,6 +46,7 @@ function setUp(options: { rate?: number; queueLimit?: number } = {}) {
   const broadcaster = new EventBroadcaster({
     ...{ client, clock, registry, log: silentLogger, instance: 'host-1', ...options },
     gate: { assertMayWrite: () => world.gate.assertMayWrite() },
+    busy: () => world.busy,
   });
   const recorder = broadcaster.recorder('example.com/test');
   const record = (name: string, note = 'created it') =>
@@ -99,6 +100,36 @@ describe('EventBroadcaster: sending', () => {
       await clock.advanceAsync(100);
       assert.equal(calls.length, 2, `recorded ${turns} microtasks after the answer`);
     }
+  });
+
+  it('lets other requests go first, for a while', async () => {
+    const { clock, record, world, calls } = setUp();
+    world.busy = true;
+    record('a');
+    await clock.advanceAsync(1000);
+    assert.equal(calls.length, 0);
+    world.busy = false;
+    await clock.advanceAsync(100);
+    assert.equal(calls.length, 1);
+
+    world.busy = true;
+    record('b');
+    record('c');
+    await clock.advanceAsync(4900);
+    assert.equal(calls.length, 1);
+    await clock.advanceAsync(200);
+    assert.equal(calls.length, 3, 'all that have waited so long');
+  });
+
+  it('waits for nobody at the end', async () => {
+    const { broadcaster, clock, record, world, calls } = setUp();
+    world.busy = true;
+    record('a');
+    await clock.advanceAsync(100);
+    const stopped = broadcaster.stop(1000);
+    await clock.advanceAsync(100);
+    await stopped;
+    assert.equal(calls.length, 1);
   });
 
   it('is not faster than its rate, apart from a second worth after a quiet time', async () => {

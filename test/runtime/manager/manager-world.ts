@@ -54,6 +54,8 @@ export class ManagerWorld {
   /** Answers every list and watch of an informer. */
   list: () => Promise<unknown> = async () => ({ items: [], resourceVersion: '1' });
   closed = false;
+  /** Whether requests are under way. */
+  busy = false;
   gate: WriteGate | undefined;
   readonly writeListeners: WriteListener[] = [];
   /** Events that were created. */
@@ -148,6 +150,7 @@ export class ManagerWorld {
     } as unknown as Client;
     return {
       ...{ client, leaseClient },
+      isBusy: () => this.busy,
       onWrite: (listener) => {
         this.writeListeners.push(listener);
         return () => {};

@@ -184,6 +184,22 @@ describe('Manager: failures at the start', () => {
 });
 
 describe('Manager: the way down', () => {
+  it('lets Events wait while other requests are under way', async () => {
+    const world = new ManagerWorld();
+    world.start();
+    await world.clock.advanceAsync(100);
+    world.busy = true;
+    world.manager.recorder('test').record(pods, regarding, launched);
+    await world.clock.advanceAsync(1000);
+    assert.equal(world.events.length, 0);
+    world.busy = false;
+    await world.clock.advanceAsync(100);
+    assert.equal(world.events.length, 1);
+    world.stop.abort();
+    await world.clock.advanceAsync(1000);
+    assert.equal(world.state.ended, true);
+  });
+
   it('lets a reconcile in progress end, then sends Events, then gives the lease back, then closes', async () => {
     const world = new ManagerWorld({ leaderElection: true });
     const busy = world.add('busy', { endsOnStop: false });
