@@ -123,7 +123,12 @@ export interface OwnersRequest {
 
 interface AgedRequest extends OwnersRequest {
   readonly maxAge: number;
+  /** Deployments by name that are read before it is known that they own something. */
+  readonly ahead: Map<string, Promise<Workload | undefined>>;
 }
+
+/** How a Deployment names its ReplicaSets: after itself and a hash of the template, in these characters. */
+const replicaSetName = /^(.+)-[bcdfghjklmnpqrstvwxz2456789]{1,10}$/;
 
 /** What was read of an owner, and when. */
 interface Remembered {
@@ -154,11 +159,11 @@ export class OwnerReader {
     for (const [uid, { readAt }] of this.#remembered) {
       if (!isRecent(readAt, request.now, longestAge)) this.#remembered.delete(uid);
     }
-    const maxAge = goodFor(references.size);
+    const aged = { ...request, maxAge: goodFor(references.size), ahead: new Map() };
     // ReplicaSets of one Deployment ask for it once.
     const parents = new Map<string, Promise<OwnerFacts>>();
     const entries = [...references.values()].map(async (reference) => {
-      return [reference.uid, await this.#factsOf(reference, { ...request, maxAge }, parents)] as const;
+      return [reference.uid, await this.#factsOf(reference, aged, parents)] as const;
     });
     return new Map(await Promise.all(entries));
   }
@@ -196,16 +201,31 @@ export class OwnerReader {
     const known = this.#remembered.get(uid);
     const outdated = notBefore.get(uid) ?? Number.NEGATIVE_INFINITY;
     if (known && isRecent(known.readAt, now, maxAge) && known.readAt > outdated) return known.workload;
+    if (resource === replicaSets) this.#readAhead(reference, request);
     const workload = await this.#read(resource, reference, request);
     this.#remembered.set(uid, { readAt: now, workload: workload && slim(workload) });
     return workload;
   }
 
+  /**
+   * Asks for the Deployment that the ReplicaSet's name speaks of together with the ReplicaSet, which alone tells
+   * whether it belongs to it: a restart waits for one answer instead of two.
+   */
+  #readAhead({ name: replicaSet }: OwnerReference, { namespace, signal, ahead }: AgedRequest): void {
+    const name = replicaSetName.exec(replicaSet)?.[1];
+    if (name === undefined || ahead.has(name)) return;
+    // What fails here is asked for again, should it be the owner.
+    const get = this.#client.get(deployments, { namespace, name }, { signal }).catch(() => undefined);
+    ahead.set(name, get);
+  }
+
   async #read(
     resource: Resource<Workload>,
     { name, uid }: OwnerReference,
-    { namespace, signal }: OwnersRequest,
+    { namespace, signal, ahead }: AgedRequest,
   ): Promise<Workload | undefined> {
+    const early = resource === deployments ? await ahead.get(name) : undefined;
+    if (early?.metadata.uid === uid) return early;
     try {
       const get = this.#client.get(resource, { namespace, name }, { signal });
       const object = await withRight('get', resource.plural, get);

@@ -75,6 +75,60 @@ describe('OwnerReader', () => {
     assert.equal(gets.length, 3);
   });
 
+  it('asks for a Deployment before the answer about its ReplicaSet is there', async () => {
+    const asked: string[] = [];
+    const answers = Promise.withResolvers<void>();
+    const client = {
+      get: async ({ kind }: Resource, { name }: ObjectKey) => {
+        asked.push(`${kind} ${name}`);
+        await answers.promise;
+        return kind === 'Deployment'
+          ? workload('Deployment', 'web', { spec: { replicas: 4, template } })
+          : workload('ReplicaSet', name, {}, owner('Deployment', 'web'));
+      },
+    } as unknown as Client;
+    const pods = ['web-6c5f9b', 'web-7d8b5c'].map((name) => pod({ controller: owner('ReplicaSet', name) }));
+    const request = { namespace: 'shop', pods, selector, annotation, now: 0, notBefore: new Map(), signal };
+    const reading = new OwnerReader(client).read(request);
+    await new Promise(setImmediate);
+    const all = ['Deployment web', 'ReplicaSet web-6c5f9b', 'ReplicaSet web-7d8b5c'];
+    assert.deepEqual(asked, all);
+    answers.resolve();
+    assert.deepEqual(
+      [...(await reading).values()].map(({ wanted }) => wanted),
+      [4, 4],
+    );
+    assert.deepEqual(asked, all);
+  });
+
+  it('believes the ReplicaSet, not its name, about the owner', async () => {
+    const set = owner('ReplicaSet', 'web-6c5f9b');
+    const namesake = workload('Deployment', 'web', { spec: { replicas: 1, template } });
+    const shop = owner('Deployment', 'shop');
+    const replicaSet = workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 9 } }, shop);
+    const deployment = workload('Deployment', 'shop', { spec: { replicas: 4, template } });
+    const { facts } = await read([set], [replicaSet, namesake, deployment]);
+    assert.deepEqual(
+      [...facts.values()].map(({ reference, wanted }) => [reference, wanted]),
+      [[shop, 4]],
+    );
+
+    const alone = workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 9, template } });
+    const { facts: ofAlone } = await read([set], [alone]);
+    assert.deepEqual(
+      [...ofAlone.values()].map(({ reference, wanted }) => [reference, wanted]),
+      [[set, 9]],
+    );
+
+    const made = { ...namesake, metadata: { ...namesake.metadata, uid: 'another' } };
+    const ofWeb = workload('ReplicaSet', 'web-6c5f9b', {}, owner('Deployment', 'web'));
+    const { facts: ofAnother } = await read([set], [ofWeb, made]);
+    assert.deepEqual(
+      [...ofAnother.values()].map(({ wanted }) => wanted),
+      [undefined],
+    );
+  });
+
   it('takes what was read a moment ago, where that will do', async () => {
     const set = owner('ReplicaSet', 'web-1');
     const readAt = readerOf([
