@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deepFreeze, isStorable, toCachedObject } from '../../../src/runtime/cache/cached-object.ts';
+import {
+  deepFreeze,
+  frozenCopy,
+  isStorable,
+  toCachedObject,
+} from '../../../src/runtime/cache/cached-object.ts';
 import { type Widget, widget, widgets } from './widget.ts';
 
 const whole = { metadataOnly: false, transform: undefined };
@@ -56,6 +61,30 @@ describe('deepFreeze', () => {
     let nested: object = {};
     for (let depth = 0; depth < 100_000; depth++) nested = [nested];
     assert.ok(Object.isFrozen(deepFreeze(nested)));
+  });
+});
+
+describe('frozenCopy', () => {
+  it('is equal, frozen to the last leaf, and leaves the original as it is', () => {
+    const text = '{"a":[{"b":1},null,"x"],"c":{"d":{}},"__proto__":{"e":[]},"f":true}';
+    const original = JSON.parse(text);
+    const copy = frozenCopy(original);
+    assert.equal(JSON.stringify(copy), text);
+    assert.ok(Object.isFrozen(copy.a[0]) && Object.isFrozen(copy.c.d));
+    original.a[0].b = 2;
+    original.c.d.new = true;
+    assert.equal(JSON.stringify(copy), text);
+  });
+
+  it('shares what is frozen already', () => {
+    const frozen = Object.freeze({ a: 1 });
+    assert.equal(frozenCopy({ frozen }).frozen, frozen);
+  });
+
+  it('copes with any depth', () => {
+    let nested: object = {};
+    for (let depth = 0; depth < 100_000; depth++) nested = [nested];
+    assert.ok(Object.isFrozen(frozenCopy(nested)));
   });
 });
 
