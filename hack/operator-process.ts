@@ -28,7 +28,10 @@ export interface SpawnOptions {
 }
 
 /** Starts the operator against the cluster of `kubeconfig`, its health server on a free port. */
-export function spawnOperator(kubeconfig: string, options: SpawnOptions): ChildProcessWithoutNullStreams {
+export function spawnOperator(
+  kubeconfig: string,
+  options: SpawnOptions = {},
+): ChildProcessWithoutNullStreams {
   const { flags = [], nodeFlags = [], env = {} } = options;
   const servers = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
   return spawn(
@@ -39,20 +42,17 @@ export function spawnOperator(kubeconfig: string, options: SpawnOptions): ChildP
 }
 
 /**
- * Starts the operator with `flags` against the cluster of `kubeconfig` and resolves once it says it is
- * ready.
+ * Starts the operator against the cluster of `kubeconfig` and resolves once it says it is ready.
  *
  * @param logFile appended to; several starts may share one file.
- * @param env added to this process's.
  * @throws {Error} with its last lines when it ends, or is not ready after 60 s.
  */
 export async function startOperator(
   kubeconfig: string,
   logFile: string,
-  flags: readonly string[] = [],
-  env: NodeJS.ProcessEnv = {},
+  options?: SpawnOptions,
 ): Promise<OperatorProcess> {
-  const child = spawnOperator(kubeconfig, { flags, env });
+  const child = spawnOperator(kubeconfig, options);
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });

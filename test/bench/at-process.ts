@@ -1,19 +1,11 @@
 /** Operator process: the bundle as a child, and what the kernel says of its CPU time and memory. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spawnOperator } from '../../hack/operator-process.ts';
+import { asInTheImage } from './image.ts';
 import { cpuOf, memoryOf } from './process-usage.ts';
-
-const dockerfile = await readFile('Dockerfile', 'utf8');
-const entryPoint: readonly string[] = JSON.parse(/^ENTRYPOINT (.+)$/m.exec(dockerfile)?.[1] ?? '[]');
-/** What is measured is what the image runs: between Node.js and the program. */
-const imageFlags = entryPoint.slice(1, -1);
-const imageEnvironment = Object.fromEntries(
-  [...dockerfile.matchAll(/(MALLOC_\w+)=(\d+)/g)].map(([, name, value]) => [name, value]),
-);
 
 /** Sending Events at their own slow rate counts as quiet. */
 const quiet = { window: 500, most: 80 };
@@ -26,10 +18,7 @@ export class MeasuredOperator {
   readonly #process: ChildProcessWithoutNullStreams;
 
   constructor(kubeconfig: string) {
-    this.#process = spawnOperator(kubeconfig, {
-      nodeFlags: imageFlags,
-      env: imageEnvironment,
-    });
+    this.#process = spawnOperator(kubeconfig, asInTheImage);
     this.#process.stderr.pipe(process.stderr);
     this.ready = this.#waitUntilReady();
     this.ready.catch(() => {});

@@ -14,6 +14,7 @@ import type { Client } from '../../src/runtime/client/client.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import { type AuditedRequest, requestsOf } from './at-audit.ts';
 import { BenchApiServer } from './bench-api-server.ts';
+import { asInTheImage } from './image.ts';
 import { cpuOf, memoryOf } from './process-usage.ts';
 
 /** Requests of the benchmark at a time. */
@@ -44,6 +45,11 @@ export interface Shops {
   readonly podsEach?: number;
   /** Of the watchers; they restart at once unless it says otherwise. */
   readonly spec?: Partial<ConfigWatcherSpec>;
+}
+
+/** Its name, as the Deployment's controller would make it. */
+function replicaSetOf(deployment: string): string {
+  return `${deployment}-6c5f9b7d4d`;
 }
 
 export class WatcherCluster {
@@ -83,7 +89,7 @@ export class WatcherCluster {
 
   async startOperator(): Promise<void> {
     const { kubeconfig, directory } = this.#server.plane;
-    this.#operator = await startOperator(kubeconfig, join(directory, 'operator.log'));
+    this.#operator = await startOperator(kubeconfig, join(directory, 'operator.log'), asInTheImage);
   }
 
   /** Megabytes. */
@@ -127,7 +133,10 @@ export class WatcherCluster {
       ...{ metadata: { namespace, name, labels }, spec },
     });
     const replicaSet = await this.#client.create<KubernetesObject>(replicaSets, {
-      ...{ metadata: { namespace, name, labels, ...ownedBy('Deployment', deployment) }, spec },
+      ...{
+        metadata: { namespace, name: replicaSetOf(name), labels, ...ownedBy('Deployment', deployment) },
+        spec,
+      },
     });
     const owner = ownedBy('ReplicaSet', replicaSet);
     await this.createPods(namespace, podsEach, { labels, ...owner }, name);
@@ -162,7 +171,7 @@ export class WatcherCluster {
 
   /** Brings the one Pod of a Deployment back, as its controller would; nothing if it is there. */
   async replacePod(namespace: string, deployment: string, app: string): Promise<void> {
-    const replicaSet = await this.#client.get(replicaSets, { namespace, name: deployment });
+    const replicaSet = await this.#client.get(replicaSets, { namespace, name: replicaSetOf(deployment) });
     const metadata = { labels: { app }, ...ownedBy('ReplicaSet', replicaSet) };
     await this.createPods(namespace, 1, metadata, deployment).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
@@ -190,7 +199,7 @@ export class WatcherCluster {
     const client = this.#client;
     await client.get(configMaps, { namespace, name: shop });
     const { items } = await client.list(pods, { namespace, labelSelector: `app=${shop}` });
-    await client.get(replicaSets, { namespace, name: `${shop}-0` });
+    await client.get(replicaSets, { namespace, name: replicaSetOf(`${shop}-0`) });
     await client.get(deployments, { namespace, name: `${shop}-0` });
     const body = { status: { restartCount: 1 } };
     await client.patchStatus(configWatchers, { namespace, name: shop }, { type: 'merge', body });

@@ -56,7 +56,7 @@ async function podCount(namespace: string): Promise<number> {
 /** The operator for these namespaces until the end of the test. It begins to work before it says that it is ready. */
 function operating(t: TestContext, ...namespaces: string[]): Promise<OperatorProcess> {
   const flags = [`--namespaces=${namespaces}`, '--metrics-bind-address=127.0.0.1:0'];
-  const starting = startOperator(server.plane.kubeconfig, logOf(namespaces), flags);
+  const starting = startOperator(server.plane.kubeconfig, logOf(namespaces), { flags });
   // It would send a thousand Events first.
   t.after(async () => {
     const operator = await starting;

@@ -25,12 +25,10 @@ async function world(t: TestContext): Promise<World> {
   return {
     rig,
     async start(name, ...flags) {
-      const operator = await startOperator(
-        process.env.KUBECONFIG ?? '',
-        join(directory, name),
-        [`--namespaces=${rig.namespace}`, ...flags],
-        { POD_NAMESPACE: rig.namespace },
-      );
+      const operator = await startOperator(process.env.KUBECONFIG ?? '', join(directory, name), {
+        flags: [`--namespaces=${rig.namespace}`, ...flags],
+        env: { POD_NAMESPACE: rig.namespace },
+      });
       t.after(() => {
         // A stopped process cannot end: whatever happens, it goes on before the test waits for its end.
         operator.process.kill('SIGCONT');

@@ -69,7 +69,9 @@ async function run(right: readonly [string, string], ...flags: string[]): Promis
   await writeServiceAccountKubeconfig(controlPlane, kubeconfig);
   process.env.POD_NAMESPACE = serviceAccount.namespace;
   const since = Date.now();
-  operator = await startOperator(kubeconfig, join(directory, 'operator.log'), ['--leader-elect', ...flags]);
+  operator = await startOperator(kubeconfig, join(directory, 'operator.log'), {
+    flags: ['--leader-elect', ...flags],
+  });
   return since;
 }
 

@@ -42,7 +42,9 @@ it('a ConfigWatcher restarts very many big Pods in little memory', {
   t.after(() => rm(directory, { recursive: true, force: true }));
   const logFile = join(directory, 'operator.log');
   process.env.NODE_OPTIONS = `--max-old-space-size=${heap}`;
-  const operator = await startOperator(process.env.KUBECONFIG ?? '', logFile, [`--namespaces=${namespace}`]);
+  const operator = await startOperator(process.env.KUBECONFIG ?? '', logFile, {
+    flags: [`--namespaces=${namespace}`],
+  });
   t.after(() => operator.stop());
   const died = operator.ended.then(async () => {
     throw new Error(`the operator has ended: ${await operator.lastLines(5)}`);

@@ -115,7 +115,7 @@ describe('an object with wrong types that a CRD without rules let in', () => {
   it('is told in an Event what is wrong, as its status takes nothing, and is then left in peace', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'atwatch-wrong-types-'));
     const log = join(directory, 'log');
-    const operator = await startOperator(controlPlane.kubeconfig, log, ['--leader-elect=false']);
+    const operator = await startOperator(controlPlane.kubeconfig, log, { flags: ['--leader-elect=false'] });
     try {
       const told = await soon(async () => {
         const events = await kubectl('get', 'events', '--field-selector=involvedObject.name=wrong-types');
