@@ -40,8 +40,8 @@ export interface Hotspot {
 }
 
 /** `count` Ats due at the same instant; their commands end once all of them have been launched. */
-export async function hotspot(cluster: BenchCluster, count: number): Promise<Hotspot> {
-  const namespace = await cluster.namespace(`hotspot-${count}`);
+export async function hotspot(cluster: BenchCluster, name: string, count: number): Promise<Hotspot> {
+  const namespace = await cluster.namespace(name);
   const end = new AbortController();
   const operator = new MeasuredOperator(cluster.plane.kubeconfig);
   try {
