@@ -14,7 +14,7 @@ import {
 import type { Client } from '../runtime/client/client.ts';
 import type { Action } from './decide/observed.ts';
 import type { PodOutcome } from './decide/restart-memory.ts';
-import { workloadOf } from './observe/owner-reader.ts';
+import { workloadOf } from './observe/workload.ts';
 
 /** Restarting requests in flight, of all watchers together. */
 const inFlight = 32;

@@ -17,7 +17,7 @@ import { emptyMemory, type PodOutcome, type RestartMemory, remember } from './de
 import type { WatcherState } from './decide/state.ts';
 import { MissingRight } from './observe/missing-right.ts';
 import type { Observer } from './observe/observer.ts';
-import { workloadOf } from './observe/owner-reader.ts';
+import { workloadOf } from './observe/workload.ts';
 import { logBelated, logOutcomes } from './outcome-log.ts';
 import type { Performed, PodRestarter } from './pod-restarter.ts';
 import type { WatcherStore, Written } from './state-store.ts';

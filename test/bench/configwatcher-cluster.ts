@@ -8,7 +8,7 @@ import { type OperatorProcess, startOperator } from '../../hack/operator-process
 import type { ConfigWatcherSpec, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configMaps, type KubernetesObject, pods } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
-import { deployments, replicaSets } from '../../src/configwatcher/observe/owner-reader.ts';
+import { deployments, replicaSets } from '../../src/configwatcher/observe/workload.ts';
 import { isAlreadyExists } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
@@ -193,14 +193,16 @@ export class WatcherCluster {
 
   /**
    * The requests that a restart of one Pod takes, in their order, by somebody who decides nothing: the
-   * content, the Pods, their owners, the status, the eviction.
+   * content, the Pods and their owners together, the status, the eviction.
    */
   async nullRestart(namespace: string, shop: string): Promise<void> {
     const client = this.#client;
     await client.get(configMaps, { namespace, name: shop });
-    const { items } = await client.list(pods, { namespace, labelSelector: `app=${shop}` });
-    await client.get(replicaSets, { namespace, name: replicaSetOf(`${shop}-0`) });
-    await client.get(deployments, { namespace, name: `${shop}-0` });
+    const [{ items }] = await Promise.all([
+      client.list(pods, { namespace, labelSelector: `app=${shop}` }),
+      client.get(replicaSets, { namespace, name: replicaSetOf(`${shop}-0`) }),
+      client.get(deployments, { namespace, name: `${shop}-0` }),
+    ]);
     const body = { status: { restartCount: 1 } };
     await client.patchStatus(configWatchers, { namespace, name: shop }, { type: 'merge', body });
     const { name = '', uid = '' } = items[0]?.metadata ?? {};

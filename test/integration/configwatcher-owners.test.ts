@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
-import { deployments, statefulSets } from '../../src/configwatcher/observe/owner-reader.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/observe/workload.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { grant, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';

@@ -17,7 +17,7 @@ import {
 } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { addConfigWatcherController } from '../../src/configwatcher/controller.ts';
-import { deployments, statefulSets } from '../../src/configwatcher/observe/owner-reader.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/observe/workload.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { pods } from '../../src/api/kubernetes.ts';
 import { secrets } from '../../src/configwatcher/observe/hash-key.ts';
-import { deployments } from '../../src/configwatcher/observe/owner-reader.ts';
+import { deployments } from '../../src/configwatcher/observe/workload.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { books, events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';

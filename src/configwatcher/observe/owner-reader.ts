@@ -3,77 +3,23 @@
  * Pods a Deployment wants matters for the minutes of a restart and for no longer. A restart of many owners
  * looks at them many times a second, so what was read is good for a while.
  */
-import {
-  apiVersionOf,
-  controllerOf,
-  type KubernetesObject,
-  type OwnerReference,
-  type Resource,
-} from '../../api/kubernetes.ts';
+import { controllerOf, type OwnerReference, type Resource } from '../../api/kubernetes.ts';
 import { isNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { OwnerFacts } from '../decide/observed.ts';
 import type { PodFacts } from '../decide/pod-facts.ts';
-import type { RolloutFacts } from '../decide/rollout.ts';
 import { type PodSelector, selects } from '../spec/selector.ts';
 import { withRight } from './missing-right.ts';
-
-/** The workload kinds of apps/v1, as far as a restart looks at them. */
-interface Workload extends KubernetesObject {
-  readonly spec?: {
-    readonly replicas?: number;
-    readonly paused?: boolean;
-    readonly updateStrategy?: { readonly type?: string };
-    readonly template?: {
-      readonly metadata?: {
-        readonly labels?: Readonly<Record<string, string>>;
-        readonly annotations?: Readonly<Record<string, string>>;
-      };
-    };
-  };
-  readonly status?: { readonly desiredNumberScheduled?: number };
-}
-
-function workload(kind: string, plural: string): Resource<Workload> {
-  return { group: 'apps', version: 'v1', plural, kind, namespaced: true };
-}
-
-export const replicaSets = workload('ReplicaSet', 'replicasets');
-export const deployments = workload('Deployment', 'deployments');
-export const statefulSets = workload('StatefulSet', 'statefulsets');
-export const daemonSets = workload('DaemonSet', 'daemonsets');
-
-/** The resource of a reference, if it is a workload that is understood here. */
-export function workloadOf({ apiVersion, kind }: OwnerReference): Resource<Workload> | undefined {
-  return [replicaSets, deployments, statefulSets, daemonSets].find(
-    (resource) => resource.kind === kind && apiVersionOf(resource) === apiVersion,
-  );
-}
-
-function wantedOf({ kind }: Resource, { spec, status }: Workload): number | undefined {
-  // The API server fills in replicas; without it the default is one.
-  return kind === 'DaemonSet' ? status?.desiredNumberScheduled : (spec?.replicas ?? 1);
-}
-
-/** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
-function rolloutOf(
-  resource: Resource,
-  { metadata, spec }: Workload,
-  annotation: string,
-): { readonly rollout?: RolloutFacts } {
-  if (resource === replicaSets) return {};
-  const onDelete = spec?.updateStrategy?.type === 'OnDelete' ? 'OnDelete' : undefined;
-  const held = spec?.paused === true ? 'Paused' : onDelete;
-  const restartedFor = spec?.template?.metadata?.annotations?.[annotation];
-  const version = metadata.resourceVersion;
-  return {
-    rollout: {
-      ...(held && { held }),
-      ...(restartedFor !== undefined && { restartedFor }),
-      ...(version !== undefined && { version }),
-    },
-  };
-}
+import {
+  deploymentNamedBy,
+  deployments,
+  replicaSets,
+  rolloutOf,
+  slimWorkload,
+  type Workload,
+  wantedOf,
+  workloadOf,
+} from './workload.ts';
 
 /** Milliseconds that an earlier answer is good for, by the number of owners asked for. */
 const shortestAge = 2000;
@@ -89,23 +35,9 @@ function isRecent(readAt: number, now: number, maxAge: number): boolean {
   return readAt <= now && now - readAt < maxAge;
 }
 
-/** Of an owner what is looked at here. */
-function slim({ metadata, spec = {}, status }: Workload): Workload {
-  const { name, uid = '', resourceVersion, ownerReferences } = metadata;
-  const { labels, annotations } = spec.template?.metadata ?? {};
-  const template = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
-  return {
-    metadata: {
-      name,
-      uid,
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(ownerReferences && { ownerReferences }),
-    },
-    spec: { ...spec, template },
-    ...(status?.desiredNumberScheduled !== undefined && {
-      status: { desiredNumberScheduled: status.desiredNumberScheduled },
-    }),
-  };
+/** Unless it is known that the ReplicaSet has another owner, such as a Rollout of Argo, or none. */
+function mayBeOfDeployment(known: Remembered | undefined): boolean {
+  return known?.workload === undefined || controllerOf(known.workload)?.kind === deployments.kind;
 }
 
 export interface OwnersRequest {
@@ -126,9 +58,6 @@ interface AgedRequest extends OwnersRequest {
   /** Deployments by name that are read before it is known that they own something. */
   readonly ahead: Map<string, Promise<Workload | undefined>>;
 }
-
-/** How a Deployment names its ReplicaSets: after itself and a hash of the template, in these characters. */
-const replicaSetName = /^(.+)-[bcdfghjklmnpqrstvwxz2456789]{1,10}$/;
 
 /** What was read of an owner, and when. */
 interface Remembered {
@@ -159,7 +88,8 @@ export class OwnerReader {
     for (const [uid, { readAt }] of this.#remembered) {
       if (!isRecent(readAt, request.now, longestAge)) this.#remembered.delete(uid);
     }
-    const aged = { ...request, maxAge: goodFor(references.size), ahead: new Map() };
+    const ahead: AgedRequest['ahead'] = new Map();
+    const aged = { ...request, maxAge: goodFor(references.size), ahead };
     // ReplicaSets of one Deployment ask for it once.
     const parents = new Map<string, Promise<OwnerFacts>>();
     const entries = [...references.values()].map(async (reference) => {
@@ -201,9 +131,10 @@ export class OwnerReader {
     const known = this.#remembered.get(uid);
     const outdated = notBefore.get(uid) ?? Number.NEGATIVE_INFINITY;
     if (known && isRecent(known.readAt, now, maxAge) && known.readAt > outdated) return known.workload;
-    if (resource === replicaSets) this.#readAhead(reference, request);
-    const workload = await this.#read(resource, reference, request);
-    this.#remembered.set(uid, { readAt: now, workload: workload && slim(workload) });
+    const reading = this.#read(resource, reference, request);
+    if (resource === replicaSets && mayBeOfDeployment(known)) this.#readAhead(reference, request);
+    const workload = await reading;
+    this.#remembered.set(uid, { readAt: now, workload: workload && slimWorkload(workload) });
     return workload;
   }
 
@@ -212,24 +143,33 @@ export class OwnerReader {
    * whether it belongs to it: a restart waits for one answer instead of two.
    */
   #readAhead({ name: replicaSet }: OwnerReference, { namespace, signal, ahead }: AgedRequest): void {
-    const name = replicaSetName.exec(replicaSet)?.[1];
+    const name = deploymentNamedBy(replicaSet);
     if (name === undefined || ahead.has(name)) return;
-    // What fails here is asked for again, should it be the owner.
-    const get = this.#client.get(deployments, { namespace, name }, { signal }).catch(() => undefined);
+    const get = this.#find(deployments, name, { namespace, signal });
+    // It matters only where it turns out to be the owner.
+    get.catch(() => {});
     ahead.set(name, get);
   }
 
   async #read(
     resource: Resource<Workload>,
     { name, uid }: OwnerReference,
-    { namespace, signal, ahead }: AgedRequest,
+    request: AgedRequest,
   ): Promise<Workload | undefined> {
-    const early = resource === deployments ? await ahead.get(name) : undefined;
-    if (early?.metadata.uid === uid) return early;
+    const early = resource === deployments ? await request.ahead.get(name) : undefined;
+    // One that was not there yet, or another one, may be older than what the ReplicaSet says.
+    const object = early?.metadata.uid === uid ? early : await this.#find(resource, name, request);
+    return object?.metadata.uid === uid ? object : undefined;
+  }
+
+  async #find(
+    resource: Resource<Workload>,
+    name: string,
+    { namespace, signal }: Pick<OwnersRequest, 'namespace' | 'signal'>,
+  ): Promise<Workload | undefined> {
     try {
       const get = this.#client.get(resource, { namespace, name }, { signal });
-      const object = await withRight('get', resource.plural, get);
-      return object.metadata.uid === uid ? object : undefined;
+      return await withRight('get', resource.plural, get);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -55,8 +55,8 @@ describe('the list of Pods', () => {
     const known = [podOf('a'), podOf('b'), podOf('other', 'elsewhere')];
     assert.deepEqual(await askedWithTheList({ debounce: { quiet: '0s' } }, known), [
       'list pods',
-      'get deployments webapp',
       `get replicasets ${webapp.name}`,
+      'get deployments webapp',
     ]);
   });
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject, OwnerReference, Resource } from '../../../src/api/kubernetes.ts';
 import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
-import { goodFor, OwnerReader, workloadOf } from '../../../src/configwatcher/observe/owner-reader.ts';
+import { goodFor, OwnerReader } from '../../../src/configwatcher/observe/owner-reader.ts';
+import { workloadOf } from '../../../src/configwatcher/observe/workload.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client, ObjectKey } from '../../../src/runtime/client/client.ts';
 import { pod } from '../../fixtures/configwatcher.ts';
@@ -36,11 +37,10 @@ async function read(
 function readerOf(
   objects: readonly KubernetesObject[],
   otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
-): (
-  owners: readonly OwnerReference[],
-  now: number,
-  notBefore?: ReadonlyMap<string, number>,
-) => Promise<Read> {
+): {
+  (owners: readonly OwnerReference[], now: number, notBefore?: ReadonlyMap<string, number>): Promise<Read>;
+  readonly gets: string[];
+} {
   const gets: string[] = [];
   const client = {
     get: async ({ kind }: Resource, { name }: ObjectKey) => {
@@ -51,19 +51,24 @@ function readerOf(
     },
   } as unknown as Client;
   const reader = new OwnerReader(client);
-  return async (owners, now, notBefore = new Map()) => {
+  const readAt = async (
+    owners: readonly OwnerReference[],
+    now: number,
+    notBefore: ReadonlyMap<string, number> = new Map(),
+  ) => {
     const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
     const facts = await reader.read({
       ...{ namespace: 'shop', pods, selector, annotation, now, notBefore, signal },
     });
     return { facts, gets };
   };
+  return Object.assign(readAt, { gets });
 }
 
 describe('OwnerReader', () => {
   it('goes from ReplicaSets to their Deployment, which is read once', async () => {
     const deployment = owner('Deployment', 'web');
-    const sets = [owner('ReplicaSet', 'web-1'), owner('ReplicaSet', 'web-2')];
+    const sets = [owner('ReplicaSet', 'web-6c5f9b'), owner('ReplicaSet', 'web-7d8b5c')];
     const { facts, gets } = await read(sets, [
       ...sets.map(({ name }) => workload('ReplicaSet', name, { spec: { replicas: 1 } }, deployment)),
       workload('Deployment', 'web', { spec: { replicas: 4, template } }),
@@ -91,7 +96,7 @@ describe('OwnerReader', () => {
     const request = { namespace: 'shop', pods, selector, annotation, now: 0, notBefore: new Map(), signal };
     const reading = new OwnerReader(client).read(request);
     await new Promise(setImmediate);
-    const all = ['Deployment web', 'ReplicaSet web-6c5f9b', 'ReplicaSet web-7d8b5c'];
+    const all = ['ReplicaSet web-6c5f9b', 'Deployment web', 'ReplicaSet web-7d8b5c'];
     assert.deepEqual(asked, all);
     answers.resolve();
     assert.deepEqual(
@@ -122,17 +127,53 @@ describe('OwnerReader', () => {
 
     const made = { ...namesake, metadata: { ...namesake.metadata, uid: 'another' } };
     const ofWeb = workload('ReplicaSet', 'web-6c5f9b', {}, owner('Deployment', 'web'));
-    const { facts: ofAnother } = await read([set], [ofWeb, made]);
+    const { facts: ofAnother, gets } = await read([set], [ofWeb, made]);
     assert.deepEqual(
       [...ofAnother.values()].map(({ wanted }) => wanted),
       [undefined],
     );
+    const again = 'the first may be from before the ReplicaSet';
+    assert.deepEqual(gets, ['ReplicaSet web-6c5f9b', 'Deployment web', 'Deployment web'], again);
   });
 
+  it('asks for no Deployment where the ReplicaSet is known to have another owner, or none', async () => {
+    const set = owner('ReplicaSet', 'web-6c5f9b');
+    const rollout = owner('Rollout', 'web', 'argoproj.io/v1alpha1');
+    for (const parent of [rollout, undefined]) {
+      const readAt = readerOf([
+        workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 4, template } }, parent),
+      ]);
+      assert.equal((await readAt([set], 10_000)).gets.length, 2);
+      assert.equal((await readAt([set], 10_000 + 3 * goodFor(1))).gets.length, 3);
+    }
+  });
+
+  for (const [code, reason, error] of [
+    [403, 'Forbidden', { name: 'MissingRight', verb: 'get', resource: 'deployments' }],
+    [500, 'InternalError', /boom/],
+  ] as const) {
+    it(`tells a ${code} about the Deployment, asked once, only where it is the owner`, async () => {
+      const set = owner('ReplicaSet', 'web-6c5f9b');
+      const boom = new ApiError('boom', code, { reason });
+      const owned = workload('ReplicaSet', 'web-6c5f9b', {}, owner('Deployment', 'web'));
+      const readOwned = readerOf([owned], boom);
+      await assert.rejects(readOwned([set], 0), error);
+      const gets = readOwned.gets.filter((get) => get === 'Deployment web');
+      assert.equal(gets.length, 1);
+
+      const alone = workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 9, template } });
+      const { facts } = await read([set], [alone], boom);
+      assert.deepEqual(
+        [...facts.values()].map(({ wanted }) => wanted),
+        [9],
+      );
+    });
+  }
+
   it('takes what was read a moment ago, where that will do', async () => {
-    const set = owner('ReplicaSet', 'web-1');
+    const set = owner('ReplicaSet', 'web-6c5f9b');
     const readAt = readerOf([
-      workload('ReplicaSet', 'web-1', { spec: { replicas: 1 } }, owner('Deployment', 'web')),
+      workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 1 } }, owner('Deployment', 'web')),
       workload('Deployment', 'web', { spec: { replicas: 4, template } }),
     ]);
     const age = goodFor(1);
