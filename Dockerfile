@@ -32,11 +32,12 @@ COPY --from=build /src/dist/atwatch.js /atwatch.js
 WORKDIR /
 USER 65532:65532
 ENV NODE_ENV=production
-# What the C library would keep after a peak, in a heap for each thread, goes back to the kernel: 5 MB.
-ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
+# What the C library would keep after a peak goes back to the kernel: the compilers' memory of each thread apart from what
+# stays, and its large pieces as mappings of their own (10 MB).
+ENV MALLOC_ARENA_MAX=8 MALLOC_MMAP_THRESHOLD_=32768 MALLOC_TRIM_THRESHOLD_=131072
 # V8 with what an operator needs, for the memory that the rest takes: a young generation that does not slow a thousand
-# launches at once by collections, and no larger; no Maglev, which compiles what TurboFan compiles anew when it counts
-# (9 MB); the HTTP parser, which is WebAssembly, as the fast compiler makes it (20 MB). With --expose-gc the garbage of
-# the start is collected once (10 MB). All of them here and none set by the running program: V8 does not promise that
-# its flags may change once it is at work.
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=8", "--no-maglev", "--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering", "--expose-gc", "/atwatch.js"]
+# launches at once by collections, and no larger; two threads for collections and compilers (1 MB); the HTTP parser,
+# which is WebAssembly, as the fast compiler makes it (20 MB). With --expose-gc the garbage of the start is collected once
+# (10 MB). All of them here and none set by the running program: V8 does not promise that its flags may change once it is
+# at work.
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=8", "--v8-pool-size=2", "--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering", "--expose-gc", "/atwatch.js"]
