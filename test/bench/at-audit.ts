@@ -62,9 +62,3 @@ export function countByKind(requests: readonly AuditedRequest[]): Map<string, nu
   const rows = [...counts].map(([what, all]) => [what, all.length] as const);
   return new Map(rows.sort(([, one], [, other]) => other - one));
 }
-
-/** @param share 0.5 for the median; the values need not be in order. */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}

@@ -6,10 +6,11 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { pods } from '../../src/api/kubernetes.ts';
-import { type AuditedRequest, countByKind, percentile, requestsOf } from './at-audit.ts';
+import { type AuditedRequest, countByKind, requestsOf } from './at-audit.ts';
 import type { BenchCluster } from './at-cluster.ts';
 import { MeasuredOperator } from './at-process.ts';
 import type { NullLoad } from './null-loader.ts';
+import { percentile } from './percentile.ts';
 import type { Row } from './table.ts';
 
 const operatorAgent = /^atwatch\//;

@@ -5,10 +5,10 @@
  * Options: --hotspot=1000,5000 --rounds=3 --rate=20 --seconds=60 --waiting=10000; 0 leaves a scenario out.
  */
 import { parseArgs } from 'node:util';
-import { percentile } from './at-audit.ts';
 import { BenchCluster } from './at-cluster.ts';
 import { type Hotspot, hotspot, nullLoad, steady, waiting } from './at-scenarios.ts';
 import { describeMachine } from './measure.ts';
+import { percentile } from './percentile.ts';
 import { printTable, type Row } from './table.ts';
 
 const { values: options } = parseArgs({

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import { concurrency, sentBy, type WatcherCluster } from './configwatcher-cluster.ts';
+import { percentile } from './percentile.ts';
 import type { Row } from './table.ts';
 
 /** A Pod made in the same second as the edit has to be waited for, which is not what is measured. */
@@ -19,12 +20,6 @@ const elsewhere = { configMap: 'absent', podSelector: { app: 'nobody' } };
 const apart = 150;
 /** So many of the slowest edits are told request by request. */
 const toldSlowest = 3;
-
-/** @param share 0.5 for the median. */
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
 
 /** One edit after the other, each of a ConfigMap of its own with one Pod, and none before the last is done with. */
 export async function oneByOne(cluster: WatcherCluster, count: number): Promise<Row[]> {

@@ -13,8 +13,9 @@ import { type OperatorProcess, startOperator } from '../../hack/operator-process
 import type { At } from '../../src/api/at.generated.ts';
 import { pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
-import { type AuditedRequest, percentile, requestsOf } from '../bench/at-audit.ts';
+import { type AuditedRequest, requestsOf } from '../bench/at-audit.ts';
 import { BenchApiServer } from '../bench/bench-api-server.ts';
+import { percentile } from '../bench/percentile.ts';
 import { customResourceDefinitions, namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import { seconds } from './at-rig.ts';
