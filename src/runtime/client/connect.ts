@@ -46,7 +46,7 @@ export interface Connection {
    */
   readonly leaseClient: Client;
   /** Whether requests of {@link client} are under way; watches do not count. */
-  isBusy(): boolean;
+  readonly isBusy: () => boolean;
   /** Told each successful write of {@link client}, before its caller. Returns a remover. */
   onWrite(listener: WriteListener): () => void;
   /** Told the API server's wall clock, epoch ms of whole seconds, with each answer. Returns a remover. */

@@ -1,8 +1,8 @@
 /**
  * EventBroadcaster: takes what all EventRecorders of a process record and sends it, one call at a time, never
- * faster than its rate, and for a while only when nothing else is under way, so that Events take nothing from the
- * work they tell about. What does not fit into its queue is dropped and counted; nothing here is awaited by a reconcile or
- * fatal to anybody.
+ * faster than its rate, and for a while only when nothing else is under way, so that Events take nothing from
+ * the work they tell about. What does not fit into its queue is dropped and counted; nothing here is awaited by
+ * a reconcile or fatal to anybody.
  */
 import type { Registry } from '@prometheus-io/client';
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
@@ -25,7 +25,7 @@ export interface EventBroadcasterOptions extends EventSenderOptions {
    * Whether other requests are under way, each of which takes from the API server what an Event would take from it;
    * an Event waits for their end, for 5 s at most. Default: never.
    */
-  readonly busy?: () => boolean;
+  readonly isBusy?: () => boolean;
 }
 
 /** Ms between two updates of a series, after its first. */
@@ -147,7 +147,7 @@ export class EventBroadcaster {
   async #sendAll(): Promise<void> {
     const { signal } = this.#stop;
     for (const [series, since] of this.#queue) {
-      await this.#pace();
+      if (!this.#flushing) await this.#pace();
       await this.#untilIdle(since + patience);
       if (signal.aborted) return;
       this.#queue.delete(series);
@@ -161,7 +161,6 @@ export class EventBroadcaster {
 
   /** Waits for this call's turn: up to a second's worth may be sent at once after a time without any. */
   async #pace(): Promise<void> {
-    if (this.#flushing) return;
     const interval = 1000 / (this.#options.rate ?? 50);
     const now = this.#clock.monotonic();
     this.#nextSend = Math.max(this.#nextSend, now - 1000) + interval;
@@ -171,8 +170,8 @@ export class EventBroadcaster {
   }
 
   async #untilIdle(end: number): Promise<void> {
-    const { busy = () => false } = this.#options;
-    while (!this.#flushing && busy() && this.#clock.monotonic() < end) {
+    const { isBusy = () => false } = this.#options;
+    while (!this.#flushing && isBusy() && this.#clock.monotonic() < end) {
       await sleep(this.#clock, busyPeriod, this.#stop.signal).catch(() => {});
     }
   }

@@ -88,11 +88,10 @@ export class Manager implements ControllerHost {
     this.#leadership = new Leadership(clock, defaultRenewDeadline);
     const gate = leaderElection ? this.#leadership : openGate;
     this.connection = options.connect(gate);
-    const { client, leaseClient } = this.connection;
+    const { client, leaseClient, isBusy } = this.connection;
     this.informers = new Informers({ client, clock, log, namespaces, registry });
     this.connection.onWrite((resource, written) => this.informers.observeWrite(resource, written));
-    const busy = () => this.connection.isBusy();
-    this.#events = new EventBroadcaster({ client, gate, clock, log, registry, instance, busy });
+    this.#events = new EventBroadcaster({ client, gate, clock, log, registry, instance, isBusy });
     if (leaderElection) {
       const leadership = this.#leadership;
       this.#elector = new LeaderElector({

@@ -46,7 +46,7 @@ function setUp(options: { rate?: number; queueLimit?: number } = {}) {
   const broadcaster = new EventBroadcaster({
     ...{ client, clock, registry, log: silentLogger, instance: 'host-1', ...options },
     gate: { assertMayWrite: () => world.gate.assertMayWrite() },
-    busy: () => world.busy,
+    isBusy: () => world.busy,
   });
   const recorder = broadcaster.recorder('example.com/test');
   const record = (name: string, note = 'created it') =>
