@@ -16,7 +16,7 @@ import { type WorkItem, Workqueue } from '../queue/workqueue.ts';
 import { workqueueMetrics } from '../queue/workqueue-metrics.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
 import { type Outcome, outcomeOf, retryBounds } from './outcome.ts';
-import { type ReconcileContext, type Reconciler, requestOfKey } from './reconciler.ts';
+import { type ReconcileContext, type Reconciler, type Request, requestOfKey } from './reconciler.ts';
 import type { Runnable } from './runnable.ts';
 import { enqueueInto, initialListPriority, type Source } from './source.ts';
 
@@ -31,6 +31,11 @@ export interface ControllerOptions {
   readonly reconcileTimeout?: number;
   /** False: reconciles on every replica. Default true. */
   readonly needsLeaderElection?: boolean;
+  /**
+   * Requests of one priority are taken in turns by what this returns, such as their namespace, so that one flow's
+   * thousands do not hold up another's few. Default: first come, first served.
+   */
+  readonly flowOf?: (request: Request) => string;
   /** Longest backoff of a failing key, ms. Default 1 000 000. Not together with `rateLimiter`. */
   readonly maxBackoff?: number;
   /** Default: exponential, 5 ms · 2ⁿ up to `maxBackoff`. */
@@ -75,7 +80,15 @@ export class Controller implements Runnable {
 
   /** @throws {RangeError} for options that make no sense. */
   constructor(config: ControllerConfig) {
-    const { name, clock, registry, maxConcurrentReconciles = 1, reconcileTimeout, maxBackoff } = config;
+    const {
+      name,
+      clock,
+      registry,
+      maxConcurrentReconciles = 1,
+      reconcileTimeout,
+      maxBackoff,
+      flowOf,
+    } = config;
     if (!(Number.isSafeInteger(maxConcurrentReconciles) && maxConcurrentReconciles > 0)) {
       throw new RangeError(`maxConcurrentReconciles must be an integer > 0, got ${maxConcurrentReconciles}`);
     }
@@ -95,6 +108,7 @@ export class Controller implements Runnable {
       clock,
       rateLimiter:
         config.rateLimiter ?? new ExponentialBackoff(maxBackoff === undefined ? {} : { cap: maxBackoff }),
+      ...(flowOf && { flowOf: (key) => flowOf(requestOfKey(key)) }),
       metrics: workqueueMetrics(registry, name, [0, initialListPriority]),
     });
   }

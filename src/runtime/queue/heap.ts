@@ -13,7 +13,8 @@ export interface HeapItem {
   heapIndex: number;
 }
 
-function comesBefore(a: HeapItem, b: HeapItem): boolean {
+/** The order in which items come out. */
+export function comesBefore(a: HeapItem, b: HeapItem): boolean {
   return a.rank === b.rank ? a.sequence < b.sequence : a.rank < b.rank;
 }
 

@@ -1,14 +1,15 @@
 /**
  * ReadyQueue: the entries that may be taken now, in the order in which to take them: the higher priority
- * first, then what became ready first, and with waiting worth something too.
+ * first, then what became ready first, or the flows in turns, and with waiting worth something too.
  *
  * Ageing: each `ageing` ms in readiness count as much as one priority step. All entries age alike, so which
- * of two comes first never changes with time, and one fixed rank, readiness − priority · ageing, orders a
- * plain heap. An entry can be overtaken only by those that become ready within (difference of priorities) ·
+ * of two comes first never changes with time, and each has one fixed rank, readiness − priority · ageing. An
+ * entry can be overtaken by other priorities only if they become ready within (difference of priorities) ·
  * ageing after it, so nothing starves.
  */
 import type { Clock } from '../clock.ts';
-import { Heap, type HeapItem } from './heap.ts';
+import { FairLevel } from './fair-level.ts';
+import { comesBefore, type HeapItem } from './heap.ts';
 
 export interface ReadyEntry extends HeapItem {
   /** An integer; higher is taken first. */
@@ -17,18 +18,25 @@ export interface ReadyEntry extends HeapItem {
   readySince: number;
 }
 
+export interface ReadyQueueOptions<T> {
+  readonly clock: Clock;
+  /** Milliseconds of readiness that weigh as much as one priority step; > 0. */
+  readonly ageing: number;
+  /** Entries of one priority are taken in turns by this name of theirs, which must not change. */
+  readonly flowOf: (entry: T) => string;
+}
+
 export class ReadyQueue<T extends ReadyEntry> {
-  readonly #clock: Clock;
-  readonly #ageing: number;
-  readonly #heap = new Heap<T>();
+  readonly #options: ReadyQueueOptions<T>;
+  /** By priority; those that have entries. They are few: a controller has a handful of priorities. */
+  readonly #levels = new Map<number, FairLevel<T>>();
   #sequence = 0;
   #servedSince: number | undefined;
 
-  /** @param ageing milliseconds of readiness that weigh as much as one priority step; > 0. */
-  constructor(clock: Clock, ageing: number) {
+  constructor(options: ReadyQueueOptions<T>) {
+    const { ageing } = options;
     if (!(ageing > 0)) throw new RangeError(`ageing must be more than 0 ms for a step, got ${ageing}`);
-    this.#clock = clock;
-    this.#ageing = ageing;
+    this.#options = options;
   }
 
   /**
@@ -36,33 +44,59 @@ export class ReadyQueue<T extends ReadyEntry> {
    * backlog of hours must not get ahead of what happens once it leads.
    */
   serve(): void {
-    this.#servedSince ??= this.#clock.monotonic();
+    this.#servedSince ??= this.#options.clock.monotonic();
   }
 
   /** Gives an entry that has become ready its rank. It may be pushed at once, or later. */
   stamp(entry: T): void {
-    entry.readySince = this.#clock.monotonic();
+    const { clock, ageing } = this.#options;
+    entry.readySince = clock.monotonic();
     const aged = this.#servedSince === undefined ? 0 : entry.readySince - this.#servedSince;
-    entry.rank = aged - entry.priority * this.#ageing;
+    entry.rank = aged - entry.priority * ageing;
     entry.sequence = this.#sequence++;
   }
 
   /** Changes the priority of a stamped entry, pushed or not, and keeps the age it has. */
   reprioritize(entry: T, priority: number): void {
-    entry.rank -= (priority - entry.priority) * this.#ageing;
+    const isPushed = entry.heapIndex >= 0;
+    if (isPushed) this.#remove(entry);
+    entry.rank -= (priority - entry.priority) * this.#options.ageing;
     entry.priority = priority;
-    this.#heap.update(entry);
+    if (isPushed) this.push(entry);
   }
 
   push(entry: T): void {
-    this.#heap.push(entry);
+    let level = this.#levels.get(entry.priority);
+    if (level === undefined) {
+      level = new FairLevel();
+      this.#levels.set(entry.priority, level);
+    }
+    level.push(entry, this.#options.flowOf(entry));
   }
 
   pop(): T | undefined {
-    return this.#heap.pop();
+    let first: T | undefined;
+    let from: FairLevel<T> | undefined;
+    for (const level of this.#levels.values()) {
+      const entry = level.peek();
+      if (entry !== undefined && (first === undefined || comesBefore(entry, first))) {
+        first = entry;
+        from = level;
+      }
+    }
+    from?.pop();
+    if (first !== undefined && from?.isEmpty) this.#levels.delete(first.priority);
+    return first;
   }
 
   clear(): void {
-    this.#heap.clear();
+    for (const level of this.#levels.values()) level.clear();
+    this.#levels.clear();
+  }
+
+  #remove(entry: T): void {
+    const level = this.#levels.get(entry.priority);
+    level?.remove(entry, this.#options.flowOf(entry));
+    if (level?.isEmpty) this.#levels.delete(entry.priority);
   }
 }

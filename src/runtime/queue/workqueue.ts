@@ -8,6 +8,8 @@
  * - Higher priorities come first, then the key that became ready first; one second of readiness (`ageing`)
  *   weighs as much as one priority step (ready-queue.ts). So of a flood of ordinary keys only what becomes
  *   ready in the first 100 s gets ahead of the initial list, which is 100 steps below.
+ * - Beyond those: keys of one priority can be made to take turns by flow, so that one namespace's flood does not
+ *   hold up the others.
  */
 import type { Clock } from '../clock.ts';
 import { type AddOptions, priorityOf, type RateLimitedOptions } from './add-options.ts';
@@ -29,6 +31,11 @@ export interface WorkqueueOptions {
   readonly rateLimiter?: RateLimiter;
   /** Milliseconds of readiness that count as much as one priority step. Default 1000. */
   readonly ageing?: number;
+  /**
+   * Keys of one priority are handed out in turns by what this returns, such as their namespace: one of each, then
+   * the next of each. Default: all are of one flow, and what became ready first comes first.
+   */
+  readonly flowOf?: (key: string) => string;
   readonly metrics?: WorkqueueMetrics;
 }
 
@@ -46,10 +53,10 @@ export class Workqueue {
   #shutDown = false;
 
   constructor(options: WorkqueueOptions) {
-    const { clock, rateLimiter, ageing = 1000, metrics = noMetrics } = options;
+    const { clock, rateLimiter, ageing = 1000, flowOf = () => '', metrics = noMetrics } = options;
     this.#clock = clock;
     this.#limiter = rateLimiter ?? new ExponentialBackoff();
-    this.#queue = new ReadyQueue(clock, ageing);
+    this.#queue = new ReadyQueue({ clock, ageing, flowOf: ({ key }) => flowOf(key) });
     this.#metrics = metrics;
     const onDue = (entry: Entry) => this.#makeReady(entry);
     this.#delays = new TimerHeap({ clock, time: 'monotonic', onDue });

@@ -194,6 +194,21 @@ describe('Controller: workers', () => {
     await running;
   });
 
+  it('takes the flows of its requests in turns', async () => {
+    const hand = byHand();
+    const { informer, stop, running } = startController(hand.reconcile, {
+      flowOf: ({ name }) => name.slice(0, 1),
+    });
+    informer.sync(...['a1', 'a2', 'a3', 'b1'].map((name) => widget(name)));
+    for (let served = 0; served < 4; served++) {
+      await settle();
+      hand.calls[served]?.end();
+    }
+    assert.deepEqual(hand.names(), ['a1', 'b1', 'a2', 'a3']);
+    stop.abort();
+    await running;
+  });
+
   it('lets the event loop turn between reconciles that never wait', async () => {
     let count = 0;
     const { informer, stop, running } = startController(async () => {
