@@ -12,11 +12,11 @@ import { initialListPriority } from '../runtime/controller/source.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { AtMetrics } from './at-metrics.ts';
 import { ClockSkew } from './clock-skew.ts';
-import { launchPriority } from './decide/decision.ts';
+import { launchPriority, retryPriority } from './decide/decision.ts';
 import { AtReconciler } from './reconciler.ts';
 import { slimAt, slimPod } from './slim.ts';
 import { dueTime } from './spec/due.ts';
-import { isEdited } from './spec/phase.ts';
+import { isEdited, isRefused } from './spec/phase.ts';
 import { podUidLabel } from './spec/pod.ts';
 
 /** What this controller needs of the Manager. */
@@ -36,13 +36,9 @@ const name = 'at';
 const maxBackoff = 10_000;
 
 /**
- * Queue priority of an At that will be due soon: it has to be armed before the thousands that are due now are
- * launched, or its turn comes after them. Behind their first ones, and ahead of the rest even of a long queue.
- */
-const armPriority = 90;
-/**
- * What counts as soon, in milliseconds: longer than the queue ever is, or, where arming begins with a status write
- * that takes from the launches, so little that its Pod could not be tried any more either.
+ * An At that will be due so soon, in milliseconds, takes its place among those that are: it has to be armed before
+ * its time, or its turn comes after all that are due by then. Longer than the queue ever is, or, where arming begins
+ * with a status write that takes from the launches, so little that its Pod could not be tried any more either.
  */
 const soon = { accepted: 120_000, edited: 10_000 };
 
@@ -73,19 +69,22 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   });
   /** When thousands are due together, or found due at the start, their Pods come before any status. */
   const priority = (at: At, { initial }: { readonly initial: boolean }): number => {
-    const wait = dueTime(at) - clock.now();
-    if (wait <= 0) {
-      return launchPriority;
+    if (isRefused(at)) {
+      return retryPriority;
     }
+    const wait = dueTime(at) - clock.now();
     if (wait <= (isEdited(at) ? soon.edited : soon.accepted)) {
-      return armPriority;
+      return launchPriority;
     }
     return initial ? initialListPriority : 0;
   };
-  return controllerManagedBy(host)
-    .named(name)
-    .for(ats, { ...atOptions, priority })
-    .owns(pods, podOptions)
-    .withOptions({ maxConcurrentReconciles, maxBackoff })
-    .complete(reconciler);
+  return (
+    controllerManagedBy(host)
+      .named(name)
+      .for(ats, { ...atOptions, priority })
+      .owns(pods, podOptions)
+      // An At is not late because a stranger has ten thousand that are due with it.
+      .withOptions({ maxConcurrentReconciles, maxBackoff, flowOf: ({ namespace }) => namespace })
+      .complete(reconciler)
+  );
 }

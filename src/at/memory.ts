@@ -18,8 +18,6 @@ interface Recollection {
   read?: string | undefined;
   /** Refusals in a row. */
   refusals: number;
-  /** It has let other namespaces go first. */
-  gaveWay?: true;
   /** Statuses in a row that the API server did not take. */
   unwritable?: number;
 }
@@ -101,15 +99,6 @@ export class Memory {
     if (entry !== undefined) {
       delete entry.unwritable;
     }
-  }
-
-  gaveWay(at: At): boolean {
-    return this.#known(at)?.gaveWay === true;
-  }
-
-  /** It lets other namespaces go first, once. */
-  giveWay(at: At): void {
-    this.#entry(at).gaveWay = true;
   }
 
   /** Its Pod is to be tried. */

@@ -20,7 +20,7 @@ import {
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { errorFields } from '../runtime/logger.ts';
 import { decide } from './decide/decide.ts';
-import { bulkPriority, type Decision, type Observed } from './decide/decision.ts';
+import type { Decision, Observed } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
 import { findAmong, podsAt } from './decide/own-pod.ts';
 import { Memory } from './memory.ts';
@@ -28,7 +28,6 @@ import { mostDelayWithoutAnswer, Performer } from './perform.ts';
 import { isDue } from './spec/due.ts';
 import { phaseOf } from './spec/phase.ts';
 import { statusPatch } from './status-patch.ts';
-import { Turns } from './turns.ts';
 
 /** Decisions in one pass; each follows from what the one before has learned or written. */
 const mostDecisions = 8;
@@ -54,7 +53,6 @@ export interface AtReconcilerOptions {
 export class AtReconciler implements Reconciler {
   readonly #options: AtReconcilerOptions;
   readonly #memory = new Memory();
-  readonly #turns = new Turns(this.#memory);
   readonly #performer: Performer;
 
   constructor(options: AtReconcilerOptions) {
@@ -73,15 +71,11 @@ export class AtReconciler implements Reconciler {
     if (at === undefined) {
       return {};
     }
-    const { clock } = this.#options;
-    if (isDue(at, clock.now()) && this.#turns.mustGiveWay(at, clock.monotonic())) {
-      return { requeueAfter: 0, priority: bulkPriority };
-    }
     try {
       return await this.#pass(this.#observe(at), context);
     } catch (error) {
       // A read or an intent that a launch waits for: it must run soon after the API server is back.
-      const isWaitedFor = error instanceof TransportError && isDue(at, clock.now());
+      const isWaitedFor = error instanceof TransportError && isDue(at, this.#options.clock.now());
       throw isWaitedFor ? new RetryError(error.message, mostDelayWithoutAnswer, { cause: error }) : error;
     }
   }

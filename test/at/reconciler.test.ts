@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
-import { bulkPriority } from '../../src/at/decide/decision.ts';
+import { retryPriority } from '../../src/at/decide/decision.ts';
 import { RetryError } from '../../src/runtime/controller/reconciler.ts';
 import { dueTime, longBeforeDue } from '../fixtures/at.ts';
 import { Operator } from './operator.ts';
@@ -27,19 +27,6 @@ describe('AtReconciler', () => {
     assert.deepEqual(operator.lines, ['info created Pod example-at-pod']);
   });
 
-  it('lets the thirty-third due At of a namespace give way, once', async () => {
-    const world = new World(dueTime);
-    const names = Array.from({ length: 33 }, (_, index) => `at-${index}`);
-    for (const name of names) world.createAt({}, name);
-    const operator = new Operator(world);
-    for (const name of names.slice(0, 32)) await operator.reconcile(name);
-    assert.equal(world.creations.length, 32);
-    assert.deepEqual(await operator.reconcile('at-32'), { requeueAfter: 0, priority: bulkPriority });
-    assert.equal(world.creations.length, 32);
-    await operator.reconcile('at-32');
-    assert.equal(world.creations.length, 33);
-  });
-
   it('tells nothing and asks nothing of an At that is not there', async () => {
     const { world, operator } = due();
     assert.deepEqual(await operator.reconcile('another-at'), {});
@@ -53,7 +40,7 @@ describe('AtReconciler', () => {
     assert.deepEqual(world.requests, ['POST pods', 'GET ats', 'GET pods', 'PATCH ats/status']);
     assert.deepEqual(operator.events, ['PodNameConflict (W)']);
     assert.match(operator.lines.join(), /^warn .*example-at-pod/);
-    assert.deepEqual(result, { requeueAfter: 250, priority: bulkPriority });
+    assert.deepEqual(result, { requeueAfter: 250, priority: retryPriority });
     assert.equal(world.ats.get('example-at')?.status?.reason, 'PodNameConflict');
   });
 
@@ -102,7 +89,7 @@ describe('AtReconciler', () => {
   it('says why the API server rejects the Pod, and goes on trying', async () => {
     const { world, operator } = due('refused');
     const result = await operator.reconcile();
-    assert.deepEqual(result, { requeueAfter: 250, priority: bulkPriority });
+    assert.deepEqual(result, { requeueAfter: 250, priority: retryPriority });
     assert.deepEqual(operator.events, ['PodRejected (W)']);
     assert.equal(world.ats.get('example-at')?.status?.message, 'exceeded quota');
     await operator.reconcile();

@@ -12,12 +12,12 @@ import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts'
 import { buildPod } from '../spec/pod.ts';
 import {
   type AtEvent,
-  bulkPriority,
   type Decision,
   dryRunPriority,
   launchPriority,
   type Observed,
   readLive,
+  retryPriority,
 } from './decision.ts';
 import { create, obstacle, obstacleEvent } from './launch.ts';
 import type { Ending } from './outcome.ts';
@@ -208,8 +208,7 @@ function hold(o: Observed, plan: Plan, reason: string, message: string): Decisio
     status,
     events: [...specEvents(o, plan), ...(isKnown ? [] : [obstacleEvent(reason, message)])],
     requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
-    // Behind those that were not refused: a thousand that will be refused again must not hold them up.
-    priority: bulkPriority,
+    priority: retryPriority,
   };
 }
 

@@ -9,7 +9,7 @@ import { findCondition } from '../../api/conditions.ts';
 import { isInvalid, planOf } from '../spec/plan.ts';
 import { podUidLabel } from '../spec/pod.ts';
 import { runOf } from '../spec/run.ts';
-import { type AtEvent, bulkPriority, type Decision, nothing, type Observed, readLive } from './decision.ts';
+import { type AtEvent, type Decision, nothing, type Observed, readLive, retryPriority } from './decision.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import type { PodView } from './observe-pod.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
@@ -105,7 +105,7 @@ function retry(o: Observed, attempt: number, status: AtStatus, last: Ending): De
     status: hintedStatus(o, status, trouble),
     events: hintOf(o.at.status) === reason ? [] : [obstacleEvent(reason, message)],
     requeueAfter: o.retryDelay,
-    priority: bulkPriority,
+    priority: retryPriority,
   };
 }
 

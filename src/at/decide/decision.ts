@@ -147,10 +147,10 @@ export interface Decision {
 export const launchPriority = 100;
 
 /**
- * Queue priority of an At that is due but not one of the first of its namespace, or was refused before. As far
- * from both neighbours as 50 s of waiting weigh, so that a long queue keeps this order.
+ * Queue priority of an At that is due and was refused: a thousand that will be refused again must hold up neither
+ * another's launch nor what is to be said of one.
  */
-export const bulkPriority = 50;
+export const retryPriority = -10;
 
 /** Queue priority of trying Pods long before they are due: whatever else there is goes first. */
 export const dryRunPriority = -50;

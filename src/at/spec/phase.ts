@@ -13,6 +13,12 @@ export function isEdited({ metadata, status }: At): boolean {
   return (metadata.generation ?? 0) > (status?.observedGeneration ?? -1);
 }
 
+/** Whether it waits because the API server does not take the Pod of this very spec, by what status says. */
+export function isRefused(at: At): boolean {
+  const launched = findCondition(at.status?.conditions, atCondition.launched);
+  return phaseOf(at) === atPhase.pending && !isEdited(at) && launched?.status === 'False';
+}
+
 /** Whether status says that this very spec can be run. */
 export function isAccepted(at: At): boolean {
   return !isEdited(at) && findCondition(at.status?.conditions, atCondition.accepted)?.status === 'True';

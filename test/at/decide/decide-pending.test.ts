@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../../src/api/at.generated.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
-import { bulkPriority, dryRunPriority, launchPriority } from '../../../src/at/decide/decision.ts';
+import { dryRunPriority, launchPriority, retryPriority } from '../../../src/at/decide/decision.ts';
 import {
   accepted,
   actionOf,
@@ -247,7 +247,7 @@ describe('decide, PENDING and due', () => {
       });
       assert.deepEqual(eventReasons(decision), ['PodNameConflict (W)']);
       assert.equal(decision.requeueAfter, 500);
-      assert.equal(decision.priority, bulkPriority);
+      assert.equal(decision.priority, retryPriority);
     });
   }
 
