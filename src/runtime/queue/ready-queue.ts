@@ -11,11 +11,17 @@ import type { Clock } from '../clock.ts';
 import { FairLevel } from './fair-level.ts';
 import { comesBefore, type HeapItem } from './heap.ts';
 
-export interface ReadyEntry extends HeapItem {
+/** What the queue has to know of an entry. */
+export interface Prioritized {
   /** An integer; higher is taken first. */
   priority: number;
-  /** Monotonic ms, set when the entry becomes ready. */
-  readySince: number;
+}
+
+/** An entry that has become ready. It is made then: most entries wait, by the ten thousand, and need none. */
+export interface Ready<T> extends HeapItem {
+  readonly entry: T;
+  /** Monotonic ms. */
+  readonly since: number;
 }
 
 export interface ReadyQueueOptions<T> {
@@ -26,10 +32,10 @@ export interface ReadyQueueOptions<T> {
   readonly flowOf: (entry: T) => string;
 }
 
-export class ReadyQueue<T extends ReadyEntry> {
+export class ReadyQueue<T extends Prioritized> {
   readonly #options: ReadyQueueOptions<T>;
   /** By priority; those that have entries. They are few: a controller has a handful of priorities. */
-  readonly #levels = new Map<number, FairLevel<T>>();
+  readonly #levels = new Map<number, FairLevel<Ready<T>>>();
   #sequence = 0;
   #servedSince: number | undefined;
 
@@ -47,45 +53,46 @@ export class ReadyQueue<T extends ReadyEntry> {
     this.#servedSince ??= this.#options.clock.monotonic();
   }
 
-  /** Gives an entry that has become ready its rank. It may be pushed at once, or later. */
-  stamp(entry: T): void {
+  /** For an entry that has become ready. It may be pushed at once, or later. */
+  stamp(entry: T): Ready<T> {
     const { clock, ageing } = this.#options;
-    entry.readySince = clock.monotonic();
-    const aged = this.#servedSince === undefined ? 0 : entry.readySince - this.#servedSince;
-    entry.rank = aged - entry.priority * ageing;
-    entry.sequence = this.#sequence++;
+    const since = clock.monotonic();
+    const aged = this.#servedSince === undefined ? 0 : since - this.#servedSince;
+    const rank = aged - entry.priority * ageing;
+    return { entry, since, rank, sequence: this.#sequence++, heapIndex: -1 };
   }
 
   /** Changes the priority of a stamped entry, pushed or not, and keeps the age it has. */
-  reprioritize(entry: T, priority: number): void {
-    const isPushed = entry.heapIndex >= 0;
-    if (isPushed) this.#remove(entry);
-    entry.rank -= (priority - entry.priority) * this.#options.ageing;
-    entry.priority = priority;
-    if (isPushed) this.push(entry);
+  reprioritize(ready: Ready<T>, priority: number): void {
+    const isPushed = ready.heapIndex >= 0;
+    if (isPushed) this.#remove(ready);
+    ready.rank -= (priority - ready.entry.priority) * this.#options.ageing;
+    ready.entry.priority = priority;
+    if (isPushed) this.push(ready);
   }
 
-  push(entry: T): void {
+  push(ready: Ready<T>): void {
+    const { entry } = ready;
     let level = this.#levels.get(entry.priority);
     if (level === undefined) {
       level = new FairLevel();
       this.#levels.set(entry.priority, level);
     }
-    level.push(entry, this.#options.flowOf(entry));
+    level.push(ready, this.#options.flowOf(entry));
   }
 
-  pop(): T | undefined {
-    let first: T | undefined;
-    let from: FairLevel<T> | undefined;
+  pop(): Ready<T> | undefined {
+    let first: Ready<T> | undefined;
+    let from: FairLevel<Ready<T>> | undefined;
     for (const level of this.#levels.values()) {
-      const entry = level.peek();
-      if (entry !== undefined && (first === undefined || comesBefore(entry, first))) {
-        first = entry;
+      const ready = level.peek();
+      if (ready !== undefined && (first === undefined || comesBefore(ready, first))) {
+        first = ready;
         from = level;
       }
     }
     from?.pop();
-    if (first !== undefined && from?.isEmpty) this.#levels.delete(first.priority);
+    if (first !== undefined && from?.isEmpty) this.#levels.delete(first.entry.priority);
     return first;
   }
 
@@ -94,9 +101,10 @@ export class ReadyQueue<T extends ReadyEntry> {
     this.#levels.clear();
   }
 
-  #remove(entry: T): void {
+  #remove(ready: Ready<T>): void {
+    const { entry } = ready;
     const level = this.#levels.get(entry.priority);
-    level?.remove(entry, this.#options.flowOf(entry));
+    level?.remove(ready, this.#options.flowOf(entry));
     if (level?.isEmpty) this.#levels.delete(entry.priority);
   }
 }

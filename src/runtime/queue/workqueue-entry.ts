@@ -2,12 +2,12 @@
  * Entry: all that a workqueue knows of one key. It exists while the key is waiting, ready or processing; a
  * key can be waiting or ready again while it is still being processed.
  */
-import type { ReadyEntry } from './ready-queue.ts';
+import type { Prioritized, Ready } from './ready-queue.ts';
 import type { Alarm } from './timer-heap.ts';
 
-export interface Entry extends ReadyEntry {
+export interface Entry extends Prioritized {
   readonly key: string;
-  ready: boolean;
+  ready: Ready<Entry> | undefined;
   /** Monotonic; when the key was handed out, while it is processed. */
   takenAt: number | undefined;
   /** What it waits for, if it waits: the end of a delay, an instant, or either. Never together with `ready`. */
@@ -16,16 +16,5 @@ export interface Entry extends ReadyEntry {
 }
 
 export function newEntry(key: string, priority: number): Entry {
-  return {
-    key,
-    priority,
-    ready: false,
-    readySince: 0,
-    rank: 0,
-    sequence: 0,
-    heapIndex: -1,
-    takenAt: undefined,
-    delay: undefined,
-    instant: undefined,
-  };
+  return { key, priority, ready: undefined, takenAt: undefined, delay: undefined, instant: undefined };
 }

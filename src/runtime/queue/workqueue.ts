@@ -14,7 +14,7 @@
 import type { Clock } from '../clock.ts';
 import { type AddOptions, priorityOf, type RateLimitedOptions } from './add-options.ts';
 import { ExponentialBackoff, type RateLimiter } from './rate-limiter.ts';
-import { ReadyQueue } from './ready-queue.ts';
+import { type Ready, ReadyQueue } from './ready-queue.ts';
 import { TimerHeap } from './timer-heap.ts';
 import { type Entry, newEntry } from './workqueue-entry.ts';
 import { noMetrics, type WorkInProgress, type WorkqueueMetrics } from './workqueue-metrics.ts';
@@ -130,8 +130,8 @@ export class Workqueue {
   get(): Promise<WorkItem | undefined> {
     if (this.#shutDown) return Promise.resolve(undefined);
     this.#queue.serve();
-    const entry = this.#queue.pop();
-    if (entry) return Promise.resolve(this.#take(entry));
+    const ready = this.#queue.pop();
+    if (ready) return Promise.resolve(this.#take(ready));
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
@@ -141,7 +141,7 @@ export class Workqueue {
     if (entry?.takenAt === undefined) return;
     this.#metrics.finished(this.#clock.monotonic() - entry.takenAt);
     entry.takenAt = undefined;
-    if (entry.ready) this.#offer(entry);
+    if (entry.ready) this.#offer(entry.ready);
     else if (!entry.delay && !entry.instant) this.#entries.delete(key);
   }
 
@@ -157,7 +157,7 @@ export class Workqueue {
     this.#queue.clear();
     for (const entry of this.#entries.values()) {
       if (entry.ready) this.#metrics.depth(entry.priority, -1);
-      entry.ready = false;
+      entry.ready = undefined;
       entry.delay = undefined;
       entry.instant = undefined;
       if (entry.takenAt === undefined) this.#entries.delete(entry.key);
@@ -186,7 +186,7 @@ export class Workqueue {
       entry = newEntry(key, priority);
       this.#entries.set(key, entry);
     } else if (entry.ready) {
-      if (priority > entry.priority) this.#raise(entry, priority);
+      if (priority > entry.priority) this.#raise(entry.ready, priority);
     } else if (entry.delay || entry.instant) {
       entry.priority = Math.max(entry.priority, priority);
     } else {
@@ -195,10 +195,10 @@ export class Workqueue {
     return entry;
   }
 
-  #raise(entry: Entry, priority: number): void {
-    this.#metrics.depth(entry.priority, -1);
+  #raise(ready: Ready<Entry>, priority: number): void {
+    this.#metrics.depth(ready.entry.priority, -1);
     this.#metrics.depth(priority, 1);
-    this.#queue.reprioritize(entry, priority);
+    this.#queue.reprioritize(ready, priority);
   }
 
   #makeReady(entry: Entry): void {
@@ -207,28 +207,27 @@ export class Workqueue {
     if (entry.instant) this.#instants.cancel(entry.instant);
     entry.delay = undefined;
     entry.instant = undefined;
-    entry.ready = true;
-    this.#queue.stamp(entry);
+    entry.ready = this.#queue.stamp(entry);
     this.#ready++;
     this.#metrics.added();
     this.#metrics.depth(entry.priority, 1);
-    if (entry.takenAt === undefined) this.#offer(entry);
+    if (entry.takenAt === undefined) this.#offer(entry.ready);
   }
 
   /** To a worker that waits, if there is one: then no other entry is ready, so nobody is overtaken. */
-  #offer(entry: Entry): void {
+  #offer(ready: Ready<Entry>): void {
     const waiter = this.#waiters.shift();
-    if (waiter) waiter(this.#take(entry));
-    else this.#queue.push(entry);
+    if (waiter) waiter(this.#take(ready));
+    else this.#queue.push(ready);
   }
 
-  #take(entry: Entry): WorkItem {
+  #take({ entry, since }: Ready<Entry>): WorkItem {
     const now = this.#clock.monotonic();
-    entry.ready = false;
+    entry.ready = undefined;
     entry.takenAt = now;
     this.#ready--;
     this.#metrics.depth(entry.priority, -1);
-    this.#metrics.taken(now - entry.readySince);
+    this.#metrics.taken(now - since);
     return { key: entry.key, priority: entry.priority };
   }
 
