@@ -35,6 +35,12 @@ const replacements: Readonly<Record<string, string>> = {
     unused('ProxyAgent'),
   ].join('\n'),
   'undici/lib/dispatcher/client-h2.js': "module.exports = () => { throw new Error('no HTTP/2') };",
+  // A second parser of HTTP, for those who ask for it; and bodies that only fetch makes.
+  'undici/lib/dispatcher/parser-h1.js': 'module.exports = { getMiloEnabled: () => false };',
+  'undici/lib/web/fetch/body.js':
+    "module.exports = { extractBody: () => { throw new Error('no body of this kind') } };",
+  'undici/lib/web/fetch/formdata.js':
+    "module.exports = { FormData: class { constructor() { throw new Error('no form data') } } };",
 
   // Without what pushes metrics or collects them from other processes.
   '@prometheus-io/client/index.js': [
