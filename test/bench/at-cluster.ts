@@ -60,7 +60,10 @@ export class BenchCluster {
   /** Resolves when the operator has accepted every At of the namespace. */
   async untilAccepted(namespace: string): Promise<void> {
     const isNew = ({ status }: At) => (status?.observedGeneration ?? -1) < 0;
-    while ((await this.atsOf(namespace)).some(isNew)) await sleep(2000);
+    for (let all = await this.atsOf(namespace); all.some(isNew); all = await this.atsOf(namespace)) {
+      // To list a hundred thousand takes seconds of the API server.
+      await sleep(2000 + all.length / 5);
+    }
   }
 
   /** Resolves when the namespace has no such At any more. Asks seldom, and for one of them only. */
