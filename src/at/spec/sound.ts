@@ -49,7 +49,8 @@ export function sound(at: At): At {
 
 function soundStatus(status: unknown): AtStatus | undefined {
   if (!isJson(status)) return undefined;
-  const isSound = ([field, value]: [string, unknown]) => checks[field as keyof AtStatus]?.(value) ?? true;
+  const isSound = ([field, value]: [string, unknown]) =>
+    !Object.hasOwn(checks, field) || checks[field as keyof AtStatus](value);
   const fields = Object.entries(status);
   return fields.every(isSound) ? status : Object.fromEntries(fields.filter(isSound));
 }
