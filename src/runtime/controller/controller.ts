@@ -15,7 +15,7 @@ import { ExponentialBackoff, type RateLimiter } from '../queue/rate-limiter.ts';
 import { type WorkItem, Workqueue } from '../queue/workqueue.ts';
 import { workqueueMetrics } from '../queue/workqueue-metrics.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
-import { type Outcome, outcomeOf, retryBounds } from './outcome.ts';
+import { type Outcome, outcomeOf, retryOptions } from './outcome.ts';
 import { type ReconcileContext, type Reconciler, type Request, requestOfKey } from './reconciler.ts';
 import type { Runnable } from './runnable.ts';
 import { enqueueInto, initialListPriority, type Source } from './source.ts';
@@ -225,7 +225,7 @@ export class Controller implements Runnable {
         break;
       case 'error':
         this.#metrics.ended('error', duration);
-        this.#queue.addRateLimited(key, { priority, ...retryBounds(outcome.error) });
+        this.#queue.addRateLimited(key, retryOptions(outcome.error, priority));
         break;
     }
     this.#report(outcome, duration, context.log);

@@ -52,12 +52,15 @@ function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(`a reconciler threw no Error: ${String(thrown)}`);
 }
 
-/** Within which bounds the backoff after this error has to stay. */
-export function retryBounds(error: unknown): Pick<RateLimitedOptions, 'atLeast' | 'atMost'> {
-  const bounds: { atLeast?: number; atMost?: number } = {};
+/** How the key is added again after this error: within which bounds its backoff has to stay, and its priority. */
+export function retryOptions(error: unknown, priority: number): RateLimitedOptions {
+  const asked: { atLeast?: number; atMost?: number; priority?: number } = {};
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof RetryError) bounds.atMost ??= cause.maxDelay;
-    if (cause instanceof ApiError && cause.retryAfter !== undefined) bounds.atLeast ??= cause.retryAfter;
+    if (cause instanceof RetryError) {
+      asked.atMost ??= cause.maxDelay;
+      if (cause.priority !== undefined) asked.priority ??= cause.priority;
+    }
+    if (cause instanceof ApiError && cause.retryAfter !== undefined) asked.atLeast ??= cause.retryAfter;
   }
-  return bounds;
+  return { priority, ...asked };
 }

@@ -47,6 +47,11 @@ export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
+export interface RetryErrorOptions extends ErrorOptions {
+  /** Queue priority of the next try; an integer. Default: that of the run that failed. */
+  readonly priority?: number | undefined;
+}
+
 /**
  * An error after which the next try must not wait longer than `maxDelay` ms, however often the key failed
  * before. The failure counts for the backoff all the same.
@@ -54,14 +59,20 @@ export class TerminalError extends Error {
 export class RetryError extends Error {
   override readonly name = 'RetryError';
   readonly maxDelay: number;
+  readonly priority: number | undefined;
 
-  /** @throws {RangeError} unless `maxDelay` is finite and ≥ 0. */
-  constructor(message: string, maxDelay: number, options?: ErrorOptions) {
-    super(message, options);
+  /** @throws {RangeError} unless `maxDelay` is finite and ≥ 0, and the priority an integer. */
+  constructor(message: string, maxDelay: number, options: RetryErrorOptions = {}) {
+    const { priority, ...errorOptions } = options;
+    super(message, errorOptions);
     if (!(maxDelay >= 0 && Number.isFinite(maxDelay))) {
       throw new RangeError(`maxDelay must be a finite number of ms ≥ 0, got ${maxDelay}`, { cause: this });
     }
+    if (priority !== undefined && !Number.isSafeInteger(priority)) {
+      throw new RangeError(`a priority must be an integer, got ${priority}`, { cause: this });
+    }
     this.maxDelay = maxDelay;
+    this.priority = priority;
   }
 }
 

@@ -26,7 +26,8 @@ export const initialListPriority = -100;
 
 /**
  * Priority of the requests of one event. `initial` is true for objects of the first list and for updates
- * that bring nothing new; without a function those get {@link initialListPriority}, all others 0.
+ * that bring nothing new; without a function those get {@link initialListPriority}, all others 0. A handful of
+ * values is meant: each take from the queue looks at all priorities in use.
  */
 export type PriorityFunction<T> = (object: T, about: { readonly initial: boolean }) => number;
 

@@ -5,7 +5,8 @@
  * Ageing: each `ageing` ms in readiness count as much as one priority step. All entries age alike, so which
  * of two comes first never changes with time, and each has one fixed rank, readiness − priority · ageing. An
  * entry can be overtaken by other priorities only if they become ready within (difference of priorities) ·
- * ageing after it, so nothing starves.
+ * ageing after it, so nothing starves. With several flows that holds for the entry whose turn it is, for which
+ * those behind it wait: for one of each flow at a time.
  */
 import type { Clock } from '../clock.ts';
 import { FairLevel } from './fair-level.ts';

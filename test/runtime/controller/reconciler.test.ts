@@ -21,6 +21,12 @@ describe('RetryError', () => {
     assert.deepEqual([error.maxDelay, error.cause, error.name], [10_000, cause, 'RetryError']);
   });
 
+  it('has no priority unless it is given one, an integer', () => {
+    assert.equal(new RetryError('x', 1).priority, undefined);
+    assert.equal(new RetryError('x', 1, { priority: -7 }).priority, -7);
+    assert.throws(() => new RetryError('x', 1, { priority: 0.5 }), RangeError);
+  });
+
   it('refuses limits that are none', () => {
     for (const maxDelay of [Number.NaN, -1, Infinity]) {
       assert.throws(() => new RetryError('x', maxDelay), RangeError);

@@ -266,7 +266,7 @@ describe('Controller: what follows from a result', () => {
     await running;
   });
 
-  it('a requeue has the priority of its result, a retry that of the run that failed', async () => {
+  it('a requeue has the priority of its result, a retry that of its error or of the run that failed', async () => {
     const order: string[] = [];
     const block = Promise.withResolvers<object>();
     const { informer, clock, stop, running } = startController(
@@ -275,6 +275,8 @@ describe('Controller: what follows from a result', () => {
         order.push(name);
         if (name === 'blocker' && !first) await block.promise;
         if (!first) return {};
+        if (name === 'retried last')
+          throw new Error('no', { cause: new RetryError('no', 5, { priority: -200 }) });
         if (name.startsWith('retried')) throw new Error('no');
         return name === 'due' ? { requeueAfter: 5, priority: 100 } : { requeueAfter: 4 };
       },
@@ -285,15 +287,23 @@ describe('Controller: what follows from a result', () => {
       widget('blocker'),
       widget('ordinary'),
       { ...widget('retried high'), spec: { size: 50 } },
+      { ...widget('retried last'), spec: { size: 70 } },
       widget('due'),
     );
     await settle();
-    assert.equal(order.length, 5);
+    assert.equal(order.length, 6);
     informer.add(widget('blocker'));
     await clock.advanceAsync(5);
     block.resolve({});
     await settle();
-    assert.deepEqual(order.slice(5), ['blocker', 'due', 'retried high', 'ordinary', 'retried low']);
+    assert.deepEqual(order.slice(6), [
+      'blocker',
+      'due',
+      'retried high',
+      'ordinary',
+      'retried low',
+      'retried last',
+    ]);
     stop.abort();
     await running;
   });

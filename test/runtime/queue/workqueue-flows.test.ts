@@ -65,6 +65,19 @@ describe('Workqueue: flows', () => {
     assert.deepEqual(await takeReady(queue), ['a/2', 'a/3', 'b/1']);
   });
 
+  it('a priority is as old as the one whose turn it is', async () => {
+    const { queue, clock } = setUp({ flowOf });
+    queue.add('warm-up');
+    await queue.get();
+    addAll(queue, 'a', 2, 5);
+    clock.advance(2 * second);
+    queue.add('c/ordinary');
+    clock.advance(6 * second);
+    queue.add('b/young', { priority: 5 });
+    // a/2 is older than both, and waits for one of b, for which the ordinary one need not wait.
+    assert.deepEqual(await takeReady(queue), ['a/1', 'c/ordinary', 'b/young', 'a/2']);
+  });
+
   it('nothing is left of a queue that is shut down', async () => {
     const { queue } = setUp({ flowOf });
     addAll(queue, 'a', 2);
