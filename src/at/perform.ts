@@ -18,7 +18,13 @@ import {
 import type { Client, WriteOptions } from '../runtime/client/client.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type ReconcileContext, type Result, RetryError } from '../runtime/controller/reconciler.ts';
-import type { Action, CreatePod, DryRunPod, Observed } from './decide/decision.ts';
+import {
+  type Action,
+  type CreatePod,
+  type DryRunPod,
+  type Observed,
+  retryPriority,
+} from './decide/decision.ts';
 import { findAmong, podNames, podsAt } from './decide/own-pod.ts';
 import type { Memory } from './memory.ts';
 import { launchedSpec } from './spec/run.ts';
@@ -130,11 +136,16 @@ export class Performer {
         const refusal = { message: error.message };
         return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
       }
-      if (mayHaveHappened(error)) {
+      const isUnknown = mayHaveHappened(error);
+      if (isUnknown) {
         memory.unanswered(at, clock.monotonic());
       }
-      const delay = error instanceof TransportError ? mostDelayWithoutAnswer : mostDelay;
-      throw new RetryError(`Pod ${pod.metadata.name} could not be created`, delay, { cause: error });
+      const hasAnswered = !(error instanceof TransportError);
+      // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
+      const priority = hasAnswered && isUnknown && observed.ambiguous === true ? retryPriority : undefined;
+      const delay = hasAnswered ? mostDelay : mostDelayWithoutAnswer;
+      const options = { cause: error, priority };
+      throw new RetryError(`Pod ${pod.metadata.name} could not be created`, delay, options);
     }
   }
 

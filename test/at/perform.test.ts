@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
+import { retryPriority } from '../../src/at/decide/decision.ts';
 import { Memory } from '../../src/at/memory.ts';
 import { Performer } from '../../src/at/perform.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import type { Client, WriteOptions } from '../../src/runtime/client/client.ts';
+import { RetryError } from '../../src/runtime/controller/reconciler.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { FakeClock } from '../fake/clock.ts';
 import { accepted, created, observing } from '../fixtures/at.ts';
@@ -38,9 +40,8 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
   return warnings;
 }
 
-/** Performs a create that the API server answers like this, and tells whether the Pod may exist after it. */
-async function mayExistAfter(error: Error): Promise<boolean> {
-  const memory = new Memory();
+/** Performs a create that the API server answers like this. */
+async function createFailing(error: Error, memory: Memory, ambiguous: boolean): Promise<unknown> {
   const performer = new Performer({
     client: { create: () => Promise.reject(error) } as unknown as Client,
     clock: new FakeClock(),
@@ -48,7 +49,13 @@ async function mayExistAfter(error: Error): Promise<boolean> {
     onRefusedDryRun: () => assert.fail('no dry run'),
   });
   const action = { type: 'CreatePod', pod, attempt: 1 } as const;
-  await performer.perform(action, observing({ at }), context).catch(() => {});
+  return performer.perform(action, observing({ at, ambiguous }), context).catch((caught: unknown) => caught);
+}
+
+/** Whether the Pod may exist after such an answer. */
+async function mayExistAfter(error: Error): Promise<boolean> {
+  const memory = new Memory();
+  await createFailing(error, memory, false);
   return memory.recall(at, 0).ambiguous ?? false;
 }
 
@@ -65,6 +72,28 @@ describe('a create', () => {
   for (const [answer, error, expected] of rows) {
     it(`may ${expected ? '' : 'not '}have happened after ${answer}`, async () => {
       assert.equal(await mayExistAfter(error), expected);
+    });
+  }
+});
+
+describe('a create that failed', () => {
+  const failed = new ApiError('failed calling webhook', 500, {});
+  const rows: [string, Error, boolean, number | undefined][] = [
+    ['by the server, once', failed, false, undefined],
+    ['by the server, again', failed, true, retryPriority],
+    ['for a connection that was cut, again', new TransportError('reset', true), true, undefined],
+    [
+      'for too many requests, after one that may have happened',
+      new ApiError('busy', 429, {}),
+      true,
+      undefined,
+    ],
+  ];
+  for (const [how, error, ambiguous, priority] of rows) {
+    it(`${how}, is tried again ${priority === undefined ? 'as before' : 'behind all others'}`, async () => {
+      const thrown = await createFailing(error, new Memory(), ambiguous);
+      assert.ok(thrown instanceof RetryError);
+      assert.equal(thrown.priority, priority);
     });
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
-import { retryPriority } from '../../src/at/decide/decision.ts';
+import { launchPriority, retryPriority } from '../../src/at/decide/decision.ts';
 import { RetryError } from '../../src/runtime/controller/reconciler.ts';
 import { dueTime, longBeforeDue } from '../fixtures/at.ts';
 import { Operator } from './operator.ts';
@@ -171,7 +171,7 @@ describe('AtReconciler', () => {
     const operator = new Operator(world);
     operator.faults = [undefined, 'busy'];
     await operator.reconcile();
-    assert.deepEqual(await operator.reconcile(), { requeueAt: dueTime, priority: 100 });
+    assert.deepEqual(await operator.reconcile(), { requeueAt: dueTime, priority: launchPriority });
     assert.deepEqual(operator.events, []);
   });
 

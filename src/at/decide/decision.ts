@@ -143,14 +143,17 @@ export interface Decision {
   readonly again?: boolean;
 }
 
-/** Queue priority of an At whose command is due: Pods are created before any status is written. */
-export const launchPriority = 100;
+/**
+ * Queue priority of an At whose command is due: Pods are created before any status is written. So far above
+ * everything else that a flood may last ten minutes before what waits behind it goes first.
+ */
+export const launchPriority = 600;
 
 /**
- * Queue priority of an At that is due and was refused: a thousand that will be refused again must hold up neither
- * another's launch nor what is to be said of one.
+ * Queue priority of an At that is due and was refused: thousands that will be refused again must hold up neither
+ * another's launch nor what is to be said of one, nor the initial list. In an idle queue it changes nothing.
  */
-export const retryPriority = -10;
+export const retryPriority = -150;
 
 /** Queue priority of trying Pods long before they are due: whatever else there is goes first. */
 export const dryRunPriority = -50;
