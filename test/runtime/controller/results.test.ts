@@ -269,6 +269,11 @@ describe('Controller: what follows from a result', () => {
   it('a requeue has the priority of its result, a retry that of its error or of the run that failed', async () => {
     const order: string[] = [];
     const block = Promise.withResolvers<object>();
+    const failures: Record<string, Error> = {
+      'retried low': new Error('no'),
+      'retried high': new Error('no'),
+      'retried last': new Error('no', { cause: new RetryError('no', 5, { priority: -200 }) }),
+    };
     const { informer, clock, stop, running } = startController(
       async ({ name }) => {
         const first = !order.includes(name);
