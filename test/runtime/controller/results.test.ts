@@ -280,9 +280,8 @@ describe('Controller: what follows from a result', () => {
         order.push(name);
         if (name === 'blocker' && !first) await block.promise;
         if (!first) return {};
-        if (name === 'retried last')
-          throw new Error('no', { cause: new RetryError('no', 5, { priority: -200 }) });
-        if (name.startsWith('retried')) throw new Error('no');
+        const failure = failures[name];
+        if (failure) throw failure;
         return name === 'due' ? { requeueAfter: 5, priority: 100 } : { requeueAfter: 4 };
       },
       { priority: ({ spec }) => spec?.size ?? 0 },
