@@ -49,8 +49,8 @@ const code = /^-?\d{1,9}$/;
 export function observePod(pod: Pod): PodView {
   const { metadata, status } = pod;
   const main = mainStatus(pod);
-  const last = main?.state?.terminated ?? main?.lastState?.terminated;
   const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed' ? status.phase : undefined;
+  const last = main?.state?.terminated ?? (isCutOff(main, ended) ? undefined : main?.lastState?.terminated);
   const restarts = main?.restartCount ?? 0;
   const started = last !== undefined || restarts > 0 || main?.state?.running !== undefined;
   return {
@@ -83,6 +83,11 @@ function mainStatus(pod: Pod): ContainerStatus | undefined {
  */
 function isStandIn(end: ContainerStateTerminated | undefined): boolean {
   return end?.reason === 'ContainerStatusUnknown' && instant(end.startedAt) === undefined;
+}
+
+/** Of the run that a lost node took with it nobody has said how it ended: what lastState tells is the one before. */
+function isCutOff(main: ContainerStatus | undefined, ended: PodView['ended']): boolean {
+  return ended !== undefined && main?.state?.running !== undefined;
 }
 
 /** Epoch milliseconds; a container that could not be started reports the start of 1970, which is none. */

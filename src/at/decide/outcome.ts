@@ -77,13 +77,23 @@ function ending(
   return { outcome, reason, message, exitCode, disrupted: false };
 }
 
-function disruptionOf({ pod, deletionDue }: PodView): string | undefined {
-  const { conditions, reason = '' } = pod.status ?? {};
+function disruptionOf(view: PodView): string | undefined {
+  const { conditions, reason = '' } = view.pod.status ?? {};
   const target = conditions?.find(({ type }) => type === 'DisruptionTarget');
   if (target?.status === 'True' || disruptionReasons.test(reason)) {
     return atReason.evicted;
   }
-  return deletionDue === undefined ? undefined : atReason.podLost;
+  return isDeletedRun(view) ? atReason.podLost : undefined;
+}
+
+/** How far the clock of a node may be behind the API server's, in milliseconds. */
+const clockSlack = 5000;
+
+/** Whether the Pod was deleted while it ran. One that has a finalizer may have failed by itself long before. */
+function isDeletedRun({ pod, deletionDue, finishTime }: PodView): boolean {
+  const { deletionGracePeriodSeconds = 0 } = pod.metadata;
+  const askedFor = deletionDue && deletionDue - deletionGracePeriodSeconds * 1000 - clockSlack;
+  return askedFor !== undefined && (finishTime === undefined || finishTime >= askedFor);
 }
 
 function disruptionMessage(reason: string): string {

@@ -1,0 +1,63 @@
+/** What is said of a run that its Pod does not tell the end of, or that was over before its Pod was deleted. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/at/decide/decide.ts';
+import {
+  actionTypes,
+  created,
+  dueTime,
+  exited,
+  failed,
+  inState,
+  launched,
+  observing,
+  second,
+  terminating,
+  timeText,
+  withPodStatus,
+} from '../../fixtures/at.ts';
+
+const hour = 3600 * second;
+
+describe('decide, a second run that a lost node took with it', () => {
+  const running = { running: { startedAt: timeText(dueTime + 10 * second) } };
+  const lost = (exitCode: number, policy: 'Fail' | 'Retry') => {
+    const at = launched({ disruptionPolicy: policy });
+    const pod = withPodStatus(inState(created(at), running, 1, exited(exitCode)), {
+      phase: 'Failed',
+      conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC' }],
+    });
+    return decide(observing({ at, pod, now: dueTime + 4 * hour }));
+  };
+  for (const exitCode of [0, 3]) {
+    it(`does not end as the run before it, whose exit code was ${exitCode}`, () => {
+      const { status } = lost(exitCode, 'Fail');
+      assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'Evicted']);
+      assert.deepEqual([status?.exitCode, status?.restarts], [undefined, 1]);
+      assert.equal(status?.completionTime, '2030-01-31T13:00:00.000Z');
+    });
+
+    it(`is tried again, although the exit code of the run before it was ${exitCode}`, () => {
+      assert.deepEqual(actionTypes(lost(exitCode, 'Retry')), ['CreatePod']);
+    });
+  }
+});
+
+describe('decide, a command that failed by itself', () => {
+  const at = launched({ backoffLimit: 0, disruptionPolicy: 'Retry' });
+  const finished = dueTime + 2 * second;
+  const deletedAfter = (ms: number) => {
+    const pod = terminating(failed(created(at), 3), finished + ms + 30 * second);
+    return decide(observing({ at, pod, now: finished + ms + second }));
+  };
+
+  it('is not repeated because somebody deletes its Pod later', () => {
+    const decision = deletedAfter(10 * second);
+    assert.deepEqual(decision.actions, []);
+    assert.deepEqual([decision.status?.reason, decision.status?.exitCode], ['CommandFailed', 3]);
+  });
+
+  it('counts as disturbed when its Pod was deleted first, by a clock that may go 5 s after', () => {
+    for (const ms of [-second, 5 * second]) assert.deepEqual(actionTypes(deletedAfter(ms)), ['CreatePod']);
+  });
+});
