@@ -81,7 +81,8 @@ export interface AtSpec {
   readonly backoffLimit?: number;
   /**
    * What happens when the Pod is lost through no fault of the command (eviction, deletion, loss of its node).
-   * Fail ends the At. Retry runs the command again in a new Pod, at most ten times. Default Fail.
+   * Fail ends the At. Retry runs the command again in a new Pod, at most ten times; from the third Pod on at
+   * the earliest 10 s after the one before it was created, doubling to six minutes. Default Fail.
    */
   readonly disruptionPolicy?: AtSpecDisruptionPolicy;
   /**

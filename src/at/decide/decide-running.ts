@@ -21,6 +21,9 @@ import { withoutStrays } from './strays.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
 const deletionSlack = 60_000;
+/** Between the creations of a second and a third attempt, and the most between any, in milliseconds. */
+const firstRetryDelay = 10_000;
+const mostRetryDelay = 360_000;
 /** How often to look at a Pod whose events no longer lead to its At, in milliseconds. */
 const strippedPoll = 10_000;
 
@@ -58,9 +61,7 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
   if (reason !== undefined) {
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
-  return mayRetry(o, launch, status)
-    ? retry(o, launch.attempt + 1, status, lostEnding)
-    : done(o, status, lostEnding);
+  return mayRetry(o, launch, status) ? retry(o, launch, status, lostEnding) : done(o, status, lostEnding);
 }
 
 function decideEnded(o: Observed, running: Running, end: Ending): Decision {
@@ -69,9 +70,7 @@ function decideEnded(o: Observed, running: Running, end: Ending): Decision {
   const cause = end.disrupted && !view.started ? status.reason : undefined;
   const found = cause === undefined ? end : stoppedEnding(cause, end.exitCode, status.message);
   if (found.disrupted && mayRetry(o, launch, status)) {
-    return launch.isNew
-      ? { actions: [], status, events, again: true }
-      : retry(o, launch.attempt + 1, status, found);
+    return launch.isNew ? { actions: [], status, events, again: true } : retry(o, launch, status, found);
   }
   const ending =
     found.disrupted && o.at.spec.cancel === true ? stoppedEnding(atReason.canceled, found.exitCode) : found;
@@ -85,10 +84,31 @@ function mayRetry({ at: { spec } }: Observed, { attempt }: CurrentLaunch, status
   return isWanted && attempt < mostAttempts && !isEditedTooLate(status);
 }
 
+/**
+ * When the attempt after this one may begin, epoch milliseconds. The second begins at once. From then on a node that
+ * turns every Pod away must not use up all attempts in seconds, and they wait as a Job's do: 10 s after the last
+ * creation, doubling to 6 minutes. A Pod that is gone does not tell when it was created.
+ */
+function earliest({ attempt, view }: CurrentLaunch): number {
+  const wait = Math.min(mostRetryDelay, firstRetryDelay * 2 ** (attempt - 2));
+  return attempt < 2 || view === undefined ? 0 : view.createdAt + wait;
+}
+
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
-function retry(o: Observed, attempt: number, status: AtStatus, last: Ending): Decision {
+function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Ending): Decision {
   if (o.ambiguous && !o.live) {
     return readLive;
+  }
+  const attempt = launch.attempt + 1;
+  const notBefore = earliest(launch);
+  if (o.now < notBefore) {
+    const { reason, message } = last;
+    return {
+      actions: [],
+      status: hintedStatus(o, status, { reason, message }),
+      events: [],
+      requeueAt: notBefore,
+    };
   }
   const plan = planOf(o.at);
   if (isInvalid(plan)) {
