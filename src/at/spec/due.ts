@@ -16,8 +16,9 @@ export function isDue(at: At, now: number): boolean {
  * where status tells the instant. What nobody can run is never due: to say so must not go before a launch.
  */
 export function dueTime(at: At): number {
-  const { spec, status } = at;
-  if (phaseOf(at) !== atPhase.pending || spec.suspend === true || spec.cancel === true) {
+  const { metadata, spec, status } = at;
+  const isHeld = spec.suspend === true || spec.cancel === true || metadata.deletionTimestamp !== undefined;
+  if (phaseOf(at) !== atPhase.pending || isHeld) {
     return Number.POSITIVE_INFINITY;
   }
   if (!isEdited(at)) {

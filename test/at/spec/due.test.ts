@@ -17,6 +17,11 @@ describe('the time at which an At is due', () => {
     },
     { name: 'a suspended one', at: waiting({ suspend: true }), due: never },
     { name: 'a canceled one', at: waiting({ cancel: true }), due: never },
+    {
+      name: 'one that is being deleted',
+      at: waiting({}, { deletionTimestamp: '2030-01-31T08:00:00Z' }),
+      due: never,
+    },
     { name: 'one that runs', at: launched(), due: never },
     { name: 'one whose schedule is none', at: waiting({ schedule: 'soon' }), due: never },
     { name: 'one whose command is none', at: waiting({ command: `echo "it's` }), due: never },
