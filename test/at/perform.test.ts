@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import { retryPriority } from '../../src/at/decide/decision.ts';
 import { Memory } from '../../src/at/memory.ts';
@@ -94,6 +95,24 @@ describe('a create that failed', () => {
       const thrown = await createFailing(error, new Memory(), ambiguous);
       assert.ok(thrown instanceof RetryError);
       assert.equal(thrown.priority, priority);
+    });
+  }
+});
+
+describe('the deletion of a Pod', () => {
+  const of = { type: 'DeletePod', namespace: 'n', name: 'p', uid: 'u' } as const;
+  for (const version of [{}, { resourceVersion: '7' }]) {
+    it(`is one of that very Pod${'resourceVersion' in version ? ', in that version' : ''}`, async () => {
+      const calls: unknown[] = [];
+      const performer = new Performer({
+        client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
+        clock: new FakeClock(),
+        memory: new Memory(),
+        onRefusedDryRun: () => assert.fail('no dry run'),
+      });
+      const action = { ...of, ...version };
+      await performer.perform(action, observing({ at }), context);
+      assert.deepEqual(calls, [[pods, action, { uid: 'u', ...version, signal: context.signal }]]);
     });
   }
 });

@@ -86,6 +86,24 @@ describe('AtReconciler', () => {
     assert.equal(world.ats.get('example-at')?.status?.podUID, world.pods.get('example-at-pod')?.metadata.uid);
   });
 
+  it('tells the instant that a lost Pod was made for, although status still tells an earlier one', async () => {
+    const world = new World(longBeforeDue);
+    world.createAt();
+    const operator = new Operator(world);
+    await operator.reconcile();
+    const edit = new Date(longBeforeDue - 60_000).toISOString();
+    world.editAt({ schedule: edit });
+    operator.syncAts();
+    await operator.reconcile();
+    assert.equal(world.creations.length, 1);
+    world.removePods();
+    operator.syncAts();
+    operator.syncPods();
+    await operator.reconcile();
+    const { scheduledTime, reason, latenessMilliseconds } = world.ats.get('example-at')?.status ?? {};
+    assert.deepEqual([scheduledTime, reason, latenessMilliseconds], [edit, 'PodLost', 60_000]);
+  });
+
   it('says why the API server rejects the Pod, and goes on trying', async () => {
     const { world, operator } = due('refused');
     const result = await operator.reconcile();
@@ -350,6 +368,9 @@ describe('AtReconciler, with Retry', () => {
   it('counts a Pod once that was evicted before status showed it', async () => {
     const { world, operator } = await inSecondPod();
     world.setPod('example-at-pod-2', { phase: 'Failed', reason: 'Evicted' });
+    await seeAndReconcile(operator);
+    assert.equal(world.creations.length, 2, 'the third does not come at once');
+    world.now += 10_000;
     await seeAndReconcile(operator);
     await seeAndReconcile(operator);
     assert.deepEqual([...world.pods.keys()].at(-1), 'example-at-pod-3');

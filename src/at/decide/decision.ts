@@ -22,6 +22,8 @@ export interface KnownLaunch {
   readonly launchTime: number;
   /** `launchedSpec` of the At it was made from. */
   readonly launchedSpec?: string | undefined;
+  /** The instant it was made for, epoch milliseconds. */
+  readonly scheduledTime?: number | undefined;
 }
 
 /** A `launchAttempt` that status showed. */

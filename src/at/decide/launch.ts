@@ -66,10 +66,11 @@ export function record(
     return { status: o.at.status ?? {}, events: [] };
   }
   const { attempt, podName, podUID, view } = launch;
-  const known = o.launch?.podUID === podUID ? o.launch.launchTime : undefined;
-  const launchTime = known ?? view?.createdAt ?? o.now;
+  const known = o.launch?.podUID === podUID ? o.launch : undefined;
+  const launchTime = known?.launchTime ?? view?.createdAt ?? o.now;
   const run = runOf(o.at, view?.pod);
-  const { scheduledTime } = run;
+  // Of a Pod that is gone only memory knows what it was made for: status may tell of the schedule before an edit.
+  const scheduledTime = (view === undefined ? known?.scheduledTime : undefined) ?? run.scheduledTime;
   const plan = planOf(o.at);
   const acceptance = acceptanceOf(o, launch, run, plan);
   const previous = attempt === 1 ? undefined : recordedPod(o);

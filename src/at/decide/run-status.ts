@@ -82,7 +82,7 @@ export function hintedStatus(
   { reason, message }: { readonly reason: string; readonly message: string },
 ): AtStatus {
   // Numbers and times in such a sentence change all the time; a write for each would be noise.
-  const said = hintOf(o.at.status) === reason ? (o.at.status?.message ?? message) : clip(message);
+  const said = hintOf(o.at.status) === reason ? (o.at.status?.message ?? clip(message)) : clip(message);
   const condition: Statement = { type: atCondition.launched, status: 'True', reason, message: said };
   return stated(o, { ...from, reason, ...(said === '' ? {} : { message: said }) }, [condition]);
 }

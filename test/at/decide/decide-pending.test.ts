@@ -13,8 +13,10 @@ import {
   dueTime,
   edited,
   eventReasons,
+  evicted,
   justAfterDue,
   justBeforeDue,
+  launched,
   longBeforeDue,
   observing,
   ownedBy,
@@ -268,6 +270,12 @@ describe('decide, PENDING and due', () => {
     assert.deepEqual(actionTypes(decide(observing({ ambiguous: true, live: true }))), ['CreatePod']);
   });
 
+  it('does nothing for one that is being deleted, although its Pod was evicted and may be tried again', () => {
+    const running = launched({ disruptionPolicy: 'Retry' });
+    const at = { ...running, metadata: { ...running.metadata, deletionTimestamp: timeText(dueTime) } };
+    assert.deepEqual(decide(observing({ at, pod: evicted(created(running)) })), { actions: [], events: [] });
+  });
+
   it('does nothing for an At that is being deleted', () => {
     const at = waiting({}, { deletionTimestamp: timeText(dueTime) });
     const decision = decide(observing({ at }));
@@ -351,31 +359,6 @@ describe('decide, PENDING and suspended', () => {
   });
 });
 
-describe('decide, PENDING and canceled', () => {
-  it('asks the API server, then is DONE without a Pod', () => {
-    const at = edited(accepted(), { cancel: true });
-    assert.deepEqual(actionTypes(decide(observing({ at, now: longBeforeDue }))), ['ReadLive']);
-    const decision = decide(observing({ at, now: longBeforeDue, live: true }));
-    assert.equal(decision.status?.outcome, 'Canceled');
-    assert.deepEqual(eventReasons(decision), ['Canceled']);
-    assert.deepEqual(conditions(decision.status), {
-      Accepted: 'True Armed',
-      Ready: 'True Canceled',
-      Launched: 'False Canceled',
-      Complete: 'False Canceled',
-      Failed: 'False Canceled',
-    });
-  });
-
-  it('stays not ready when its spec could not be run either', () => {
-    const bad = waiting({ command: `'` });
-    const at = edited(withStatus(bad, decide(observing({ at: bad })).status), { cancel: true });
-    const { status } = decide(observing({ at, live: true }));
-    assert.equal(status?.outcome, 'Canceled');
-    assert.equal(condition(status, 'Ready'), 'False InvalidCommand');
-  });
-});
-
 describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
   const guaranteed = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const;
   const intend = () => {
@@ -430,6 +413,7 @@ describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
       assert.equal(end.status?.outcome, 'Failed');
       assert.equal(end.status?.reason, 'LaunchUnknown');
       assert.equal(condition(end.status, 'Launched'), 'Unknown Launching');
+      assert.deepEqual([end.status?.podName, end.status?.launchAttempt], [undefined, undefined]);
       assert.deepEqual(eventReasons(end), ['Failed (W)']);
     });
   }

@@ -150,6 +150,26 @@ describe('decide, startTime', () => {
     assert.equal(decide(observing({ at, pod })).status?.startTime, '2030-01-31T09:01:00.000Z');
   });
 
+  it('counts as late 10 s after the launch', () => {
+    const at = launched({}, dueTime);
+    const startTimeAfter = (ms: number) =>
+      decide(observing({ at, pod: started(created(at), dueTime + ms) })).status?.startTime;
+    assert.equal(startTimeAfter(10 * second), undefined);
+    assert.equal(startTimeAfter(11 * second), '2030-01-31T09:00:11.000Z');
+  });
+
+  it('counts as late 10 s after the launch of this very attempt', () => {
+    const first = launched({ disruptionPolicy: 'Retry' }, dueTime);
+    const at = withStatus(first, { ...first.status, attempts: 2, podUID: 'pod-uid-2' });
+    const begun = dueTime + 60 * second;
+    const startTimeAfter = (ms: number) => {
+      const pod = started(created(at, begun, 2), begun + ms);
+      return decide(observing({ at, pod, now: begun + ms })).status?.startTime;
+    };
+    assert.equal(startTimeAfter(10 * second), undefined);
+    assert.equal(startTimeAfter(11 * second), '2030-01-31T09:01:11.000Z');
+  });
+
   it('is written when a deadline counts from it', () => {
     const at = launched({ activeDeadlineSeconds: 30 });
     const decision = decide(observing({ at, pod: started(created(at)) }));
@@ -383,6 +403,12 @@ describe('decide, a Pod that somebody deletes', () => {
     assert.deepEqual(decision.actions, []);
     assert.deepEqual(decision.status, at.status);
     assert.equal(decision.requeueAt, deletionDue + 60 * second + 1);
+  });
+
+  it('is waited for a minute longer', () => {
+    const decision = decide(observing({ at, pod, now: deletionDue + 60 * second }));
+    assert.deepEqual(decision.events, []);
+    assert.deepEqual(decision.status, at.status);
   });
 
   it('is called stuck once, when it is still there a minute too late', () => {

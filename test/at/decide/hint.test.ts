@@ -49,6 +49,12 @@ function waitingFor(pod: Pod, of: At = at): At {
 }
 
 describe('a Pod that does not start', () => {
+  it('has no more than 1 KiB of its reason in status, also when it comes after the reason', () => {
+    const { status } = look({ at: waitingFor(unschedulable('')), pod: unschedulable('x'.repeat(5000)) });
+    assert.equal(status?.reason, 'Unschedulable');
+    assert.equal(Buffer.byteLength(status?.message ?? ''), 1024);
+  });
+
   it('is not worth a word in the first ten seconds', () => {
     const decision = look({ pod: noNodes, now: soon });
     assert.deepEqual(decision.status, at.status);

@@ -33,6 +33,20 @@ function canceled(at: At): At {
   return { ...at, metadata: { ...at.metadata, generation: 2 }, spec: { ...at.spec, cancel: true } };
 }
 
+describe('a stop under way', () => {
+  it('is left to whoever deletes the Pod meanwhile', () => {
+    const at = canceled(launched());
+    const alive = started(created(at));
+    const [patch] = decide(observing({ at, pod: alive })).actions;
+    assert.equal(patch?.type, 'PatchPod');
+    const stopped = patched(alive, patch as Extract<typeof patch, { type: 'PatchPod' }>);
+    const due = dueTime + 3600 * second;
+    const decision = decide(observing({ at, pod: terminating(stopped, due), now: due }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.requeueAt, due + 60 * second + 1);
+  });
+});
+
 /** A Pod that no node has room for. */
 function unschedulable(pod: Pod): Pod {
   return withPodStatus(pod, {

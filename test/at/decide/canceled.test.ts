@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/at/decide/decide.ts';
+import {
+  accepted,
+  actionTypes,
+  condition,
+  conditions,
+  edited,
+  eventReasons,
+  longBeforeDue,
+  observing,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+describe('decide, PENDING and canceled', () => {
+  it('asks the API server, then is DONE without a Pod', () => {
+    const at = edited(accepted(), { cancel: true });
+    assert.deepEqual(actionTypes(decide(observing({ at, now: longBeforeDue }))), ['ReadLive']);
+    const decision = decide(observing({ at, now: longBeforeDue, live: true }));
+    assert.equal(decision.status?.outcome, 'Canceled');
+    assert.deepEqual(eventReasons(decision), ['Canceled']);
+    assert.deepEqual(conditions(decision.status), {
+      Accepted: 'True Armed',
+      Ready: 'True Canceled',
+      Launched: 'False Canceled',
+      Complete: 'False Canceled',
+      Failed: 'False Canceled',
+    });
+  });
+
+  it('is no longer suspended then', () => {
+    const held = withStatus(
+      waiting({ suspend: true }),
+      decide(observing({ at: waiting({ suspend: true }), now: longBeforeDue })).status,
+    );
+    assert.equal(condition(held.status, 'Suspended'), 'True Suspended');
+    const { status } = decide(observing({ at: edited(held, { cancel: true }), live: true }));
+    assert.equal(status?.outcome, 'Canceled');
+    assert.equal(condition(status, 'Suspended'), 'False Canceled');
+  });
+
+  it('stays not ready when its spec could not be run either', () => {
+    const bad = waiting({ command: `'` });
+    const at = edited(withStatus(bad, decide(observing({ at: bad })).status), { cancel: true });
+    const { status } = decide(observing({ at, live: true }));
+    assert.equal(status?.outcome, 'Canceled');
+    assert.equal(condition(status, 'Ready'), 'False InvalidCommand');
+  });
+});
