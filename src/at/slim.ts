@@ -5,7 +5,7 @@
 import type { At, AtSpec } from '../api/at.generated.ts';
 import { atPhase } from '../api/at-constants.ts';
 import type { ContainerStatus, ObjectMeta, Pod } from '../api/kubernetes.ts';
-import { ownPrefix } from './spec/run.ts';
+import { mainContainerName, ownPrefix } from './spec/run.ts';
 import { sound } from './spec/sound.ts';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object. */
@@ -54,7 +54,7 @@ function withShared<T extends object>(holder: T, field: keyof T): T {
 export function slimPod(pod: Pod): Pod {
   const { spec, status } = pod;
   const { restartPolicy, terminationGracePeriodSeconds } = spec;
-  const main = spec.containers[0]?.name ?? '';
+  const main = mainContainerName(pod) ?? '';
   return {
     metadata: slimMetadata(pod.metadata),
     spec: {

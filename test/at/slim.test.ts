@@ -96,6 +96,19 @@ describe('slimmed objects', () => {
     }
   });
 
+  it('keep the name and the status of the main container, wherever admission has left it', () => {
+    const pod = succeeded(created(at));
+    const proxy = { name: 'proxy', restartCount: 3 };
+    const slim = slimPod({
+      ...pod,
+      spec: { ...pod.spec, containers: [{ name: 'proxy' }, ...pod.spec.containers] },
+      status: { ...pod.status, containerStatuses: [proxy, ...(pod.status?.containerStatuses ?? [])] },
+    });
+    assert.deepEqual(slim, slimPod(pod));
+    assert.deepEqual(slim.spec.containers, [{ name: 'busybox' }]);
+    assert.deepEqual(slimPod(slim), slim);
+  });
+
   it('survive a Pod of any shape', () => {
     const bare = { metadata: { name: 'x' }, spec: { containers: [] } };
     assert.equal(slimPod(bare).metadata.name, 'x');

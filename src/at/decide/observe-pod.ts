@@ -1,10 +1,11 @@
 /**
- * Observe Pod: what a Pod says about the run of its At, read once into plain values. The main container is
- * the first one of the spec; all times and codes are its own.
+ * Observe Pod: what a Pod says about the run of its At, read once into plain values. All times
+ * and codes are those of its main container.
  */
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../api/kubernetes.ts';
 import { parseTime } from '../../api/time.ts';
+import { mainContainerName } from '../spec/run.ts';
 
 export interface PodView {
   readonly pod: Pod;
@@ -72,7 +73,7 @@ export function observePod(pod: Pod): PodView {
 }
 
 function mainStatus(pod: Pod): ContainerStatus | undefined {
-  const name = pod.spec.containers[0]?.name;
+  const name = mainContainerName(pod);
   const main = pod.status?.containerStatuses?.find((container) => container.name === name);
   return main !== undefined && isStandIn(main.state?.terminated) ? { ...main, state: { waiting: {} } } : main;
 }
@@ -130,7 +131,10 @@ function stopOf({ metadata }: Pod): Stop | undefined {
   };
 }
 
-/** What keeps the Pod from starting, as its At's reason and message; undefined when it says nothing of it. */
+/**
+ * What keeps the command from starting, as its At's reason and message; undefined when the Pod says nothing of it.
+ * The kubelet starts the main container whether or not it could start the ones beside it.
+ */
 export function troubleOf({
   pod,
 }: PodView): { readonly reason: string; readonly message: string } | undefined {
@@ -138,8 +142,8 @@ export function troubleOf({
   if (scheduled?.status === 'False') {
     return { reason: reasonOr(atReason.unschedulable, scheduled.reason), message: scheduled.message ?? '' };
   }
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  const waiting = statuses.map(({ state }) => state?.waiting).find((state) => isTrouble(state?.reason));
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), mainStatus(pod)];
+  const waiting = statuses.map((status) => status?.state?.waiting).find((state) => isTrouble(state?.reason));
   return waiting?.reason === undefined
     ? undefined
     : {

@@ -25,6 +25,8 @@ export const podUidLabel = 'cnat.programming-kubernetes.info/controller-uid';
  */
 export function buildPod(at: At, plan: Plan, attempt: number): Pod {
   const { template } = plan;
+  const spec = podSpec(at, plan);
+  const run = formatRun(at, plan.dueAt, spec.containers[0]?.name);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -36,10 +38,10 @@ export function buildPod(at: At, plan: Plan, attempt: number): Pod {
         [atPodLabel]: at.metadata.name,
         [podUidLabel]: at.metadata.uid ?? '',
       },
-      annotations: { ...foreign(template.annotations), [runAnnotation]: formatRun(at, plan.dueAt) },
+      annotations: { ...foreign(template.annotations), [runAnnotation]: run },
       ownerReferences: [controllerRef(ats, at)],
     },
-    spec: podSpec(at, plan),
+    spec,
   };
 }
 

@@ -31,10 +31,18 @@ export const runAnnotation = `${ownPrefix}run`;
 const mostSeconds = 1_000_000_000;
 
 type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
-type Written = RunSpec & { readonly scheduledTime?: string; readonly launchedSpec?: string };
+type Written = RunSpec & {
+  readonly scheduledTime?: string;
+  readonly launchedSpec?: string;
+  readonly container?: string;
+};
 
-/** The value of {@link runAnnotation} for a Pod of this At. */
-export function formatRun(at: At, scheduledTime: number | undefined): string {
+/**
+ * The value of {@link runAnnotation} for a Pod of this At.
+ *
+ * @param container the name of the main container, which is what {@link mainContainerName} finds.
+ */
+export function formatRun(at: At, scheduledTime: number | undefined, container: string | undefined): string {
   const { spec } = at;
   return JSON.stringify({
     ...(scheduledTime === undefined ? {} : { scheduledTime: formatMilliTime(scheduledTime) }),
@@ -42,6 +50,7 @@ export function formatRun(at: At, scheduledTime: number | undefined): string {
     pendingTimeoutSeconds: spec.pendingTimeoutSeconds,
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
     launchedSpec: launchedSpec(at),
+    container,
   });
 }
 
@@ -75,6 +84,16 @@ export function runOf(at: At, pod: Pod | undefined): Run {
     activeDeadlineSeconds: term('activeDeadlineSeconds', 1, mostSeconds),
     launchedSpec: typeof written?.launchedSpec === 'string' ? written.launchedSpec : undefined,
   };
+}
+
+/**
+ * The main container was the first one when the Pod was sent; since then admission may have put sidecars before it,
+ * hence the annotation. Where that names no container of the Pod, the first one is the best guess.
+ */
+export function mainContainerName({ metadata, spec }: Pod): string | undefined {
+  const written = parse(metadata.annotations?.[runAnnotation])?.container;
+  const main = spec.containers.find(({ name }) => name === written) ?? spec.containers[0];
+  return main?.name;
 }
 
 function isWithin(value: unknown, least: number, most: number): boolean {

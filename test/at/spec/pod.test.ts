@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../../src/api/at.generated.ts';
 import type { Pod } from '../../../src/api/kubernetes.ts';
-import { ownPrefix } from '../../../src/at/spec/run.ts';
+import { mainContainerName, ownPrefix } from '../../../src/at/spec/run.ts';
 import { created, dueTime, waiting } from '../../fixtures/at.ts';
 
 function podFor(spec: Partial<AtSpec> = {}): Pod {
@@ -124,7 +124,15 @@ describe('buildPod', () => {
       backoffLimit: 6,
       pendingTimeoutSeconds: 900,
       activeDeadlineSeconds: 7,
+      container: 'busybox',
     });
+  });
+
+  it('remembers on the Pod which container is the main one', () => {
+    const containers = [{ name: 'migrate', image: 'm' }, { name: 'proxy' }];
+    const pod = podFor({ template: { spec: { containers } } });
+    const before = { ...pod, spec: { ...pod.spec, containers: pod.spec.containers.toReversed() } };
+    assert.equal(mainContainerName(before), 'migrate');
   });
 });
 

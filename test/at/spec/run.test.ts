@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import type { Pod } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
-import { runAnnotation, runOf } from '../../../src/at/spec/run.ts';
+import { mainContainerName, runAnnotation, runOf } from '../../../src/at/spec/run.ts';
 import { created, dueTime, failed, launched, observing, started, waiting } from '../../fixtures/at.ts';
 
 const at = waiting({ backoffLimit: 2, pendingTimeoutSeconds: 60, activeDeadlineSeconds: 30 });
@@ -67,5 +68,42 @@ describe('runOf', () => {
         }
       }),
     );
+  });
+});
+
+describe('mainContainerName', () => {
+  const containers = [{ name: 'proxy' }, { name: 'main' }, { name: '5' }, { name: 'null' }];
+  const nameIn = (run: string | undefined): string | undefined => {
+    const annotations = run === undefined ? {} : { [runAnnotation]: run };
+    const pod: Pod = { metadata: { name: 'p', annotations }, spec: { containers } };
+    return mainContainerName(pod);
+  };
+
+  it('is what the annotation says, wherever that container stands', () => {
+    assert.equal(nameIn('{"container":"main"}'), 'main');
+  });
+
+  const unlikely = [
+    '{}',
+    '{"container":"other"}',
+    '{"container":""}',
+    '{"container":5}',
+    '{"container":null}',
+  ];
+  for (const run of [
+    undefined,
+    '',
+    '{"container":"main"',
+    'null',
+    '["main"]',
+    '{"container":["main"]}',
+    ...unlikely,
+  ]) {
+    it(`is the first one for ${run}`, () => assert.equal(nameIn(run), 'proxy'));
+  }
+
+  it('is none in a Pod without containers', () => {
+    const pod = podWith({ container: 'main' });
+    assert.equal(mainContainerName({ ...pod, spec: { containers: [] } }), undefined);
   });
 });
