@@ -18,13 +18,15 @@ interface Recollection {
   read?: string | undefined;
   /** Refusals in a row. */
   refusals: number;
+  /** Until when its next try is to wait, monotonic milliseconds. */
+  pausedUntil?: number;
   /** Statuses in a row that the API server did not take. */
   unwritable?: number;
 }
 
 const gone = 'gone';
 
-export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intent' | 'behind'>;
+export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intent' | 'behind' | 'pause'>;
 
 export class Memory {
   /** By namespace/name. Only Ats that something is known of have an entry. */
@@ -49,6 +51,7 @@ export class Memory {
       ...(entry?.intent === undefined
         ? {}
         : { intent: { time: entry.intent.time, age: now - entry.intent.seenAt } }),
+      ...(entry?.pausedUntil === undefined ? {} : { pause: Math.max(0, entry.pausedUntil - now) }),
       behind: entry !== undefined && isBehind(at, entry),
       ambiguous: entry?.ambiguous ?? false,
       untried: entry?.untried ?? false,
@@ -69,6 +72,11 @@ export class Memory {
     entry.ambiguous = false;
     entry.refusals += 1;
     return entry.refusals;
+  }
+
+  /** Its next try is to wait, whatever wakes it. */
+  pause(at: At, until: number): void {
+    this.#entry(at).pausedUntil = until;
   }
 
   /** A create was sent and not answered; it may take effect until a write's time limit after `now` (monotonic). */

@@ -111,15 +111,16 @@ export class Performer {
   }
 
   async #create(
-    { pod, attempt, sendWithin }: CreatePod,
+    { pod, attempt, limits }: CreatePod,
     observed: Observed,
     signal: AbortSignal,
   ): Promise<Performed> {
     const { client, clock, memory } = this.#options;
     const { at } = observed;
-    const limit = sendWithin === undefined ? { signal } : { signal, sendWithin };
+    // Whatever still waits to be sent when the limits are over is cut off with its connection.
+    const limited = limits && { ...limits, timeout: limits.sendWithin + limits.serverTimeout };
     try {
-      const { metadata } = await client.create(pods, pod, limit);
+      const { metadata } = await client.create(pods, pod, { signal, ...limited });
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
       const { scheduledTime } = runOf(at, pod);
@@ -230,6 +231,6 @@ function isUnauthorized(error: unknown): boolean {
 }
 
 /** 250 ms, doubled by each refusal in a row. */
-function delayAfter(refusals: number): number {
+export function delayAfter(refusals: number): number {
   return Math.min(mostDelay, 125 * 2 ** Math.min(refusals, 10));
 }

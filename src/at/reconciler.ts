@@ -24,7 +24,7 @@ import type { Decision, Observed } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
 import { findAmong, podsAt } from './decide/own-pod.ts';
 import { Memory } from './memory.ts';
-import { mostDelayWithoutAnswer, Performer } from './perform.ts';
+import { delayAfter, mostDelayWithoutAnswer, Performer } from './perform.ts';
 import { isDue } from './spec/due.ts';
 import { phaseOf } from './spec/phase.ts';
 import { statusPatch } from './status-patch.ts';
@@ -126,7 +126,8 @@ export class AtReconciler implements Reconciler {
     if (!('metadata' in written)) {
       return written;
     }
-    const { again = false, requeueAt, requeueAfter, priority } = decision;
+    const { again = false, tooSlow = false, requeueAt, priority } = decision;
+    const requeueAfter = tooSlow ? this.#pause(observed.at) : decision.requeueAfter;
     if (again) {
       const { refusal: _, ...rest } = observed;
       const pods = podsAt(written, findAmong(observed));
@@ -140,6 +141,13 @@ export class AtReconciler implements Reconciler {
       ...(requeueAfter === undefined ? {} : { requeueAfter }),
       ...(priority === undefined ? {} : { priority }),
     };
+  }
+
+  /** The watch event of the very intent that came too late may wake it at once: it has to know that it waits. */
+  #pause(at: At): number {
+    const delay = delayAfter(this.#memory.refused(at));
+    this.#memory.pause(at, this.#options.clock.monotonic() + delay);
+    return delay;
   }
 
   /** The At with the status wanted, or how the pass ends because it does not take that status. */

@@ -6,7 +6,7 @@
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import type { KubernetesObject, Pod, PodStatus } from '../../src/api/kubernetes.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
-import type { Client, Patch } from '../../src/runtime/client/client.ts';
+import type { Client, Patch, WriteOptions } from '../../src/runtime/client/client.ts';
 import { timeText, waiting } from '../fixtures/at.ts';
 import { brokenByPatch, brokenByStatus, isAllowed } from './rules.ts';
 
@@ -36,7 +36,7 @@ export const faults: readonly Fault[] = [
   'conflict',
 ];
 
-/** Milliseconds after which the API server gives up a write, as every write asks it to. */
+/** Milliseconds after which the API server gives up a write, as every write asks it to that does not ask for less. */
 const writeTimeout = 4000;
 
 /** The process is gone; nothing of it goes on. */
@@ -101,6 +101,8 @@ export class World {
   /** Every request that reached the API server, such as `POST pods`. */
   readonly requests: string[] = [];
   readonly violations: string[] = [];
+  /** Milliseconds that each write takes. */
+  latency = 0;
   /** Nobody answers. */
   isDown = false;
   /** The uids of all Ats there have ever been, each with that of the Pod which status recorded as the first. */
@@ -228,13 +230,13 @@ export class World {
       request: string,
       apply: () => T,
       tell: (result: T) => Written,
-      sendWithin = Number.POSITIVE_INFINITY,
+      { sendWithin = Number.POSITIVE_INFINITY, serverTimeout = writeTimeout }: WriteOptions = {},
     ): Promise<T> => {
       const kind = fault();
       const called = this.now;
       if (kind === 'stopBefore') await this.#stopped();
       if (this.now - called >= sendWithin) throw new TransportError('too late', false);
-      const result = this.#send(kind, request, apply);
+      const result = this.#send({ kind, request, serverTimeout }, apply);
       if (kind === 'stopAfter') await this.#stopped();
       onWrite(tell(result));
       return result;
@@ -248,7 +250,7 @@ export class World {
         if (resource.plural === 'ats') onRead(found as At);
         return found;
       },
-      create: (_resource: unknown, pod: Pod, options?: { dryRun?: boolean; sendWithin?: number }) => {
+      create: (_resource: unknown, pod: Pod, options?: WriteOptions) => {
         if (options?.dryRun === true) {
           return write(
             'DRYRUN pods',
@@ -261,7 +263,7 @@ export class World {
           'POST pods',
           () => this.#createPod(pod, sent),
           (created) => ({ pod: created }),
-          options?.sendWithin,
+          options,
         );
       },
       patch: (_resource: unknown, { name }: { name: string }, patch: Patch) =>
@@ -286,13 +288,16 @@ export class World {
     return client as unknown as Client;
   }
 
-  #send<T>(kind: Fault | undefined, request: string, apply: () => T): T {
+  #send<T>({ kind, request, serverTimeout }: Sent, apply: () => T): T {
     this.requests.push(request);
     if (this.isDown) throw new TransportError('refused', false);
+    const sentAt = this.now;
+    this.now += Math.min(this.latency, serverTimeout);
+    if (this.latency > serverTimeout) throw apiError(504, 'Timeout');
     const failed = without[kind ?? '']?.();
     if (failed !== undefined) throw failed;
     if (kind === 'late') {
-      this.#late.push({ deadline: this.now + writeTimeout, request, apply });
+      this.#late.push({ deadline: sentAt + serverTimeout, request, apply });
       throw new TransportError('timeout', true);
     }
     const result = apply();
@@ -436,6 +441,12 @@ interface Preconditions {
 
 function ownerOf({ metadata }: Pod): string | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+}
+
+interface Sent {
+  readonly kind: Fault | undefined;
+  readonly request: string;
+  readonly serverTimeout: number;
 }
 
 /** What the world has to do with one process. */

@@ -12,6 +12,7 @@ import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts'
 import { buildPod } from '../spec/pod.ts';
 import {
   type AtEvent,
+  type CreateLimits,
   type Decision,
   dryRunPriority,
   launchPriority,
@@ -36,11 +37,11 @@ import {
 /** After so many milliseconds a create that was sent can no longer happen: the API server has dropped it. */
 const writeTimeout = 5000;
 
-/**
- * So young an intent must be, in milliseconds, when its create is sent: the API server gives that 4 s, and after
- * {@link writeTimeout} an other process calls the launch lost.
- */
-const sendWithin = 1000;
+/** The most that the API server gives a create, in milliseconds. */
+const mostServerTimeout = 4000;
+
+/** So long a create may wait in this process until it is sent, in milliseconds, whatever the API server gives it. */
+const leastSendWithin = 500;
 
 /** Nearer to its time than this, in milliseconds, a Pod is not tried: a slow answer must not make it late. */
 const dryRunLead = 10_000;
@@ -178,23 +179,32 @@ function launch(o: Observed, plan: Plan): Decision {
   if (o.at.spec.launchGuarantee !== 'AtMostOnce') {
     return create(o, plan, 1);
   }
-  const left = timeToSend(o);
-  if (left <= 0) {
-    // The intent is durable before the create is sent: whoever finds it later knows that it may have been.
+  const intent = o.at.status?.launchAttempt;
+  if (o.continued !== true || intent?.holder !== o.holder) {
+    if (o.pause !== undefined && o.pause > 0) {
+      return { actions: [], events: [], requeueAfter: o.pause, priority: retryPriority };
+    }
+    // The intent is durable before the create is sent: whoever finds it later knows that it may have been. One
+    // intent, one create: a second try writes its own first, so that its age bounds the create's.
     const status = launchingStatus(o, plan, atPodName(o.at.metadata.name));
     return { actions: [], status, events: specEvents(o, plan), again: true };
   }
-  return create(o, plan, 1, left);
+  const limits = limitsAt(ageOf(o, intent) ?? writeTimeout);
+  // Crash window: the intent stands until the next try renews it, and another process would call the launch lost.
+  return limits === undefined
+    ? { actions: [], events: [], tooSlow: true, priority: retryPriority }
+    : create(o, plan, 1, limits);
 }
 
 /**
- * Milliseconds for which the intent that was written just now still allows to send its create. One intent, one
- * create: a second try writes its own first, so that its age bounds the create's.
+ * What is left to the create when its intent is so old, in milliseconds: after {@link writeTimeout} another process
+ * calls the launch lost. Undefined when it would be given up in less time than the intent took to be written: so slow
+ * an API server would make the launch an unknown one.
  */
-function timeToSend(o: Observed): number {
-  const intent = o.at.status?.launchAttempt;
-  const isFresh = o.continued === true && intent?.holder === o.holder;
-  return isFresh ? sendWithin - (ageOf(o, intent) ?? sendWithin) : 0;
+function limitsAt(age: number): CreateLimits | undefined {
+  const left = writeTimeout - age;
+  const serverTimeout = Math.min(mostServerTimeout, Math.floor(left - leastSendWithin));
+  return serverTimeout < age ? undefined : { sendWithin: left - serverTimeout, serverTimeout };
 }
 
 /** Due, but the API server does not take the Pod: said once, tried again until the deadline. */

@@ -73,6 +73,8 @@ export interface Observed extends ObservedPods {
   readonly continued?: boolean;
   /** From memory: this process accepted the spec and has not tried its Pod yet. */
   readonly untried?: boolean;
+  /** From memory: milliseconds for which a launch still has to wait, because the API server was too slow for it. */
+  readonly pause?: number;
   /** Of the create that was tried just now. */
   readonly refusal?: Refusal;
   /** Milliseconds to wait before the next try of something that was refused; grows with each. */
@@ -85,12 +87,19 @@ export interface ReadLive {
   readonly pods: boolean;
 }
 
+/** How long a create may be under way, in milliseconds: after the sum of both it cannot take effect any more. */
+export interface CreateLimits {
+  /** After which it must not be sent any more. */
+  readonly sendWithin: number;
+  /** After which the API server, once it has it, gives it up. */
+  readonly serverTimeout: number;
+}
+
 export interface CreatePod {
   readonly type: 'CreatePod';
   readonly attempt: number;
   readonly pod: Pod;
-  /** Milliseconds after which it must not be sent any more. */
-  readonly sendWithin?: number;
+  readonly limits?: CreateLimits;
 }
 
 /** Has the API server check the Pod without storing it. */
@@ -143,6 +152,8 @@ export interface Decision {
   readonly untried?: boolean;
   /** Decide again at once when the status has been written: it had to be durable before the next action. */
   readonly again?: boolean;
+  /** The API server is too slow for this try. Instead of `requeueAfter`: a wait that grows as after refusals. */
+  readonly tooSlow?: boolean;
 }
 
 /**

@@ -11,7 +11,7 @@ import { parseTime } from '../../api/time.ts';
 import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
 import { buildPod } from '../spec/pod.ts';
 import { launchedSpec, type Run, runOf } from '../spec/run.ts';
-import type { AtEvent, Decision, Observed } from './decision.ts';
+import type { AtEvent, CreateLimits, Decision, Observed } from './decision.ts';
 import { type CurrentLaunch, recordedPod } from './own-pod.ts';
 import { isRescheduledTooLate, launchedStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
@@ -24,10 +24,14 @@ const lateAfter = 5000;
 const podEventNet = 5000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */
-export function create(o: Observed, plan: Plan, attempt: number, sendWithin?: number): Decision {
+export function create(o: Observed, plan: Plan, attempt: number, limits?: CreateLimits): Decision {
   const pod = buildPod(o.at, plan, attempt);
-  const limit = sendWithin === undefined ? {} : { sendWithin };
-  return { actions: [{ type: 'CreatePod', attempt, pod, ...limit }], events: [], requeueAfter: podEventNet };
+  const limited = limits === undefined ? {} : { limits };
+  return {
+    actions: [{ type: 'CreatePod', attempt, pod, ...limited }],
+    events: [],
+    requeueAfter: podEventNet,
+  };
 }
 
 /** Why the API server does not take the Pod of this attempt, as far as this pass has found out. */

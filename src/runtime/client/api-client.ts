@@ -33,8 +33,8 @@ export interface ApiClientOptions {
   readonly fieldManager: string;
 }
 
-/** Sent with every write, so that the API server itself gives up one that it could only do late. */
-const serverTimeout = '4s';
+/** Milliseconds. Sent with every write, so that the API server itself gives up one that it could only do late. */
+const mostServerTimeout = 4000;
 /** Milliseconds for all pages of a list. */
 const listTimeout = 30_000;
 
@@ -136,7 +136,7 @@ export class ApiClient implements Client {
     options: DeleteOptions = {},
   ): Promise<void> {
     const { signal, timeout } = options;
-    const path = withQuery(objectPath(resource, key), { timeout: serverTimeout });
+    const path = withQuery(objectPath(resource, key), { timeout: serverLimit() });
     const body = JSON.stringify(deleteBody(options));
     const answer = await this.#json<T | Status>({ method: 'DELETE', path, body, signal, timeout });
     if (options.dryRun) return;
@@ -145,7 +145,7 @@ export class ApiClient implements Client {
 
   async evict(key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
     const { dryRun = false, signal, timeout } = options;
-    const query = { timeout: serverTimeout, dryRun: dryRun ? 'All' : undefined };
+    const query = { timeout: serverLimit(), dryRun: dryRun ? 'All' : undefined };
     const body = JSON.stringify({
       apiVersion: 'policy/v1',
       kind: 'Eviction',
@@ -201,10 +201,10 @@ export class ApiClient implements Client {
     resource: Resource<T>,
     request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
     query: Readonly<Record<string, QueryValue>>,
-    { dryRun, fieldValidation, signal, timeout, sendWithin }: WriteOptions,
+    { dryRun, fieldValidation, signal, timeout, sendWithin, serverTimeout }: WriteOptions,
   ): Promise<T> {
     const path = withQuery(request.path, {
-      timeout: serverTimeout,
+      timeout: serverLimit(serverTimeout),
       dryRun: dryRun ? 'All' : undefined,
       fieldValidation,
       ...query,
@@ -231,6 +231,10 @@ export class ApiClient implements Client {
   #notify(resource: Resource, written: Written): void {
     for (const listener of this.#listeners) listener(resource, written);
   }
+}
+
+function serverLimit(milliseconds = mostServerTimeout): string {
+  return `${Math.min(milliseconds, mostServerTimeout) / 1000}s`;
 }
 
 function deleteBody(options: DeleteOptions): object {

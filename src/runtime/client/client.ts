@@ -37,6 +37,8 @@ export interface WriteOptions extends CallOptions {
    * rejects with a `TransportError` that says so. Default: as `timeout`.
    */
   readonly sendWithin?: number;
+  /** Milliseconds after its arrival at which the server gives it up. Default, and most: 4 000. */
+  readonly serverTimeout?: number;
 }
 
 /** Which objects of a collection, in the string form of the API; both must hold. */

@@ -378,7 +378,8 @@ describe('decide, PENDING with launchGuarantee AtMostOnce', () => {
     });
     assert.equal(decision.status?.podName, 'example-at-pod');
     const written = { at: intend(), continued: true, intent: seen(300) };
-    assert.equal(actionOf(decide(observing(written)), 'CreatePod').sendWithin, 700);
+    const limits = { sendWithin: 700, serverTimeout: 4000 };
+    assert.deepEqual(actionOf(decide(observing(written)), 'CreatePod').limits, limits);
   });
 
   it('renews its intent before another try', () => {

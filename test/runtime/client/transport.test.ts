@@ -298,6 +298,17 @@ describe('a write that was given up can not be done later', () => {
       ['POST 4s', 'PUT 4s', 'PATCH 4s', 'DELETE 4s', 'POST 4s', 'GET null'],
     );
   });
+
+  test('a write may have the server give up sooner, and no later', async () => {
+    const { client } = connectTo(server);
+    for (const serverTimeout of [1000, 2345, 9000]) {
+      await client.patch(configMaps, key, patch, { serverTimeout }).catch(() => {});
+    }
+    assert.deepEqual(
+      server.requests.map(({ query }) => query.get('timeout')),
+      ['1s', '2.345s', '4s'],
+    );
+  });
 });
 
 describe('connections', () => {
