@@ -16,8 +16,8 @@ export function slimAt(read: At): At {
   return {
     ...at,
     metadata: withShared(metadata, 'creationTimestamp'),
-    spec: withShared(slimSpec(at), 'launchGuarantee'),
-    ...(at.status && { status: withShared(at.status, 'conditions') }),
+    spec: withShared(withShared(slimSpec(at), 'launchGuarantee'), 'schedule'),
+    ...(at.status && { status: withShared(withShared(at.status, 'conditions'), 'scheduledTime') }),
   };
 }
 
@@ -37,12 +37,15 @@ function slimSpec({ spec, status }: At): AtSpec {
  */
 const shared = new Map<string, unknown>();
 const mostShared = 1000;
+/** Characters as JSON. Longer ones are not said alike by thousands, and would stay here. */
+const longestShared = 2000;
 
 /** `holder` with a value of the field that others of the same content have, too. */
 function withShared<T extends object>(holder: T, field: keyof T): T {
   const value = holder[field];
   if (value === undefined) return holder;
   const text = JSON.stringify(value);
+  if (text.length > longestShared) return holder;
   const known = shared.get(text) as T[keyof T] | undefined;
   if (known !== undefined) return { ...holder, [field]: known };
   if (shared.size >= mostShared) shared.clear();

@@ -80,6 +80,14 @@ describe('slimmed objects', () => {
     assert.deepEqual(slimAt(ofOther).status?.conditions, []);
   });
 
+  it('share nothing that is too long to be said by many', () => {
+    const long = at.status?.conditions?.map((one) => ({ ...one, message: 'x'.repeat(2000) })) ?? [];
+    const parsed = () => slimAt(structuredClone({ ...at, status: { ...at.status, conditions: long } }));
+    const [one, other] = [parsed().status?.conditions, parsed().status?.conditions];
+    assert.deepEqual(one, long);
+    assert.notEqual(one, other);
+  });
+
   it('drop what is of another type, and keep the rest', () => {
     const strange = {
       ...at,
