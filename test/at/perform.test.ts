@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
-import { retryPriority } from '../../src/at/decide/decision.ts';
+import { type DeleteAt, type DeletePod, retryPriority } from '../../src/at/decide/decision.ts';
 import { Memory } from '../../src/at/memory.ts';
 import { Performer } from '../../src/at/perform.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
@@ -116,38 +116,36 @@ describe('a create that failed', () => {
   }
 });
 
+/** What the client is asked for when this is performed, which is a delete. */
+async function deletesFor(action: DeletePod | DeleteAt): Promise<unknown[]> {
+  const calls: unknown[] = [];
+  const performer = new Performer({
+    client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
+    clock: new FakeClock(),
+    memory: new Memory(),
+    onRefusedDryRun: () => assert.fail('no dry run'),
+  });
+  await performer.perform(action, observing({ at }), context);
+  return calls;
+}
+
 describe('the deletion of a Pod', () => {
   const of = { type: 'DeletePod', namespace: 'n', name: 'p', uid: 'u' } as const;
   for (const version of [{}, { resourceVersion: '7' }]) {
     it(`is one of that very Pod${'resourceVersion' in version ? ', in that version' : ''}`, async () => {
-      const calls: unknown[] = [];
-      const performer = new Performer({
-        client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
-        clock: new FakeClock(),
-        memory: new Memory(),
-        onRefusedDryRun: () => assert.fail('no dry run'),
-      });
       const action = { ...of, ...version };
-      await performer.perform(action, observing({ at }), context);
-      assert.deepEqual(calls, [[pods, action, { uid: 'u', ...version, signal: context.signal }]]);
+      const options = { uid: 'u', ...version, signal: context.signal };
+      assert.deepEqual(await deletesFor(action), [[pods, action, options]]);
     });
   }
 });
 
 describe('the end of an At', () => {
   it('is a delete of that very version, whose Pods follow by garbage collection', async () => {
-    const calls: unknown[] = [];
-    const performer = new Performer({
-      client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
-      clock: new FakeClock(),
-      memory: new Memory(),
-      onRefusedDryRun: () => assert.fail('no dry run'),
-    });
-    const of = { namespace: 'n', name: 'a', uid: 'u', resourceVersion: '7' };
-    await performer.perform({ type: 'DeleteAt', ...of }, observing({ at }), context);
+    const action = { type: 'DeleteAt', namespace: 'n', name: 'a', uid: 'u', resourceVersion: '7' } as const;
     const { signal } = context;
     const options = { uid: 'u', resourceVersion: '7', propagationPolicy: 'Background', signal };
-    assert.deepEqual(calls, [[ats, { type: 'DeleteAt', ...of }, options]]);
+    assert.deepEqual(await deletesFor(action), [[ats, action, options]]);
   });
 });
 
