@@ -7,24 +7,11 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { pino } from 'pino';
 import type { AtSpec } from '../../src/api/at.generated.ts';
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { errorFields } from '../../src/runtime/logger.ts';
 import { AtRig } from './at-rig.ts';
+import { admitPodsBy } from './pod-policy.ts';
 import { applyCrds, eventually } from './support.ts';
-
-type Policy = KubernetesObject & { readonly spec: object };
-const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
-const policies: Resource<Policy> = {
-  ...admission,
-  plural: 'validatingadmissionpolicies',
-  kind: 'ValidatingAdmissionPolicy',
-};
-const bindings: Resource<Policy> = {
-  ...admission,
-  plural: 'validatingadmissionpolicybindings',
-  kind: 'ValidatingAdmissionPolicyBinding',
-};
 
 const canary = 'canary-7f3a9c';
 /** Never valid where it stands, so that the API server quotes it. */
@@ -98,20 +85,11 @@ const rows: readonly Row[] = [
 ];
 
 /** A policy that quotes what it sees in words of its own, as webhooks do. */
-async function quotingPolicy(t: TestContext, { client, namespace }: AtRig): Promise<void> {
-  const metadata = { name: namespace };
-  t.after(() => client.delete(bindings, metadata));
-  t.after(() => client.delete(policies, metadata));
+async function quotingPolicy(t: TestContext, rig: AtRig): Promise<void> {
   const quoted = "object.spec.containers[0].env.map(e, e.value).join(',')";
-  await client.create(policies, {
-    metadata,
-    spec: {
-      failurePolicy: 'Fail',
-      matchConstraints: {
-        resourceRules: [
-          { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
-        ],
-      },
+  await admitPodsBy(t, rig, {
+    verb: 'Validating',
+    policy: {
       validations: [
         {
           expression: "!object.spec.containers.exists(c, has(c.env) && c.env.exists(e, e.name == 'QUOTE'))",
@@ -119,11 +97,7 @@ async function quotingPolicy(t: TestContext, { client, namespace }: AtRig): Prom
         },
       ],
     },
-  });
-  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
-  await client.create(bindings, {
-    metadata,
-    spec: { policyName: namespace, validationActions: ['Deny'], matchResources: { namespaceSelector } },
+    binding: { validationActions: ['Deny'] },
   });
 }
 

@@ -1,53 +1,24 @@
 /** A real API server that puts a sidecar before the command of every Pod: the At is about the command. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
-import { type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import { pods } from '../../src/api/kubernetes.ts';
 import { AtRig, seconds } from './at-rig.ts';
+import { admitPodsBy } from './pod-policy.ts';
 import { applyCrds, eventually } from './support.ts';
 
 before(() => applyCrds());
 
-type Policy = KubernetesObject & { readonly spec: object };
-const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
-const policies: Resource<Policy> = {
-  ...admission,
-  plural: 'mutatingadmissionpolicies',
-  kind: 'MutatingAdmissionPolicy',
-};
-const bindings: Resource<Policy> = {
-  ...admission,
-  plural: 'mutatingadmissionpolicybindings',
-  kind: 'MutatingAdmissionPolicyBinding',
-};
-
 /** Every Pod of the namespace gets a container `proxy` before its own, as service meshes do it. */
-async function injectProxies(t: TestContext, { client, namespace }: AtRig): Promise<void> {
-  const metadata = { name: namespace };
-  t.after(() => client.delete(bindings, metadata));
-  t.after(() => client.delete(policies, metadata));
+async function injectProxies(t: TestContext, rig: AtRig): Promise<void> {
+  const { client, namespace } = rig;
   const proxy = "Object.spec.containers{name: 'proxy', image: 'busybox'}";
-  await client.create(policies, {
-    metadata,
-    spec: {
-      failurePolicy: 'Fail',
+  const expression = `[JSONPatch{op: 'add', path: '/spec/containers/0', value: ${proxy}}]`;
+  await admitPodsBy(t, rig, {
+    verb: 'Mutating',
+    policy: {
       reinvocationPolicy: 'Never',
-      matchConstraints: {
-        resourceRules: [
-          { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
-        ],
-      },
-      mutations: [
-        {
-          patchType: 'JSONPatch',
-          jsonPatch: { expression: `[JSONPatch{op: 'add', path: '/spec/containers/0', value: ${proxy}}]` },
-        },
-      ],
+      mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }],
     },
-  });
-  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
-  await client.create(bindings, {
-    metadata,
-    spec: { policyName: namespace, matchResources: { namespaceSelector } },
   });
   // A policy is in force a moment after it was stored.
   const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'b' }] } };
