@@ -27,7 +27,7 @@ import {
 } from './decide/decision.ts';
 import { findAmong, podNames, podsAt } from './decide/own-pod.ts';
 import type { Memory } from './memory.ts';
-import { launchedSpec, runOf } from './spec/run.ts';
+import { runOf } from './spec/run.ts';
 import { sound } from './spec/sound.ts';
 import { withoutLiterals } from './without-literals.ts';
 
@@ -123,8 +123,8 @@ export class Performer {
       const { metadata } = await client.create(pods, pod, { signal, ...limited });
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
-      const { scheduledTime } = runOf(at, pod);
-      memory.launched(at, { ...launch, launchedSpec: launchedSpec(at), scheduledTime });
+      const { launchedSpec, scheduledTime } = runOf(at, pod);
+      memory.launched(at, { ...launch, launchedSpec, scheduledTime });
       return goOn;
     } catch (caught) {
       const error = withoutLiterals(caught, pod);

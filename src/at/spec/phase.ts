@@ -15,8 +15,8 @@ export function isEdited({ metadata, status }: At): boolean {
 
 /** Whether it waits because the API server does not take the Pod of this very spec, by what status says. */
 export function isRefused(at: At): boolean {
-  const launched = findCondition(at.status?.conditions, atCondition.launched);
-  return phaseOf(at) === atPhase.pending && !isEdited(at) && launched?.status === 'False';
+  const mayWait = phaseOf(at) === atPhase.pending && !isEdited(at);
+  return mayWait && findCondition(at.status?.conditions, atCondition.launched)?.status === 'False';
 }
 
 /** Whether status says that this very spec can be run. */
