@@ -1,5 +1,6 @@
 /**
- * Clock: the only source of time and timers in this runtime, so that a test can own both.
+ * Clock: the only source of time, timers and turns of the event loop in this runtime, so that a test can
+ * own them.
  *
  * Two times, on purpose. The wall clock says when a thing is due for people and may jump; the monotonic
  * clock measures delays and never does (a suspended machine may stop it). Leadership asks both.
@@ -24,6 +25,8 @@ export interface Clock {
    * @throws {RangeError} for NaN, negative, infinite or longer delays: Node would fire those at once.
    */
   setTimer(delay: number, callback: () => void): Timer;
+  /** Resolves in a later turn of the event loop. */
+  turn(): Promise<void>;
 }
 
 const longestTimer = 2 ** 31 - 1;
@@ -44,6 +47,7 @@ export const systemClock: Clock = {
     const timeout = setTimeout(callback, delay);
     return { cancel: () => clearTimeout(timeout) };
   },
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
 /**

@@ -72,6 +72,7 @@ export class Operator {
       now: () => world.now,
       monotonic: () => world.now - 1000,
       setTimer: () => ({ cancel() {} }),
+      turn: () => Promise.resolve(),
     };
     const serverClock = new ServerClock(clock);
     const client = world.client(

@@ -56,6 +56,10 @@ export class FakeClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
+  turn(): Promise<void> {
+    return settle();
+  }
+
   /** How many timers are set and have not fired. */
   get pendingTimers(): number {
     return this.#timers.size;

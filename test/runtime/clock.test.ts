@@ -28,6 +28,14 @@ describe('systemClock', () => {
     assert.equal(fired, 1);
   });
 
+  it('turns after what the event loop has waiting', async () => {
+    const done: string[] = [];
+    setImmediate(() => done.push('waiting'));
+    void Promise.resolve().then(() => done.push('this turn'));
+    await systemClock.turn();
+    assert.deepEqual(done, ['this turn', 'waiting']);
+  });
+
   it('reads both clocks', () => {
     assert.ok(Math.abs(systemClock.now() - Date.now()) < 1000);
     const before = systemClock.monotonic();
