@@ -108,4 +108,5 @@ export { type LeaderElectionOptions, Manager, type ManagerOptions } from './runt
 export { ManagerError } from './runtime/manager/manager-error.ts';
 export { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
 export { ExponentialBackoff, type RateLimiter } from './runtime/queue/rate-limiter.ts';
+export { type Randomness, systemRandomness } from './runtime/randomness.ts';
 // biome-ignore-end lint/performance/noBarrelFile: the one deliberate entry ends here.

@@ -1,7 +1,6 @@
 /**
  * The At controller: what it watches, in which order it works, and how its parts are wired.
  */
-import { randomUUID } from 'node:crypto';
 import { pods } from '../api/kubernetes.ts';
 import { ats } from '../api/resources.ts';
 import type { Client } from '../runtime/client/client.ts';
@@ -57,7 +56,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     recorder: host.recorder(name),
     ats: atLister,
     pods: podLister,
-    holder: randomUUID(),
+    holder: host.randomness.uuid(),
     onStatus: (before, after) => metrics.written(before, after),
   });
   return controllerManagedBy(host)

@@ -87,7 +87,7 @@ export function addConfigWatcherController(
   host: ConfigWatcherHost,
   options: ConfigWatcherControllerOptions,
 ): void {
-  const { client, clock, log, registry } = host;
+  const { client, clock, randomness, log, registry } = host;
   const serverClock = new ServerClock(clock);
   options.onServerDate((serverTime) => serverClock.observe(serverTime));
   const { secretKeyNamespace } = options;
@@ -95,7 +95,8 @@ export function addConfigWatcherController(
     ...{ host, options, serverClock },
     restarter: new PodRestarter(client),
     metrics: new ConfigWatcherMetrics(registry),
-    keys: secretKeyNamespace === undefined ? undefined : new HashKeyStore(client, secretKeyNamespace),
+    keys:
+      secretKeyNamespace === undefined ? undefined : new HashKeyStore(client, secretKeyNamespace, randomness),
   };
   for (const [runnable, resource, others] of [
     [name, configWatchers, { unless: configWatchersCom, optional: false }],
@@ -149,11 +150,11 @@ function builderOf(
   { watchers, store }: Pick<Watchers, 'watchers' | 'store'>,
   { host, options }: Shared,
 ) {
-  const { informers, clock, log, registry } = host;
+  const { informers, clock, randomness, log, registry } = host;
   const { maxConcurrentReconciles = 32 } = options;
   const podInformer = informers.informerFor(metadataOf(pods), podOptions);
   // Whoever asked for the controller hands it to the manager.
-  return controllerManagedBy({ informers, clock, log, registry, add: () => {} })
+  return controllerManagedBy({ informers, clock, randomness, log, registry, add: () => {} })
     .named(controllerName)
     .watchesSource(
       podWakeUps({ pods: podInformer, watchers, stateOf: (one) => store.read(one, undefined), clock }),
@@ -168,7 +169,7 @@ function reconcilerOf(
   { resource, group, watchers, store }: Watchers,
   { host, options, serverClock, restarter, metrics, keys }: Shared,
 ): ConfigWatcherReconciler {
-  const { informers, client } = host;
+  const { informers, client, clock, randomness } = host;
   const { ownPod } = options;
   const listerOf = (source: Resource) => informers.informerFor(metadataOf(source), sourceOptions).lister;
   const observer = new Observer({
@@ -179,5 +180,8 @@ function reconcilerOf(
     ...(ownPod && { ownPod }),
   });
   const recorder = host.recorder(name);
-  return new ConfigWatcherReconciler({ resource, watchers, store, observer, restarter, recorder, metrics });
+  return new ConfigWatcherReconciler({
+    ...{ resource, watchers, store, observer, restarter, recorder, metrics, clock },
+    random: () => randomness.random(),
+  });
 }

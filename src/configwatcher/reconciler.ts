@@ -2,11 +2,11 @@
  * ConfigWatcherReconciler: reads the facts about one watcher, asks {@link decide}, writes the status and
  * performs the actions, in that order.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { watcherEvent } from '../api/configwatcher-constants.ts';
 import type { KubernetesObject, OwnerReference, Resource } from '../api/kubernetes.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { ReconcileContext, Reconciler, Request, Result } from '../runtime/controller/reconciler.ts';
 import { requestKey } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
@@ -31,8 +31,9 @@ export interface ReconcilerOptions {
   readonly restarter: PodRestarter;
   readonly recorder: EventRecorder;
   readonly metrics: ConfigWatcherMetrics;
-  /** Uniform in [0, 1). Default Math.random. */
-  readonly random?: () => number;
+  readonly clock: Pick<Clock, 'turn'>;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
 }
 
 /** What this process remembers of a watcher; of one uid, so that a re-created one starts anew. */
@@ -77,7 +78,7 @@ export class ConfigWatcherReconciler implements Reconciler {
       this.#tell(watcher, key, observed, decision, context),
     ]);
     const now = this.#options.observer.now();
-    const after = remember(decision.memory, outcomes, now, this.#options.random ?? Math.random);
+    const after = remember(decision.memory, outcomes, now, this.#options.random);
     this.#known.set(key, { watcher, memory: after, state });
     if (unsent) throw unsent.reason;
     return resultOf(decision, after, now);
@@ -143,7 +144,7 @@ export class ConfigWatcherReconciler implements Reconciler {
     { log }: ReconcileContext,
   ): Promise<void> {
     // Pods go before the news of it: by then the first writes are on their way.
-    if (decision.actions.length > 0) await nextTurn();
+    if (decision.actions.length > 0) await this.#options.clock.turn();
     const { resource, recorder, metrics } = this.#options;
     for (const { regarding, ...event } of decision.events) {
       if (regarding) recorder.record(resourceOf(regarding), objectOf(watcher, regarding), event);

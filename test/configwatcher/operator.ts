@@ -72,7 +72,7 @@ export class Operator {
       now: () => world.now,
       monotonic: () => world.now - 1000,
       setTimer: () => ({ cancel() {} }),
-      turn: () => Promise.resolve(),
+      turn: settle,
     };
     const serverClock = new ServerClock(clock);
     const client = world.client(
@@ -96,6 +96,7 @@ export class Operator {
       restarter: new PodRestarter(client),
       recorder: { record: (_resource, _regarding, event) => this.events.push(event) },
       metrics: new ConfigWatcherMetrics(this.#registry),
+      clock,
       random: () => 0.5,
     });
     this.sync();

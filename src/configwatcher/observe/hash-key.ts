@@ -4,10 +4,11 @@
  *
  * Whoever loses the key loses no restart: hashes under another key are taken as a new baseline.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
 import { isAlreadyExists, isNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
+import type { Randomness } from '../../runtime/randomness.ts';
 import type { HashKey } from '../spec/config-hash.ts';
 import { withRight } from './missing-right.ts';
 
@@ -33,12 +34,14 @@ const keyBytes = 32;
 export class HashKeyStore {
   readonly #client: Client;
   readonly #namespace: string;
+  readonly #randomness: Randomness;
   #key: Promise<HashKey> | undefined;
 
   /** @param namespace the operator's own. */
-  constructor(client: Client, namespace: string) {
+  constructor(client: Client, namespace: string, randomness: Randomness) {
     this.#client = client;
     this.#namespace = namespace;
+    this.#randomness = randomness;
   }
 
   /** The key, read or made at the first call; a failure is tried again at the next. */
@@ -83,7 +86,7 @@ export class HashKeyStore {
       metadata: { namespace: this.#namespace, name },
       type: 'Opaque',
       immutable: true,
-      data: { [field]: randomBytes(keyBytes).toString('base64') },
+      data: { [field]: this.#randomness.bytes(keyBytes).toString('base64') },
     };
   }
 }

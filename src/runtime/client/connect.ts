@@ -30,6 +30,8 @@ export interface ConnectOptions {
   readonly registry?: Registry;
   readonly userAgent: string;
   readonly fieldManager: string;
+  /** Uniform in [0, 1), for the jitter of retries. Default Math.random. */
+  readonly random?: () => number;
   /** Connections for requests, fewer while the API server is overloaded; more callers wait in line. Default 32. */
   readonly maxRequests?: number;
   /** Connections for watches, one each. Default 200. */
@@ -66,7 +68,7 @@ export function connect(options: ConnectOptions): Connection {
     credentials,
     clock,
     userAgent,
-    random: Math.random,
+    random: options.random ?? Math.random,
     metrics: registry === undefined ? noClientMetrics : clientMetrics(registry, credentials.server.host),
     onDate(date: string) {
       if (dateListeners.size === 0) return;

@@ -8,6 +8,7 @@ import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
 import type { Informer, InformerOptions } from '../cache/informer.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import type { Randomness } from '../randomness.ts';
 import { Controller, type ControllerOptions } from './controller.ts';
 import { type EventHandler, enqueueRequestForObject, enqueueRequestForOwner } from './event-handler.ts';
 import type { Predicate } from './predicate.ts';
@@ -22,6 +23,7 @@ export interface ControllerHost {
     informerFor<T extends KubernetesObject>(resource: Resource<T>, options?: InformerOptions<T>): Informer<T>;
   };
   readonly clock: Clock;
+  readonly randomness: Randomness;
   readonly log: Logger;
   readonly registry: Registry;
   /** Takes over the life of the controller. */
@@ -133,8 +135,11 @@ export class ControllerBuilder {
       );
     }
     const sources = this.#sources.map((make) => make());
-    const { clock, log, registry } = host;
-    const controller = new Controller({ ...this.#options, name, reconciler, sources, clock, log, registry });
+    const { clock, randomness, log, registry } = host;
+    const controller = new Controller({
+      ...this.#options,
+      ...{ name, reconciler, sources, clock, randomness, log, registry },
+    });
     names.set(host, taken.add(name));
     host.add(controller);
     return controller;

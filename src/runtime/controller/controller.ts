@@ -6,14 +6,13 @@
  * workers take from it, and only while the process leads. On `stop` the sources and the queue end at once and
  * the reconciles in progress run to their end; `abort` breaks those off through their context's signal.
  */
-import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
 import { assertTimerDelay, type Clock } from '../clock.ts';
 import { errorFields, type Logger } from '../logger.ts';
 import { ExponentialBackoff, type RateLimiter } from '../queue/rate-limiter.ts';
 import { type WorkItem, Workqueue } from '../queue/workqueue.ts';
 import { workqueueMetrics } from '../queue/workqueue-metrics.ts';
+import type { Randomness } from '../randomness.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
 import { type Outcome, outcomeOf, retryOptions } from './outcome.ts';
 import { type ReconcileContext, type Reconciler, type Request, requestOfKey } from './reconciler.ts';
@@ -48,6 +47,7 @@ export interface ControllerConfig extends ControllerOptions {
   readonly reconciler: Reconciler;
   readonly sources: readonly Source[];
   readonly clock: Clock;
+  readonly randomness: Randomness;
   readonly log: Logger;
   readonly registry: Registry;
 }
@@ -159,15 +159,15 @@ export class Controller implements Runnable {
       this.#metrics.busy(1);
       await this.#reconcile(item);
       this.#metrics.busy(-1);
-      if (++reconciles % reconcilesPerTurn === 0) await nextTurn();
+      if (++reconciles % reconcilesPerTurn === 0) await this.#config.clock.turn();
     }
   }
 
   /** Resolves when the worker is free: the reconcile has ended, or has been told to by its timeout. */
   #reconcile(item: WorkItem): Promise<void> {
-    const { clock, reconcileTimeout } = this.#config;
+    const { clock, randomness, reconcileTimeout } = this.#config;
     const request = requestOfKey(item.key);
-    const reconcileID = randomUUID();
+    const reconcileID = randomness.uuid();
     const log = this.#log.child({ ...request, reconcileID });
     const abort = new AbortController();
     let release = () => {};

@@ -26,6 +26,8 @@ export interface EventBroadcasterOptions extends EventSenderOptions {
    * an Event waits for their end, for 5 s at most. Default: never.
    */
   readonly isBusy?: () => boolean;
+  /** Uniform in [0, 1). Default Math.random. */
+  readonly random?: () => number;
 }
 
 /** Ms between two updates of a series, after its first. */
@@ -64,7 +66,7 @@ export class EventBroadcaster {
     this.#sender = new EventSender(options);
     this.#count = eventMetrics(options.registry);
     // Begins anywhere, so that two processes which name an Event in the same millisecond differ.
-    this.#sequence = Math.floor(Math.random() * 1e6);
+    this.#sequence = Math.floor((options.random ?? Math.random)() * 1e6);
   }
 
   /** @param reportingController which controller reports, `domain/name`. */

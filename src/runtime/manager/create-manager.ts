@@ -2,13 +2,13 @@
  * CreateManager: a Manager from what an operator really has to say: its name, its cluster, its log. Whoever
  * needs another connection, clock or identity makes a {@link Manager} directly.
  */
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
 import { connect } from '../client/connect.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { type Randomness, systemRandomness } from '../randomness.ts';
 import { Manager } from './manager.ts';
 
 /** Name, KubeConfig and log; everything else has a default. */
@@ -35,6 +35,8 @@ export interface CreateManagerOptions {
   readonly instance?: string;
   /** Default {@link systemClock}. */
   readonly clock?: Clock;
+  /** Default {@link systemRandomness}. */
+  readonly randomness?: Randomness;
   /** Where all metrics go. Default: a new one, the Manager's `registry`. */
   readonly registry?: Registry;
 }
@@ -46,20 +48,26 @@ export interface CreateManagerOptions {
  */
 export function createManager(options: CreateManagerOptions): Manager {
   const { name, version, kubeConfig, log, installCommand, leaderElection = false } = options;
-  const { clock = systemClock, registry = new Registry(), instance = hostname() } = options;
+  const { clock = systemClock, randomness = systemRandomness } = options;
+  const { registry = new Registry(), instance = hostname() } = options;
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   const namespace = options.leaderElectionNamespace ?? context?.namespace ?? 'default';
   const userAgent = version === undefined ? name : `${name}/${version}`;
   return new Manager({
-    connect: (gate) => connect({ kubeConfig, gate, clock, log, registry, userAgent, fieldManager: name }),
-    ...{ clock, log, registry, instance },
+    connect: (gate) =>
+      connect({
+        ...{ kubeConfig, gate, clock, log, registry, userAgent },
+        fieldManager: name,
+        random: () => randomness.random(),
+      }),
+    ...{ clock, randomness, log, registry, instance },
     server: kubeConfig.getCurrentCluster()?.server ?? '',
     namespaces: options.namespaces ?? [],
     metricsBindAddress: options.metricsBindAddress ?? '0',
     healthProbeBindAddress: options.healthProbeBindAddress ?? '0',
     ...(installCommand !== undefined && { installCommand }),
     ...(leaderElection && {
-      leaderElection: { namespace, name, identity: `${instance}_${randomUUID()}` },
+      leaderElection: { namespace, name, identity: `${instance}_${randomness.uuid()}` },
     }),
   });
 }

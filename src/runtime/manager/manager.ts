@@ -22,6 +22,7 @@ import { defaultRenewDeadline, LeaderElector } from '../leader/leader-elector.ts
 import { Leadership } from '../leader/leadership.ts';
 import { leases } from '../leader/lease.ts';
 import type { Logger } from '../logger.ts';
+import { type Randomness, systemRandomness } from '../randomness.ts';
 import { aborted, endsWithin } from '../time-limit.ts';
 import { ManagerError } from './manager-error.ts';
 import { Probes, type ProbesOptions } from './probes.ts';
@@ -53,6 +54,8 @@ export interface ManagerOptions extends StartupOptions, ProbesOptions {
   readonly connect: (gate: WriteGate) => Connection;
   /** Name of this process in Events: its host's name. */
   readonly instance: string;
+  /** Default {@link systemRandomness}. */
+  readonly randomness?: Randomness;
   /** Namespaces to watch. Empty or absent: all. */
   readonly namespaces?: readonly string[];
   /** Absent: this process always leads. */
@@ -62,6 +65,7 @@ export interface ManagerOptions extends StartupOptions, ProbesOptions {
 /** One per process, started once. */
 export class Manager implements ControllerHost {
   readonly clock: Clock;
+  readonly randomness: Randomness;
   readonly log: Logger;
   readonly registry: Registry;
   readonly connection: Connection;
@@ -83,20 +87,24 @@ export class Manager implements ControllerHost {
     const { clock, log, registry, namespaces = [], instance, leaderElection } = options;
     this.#options = options;
     this.clock = clock;
+    this.randomness = options.randomness ?? systemRandomness;
     this.log = log;
     this.registry = registry;
     this.#leadership = new Leadership(clock, defaultRenewDeadline);
     const gate = leaderElection ? this.#leadership : openGate;
     this.connection = options.connect(gate);
     const { client, leaseClient, isBusy } = this.connection;
-    this.informers = new Informers({ client, clock, log, namespaces, registry });
+    const random = () => this.randomness.random();
+    this.informers = new Informers({ client, clock, log, namespaces, registry, random });
     this.connection.onWrite((resource, written) => this.informers.observeWrite(resource, written));
-    this.#events = new EventBroadcaster({ client, gate, clock, log, registry, instance, isBusy });
+    this.#events = new EventBroadcaster({
+      ...{ client, gate, clock, log, registry, instance, isBusy, random },
+    });
     if (leaderElection) {
       const leadership = this.#leadership;
       this.#elector = new LeaderElector({
         ...leaderElection,
-        ...{ client: leaseClient, leadership, clock, log, registry },
+        ...{ client: leaseClient, leadership, clock, log, registry, random },
       });
     }
     this.#probes = new Probes(options, {

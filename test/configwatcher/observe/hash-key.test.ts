@@ -4,6 +4,7 @@ import { HashKeyStore, type Secret } from '../../../src/configwatcher/observe/ha
 import { MissingRight } from '../../../src/configwatcher/observe/missing-right.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
+import { systemRandomness } from '../../../src/runtime/randomness.ts';
 
 let stored: Secret | undefined;
 let failure: Error | undefined;
@@ -28,7 +29,7 @@ const client = {
 } as unknown as Client;
 
 function newStore(): HashKeyStore {
-  return new HashKeyStore(client, 'atwatch-system');
+  return new HashKeyStore(client, 'atwatch-system', systemRandomness);
 }
 
 describe('HashKeyStore', () => {

@@ -15,6 +15,7 @@ import type { ControllerOptions } from '../../../src/runtime/controller/controll
 import type { Reconciler } from '../../../src/runtime/controller/reconciler.ts';
 import type { Runnable } from '../../../src/runtime/controller/runnable.ts';
 import type { Logger } from '../../../src/runtime/logger.ts';
+import { systemRandomness } from '../../../src/runtime/randomness.ts';
 import { FakeClock } from '../../fake/clock.ts';
 
 export interface Widget extends KubernetesObject {
@@ -161,6 +162,7 @@ export function fakeHost() {
   const host: ControllerHost = {
     informers: { informerFor },
     clock,
+    randomness: systemRandomness,
     log,
     registry,
     add: (runnable) => added.push(runnable),

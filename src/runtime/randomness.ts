@@ -1,0 +1,20 @@
+/**
+ * Randomness: the only source of chance in this runtime, so that a simulation can own it and repeat a run.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+
+export interface Randomness {
+  /** Uniform in [0, 1). For jitter, never for secrets. */
+  random(): number;
+  /** A new UUID, in lower case. */
+  uuid(): string;
+  /** So many unpredictable bytes, for keys. */
+  bytes(size: number): Buffer;
+}
+
+/** The machine's own. */
+export const systemRandomness: Randomness = {
+  random: () => Math.random(),
+  uuid: () => randomUUID(),
+  bytes: (size) => randomBytes(size),
+};
