@@ -12,7 +12,9 @@ import { clientMetrics, noClientMetrics, showLimit } from './client-metrics.ts';
 import { ConcurrencyLimit, fixedLimit } from './concurrency-limit.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Credentials } from './credentials.ts';
+import type { OpenConnection } from './http-connection.ts';
 import { Transport } from './transport.ts';
+import { UndiciConnection } from './undici-connection.ts';
 import type { WriteGate } from './write-gate.ts';
 import type { WriteListener } from './written.ts';
 
@@ -32,6 +34,8 @@ export interface ConnectOptions {
   readonly fieldManager: string;
   /** Uniform in [0, 1), for the jitter of retries. Default Math.random. */
   readonly random?: () => number;
+  /** Makes the connections to the API server. Default: those of the real network. */
+  readonly openConnection?: OpenConnection;
   /** Connections for requests, fewer while the API server is overloaded; more callers wait in line. Default 32. */
   readonly maxRequests?: number;
   /** Connections for watches, one each. Default 200. */
@@ -60,6 +64,7 @@ export interface Connection {
 /** @throws {KubeConfigError} when the KubeConfig names no cluster. Connects with the first call. */
 export function connect(options: ConnectOptions): Connection {
   const { clock, registry, gate, userAgent, fieldManager, maxRequests = 32, maxWatches = 200 } = options;
+  const { openConnection = (endpoint) => new UndiciConnection(endpoint) } = options;
   const credentials = new Credentials(options.kubeConfig, clock, options.log);
   const dateListeners = new Set<(serverTime: number) => void>();
   const limit = new ConcurrencyLimit({ most: maxRequests });
@@ -77,22 +82,22 @@ export function connect(options: ConnectOptions): Connection {
       for (const listener of dateListeners) listener(serverTime);
     },
   };
-  const requests = new ConnectionPool(limit);
+  const requests = new ConnectionPool(limit, openConnection);
   const transport = new Transport({
     ...shared,
     gate,
     retry: true,
     requests,
     limit,
-    watches: new ConnectionPool(fixedLimit(maxWatches)),
+    watches: new ConnectionPool(fixedLimit(maxWatches), openConnection),
   });
   const leaseTransport = new Transport({
     ...shared,
     gate: undefined,
     retry: false,
-    requests: new ConnectionPool(leaseLimit),
+    requests: new ConnectionPool(leaseLimit, openConnection),
     limit: leaseLimit,
-    watches: new ConnectionPool(leaseLimit),
+    watches: new ConnectionPool(leaseLimit, openConnection),
   });
   const client = new ApiClient({ transport, clock, fieldManager });
   return {

@@ -5,7 +5,7 @@
  */
 import type { RequestLimit } from './concurrency-limit.ts';
 import type { Endpoint } from './endpoint.ts';
-import { HttpConnection } from './http-connection.ts';
+import type { HttpConnection, OpenConnection } from './http-connection.ts';
 
 interface Waiting {
   readonly endpoint: Endpoint;
@@ -15,6 +15,7 @@ interface Waiting {
 
 export class ConnectionPool {
   readonly #limit: Pick<RequestLimit, 'current'>;
+  readonly #open: OpenConnection;
   /** The one used last is taken first, so that those not needed grow old and close. */
   readonly #idle: HttpConnection[] = [];
   readonly #taken = new Set<HttpConnection>();
@@ -22,8 +23,9 @@ export class ConnectionPool {
   #refusal: Error | undefined;
 
   /** @param limit how many connections may be in use; one that has fallen is reached as they are given back. */
-  constructor(limit: Pick<RequestLimit, 'current'>) {
+  constructor(limit: Pick<RequestLimit, 'current'>, open: OpenConnection) {
     this.#limit = limit;
+    this.#open = open;
   }
 
   /** Connections in use. */
@@ -96,7 +98,7 @@ export class ConnectionPool {
       for (const old of [connection, ...this.#idle.splice(0)]) void old.close();
       connection = undefined;
     }
-    connection ??= new HttpConnection(endpoint);
+    connection ??= this.#open(endpoint);
     this.#taken.add(connection);
     return connection;
   }

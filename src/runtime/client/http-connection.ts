@@ -1,85 +1,25 @@
 /**
  * HTTP connection: one connection to the API server, at most one request on it at a time, kept alive
- * between them and opened again when needed.
+ * between them and opened again when needed. Everything below it is the network, which a simulation replaces.
  */
-import type { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
-import { type Dispatcher, Client as HttpClient } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Endpoint } from './endpoint.ts';
 
-/** Milliseconds an idle connection is kept; less than an API server or a load balancer keeps it. */
-const keepAliveTimeout = 45_000;
-
-export class HttpConnection {
+export interface HttpConnection {
   readonly endpoint: Endpoint;
-  #client: HttpClient | undefined;
-  #socket: Socket | undefined;
-
-  constructor(endpoint: Endpoint) {
-    this.endpoint = endpoint;
-  }
-
   /**
    * Sends a request, after connecting if there is no connection. The handler's `onRequestStart` is called
    * right before, in the same turn as, the request's bytes go to the socket; if it throws, none do.
    */
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#client ??= this.#open();
-    this.#client.dispatch(options, handler);
-  }
-
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /**
-   * Ends the connection at once, with a TCP reset. After a plain close the kernel would go on trying to
-   * deliver what the server has not taken yet, for minutes, and a write that was given up because of a
-   * partition would arrive when that is over. A reset throws it away.
+   * Ends the connection at once. What has not left this machine by then never does, and the handler of a
+   * request in progress gets an error.
    */
-  break(): void {
-    const client = this.#client;
-    const socket = this.#socket;
-    this.#client = undefined;
-    this.#socket = undefined;
-    if (client === undefined) return;
-    // Not in this turn, which may be a callback of that very socket: Node.js crashes (segmentation fault)
-    // when the TCP socket under a TLS socket is reset while the latter is at work.
-    setImmediate(() => {
-      reset(socket);
-      client.destroy().catch(() => {});
-    });
-  }
-
+  break(): void;
   /** Ends the connection once its request, if there is one, is over. */
-  async close(): Promise<void> {
-    await this.#client?.close();
-  }
-
-  #open(): HttpClient {
-    const client: HttpClient = new HttpClient(this.endpoint.server.origin, {
-      pipelining: 1,
-      keepAliveTimeout,
-      // The deadline of the call covers both.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: (options, callback) =>
-        this.endpoint.connect(options, (socket) => this.#opened(client, socket), callback),
-    });
-    // Errors reach the request's handler; one that a handler caused must not end the process.
-    const emitter: EventEmitter = client;
-    emitter.on('error', () => {});
-    return client;
-  }
-
-  #opened(client: HttpClient, socket: Socket): void {
-    // Given up meanwhile: undici ends the socket when it gets it.
-    if (client === this.#client) this.#socket = socket;
-  }
+  close(): Promise<void>;
 }
 
-function reset(socket: Socket | undefined): void {
-  if (socket === undefined || socket.destroyed) return;
-  try {
-    socket.resetAndDestroy();
-  } catch {
-    // Not plain TCP: the connection to an HTTPS proxy.
-    socket.destroy();
-  }
-}
+/** Makes a connection to an endpoint; it connects with its first request. */
+export type OpenConnection = (endpoint: Endpoint) => HttpConnection;

@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
 import { connect } from '../client/connect.ts';
+import type { OpenConnection } from '../client/http-connection.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
@@ -37,6 +38,8 @@ export interface CreateManagerOptions {
   readonly clock?: Clock;
   /** Default {@link systemRandomness}. */
   readonly randomness?: Randomness;
+  /** Makes the connections to the API server. Default: those of the real network. */
+  readonly openConnection?: OpenConnection;
   /** Where all metrics go. Default: a new one, the Manager's `registry`. */
   readonly registry?: Registry;
 }
@@ -49,7 +52,7 @@ export interface CreateManagerOptions {
 export function createManager(options: CreateManagerOptions): Manager {
   const { name, version, kubeConfig, log, installCommand, leaderElection = false } = options;
   const { clock = systemClock, randomness = systemRandomness } = options;
-  const { registry = new Registry(), instance = hostname() } = options;
+  const { registry = new Registry(), instance = hostname(), openConnection } = options;
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   const namespace = options.leaderElectionNamespace ?? context?.namespace ?? 'default';
   const userAgent = version === undefined ? name : `${name}/${version}`;
@@ -59,6 +62,7 @@ export function createManager(options: CreateManagerOptions): Manager {
         ...{ kubeConfig, gate, clock, log, registry, userAgent },
         fieldManager: name,
         random: () => randomness.random(),
+        ...(openConnection && { openConnection }),
       }),
     ...{ clock, randomness, log, registry, instance },
     server: kubeConfig.getCurrentCluster()?.server ?? '',
