@@ -2,13 +2,15 @@
  * The composition root: config → log → manager → both controllers. What it makes is run by main.ts.
  */
 import { hostname } from 'node:os';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { type LoggerOptions, pino } from 'pino';
 import { addAtController } from './at/controller.ts';
 import type { Config } from './config.ts';
 import { addConfigWatcherController } from './configwatcher/controller.ts';
 import { loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
-import { errorFields } from './runtime/logger.ts';
-import { createManager } from './runtime/manager/create-manager.ts';
+import { errorFields, type Logger } from './runtime/logger.ts';
+import { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
+import type { Manager } from './runtime/manager/manager.ts';
 import { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
 import { startGarbage } from './start-garbage.ts';
 
@@ -16,6 +18,50 @@ const name = 'atwatch';
 
 /** How the CRDs are installed, for the sentence that says they are missing. */
 const installCommand = 'kubectl apply --server-side -k crds';
+
+export interface OperatorOptions
+  extends Pick<CreateManagerOptions, 'clock' | 'randomness' | 'openConnection' | 'processMetrics'> {
+  readonly config: Config;
+  readonly version: string;
+  readonly kubeConfig: KubeConfig;
+  readonly log: Logger;
+  /** Of the machine; in a Pod, the Pod's name. */
+  readonly hostName: string;
+}
+
+/**
+ * The manager with both controllers. Nothing is sent before it is started.
+ *
+ * @throws {KubeConfigError} when the KubeConfig names no cluster.
+ */
+export function createOperator(options: OperatorOptions): Manager {
+  const { config, version, kubeConfig, log, hostName, ...ports } = options;
+  log.info(
+    { version, server: kubeConfig.getCurrentCluster()?.server, namespaces: config.namespaces },
+    'starting',
+  );
+  const { podNamespace, secretAccess, annotationController } = config;
+  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  const ownNamespace = podNamespace ?? context?.namespace ?? 'default';
+  const manager = createManager({
+    ...ports,
+    ...{ name, version, kubeConfig, log, installCommand },
+    instance: hostName,
+    namespaces: config.namespaces,
+    leaderElection: config.leaderElect,
+    leaderElectionNamespace: ownNamespace,
+    metricsBindAddress: config.metricsBindAddress,
+    healthProbeBindAddress: config.healthProbeBindAddress,
+  });
+  addAtController(manager, {});
+  addConfigWatcherController(manager, {
+    onServerDate: (listener) => manager.connection.onServerDate(listener),
+    annotationController,
+    ...(secretAccess && { secretKeyNamespace: ownNamespace }),
+    ...(podNamespace !== undefined && { ownPod: { namespace: podNamespace, name: hostName } }),
+  });
+  return manager;
+}
 
 /**
  * Puts the operator together and runs it for the life of the process.
@@ -40,29 +86,7 @@ export async function runOperator(
   };
   const log = pino(options, output);
   const kubeConfig = loadKubeConfig({ env: host.env });
-  log.info(
-    { version, server: kubeConfig.getCurrentCluster()?.server, namespaces: config.namespaces },
-    'starting',
-  );
-  const { podNamespace, secretAccess, annotationController } = config;
-  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
-  const ownNamespace = podNamespace ?? context?.namespace ?? 'default';
-  const manager = createManager({
-    ...{ name, version, kubeConfig, log, installCommand },
-    namespaces: config.namespaces,
-    leaderElection: config.leaderElect,
-    leaderElectionNamespace: ownNamespace,
-    metricsBindAddress: config.metricsBindAddress,
-    healthProbeBindAddress: config.healthProbeBindAddress,
-  });
-  addAtController(manager, {});
-  addConfigWatcherController(manager, {
-    onServerDate: (listener) => manager.connection.onServerDate(listener),
-    annotationController,
-    ...(secretAccess && { secretKeyNamespace: ownNamespace }),
-    // In a Pod the host's name is the Pod's.
-    ...(podNamespace !== undefined && { ownPod: { namespace: podNamespace, name: hostname() } }),
-  });
+  const manager = createOperator({ config, version, kubeConfig, log, hostName: hostname() });
   if (globalThis.gc) manager.add(startGarbage(manager.clock, globalThis.gc));
   await runManager(manager, host);
 }

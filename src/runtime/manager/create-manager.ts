@@ -42,6 +42,8 @@ export interface CreateManagerOptions {
   readonly openConnection?: OpenConnection;
   /** Where all metrics go. Default: a new one, the Manager's `registry`. */
   readonly registry?: Registry;
+  /** False leaves out the metrics of the process, such as its memory. Default true. */
+  readonly processMetrics?: boolean;
 }
 
 /**
@@ -70,6 +72,7 @@ export function createManager(options: CreateManagerOptions): Manager {
     metricsBindAddress: options.metricsBindAddress ?? '0',
     healthProbeBindAddress: options.healthProbeBindAddress ?? '0',
     ...(installCommand !== undefined && { installCommand }),
+    ...(options.processMetrics !== undefined && { processMetrics: options.processMetrics }),
     ...(leaderElection && {
       leaderElection: { namespace, name, identity: `${instance}_${randomness.uuid()}` },
     }),

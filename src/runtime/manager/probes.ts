@@ -20,6 +20,8 @@ export interface ProbesOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly registry: Registry;
+  /** False leaves out the metrics of the process: of several Managers in one, they would say the same. Default true. */
+  readonly processMetrics?: boolean;
 }
 
 /** What the checks look at. */
@@ -54,7 +56,7 @@ export class Probes {
         ...{ bindAddress: healthProbeBindAddress, healthz: this.healthz, readyz: this.readyz, log },
       }),
     ];
-    processMetrics(registry);
+    if (options.processMetrics !== false) processMetrics(registry);
     this.#addChecks(state);
   }
 
