@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 BIN := node_modules/.bin
 # The project brings its own Node.js, so that an older one on the PATH is no obstacle.
 NODE := $(BIN)/node
-CLUSTER := $(NODE) hack/cluster/main.ts
+CLUSTER := $(NODE) local-cluster/main.ts
 KUBECTL := $(CLUSTER) kubectl
 HELM := $(NODE) hack/helm/main.ts
 CHART := charts/atwatch
@@ -17,7 +17,7 @@ CONFIG ?= config/default
 # Rendering needs no cluster.
 RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
 NODE_TEST := $(NODE) --test --test-timeout=300000
-UNIT_TESTS := 'test/*.test.ts' 'test/{api,at,configwatcher,runtime,fake,conformance,hack,examples}/**/*.test.ts'
+UNIT_TESTS := 'test/*.test.ts' 'test/{api,at,configwatcher,runtime,fake,conformance,hack,local-cluster,examples}/**/*.test.ts'
 SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
 
 ##@ General

@@ -23,7 +23,7 @@ if (!kubeconfig) {
 
 /** Runs the bundled kubectl in the demo's namespace and resolves with what it printed. */
 async function kubectl(...args: string[]): Promise<string> {
-  return await run(process.execPath, ['hack/cluster/main.ts', 'kubectl', ...args]);
+  return await run(process.execPath, ['local-cluster/main.ts', 'kubectl', ...args]);
 }
 
 function run(program: string, args: string[]): Promise<string> {
@@ -124,7 +124,7 @@ async function runConfigWatcher(): Promise<void> {
 
 async function cleanUp(): Promise<void> {
   step('Clean up');
-  // Set by `hack/cluster run` for a cluster of its own, which goes with all that is in it.
+  // Set by `local-cluster run` for a cluster of its own, which goes with all that is in it.
   if (process.env.ATWATCH_CLUSTER) {
     console.log('The cluster goes, with all that is in it.');
     return;

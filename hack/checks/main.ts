@@ -4,7 +4,7 @@
  * What this machine cannot make is left out of the checks, with one line that says why. In continuous integration
  * (CI=true) that is a failure: nobody reads such lines there.
  */
-import { ClusterError } from '../cluster/cluster-error.ts';
+import { ClusterError } from '../../local-cluster/cluster-error.ts';
 import { buildChecks, installCheckov, NoProgramsError } from './programs.ts';
 
 for (const make of [buildChecks, installCheckov]) {

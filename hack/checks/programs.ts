@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheDirectory, programDirectory } from '../cluster/cache.ts';
-import { buildGoProgram, findGo } from '../cluster/go-program.ts';
-import { makeOnce } from '../cluster/make-once.ts';
-import { startProgress } from '../cluster/progress.ts';
+import { cacheDirectory, programDirectory } from '../../local-cluster/cache.ts';
+import { buildGoProgram, findGo } from '../../local-cluster/go-program.ts';
+import { makeOnce } from '../../local-cluster/make-once.ts';
+import { startProgress } from '../../local-cluster/progress.ts';
 
 const execute = promisify(execFile);
 

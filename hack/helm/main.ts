@@ -5,10 +5,10 @@
  * With --build alone it only sees to it that there is one, and says if there can be none, which leaves the tests of the
  * chart out. In continuous integration (CI=true) that is a failure: nobody reads such lines there.
  */
-import { ClusterError } from '../cluster/cluster-error.ts';
-import { Interruption, startCommand } from '../cluster/foreground.ts';
-import { kubectlEnvironment } from '../cluster/kubectl.ts';
-import { findLocalCluster, localKubeconfig, namesForeignCluster } from '../cluster/local-cluster.ts';
+import { ClusterError } from '../../local-cluster/cluster-error.ts';
+import { Interruption, startCommand } from '../../local-cluster/foreground.ts';
+import { kubectlEnvironment } from '../../local-cluster/kubectl.ts';
+import { findLocalCluster, localKubeconfig, namesForeignCluster } from '../../local-cluster/local-cluster.ts';
 import { findHelm, whyNoHelm } from './program.ts';
 
 /** Much of helm needs no cluster, so none is no error yet. */

@@ -4,9 +4,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { programDirectory } from '../cluster/cache.ts';
-import { ClusterError } from '../cluster/cluster-error.ts';
-import { buildGoProgram, findGo, requiredVersion } from '../cluster/go-program.ts';
+import { programDirectory } from '../../local-cluster/cache.ts';
+import { ClusterError } from '../../local-cluster/cluster-error.ts';
+import { buildGoProgram, findGo, requiredVersion } from '../../local-cluster/go-program.ts';
 
 const moduleDirectory = import.meta.dirname;
 

@@ -17,10 +17,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { install } from '../cluster/apt.ts';
-import { cacheDirectory } from '../cluster/cache.ts';
-import { ImageStore } from '../cluster/images.ts';
-import { ensurePackages, find } from '../cluster/packages.ts';
+import { install } from '../../local-cluster/apt.ts';
+import { cacheDirectory } from '../../local-cluster/cache.ts';
+import { ImageStore } from '../../local-cluster/images.ts';
+import { ensurePackages, find } from '../../local-cluster/packages.ts';
 import { type Materials, writeBuildRoot, writeRunRoot } from './base-images.ts';
 import { run, sourceDirectory, versionArguments } from './builder.ts';
 import { NoBuilderError } from './image-error.ts';

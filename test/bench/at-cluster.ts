@@ -3,7 +3,7 @@
  * the benchmark writes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ControlPlane } from '../../hack/cluster/control-plane.ts';
+import type { ControlPlane } from '../../local-cluster/control-plane.ts';
 import type { At } from '../../src/api/at.generated.ts';
 import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
-import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { type Connection, connect } from '../../src/runtime/client/connect.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';

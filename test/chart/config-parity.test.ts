@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { findKubectl } from '../../hack/cluster/programs.ts';
+import { findKubectl } from '../../local-cluster/programs.ts';
 import { inOverlay, type Overlay } from '../integration/overlay.ts';
 import { objectsIn, type Rendered, render, skip } from './helm.ts';
 

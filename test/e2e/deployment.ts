@@ -29,7 +29,7 @@ export async function pullableImage(): Promise<PullableImage> {
   try {
     const { path, hash } = await imageArchive();
     const load = async (archive: string, tag: string) => {
-      await execute(process.execPath, ['hack/cluster/main.ts', 'load', archive, `atwatch:${tag}`]);
+      await execute(process.execPath, ['local-cluster/main.ts', 'load', archive, `atwatch:${tag}`]);
       return `atwatch:${tag}`;
     };
     const loadPrevious = async () => {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
-import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
 import { overlays } from '../manifests/overlays.ts';
 import { documentedRights, listedRights } from './documented-rights.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchersCom } from '../../src/api/resources.ts';
 import { Shop } from './configwatcher-shop.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
-import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import { configMaps } from '../../src/api/kubernetes.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
 import { connect } from '../../src/runtime/client/connect.ts';

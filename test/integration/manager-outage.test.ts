@@ -1,7 +1,7 @@
 /** What an API server that is away does to a leader and to a standby. Brings a control plane of its own. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { startControlPlane } from '../../local-cluster/control-plane.ts';
 import { type ConfigMap, configMaps } from '../../src/api/kubernetes.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import type { ControlPlane } from '../../hack/cluster/control-plane.ts';
+import type { ControlPlane } from '../../local-cluster/control-plane.ts';
 
 export interface Overlay {
   readonly namespace?: string;

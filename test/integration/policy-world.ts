@@ -2,7 +2,7 @@
  * The admission policies under test: installed under a namespace and a name prefix of a user's own, so that
  * every row also proves that the texts inside the policies follow the names.
  */
-import { type ControlPlane, startControlPlane } from '../../hack/cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import { applyOverlay } from './overlay.ts';
 import { eventually } from './support.ts';
 

@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
-import type { ControlPlane } from '../../hack/cluster/control-plane.ts';
+import type { ControlPlane } from '../../local-cluster/control-plane.ts';
 
 export const serviceAccount = { namespace: 'atwatch-system', name: 'atwatch-controller-manager' };
 const userName = `system:serviceaccount:${serviceAccount.namespace}:${serviceAccount.name}`;

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { installCheckov } from '../../hack/checks/programs.ts';
-import { findKubectl } from '../../hack/cluster/programs.ts';
+import { findKubectl } from '../../local-cluster/programs.ts';
 import { inOverlay } from '../integration/overlay.ts';
 import { overlays } from './overlays.ts';
 import { goProgram, run, unlessMissing } from './programs.ts';

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
-import { createAuthority } from '../../../hack/cluster/pki.ts';
+import { createAuthority } from '../../../local-cluster/pki.ts';
 import { configMaps } from '../../../src/api/kubernetes.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { Credentials } from '../../../src/runtime/client/credentials.ts';

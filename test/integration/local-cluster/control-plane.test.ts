@@ -6,10 +6,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type ControlPlaneOptions, startControlPlane } from '../../../hack/cluster/control-plane.ts';
-import { isFree } from '../../../hack/cluster/ports.ts';
-import { findPrograms } from '../../../hack/cluster/programs.ts';
-import { waitFor } from '../../../hack/cluster/wait.ts';
+import { type ControlPlaneOptions, startControlPlane } from '../../../local-cluster/control-plane.ts';
+import { isFree } from '../../../local-cluster/ports.ts';
+import { findPrograms } from '../../../local-cluster/programs.ts';
+import { waitFor } from '../../../local-cluster/wait.ts';
 
 async function start(t: TestContext, options?: ControlPlaneOptions) {
   const cluster = await startControlPlane(options);

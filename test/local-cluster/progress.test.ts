@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { elapsed, startProgress } from '../../../hack/cluster/progress.ts';
+import { elapsed, startProgress } from '../../local-cluster/progress.ts';
 
 function recordingOutput(isTTY: boolean) {
   const written: string[] = [];

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cacheDirectory, programDirectory } from '../../../hack/cluster/cache.ts';
+import { cacheDirectory, programDirectory } from '../../local-cluster/cache.ts';
 
 const rows = [
   { name: 'by default', env: {}, expected: join(homedir(), '.cache', 'atwatch') },

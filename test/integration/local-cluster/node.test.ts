@@ -7,9 +7,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ImageStore } from '../../../hack/cluster/images.ts';
-import { type Cluster, imageDirectory, startCluster, whyNoNode } from '../../../hack/cluster/node.ts';
-import { waitFor } from '../../../hack/cluster/wait.ts';
+import { ImageStore } from '../../../local-cluster/images.ts';
+import { type Cluster, imageDirectory, startCluster, whyNoNode } from '../../../local-cluster/node.ts';
+import { waitFor } from '../../../local-cluster/wait.ts';
 
 const patience = ['--timeout=60s'];
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { lock } from '../../../hack/cluster/lock.ts';
+import { lock } from '../../local-cluster/lock.ts';
 
 function lockPath(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'atwatch-test-'));

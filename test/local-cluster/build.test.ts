@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alternatives, kubernetesVersion, linkerFlags } from '../../../hack/cluster/build.ts';
+import { alternatives, kubernetesVersion, linkerFlags } from '../../local-cluster/build.ts';
 
 test('the linker gets the version in the parts that Kubernetes reports', () => {
   const flags = linkerFlags('v1.36.3');

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { findGo, isTooOld, requiredVersion } from '../../../hack/cluster/go-program.ts';
+import { findGo, isTooOld, requiredVersion } from '../../local-cluster/go-program.ts';
 
 test('go is found in PATH, and where its installer puts it, and may be missing', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'atwatch-test-'));

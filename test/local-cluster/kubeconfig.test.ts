@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
-import { renderKubeconfig } from '../../../hack/cluster/kubeconfig.ts';
+import { renderKubeconfig } from '../../local-cluster/kubeconfig.ts';
 
 test('a client reads the server and the credentials from it', () => {
   const config = new KubeConfig();

@@ -8,12 +8,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { cacheDirectory } from '../../../hack/cluster/cache.ts';
-import { isAlive } from '../../../hack/cluster/lock.ts';
-import { whyNoNode } from '../../../hack/cluster/node.ts';
-import { waitFor } from '../../../hack/cluster/wait.ts';
+import { cacheDirectory } from '../../../local-cluster/cache.ts';
+import { isAlive } from '../../../local-cluster/lock.ts';
+import { whyNoNode } from '../../../local-cluster/node.ts';
+import { waitFor } from '../../../local-cluster/wait.ts';
 
-const main = join(import.meta.dirname, '..', '..', '..', 'hack', 'cluster', 'main.ts');
+const main = join(import.meta.dirname, '..', '..', '..', 'local-cluster', 'main.ts');
 const noNode = whyNoNode();
 
 /** Without the cluster that the tests themselves may run with. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cniConfig, containerdConfig, kubeletConfig } from '../../../hack/cluster/node-config.ts';
+import { cniConfig, containerdConfig, kubeletConfig } from '../../local-cluster/node-config.ts';
 
 test('every folder of containerd is the cluster’s own', () => {
   const config = containerdConfig({ directory: '/tmp/cluster', cni: '/usr/lib/cni' });

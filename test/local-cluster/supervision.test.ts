@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive } from '../../../hack/cluster/lock.ts';
+import { isAlive } from '../../local-cluster/lock.ts';
 import {
   isUp,
   Supervision,
   type SupervisionOptions,
   stopDetached,
   temporaryDirectory,
-} from '../../../hack/cluster/supervision.ts';
+} from '../../local-cluster/supervision.ts';
 
 const limit = 10_000;
 
@@ -118,7 +118,7 @@ test('what is detached lives on, and again, until it is told to stop', async (t)
 
 /** An owner that starts a program under supervision, tells us about it, and waits to be killed. */
 const owner = `
-import { Supervision } from '${new URL('../../../hack/cluster/supervision.ts', import.meta.url)}';
+import { Supervision } from '${new URL('../../local-cluster/supervision.ts', import.meta.url)}';
 const supervision = await Supervision.start();
 supervision.run({ name: 'a', command: 'sleep', args: ['600'] });
 console.log(supervision.directory);

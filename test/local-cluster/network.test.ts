@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectNode, nodeNetwork } from '../../../hack/cluster/network.ts';
+import { connectNode, nodeNetwork } from '../../local-cluster/network.ts';
 
 /** The commands that were run, on a machine where these links exist already. */
 function machineWith(existing: readonly string[]) {

@@ -5,7 +5,7 @@ import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { createAuthority, type KeyAndCertificate } from '../../../hack/cluster/pki.ts';
+import { createAuthority, type KeyAndCertificate } from '../../local-cluster/pki.ts';
 
 const authority = createAuthority('test-ca');
 

@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fullImageName, ImageStore } from '../../../hack/cluster/images.ts';
-import { answer, parsePull } from '../../../hack/cluster/registry.ts';
+import { fullImageName, ImageStore } from '../../local-cluster/images.ts';
+import { answer, parsePull } from '../../local-cluster/registry.ts';
 
 const names = [
   { name: 'busybox', full: 'docker.io/library/busybox:latest' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { freePort } from '../../../hack/cluster/ports.ts';
+import { freePort } from '../../local-cluster/ports.ts';
 
 test('a port that is in use is passed over', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { checkAssets, findKubectl, findPrograms, missingAbilities } from '../../../hack/cluster/programs.ts';
+import { checkAssets, findKubectl, findPrograms, missingAbilities } from '../../local-cluster/programs.ts';
 
 function assets(t: TestContext, programs: readonly string[]): string {
   const directory = mkdtempSync(join(tmpdir(), 'atwatch-test-'));

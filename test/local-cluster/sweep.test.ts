@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { stopSocket } from '../../../hack/cluster/messages.ts';
-import { sweep } from '../../../hack/cluster/sweep.ts';
+import { stopSocket } from '../../local-cluster/messages.ts';
+import { sweep } from '../../local-cluster/sweep.ts';
 
 /** Folders in a place of their own; `age` in milliseconds. */
 function place(t: TestContext) {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createCgroup } from '../../../hack/cluster/cgroup.ts';
+import { createCgroup } from '../../local-cluster/cgroup.ts';
 
 /** A folder that looks like the file system of the control groups. */
 function cgroupRoot(t: TestContext, files: Record<string, string>) {

@@ -24,7 +24,7 @@ import { sweep } from './sweep.ts';
 
 const usage = `A real Kubernetes on this machine, built from source.
 
-usage: node hack/cluster/main.ts COMMAND
+usage: node local-cluster/main.ts COMMAND
 
   build                               build the programs into the cache, once
   up [--node | --node-if-possible] [--audit]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isStatic } from '../../../hack/cluster/elf.ts';
-import { describeMissing, find } from '../../../hack/cluster/packages.ts';
+import { isStatic } from '../../local-cluster/elf.ts';
+import { describeMissing, find } from '../../local-cluster/packages.ts';
 
 const missing = [
   { program: 'containerd', debianPackage: 'containerd' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitFor } from '../../../hack/cluster/wait.ts';
+import { waitFor } from '../../local-cluster/wait.ts';
 
 const options = { what: 'it', limit: 40, interval: 1 };
 
