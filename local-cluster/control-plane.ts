@@ -94,7 +94,7 @@ export async function assemble(
 ): Promise<ControlPlane & { pki: Pki; probe: ApiProbe }> {
   const { directory } = supervision;
   const server = `https://${address}:${port}`;
-  const pki = createPki(directory, [...new Set(['127.0.0.1', serviceRange.apiServer, address])]);
+  const pki = await createPki(directory, [...new Set(['127.0.0.1', serviceRange.apiServer, address])]);
   const kubeconfig = pki.writeKubeconfig('admin', server, pki.admin);
   const audit = options.auditLog === true ? prepareAudit(directory) : undefined;
   const probe = createApiProbe(server, pki);
@@ -210,17 +210,17 @@ async function startControllers(
   if (missing !== undefined) {
     console.error(missing);
   }
-  const start = (name: string, args: readonly string[]) => {
-    const user = pki.issue(name, { name: `system:${name}` });
+  const start = async (name: string, args: readonly string[]) => {
+    const user = await pki.issue(name, { name: `system:${name}` });
     const kubeconfig = pki.writeKubeconfig(name, server, user);
     const common = [`--kubeconfig=${kubeconfig}`, '--secure-port=0', '--leader-elect=false'];
     supervision.run({ name, command: programs.path(name), args: [...common, ...args] });
   };
   if (options.scheduler !== false && programs.has('kube-scheduler')) {
-    start('kube-scheduler', []);
+    await start('kube-scheduler', []);
   }
   if (hasControllerManager(programs, options)) {
-    start('kube-controller-manager', [
+    await start('kube-controller-manager', [
       `--service-account-private-key-file=${pki.file('service-accounts.key')}`,
       `--root-ca-file=${pki.file('ca.crt')}`,
       `--cluster-signing-cert-file=${pki.file('ca.crt')}`,

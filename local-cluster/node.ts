@@ -196,7 +196,7 @@ async function startAgents({ programs, supervision, options, network, controlPla
   const cgroup = basename(directory);
   createCgroup(cgroup);
   writeFileSync(join(directory, 'resolv.conf'), '');
-  const kubelet = pki.writeKubeconfig('kubelet', server, pki.issue('kubelet', user));
+  const kubelet = pki.writeKubeconfig('kubelet', server, await pki.issue('kubelet', user));
   const config = kubeletConfig({ directory, cgroup, pki: pki.file });
   writeFileSync(join(directory, 'kubelet.json'), config);
   await wait('containerd', limits.containerd, () => accepts(containerdSocket(directory)));
@@ -211,7 +211,7 @@ async function startAgents({ programs, supervision, options, network, controlPla
       `--node-ip=${network.node}`,
     ],
   });
-  const proxy = pki.issue('kube-proxy', { name: 'system:kube-proxy' });
+  const proxy = await pki.issue('kube-proxy', { name: 'system:kube-proxy' });
   supervision.run({
     name: 'kube-proxy',
     command: programs.path('kube-proxy'),

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { createAuthority, type KeyAndCertificate } from '../../local-cluster/pki.ts';
 
-const authority = createAuthority('test-ca');
+const authority = await createAuthority('test-ca');
 
 test('the authority certifies itself as one', () => {
   const certificate = new X509Certificate(authority.certificate);
@@ -16,8 +16,8 @@ test('the authority certifies itself as one', () => {
   assert.ok(certificate.checkPrivateKey(createPrivateKey(authority.key)));
 });
 
-test('a certificate names the user, the group and the hosts', () => {
-  const issued = authority.issue({
+test('a certificate names the user, the group and the hosts', async () => {
+  const issued = await authority.issue({
     name: 'system:node:a',
     organization: 'system:nodes',
     hosts: ['a', '10.0.0.1'],
@@ -31,23 +31,21 @@ test('a certificate names the user, the group and the hosts', () => {
   assert.ok(certificate.checkPrivateKey(createPrivateKey(issued.key)));
 });
 
-test('a certificate is valid from a little before now for a year', () => {
+test('a certificate is valid from a little before now for a year', async () => {
   const now = Date.UTC(2030, 0, 1, 12);
-  const { validFromDate, validToDate } = new X509Certificate(createAuthority('x', now).certificate);
+  const { validFromDate, validToDate } = new X509Certificate((await createAuthority('x', now)).certificate);
   assert.equal(validFromDate.toISOString(), '2030-01-01T11:00:00.000Z');
   assert.equal(validToDate.toISOString(), '2031-01-01T12:00:00.000Z');
 });
 
-test('no two serial numbers are the same', () => {
-  const serials = Array.from(
-    { length: 20 },
-    () => new X509Certificate(authority.issue({ name: 'x' }).certificate),
-  );
+test('no two serial numbers are the same', async () => {
+  const issued = await Promise.all(Array.from({ length: 20 }, () => authority.issue({ name: 'x' })));
+  const serials = issued.map(({ certificate }) => new X509Certificate(certificate));
   assert.equal(new Set(serials.map(({ serialNumber }) => serialNumber)).size, 20);
 });
 
 test('server and client trust each other over TLS; a stranger is refused', async (t) => {
-  const server = authority.issue({ name: 'server', hosts: ['127.0.0.1'] });
+  const server = await authority.issue({ name: 'server', hosts: ['127.0.0.1'] });
   const listener = createServer(
     { cert: server.certificate, key: server.key, ca: authority.certificate, requestCert: true },
     (request, response) => response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN),
@@ -68,6 +66,7 @@ test('server and client trust each other over TLS; a stranger is refused', async
         response.once('data', (data: Buffer) => resolve(data.toString()));
       }).once('error', reject);
     });
-  assert.equal(await ask(authority.issue({ name: 'alice' })), 'alice');
-  await assert.rejects(ask(createAuthority('test-ca').issue({ name: 'mallory' })));
+  assert.equal(await ask(await authority.issue({ name: 'alice' })), 'alice');
+  const stranger = await createAuthority('test-ca');
+  await assert.rejects(ask(await stranger.issue({ name: 'mallory' })));
 });

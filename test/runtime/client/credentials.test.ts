@@ -21,8 +21,8 @@ import { connectTo } from '../../fake/connection.ts';
 import { until } from '../../fake/until.ts';
 
 const minute = 60_000;
-const authority = createAuthority('ca');
-const serving = authority.issue({ name: 'server', hosts: ['127.0.0.1', 'api.internal'] });
+const authority = await createAuthority('ca');
+const serving = await authority.issue({ name: 'server', hosts: ['127.0.0.1', 'api.internal'] });
 
 let directory: string;
 let clock: FakeClock;
@@ -262,13 +262,13 @@ describe('an exec plugin', () => {
 
 describe('TLS', () => {
   test('a new client certificate is used for new connections, and the old ones are left', async () => {
-    const issue = (name: string) => {
-      const { key, certificate } = authority.issue({ name });
+    const issue = async (name: string) => {
+      const { key, certificate } = await authority.issue({ name });
       return { certFile: file('client.crt', certificate), keyFile: file('client.key', key) };
     };
-    const api = client(kubeConfig(issue('first')));
+    const api = client(kubeConfig(await issue('first')));
     await api.list(configMaps);
-    issue('second');
+    await issue('second');
     clock.advance(minute);
     await api.list(configMaps);
     await api.list(configMaps);
@@ -278,7 +278,7 @@ describe('TLS', () => {
   });
 
   test('a new CA is trusted after a minute', async () => {
-    const other = createAuthority('other');
+    const other = await createAuthority('other');
     const config = kubeConfig({}, { caFile: file('bundle.crt', other.certificate) });
     const api = client(config);
     await assert.rejects(api.create(configMaps, { metadata: { namespace: 'n', name: 'a' } }), (error) => {
