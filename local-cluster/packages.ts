@@ -4,12 +4,11 @@
  * Only what is missing is installed, so a container runtime that came with Docker is used as it is.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { download, install } from './apt.ts';
 import { cacheDirectory } from './cache.ts';
 import { ClusterError } from './cluster-error.ts';
-import { isStatic } from './elf.ts';
 
 export interface Requirement {
   program: string;
@@ -97,7 +96,7 @@ function hasApt(): boolean {
  */
 async function findBusybox(): Promise<string> {
   const own = find({ program: 'busybox', debianPackage: 'busybox-static' });
-  if (own !== undefined && isStatic(readFileSync(own))) {
+  if (own !== undefined && isStatic(own)) {
     return own;
   }
   const directory = join(cacheDirectory(), 'busybox');
@@ -136,4 +135,13 @@ async function unpackBusybox(directory: string): Promise<boolean> {
 
 function ending(output: string): string {
   return output.trimEnd().split('\n').slice(-8).join('\n');
+}
+
+/** Whether a program runs without shared libraries, also where there are none. */
+export function isStatic(program: string): boolean {
+  const { stdout, stderr } = spawnSync('ldd', [program], {
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  return /statically linked|not a dynamic executable/.test(`${stdout}${stderr}`);
 }
