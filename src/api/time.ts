@@ -2,11 +2,8 @@
  * Instants as the Kubernetes API writes them: RFC 3339 in UTC with `Z`. metav1.Time has whole seconds,
  * metav1.MicroTime exactly six fraction digits. In the program an instant is a number, epoch milliseconds.
  */
-import { calendarDay, dayNumber } from './calendar.ts';
-
 const second = 1000;
 const minute = 60 * second;
-const day = 24 * 60 * minute;
 
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
@@ -71,8 +68,11 @@ export type DateAndTime = readonly [
 
 /** Epoch milliseconds of a date and time in UTC; NaN for a day that does not exist. */
 export function utcMilliseconds([year, month, dayOfMonth, hour, minutes, seconds]: DateAndTime): number {
-  const days = dayNumber({ year, month, day: dayOfMonth }) ?? Number.NaN;
-  return days * day + (hour * 60 + minutes) * minute + seconds * second;
+  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999.
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, dayOfMonth);
+  const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === dayOfMonth;
+  return exists ? date.getTime() + (hour * 60 + minutes) * minute + seconds * second : Number.NaN;
 }
 
 /** `2030-01-31T09:00:00.250Z` */
@@ -80,15 +80,5 @@ function iso(epochMs: number): string {
   if (!(epochMs >= firstInstant && epochMs <= lastInstant)) {
     throw new RangeError(`${epochMs} ms is not in the years 0001 to 9999`);
   }
-  const days = Math.floor(epochMs / day);
-  const { year, month, day: dayOfMonth } = calendarDay(days);
-  const rest = Math.floor(epochMs - days * day);
-  const [hour, minutes] = [Math.floor(rest / (60 * minute)), Math.floor(rest / minute) % 60];
-  const [seconds, milliseconds] = [Math.floor(rest / second) % 60, rest % second];
-  const date = `${digits(year, 4)}-${digits(month, 2)}-${digits(dayOfMonth, 2)}`;
-  return `${date}T${digits(hour, 2)}:${digits(minutes, 2)}:${digits(seconds, 2)}.${digits(milliseconds, 3)}Z`;
-}
-
-function digits(value: number, count: number): string {
-  return String(value).padStart(count, '0');
+  return new Date(Math.floor(epochMs)).toISOString();
 }

@@ -2,15 +2,14 @@
  * Window: a time in which restarts may start. It opens by a cron schedule and stays open for a while.
  */
 import type { ConfigWatcherSpecWindow } from '../../api/configwatcher.generated.ts';
-import { type TimeZone, timeZoneNamed } from '../../api/time-zone.ts';
-import { type CronSchedule, isPossible, lastInstant, nextInstant, parseCron } from './cron.ts';
+import { timeZoneNamed } from '../../api/time-zone.ts';
+import { type CronSchedule, lastInstant, nextInstant, parseCron } from './cron.ts';
 import { parseDuration } from './duration.ts';
 
 export interface Window {
   readonly schedule: CronSchedule;
   /** Milliseconds. */
   readonly duration: number;
-  readonly zone: TimeZone;
 }
 
 /** @returns what is wrong with it, as the rest of a sentence, when it is none. */
@@ -19,14 +18,14 @@ export function readWindow({
   duration,
   timeZone = 'UTC',
 }: ConfigWatcherSpecWindow): Window | string {
-  const cron = parseCron(schedule);
   const span = parseDuration(duration);
-  const zone = timeZoneNamed(timeZone);
+  const isZone = timeZoneNamed(timeZone) !== undefined;
+  const cron = parseCron(schedule, isZone ? timeZone : 'UTC');
   if (!cron) return 'schedule has a range that ends before it begins, or a value that does not exist';
-  if (!isPossible(cron)) return 'schedule never comes: no month it names has such a day';
+  if (nextInstant(cron, 0) === undefined) return 'schedule never comes: no month it names has such a day';
   if (!span) return 'duration must be longer than zero';
-  if (!zone) return 'timeZone is not a known time zone, such as Europe/Berlin';
-  return { schedule: cron, duration: span, zone };
+  if (!isZone) return 'timeZone is not a known time zone, such as Europe/Berlin';
+  return { schedule: cron, duration: span };
 }
 
 /**
@@ -35,9 +34,11 @@ export function readWindow({
  */
 export function nextOpening(windows: readonly Window[], now: number): number | undefined {
   if (windows.length === 0) return undefined;
-  const isOpen = ({ schedule, zone, duration }: Window) =>
-    lastInstant(schedule, zone, now, now - duration) !== undefined;
+  const isOpen = ({ schedule, duration }: Window) => {
+    const opened = lastInstant(schedule, now);
+    return opened !== undefined && now < opened + duration;
+  };
   if (windows.some(isOpen)) return undefined;
-  const openings = windows.map(({ schedule, zone }) => nextInstant(schedule, zone, now));
+  const openings = windows.map(({ schedule }) => nextInstant(schedule, now));
   return Math.min(...openings.map((opening) => opening ?? Number.POSITIVE_INFINITY));
 }

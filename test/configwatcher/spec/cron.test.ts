@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DateTime } from 'luxon';
-import { type TimeZone, timeZoneNamed } from '../../../src/api/time-zone.ts';
-import { isPossible, lastInstant, nextInstant, parseCron } from '../../../src/configwatcher/spec/cron.ts';
+import {
+  type CronSchedule,
+  lastInstant,
+  nextInstant,
+  parseCron,
+} from '../../../src/configwatcher/spec/cron.ts';
 import { nextOpening, readWindow, type Window } from '../../../src/configwatcher/spec/window.ts';
 
 function at(text: string): number {
   return DateTime.fromISO(text, { zone: 'utc' }).toMillis();
 }
 
-function zoneOf(name: string): TimeZone {
-  return timeZoneNamed(name) ?? assert.fail(`${name} is no zone`);
+function cronOf(text: string, zone = 'UTC'): CronSchedule {
+  return parseCron(text, zone) ?? assert.fail(`${text} is no schedule`);
 }
 
 function iso(time: number | undefined): string | undefined {
@@ -36,24 +40,14 @@ describe('parseCron', () => {
     'a * * * *',
     '1, * * * *',
     '-1 * * * *',
+    '@daily',
+    '* * L * *',
+    '* * * * FRI#2',
+    '* * ? * *',
+    '* * 15W * *',
   ];
   for (const text of bad) {
-    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(parseCron(text), undefined));
-  }
-});
-
-describe('isPossible', () => {
-  for (const [cron, expected] of [
-    ['0 0 30 2 *', false],
-    ['0 0 30,31 2 */2', false],
-    ['0 0 31 4,6,9,11 *', false],
-    ['0 0 31 4,5 *', true],
-    ['0 0 29 2 *', true],
-    ['0 0 */28 2 3', true],
-    // Either day suffices.
-    ['0 0 30 2 MON', true],
-  ] as const) {
-    it(`is ${expected} of ${cron}`, () => assert.equal(isPossible(parseCron(cron)!), expected));
+    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(parseCron(text, 'UTC'), undefined));
   }
 });
 
@@ -70,28 +64,31 @@ describe('nextInstant', () => {
     ['0 0 30 2 *', 'UTC', '2024-03-01T00:00:00', undefined],
     // Both days restricted: either suffices.
     ['0 0 13 * FRI', 'UTC', '2024-06-01T12:00:00', '2024-06-07T00:00:00Z'],
-    // */2 begins with a star, so both have to match (as in crontab).
-    ['0 0 */2 * FRI', 'UTC', '2024-06-01T12:00:00', '2024-06-07T00:00:00Z'],
+    // A step restricts a day, as in CronJob.
+    ['0 0 */2 * FRI', 'UTC', '2024-06-01T12:00:00', '2024-06-03T00:00:00Z'],
+    ['0 0 30 2 MON', 'UTC', '2024-06-01T12:00:00', '2025-02-03T00:00:00Z'],
+    ['10/20,3 4/7 * * *', 'UTC', '2024-06-01T11:31:00', '2024-06-01T11:50:00Z'],
+    ['0 0 * * 5/1', 'UTC', '2024-06-01T12:00:00', '2024-06-02T00:00:00Z'],
     ['0 9 * * *', 'Europe/Berlin', '2024-06-01T12:00:00', '2024-06-02T07:00:00Z'],
-    // 02:30 does not exist on that day: it moves forward.
-    ['30 2 31 3 *', 'Europe/Berlin', '2024-03-30T12:00:00', '2024-03-31T01:30:00Z'],
+    // 02:30 does not exist on that day: it is the end of the gap.
+    ['30 2 31 3 *', 'Europe/Berlin', '2024-03-30T12:00:00', '2024-03-31T01:00:00Z'],
     // 02:30 happens twice on that day: the first counts.
     ['30 2 27 10 *', 'Europe/Berlin', '2024-10-26T12:00:00', '2024-10-27T00:30:00Z'],
   ];
   for (const [cron, zone, after, expected] of rows) {
     it(`of ${cron} in ${zone} after ${after} is ${expected}`, () => {
-      assert.equal(iso(nextInstant(parseCron(cron)!, zoneOf(zone), at(after))), expected);
+      assert.equal(iso(nextInstant(cronOf(cron, zone), at(after))), expected);
     });
   }
 
   it('and lastInstant are two sides of the same', () => {
-    const schedule = parseCron('7,37 */5 * * 1-5')!;
-    const zone = zoneOf('America/New_York');
+    const schedule = cronOf('7,37 */5 * * 1-5', 'America/New_York');
     let time = at('2024-06-01T00:00:00');
     for (let count = 0; count < 50; count++) {
-      const next: number = nextInstant(schedule, zone, time)!;
-      assert.equal(lastInstant(schedule, zone, next, time), next);
-      assert.equal(lastInstant(schedule, zone, next - 1, time), undefined);
+      const next: number = nextInstant(schedule, time)!;
+      assert.equal(lastInstant(schedule, next), next);
+      assert.equal(lastInstant(schedule, next + 59_999), next);
+      if (count > 0) assert.equal(lastInstant(schedule, next - 1), time);
       time = next;
     }
   });
@@ -116,6 +113,22 @@ describe('a window', () => {
 
   it('that is longer than its period never closes', () => {
     assert.equal(nextOpening([window('0 0 * * *', '30h')], at('2024-06-02T23:00:00')), undefined);
+  });
+
+  it('that opens four times an hour for as long is open in both passes of the hour that happens twice', () => {
+    const always = window('*/15 * * * *', '15m', 'Europe/Berlin');
+    for (const inside of ['2024-10-27T00:59:00', '2024-10-27T01:01:00', '2024-10-27T01:59:59']) {
+      assert.equal(nextOpening([always], at(inside)), undefined, inside);
+    }
+  });
+
+  it('that never comes, or of no zone, is none', () => {
+    for (const schedule of ['0 0 30 2 *', '0 0 30,31 2 *', '0 0 31 4,6,9,11 *']) {
+      assert.match(String(readWindow({ schedule, duration: '1h' })), /never comes/);
+    }
+    assert.equal(typeof readWindow({ schedule: '0 0 29 2 *', duration: '1h' }), 'object');
+    const nowhere = { schedule: '0 0 * * *', duration: '1h', timeZone: 'Nowhere/Land' };
+    assert.match(String(readWindow(nowhere)), /not a known time zone/);
   });
 
   it('of several the first to open counts; none at all is always open', () => {
