@@ -4,6 +4,9 @@
  */
 import type { Status } from './client.ts';
 
+/** Milliseconds; a longer wait is no answer to a busy server but a mistake of whatever stands before it. */
+const longestRetryAfter = 3_600_000;
+
 /** The API server answered, and the answer was not 2xx. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -12,7 +15,10 @@ export class ApiError extends Error {
   /** metav1.StatusReason, such as `NotFound`; empty when the body was not a Status. */
   readonly reason: string;
   readonly status: Status;
-  /** Milliseconds to wait before the next try, from Retry-After or details.retryAfterSeconds. */
+  /**
+   * Milliseconds to wait before the next try, from Retry-After or details.retryAfterSeconds: 0 … 1 h. Undefined
+   * when the server named none, or one that is negative, longer or no number.
+   */
   readonly retryAfter: number | undefined;
 
   constructor(message: string, code: number, status: Status, retryAfter?: number, options?: ErrorOptions) {
@@ -20,7 +26,7 @@ export class ApiError extends Error {
     this.code = code;
     this.reason = status.reason ?? '';
     this.status = status;
-    this.retryAfter = retryAfter;
+    this.retryAfter = isRetryAfter(retryAfter) ? retryAfter : undefined;
   }
 }
 
@@ -37,6 +43,11 @@ export class TransportError extends Error {
     super(message, options);
     this.sent = sent;
   }
+}
+
+/** Whether a server may ask for such a wait. */
+export function isRetryAfter(milliseconds: number | undefined): boolean {
+  return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= longestRetryAfter;
 }
 
 function hasReason(error: unknown, code: number, reason: string): boolean {

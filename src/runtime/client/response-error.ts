@@ -2,7 +2,8 @@
  * Response error: turns an answer that is not 2xx into an {@link ApiError} with a message that people can
  * read, also when it comes from a proxy and is a page of HTML.
  */
-import { ApiError } from './api-error.ts';
+import { ApiError, isRetryAfter } from './api-error.ts';
+import { checkedStatus } from './checked-status.ts';
 import type { Status } from './client.ts';
 import type { Response, ResponseHeaders } from './exchange.ts';
 import { redactStatus } from './redact.ts';
@@ -22,7 +23,7 @@ export function errorOfResponse(title: string, { code, headers, body }: Response
   const seconds = status.details?.retryAfterSeconds;
   const retryAfter = retryAfterHeader(headers) ?? (seconds === undefined ? undefined : seconds * 1000);
   return new ApiError(
-    status.message || `${title}: HTTP ${code} ${status.reason ?? ''}`,
+    status.message || `${title}: HTTP ${code} ${status.reason ?? ''}`.trimEnd(),
     code,
     status,
     retryAfter,
@@ -34,26 +35,25 @@ export function isStatusError(error: ApiError): boolean {
   return error.status.kind === 'Status';
 }
 
-/** Milliseconds; undefined without the header. Only seconds are understood: Kubernetes sends no dates. */
+/**
+ * Milliseconds; undefined without the header, and when it is out of range. Only seconds are understood: Kubernetes
+ * sends no dates.
+ */
 function retryAfterHeader(headers: ResponseHeaders): number | undefined {
   const value = headers['retry-after'];
-  if (typeof value !== 'string' || !/^\d{1,6}$/.test(value)) return undefined;
-  return Number(value) * 1000;
+  if (typeof value !== 'string' || !/^\d+$/.test(value)) return undefined;
+  const milliseconds = Number(value) * 1000;
+  return isRetryAfter(milliseconds) ? milliseconds : undefined;
 }
 
 function statusOf(body: Buffer): Status | undefined {
   // The shortest Status is longer, and 0x7b is `{`.
   if (body.length < 10 || body[0] !== 0x7b) return undefined;
   try {
-    const status: unknown = JSON.parse(body.toString('utf8'));
-    return isStatus(status) ? status : undefined;
+    return checkedStatus(JSON.parse(body.toString('utf8')));
   } catch {
     return undefined;
   }
-}
-
-function isStatus(value: unknown): value is Status {
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
 }
 
 /** The beginning of a body, in one line and without markup. */

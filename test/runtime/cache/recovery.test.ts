@@ -74,7 +74,7 @@ describe('Reflector after a failure', () => {
     const watch = await rig.listed();
     await watch.refuse(apiError(429, {}, 7000));
     await rig.assertWaits(7000);
-    await (await rig.client.nextWatch()).refuse(apiError(429, {}, 86_400_000));
+    await (await rig.client.nextWatch()).refuse(apiError(429, {}, 3_600_000));
     await rig.assertWaits(120_000);
   });
 

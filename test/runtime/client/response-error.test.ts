@@ -40,6 +40,20 @@ describe('errorOfResponse', () => {
       is: undefined,
     },
     { title: 'no nonsense', headers: { 'retry-after': '-1' }, body: {}, is: undefined },
+    { title: 'an hour at the most', headers: { 'retry-after': '3600' }, body: {}, is: 3_600_000 },
+    { title: 'no day', headers: { 'retry-after': '86400' }, body: {}, is: undefined },
+    {
+      title: 'the details where the header is out of range',
+      headers: { 'retry-after': '1'.repeat(400) },
+      body: { details: { retryAfterSeconds: 2 } },
+      is: 2000,
+    },
+    ...['soon', '5', null, -1, 86_400].map((retryAfterSeconds) => ({
+      title: `no ${JSON.stringify(retryAfterSeconds)} in the details`,
+      headers: {},
+      body: { details: { retryAfterSeconds } },
+      is: undefined,
+    })),
     {
       title: 'the header of a plain text',
       headers: { 'retry-after': '1' },
@@ -50,6 +64,24 @@ describe('errorOfResponse', () => {
   for (const { title, headers, body, is } of retryAfter) {
     test(`retryAfter: ${title}`, () => assert.equal(errorOf(429, body, headers).retryAfter, is));
   }
+
+  test('of a Status only those fields count that have their types', () => {
+    const error = errorOf(409, {
+      message: 7,
+      reason: ['Conflict'],
+      status: null,
+      code: '409',
+      details: { name: 1, kind: 'pods', causes: [null, 'x', { reason: 2, message: 'm', field: 'f' }] },
+    });
+    const cause = { message: 'm', field: 'f' };
+    assert.deepEqual(error.status, { kind: 'Status', details: { kind: 'pods', causes: [cause] } });
+    assert.equal(error.message, 'GET https://host/x: HTTP 409');
+    assert.deepEqual(errorOf(409, { details: 'none', message: 'm' }).status, {
+      kind: 'Status',
+      message: 'm',
+    });
+    assert.deepEqual(errorOf(409, { details: { causes: {} } }).status, { kind: 'Status', details: {} });
+  });
 
   const foreign = [
     {
