@@ -7,7 +7,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
-import { configMaps, type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import {
+  apiVersionOf,
+  configMaps,
+  type KubernetesObject,
+  pods,
+  type Resource,
+} from '../../src/api/kubernetes.ts';
 import { type Fault, type FaultMatch, FaultScript } from './api-server-faults.ts';
 import { FakeReads } from './api-server-reads.ts';
 import { type FakeRequest, isWatch, type Target, targetOf } from './api-server-request.ts';
@@ -131,7 +137,8 @@ export class FakeApiServer {
     if (served === undefined) throw new Error(`${resource.plural} is not registered`);
     const current = this.store.get(served, object.metadata.namespace ?? '', object.metadata.name);
     const uid = object.metadata.uid ?? current?.metadata.uid ?? crypto.randomUUID();
-    return this.store.put(served, { ...object, metadata: { ...object.metadata, uid } }) as T;
+    const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
+    return this.store.put(served, { ...object, ...type, metadata: { ...object.metadata, uid } }) as T;
   }
 
   /** Scripts a fault for requests to come. Returns a function that takes it back. */

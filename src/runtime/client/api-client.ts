@@ -4,6 +4,7 @@
  */
 import { apiVersionOf, type KubernetesObject, pods, type Resource } from '../../api/kubernetes.ts';
 import type { Clock } from '../clock.ts';
+import { deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
 import { TransportError } from './api-error.ts';
 import type {
   CallOptions,
@@ -13,13 +14,13 @@ import type {
   ListResult,
   ObjectKey,
   Patch,
-  Status,
   WatchEvent,
   WatchOptions,
   WriteOptions,
 } from './client.ts';
+import { deleteBody, evictionBody } from './delete-body.ts';
 import { metadataListType, metadataType, patchContentTypes } from './media-types.ts';
-import { listPages, type RawList } from './paged-list.ts';
+import { listPages } from './paged-list.ts';
 import { collectionPath, creationPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
 import type { HttpRequest, Transport } from './transport.ts';
 import { typed } from './typed.ts';
@@ -58,7 +59,9 @@ export class ApiClient implements Client {
     options: CallOptions & { readonly metadataOnly?: boolean } = {},
   ): Promise<T> {
     const accept = options.metadataOnly ? metadataType : undefined;
-    return typed(resource, await this.#read<T>(objectPath(resource, key), options, accept));
+    const path = objectPath(resource, key);
+    const answer = await this.#read(path, options, accept);
+    return typed(resource, objectAnswer({ method: 'GET', path }, resource, answer));
   }
 
   list<T extends KubernetesObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
@@ -67,9 +70,10 @@ export class ApiClient implements Client {
     const accept = options.metadataOnly ? metadataListType : undefined;
     const end = clock.monotonic() + (options.timeout ?? listTimeout);
     return listPages(
-      (query) => {
+      async (query) => {
         const timeout = Math.max(0, end - clock.monotonic());
-        return this.#read<RawList<T>>(withQuery(path, query), { ...options, timeout }, accept);
+        const answer = await this.#read(withQuery(path, query), { ...options, timeout }, accept);
+        return listAnswer<T>({ method: 'GET', path }, resource, answer);
       },
       (item) => typed(resource, item),
       options,
@@ -138,7 +142,8 @@ export class ApiClient implements Client {
     const { signal, timeout } = options;
     const path = withQuery(objectPath(resource, key), { timeout: serverLimit() });
     const body = JSON.stringify(deleteBody(options));
-    const answer = await this.#json<T | Status>({ method: 'DELETE', path, body, signal, timeout });
+    const request = { method: 'DELETE', path, body, signal, timeout } as const;
+    const answer = deleteAnswer(request, resource, await this.#json(request));
     if (options.dryRun) return;
     this.#notify(resource, writtenByDelete(resource, key, answer, options.uid));
   }
@@ -146,19 +151,10 @@ export class ApiClient implements Client {
   async evict(key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
     const { dryRun = false, signal, timeout } = options;
     const query = { timeout: serverLimit(), dryRun: dryRun ? 'All' : undefined };
-    const body = JSON.stringify({
-      apiVersion: 'policy/v1',
-      kind: 'Eviction',
-      metadata: { name: key.name, namespace: key.namespace },
-      deleteOptions: deleteBody({ ...options, dryRun: false }),
-    });
-    await this.#json({
-      method: 'POST',
-      path: withQuery(objectPath(pods, key, 'eviction'), query),
-      body,
-      signal,
-      timeout,
-    });
+    const body = JSON.stringify(evictionBody(key, options));
+    const path = withQuery(objectPath(pods, key, 'eviction'), query);
+    const request = { method: 'POST', path, body, signal, timeout } as const;
+    evictionAnswer(request, await this.#json(request));
   }
 
   getRaw(path: string, options: CallOptions = {}): Promise<unknown> {
@@ -209,16 +205,17 @@ export class ApiClient implements Client {
       fieldValidation,
       ...query,
     });
-    const object = typed(resource, await this.#json<T>({ ...request, path, signal, timeout, sendWithin }));
+    const answer = await this.#json({ ...request, path, signal, timeout, sendWithin });
+    const object = typed(resource, objectAnswer(request, resource, answer));
     if (!dryRun) this.#notify(resource, object);
     return object;
   }
 
-  #read<R>(path: string, { signal, timeout }: CallOptions, accept?: string): Promise<R> {
-    return this.#json<R>({ method: 'GET', path, accept, signal, timeout });
+  #read(path: string, { signal, timeout }: CallOptions, accept?: string): Promise<unknown> {
+    return this.#json({ method: 'GET', path, accept, signal, timeout });
   }
 
-  async #json<R>(request: HttpRequest): Promise<R> {
+  async #json(request: HttpRequest): Promise<unknown> {
     const body = await this.#options.transport.request(request);
     try {
       return JSON.parse(body.toString('utf8'));
@@ -235,16 +232,4 @@ export class ApiClient implements Client {
 
 function serverLimit(milliseconds = mostServerTimeout): string {
   return `${Math.min(milliseconds, mostServerTimeout) / 1000}s`;
-}
-
-function deleteBody(options: DeleteOptions): object {
-  const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, dryRun } = options;
-  return {
-    apiVersion: 'v1',
-    kind: 'DeleteOptions',
-    ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { uid, resourceVersion } }),
-    gracePeriodSeconds,
-    propagationPolicy,
-    ...(dryRun && { dryRun: ['All'] }),
-  };
 }

@@ -238,6 +238,57 @@ describe('answers', () => {
     });
   });
 
+  /** What a server answers 200 with instead of an object, and how the error names it. */
+  const strange: readonly (readonly [answer: unknown, name: RegExp])[] = [
+    [null, /is null,/],
+    ['ok', /is a string,/],
+    [[], /is an array,/],
+    [{}, /an object without a kind/],
+    [{ kind: 'Widget', apiVersion: 'conformance.example.com/v1' }, /a Widget of .* without a name/],
+    [{ kind: 'Widget', apiVersion: 'conformance.example.com/v1', metadata: { name: '' } }, /without a name/],
+    [{ kind: 'Widget', apiVersion: 'other.example.com/v1', metadata: { name: 'a' } }, /of other\.example/],
+    [{ kind: 'Secret', apiVersion: 'v1', metadata: { name: 'a' }, data: { a: 's3cret' } }, /a Secret of v1/],
+    [{ metadata: { name: 'a' }, spec: { text: 's3cret' } }, /an object without a kind/],
+    [{ kind: 's3cret\n', metadata: { name: 'a' } }, /an object without a kind/],
+    [{ kind: 'WidgetList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items: [] }, /a WidgetList/],
+  ];
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', message: 's3cret' };
+  const merge = { type: 'merge', body: {} } as const;
+  const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    get: () => client.get(widgets, key),
+    'get of metadata': () => client.get(widgets, key, { metadataOnly: true }),
+    create: () => client.create(widgets, widget),
+    'create in a dry run': () => client.create(widgets, widget, { dryRun: true }),
+    update: () => client.update(widgets, widget),
+    updateStatus: () => client.updateStatus(widgets, widget),
+    patch: () => client.patch(widgets, key, merge),
+    patchStatus: () => client.patchStatus(widgets, key, merge),
+    delete: () => client.delete(widgets, key),
+    list: () => client.list(widgets),
+    evict: () => client.evict(key, {}),
+  };
+
+  for (const [verb, call] of Object.entries(calls)) {
+    test(`${verb}: 200 with something else is an error that does not quote it`, async () => {
+      const written: unknown[] = [];
+      connection.onWrite((_, object) => written.push(object));
+      const list = /a WidgetList/;
+      const expected = strange.filter(([, name]) => verb !== 'list' || String(name) !== String(list));
+      if (verb !== 'delete' && verb !== 'evict')
+        expected.push([status, /is a Status of v1 without a name, not/]);
+      for (const [answer, name] of expected) {
+        const remove = server.fail({}, { kind: 'status', code: 200, text: JSON.stringify(answer) });
+        await assert.rejects(call(), (error) => {
+          assert.ok(error instanceof TransportError && error.sent, inspect(error));
+          assert.match(error.message, name);
+          return !inspect(error).includes('s3cret');
+        });
+        remove();
+      }
+      assert.deepEqual(written, []);
+    });
+  }
+
   test('an eviction that a disruption budget forbids says how long to wait, and is not repeated', async () => {
     server.fail(
       { subresource: 'eviction' },
