@@ -24,6 +24,7 @@ export class Partition<T extends KubernetesObject> {
   readonly #ownWrites: OwnWrites<T>;
   readonly #namespace: string | undefined;
   #position: string | undefined;
+  #resumeFrom: string | undefined;
 
   /** @param namespace undefined for all of them, or for a cluster-scoped resource. */
   constructor(store: Store<T>, namespace: string | undefined) {
@@ -32,9 +33,17 @@ export class Partition<T extends KubernetesObject> {
     this.#ownWrites = new OwnWrites(store);
   }
 
-  /** Everything up to this resource version has been shown; undefined before the first list. */
+  /** The newest resource version that has been shown; undefined before the first list. */
   get position(): string | undefined {
     return this.#position;
+  }
+
+  /**
+   * Where a watch goes on: the newest version of which nothing can be missing. One revision may change many
+   * objects (an expiring lease deletes all that hang on it), and a connection may break between two of them.
+   */
+  get resumeFrom(): string | undefined {
+    return this.#resumeFrom;
   }
 
   /** How many own writes the watch has not shown yet. */
@@ -69,7 +78,7 @@ export class Partition<T extends KubernetesObject> {
 
     const changes: Change<T>[] = [];
     if (resourceVersion === undefined || this.#isBehind(resourceVersion)) this.#ownWrites.clear();
-    this.#position = resourceVersion ?? this.#position;
+    if (resourceVersion !== undefined) this.#position = this.#resumeFrom = resourceVersion;
     for (const object of gone) this.#remove(object, changes);
     for (const names of next.values()) {
       for (const object of names.values()) this.#put(object, changes);
@@ -78,11 +87,14 @@ export class Partition<T extends KubernetesObject> {
     return changes;
   }
 
-  /** One event of the watch. One that is not newer than what was shown is a replay and changes nothing. */
+  /** One event of the watch. A replay of what was shown before changes nothing. */
   apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): Change<T>[] {
     const { resourceVersion } = object.metadata;
     if (resourceVersion !== undefined) {
-      if (this.#isShown(resourceVersion)) return [];
+      const order = this.#compareToPosition(resourceVersion);
+      if (order !== undefined && (order < 0 || (order === 0 && this.#isApplied(type, object)))) return [];
+      if (order === undefined) this.#resumeFrom = resourceVersion;
+      else if (order > 0) this.#resumeFrom = this.#position;
       this.#position = resourceVersion;
     }
     const changes: Change<T>[] = [];
@@ -93,8 +105,9 @@ export class Partition<T extends KubernetesObject> {
 
   /** A bookmark: everything up to `resourceVersion` has been shown. */
   advance(resourceVersion: string): void {
-    if (this.#isShown(resourceVersion)) return;
-    this.#position = resourceVersion;
+    const order = this.#compareToPosition(resourceVersion);
+    if (order !== undefined && order <= 0) return;
+    this.#position = this.#resumeFrom = resourceVersion;
     this.#ownWrites.passed(resourceVersion);
   }
 
@@ -117,10 +130,17 @@ export class Partition<T extends KubernetesObject> {
     this.#ownWrites.hide(key, undefined);
   }
 
-  #isShown(resourceVersion: string): boolean {
-    if (this.#position === undefined) return false;
-    const order = compareResourceVersions(resourceVersion, this.#position);
-    return order !== undefined && order <= 0;
+  /** Undefined before the first version, and when the versions cannot be compared. */
+  #compareToPosition(resourceVersion: string): number | undefined {
+    if (this.#position === undefined) return undefined;
+    return compareResourceVersions(resourceVersion, this.#position);
+  }
+
+  /** Whether the copy is as the event leaves it: for an event of the version that was shown last. */
+  #isApplied(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): boolean {
+    const known = this.#ownWrites.lastWatched(object.metadata);
+    const isKnown = known !== undefined && known.metadata.uid === object.metadata.uid;
+    return type === 'DELETED' ? !isKnown : isKnown && isSameVersion(known, object);
   }
 
   /** True for a version that the watch has yet to show; false also when the versions cannot be compared. */

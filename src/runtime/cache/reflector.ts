@@ -114,7 +114,7 @@ export class Reflector<T extends KubernetesObject> {
       case 'list':
         return await this.#list(signal);
       case 'watch':
-        return await this.#watch(signal, this.#target.position);
+        return await this.#watch(signal, this.#target.resumeFrom);
     }
   }
 
@@ -201,15 +201,16 @@ export class Reflector<T extends KubernetesObject> {
     this.#touch();
     if (event.type === 'ERROR') throw errorOfStatus(event.object);
     const before = this.#target.position;
+    let changed = false;
     if (event.type === 'BOOKMARK') {
       const { resourceVersion } = event.object.metadata;
       if (resourceVersion !== undefined) this.#target.advance(resourceVersion);
     } else {
       const object = this.#target.prepare(event.object);
-      if (object !== undefined) this.#target.apply(event.type, object);
+      if (object !== undefined) changed = this.#target.apply(event.type, object);
     }
     this.#recovery.progressed();
-    return event.type !== 'BOOKMARK' && this.#target.position !== before;
+    return changed || (event.type !== 'BOOKMARK' && this.#target.position !== before);
   }
 
   #load(objects: Iterable<T>, resourceVersion: string | undefined): void {

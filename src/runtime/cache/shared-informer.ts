@@ -180,13 +180,20 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
       get position() {
         return partition.position;
       },
+      get resumeFrom() {
+        return partition.resumeFrom;
+      },
       prepare: (object) => this.#prepare(object),
       replace: (objects, resourceVersion) => {
         this.#handlers.tell(partition.replace(objects, resourceVersion), this.#unloaded.has(partition));
         this.#unloaded.delete(partition);
         if (this.hasSynced) this.#synced.resolve();
       },
-      apply: (type, object) => this.#handlers.tell(partition.apply(type, object), false),
+      apply: (type, object) => {
+        const changes = partition.apply(type, object);
+        this.#handlers.tell(changes, false);
+        return changes.length > 0;
+      },
       advance: (resourceVersion) => partition.advance(resourceVersion),
     };
   }

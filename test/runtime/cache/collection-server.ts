@@ -21,7 +21,7 @@ interface HistoryEvent {
   readonly revision: number;
 }
 
-/** One open watch and how far it has sent the history. */
+/** One open watch and how much of the history it has had. */
 interface OpenWatch {
   readonly connection: ScriptedWatch;
   sent: number;
@@ -64,23 +64,31 @@ export class CollectionServer extends ScriptedClient implements Client {
     return previous;
   }
 
+  /** Deletes everything at one revision, as a lease that expires does. */
+  expire(): void {
+    this.revision++;
+    for (const { metadata } of this.objects.values()) {
+      const object = widget({ ...metadata, resourceVersion: String(this.revision) });
+      this.history.push({ type: 'DELETED', object, revision: this.revision });
+    }
+    this.objects.clear();
+  }
+
   /** Sends up to `events` of what the watches have not had. */
   deliver(events: number): void {
     for (const watch of this.#watches) {
-      const due = this.history.filter(({ revision }) => revision > watch.sent).slice(0, events);
-      for (const { type, object, revision } of due) {
+      for (const { type, object } of this.history.slice(watch.sent, watch.sent + events)) {
         void watch.connection.send({ type, object });
-        watch.sent = revision;
+        watch.sent++;
       }
     }
   }
 
   /** Tells the watches that have had everything how far that is. */
   sendBookmarks(): void {
-    const last = this.history.at(-1)?.revision ?? 0;
     this.revision++;
     for (const watch of this.#watches) {
-      if (watch.sent >= last) void watch.connection.send(bookmark(this.revision));
+      if (watch.sent === this.history.length) void watch.connection.send(bookmark(this.revision));
     }
   }
 
@@ -96,7 +104,7 @@ export class CollectionServer extends ScriptedClient implements Client {
   compact(): void {
     this.#compacted = this.revision;
     for (const watch of this.#watches) {
-      if (watch.sent >= (this.history.at(-1)?.revision ?? 0)) continue;
+      if (watch.sent === this.history.length) continue;
       void watch.connection.send(failed(410, 'too old resource version'));
       this.#watches.delete(watch);
     }
@@ -130,7 +138,8 @@ export class CollectionServer extends ScriptedClient implements Client {
       const old = this.history.filter(({ revision }) => revision <= from && revision > this.#compacted);
       for (const { type, object } of old) void connection.send({ type, object });
     }
-    const watch = { connection, sent: from };
+    const next = this.history.findIndex(({ revision }) => revision > from);
+    const watch = { connection, sent: next === -1 ? this.history.length : next };
     this.#watches.add(watch);
     options.signal.addEventListener('abort', () => this.#watches.delete(watch), { once: true });
     return (await connection.opened) as AsyncIterable<WatchEvent<T>>;

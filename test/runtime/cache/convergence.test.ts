@@ -157,6 +157,7 @@ const step = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ step: fc.constant('answer' as const), position: fc.nat(5) }) },
   { weight: 4, arbitrary: fc.record({ step: fc.constant('deliver' as const), events: fc.nat(4) }) },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant('expire' as const) }) },
   { weight: 1, arbitrary: fc.record({ step: fc.constant('bookmark' as const) }) },
   {
     weight: 2,
@@ -191,6 +192,9 @@ function take(world: World, next: Step): void {
       break;
     case 'deliver':
       world.server.deliver(next.events);
+      break;
+    case 'expire':
+      world.server.expire();
       break;
     case 'bookmark':
       world.server.sendBookmarks();

@@ -61,8 +61,37 @@ describe('Partition following the watch', () => {
     list(10, { rv: 8 });
     assert.deepEqual(adds({ rv: 8 }), []);
     assert.deepEqual(deletes({ rv: 9 }), []);
-    assert.deepEqual(adds({ name: 'gone-since', rv: 10 }), []);
+    assert.deepEqual(adds({ name: 'gone-since', rv: 9 }), []);
     assert.deepEqual(visible(), ['a@8']);
+  });
+
+  it('tells all deletes and changes that share a revision, each once', () => {
+    list(10, { name: 'e1' }, { name: 'e2' }, { name: 'e3' }, { name: 'e4' });
+    for (let round = 0; round < 2; round++) {
+      const first = round === 0;
+      assert.deepEqual(deletes({ name: 'e1', rv: 11 }), first ? ['delete e1@11'] : []);
+      assert.deepEqual(deletes({ name: 'e2', rv: 11 }), first ? ['delete e2@11'] : []);
+      assert.deepEqual(modifies({ name: 'e3', rv: 11 }), first ? ['update e3@1>11'] : []);
+      assert.deepEqual(adds({ name: 'e5', rv: 11 }), first ? ['add e5@11'] : []);
+    }
+    assert.deepEqual(visible(), ['e3@11', 'e4@1', 'e5@11']);
+  });
+
+  it('resumes from a revision of which nothing can be missing', () => {
+    list(10, { name: 'e1' }, { name: 'e2' });
+    assert.equal(partition.resumeFrom, '10');
+    deletes({ name: 'e1', rv: 12 });
+    assert.equal(partition.resumeFrom, '10', 'the rest of that revision may have been cut off');
+    deletes({ name: 'e2', rv: 12 });
+    assert.equal(partition.resumeFrom, '10');
+    adds({ name: 'e3', rv: 15 });
+    assert.equal(partition.resumeFrom, '12');
+    partition.advance('15');
+    assert.equal(partition.resumeFrom, '12', 'a bookmark may come in the middle of a revision');
+    partition.advance('16');
+    assert.equal(partition.resumeFrom, '16');
+    partition.apply('ADDED', widget({ name: 'e4', resourceVersion: 'x' }));
+    assert.equal(partition.resumeFrom, 'x', 'what cannot be compared cannot be told from a replay');
   });
 
   it('takes versions that cannot be compared as they come', () => {

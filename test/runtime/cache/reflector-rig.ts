@@ -15,6 +15,10 @@ export class Notebook implements ReflectorTarget<Widget> {
   position: string | undefined;
   readonly lines: string[] = [];
 
+  get resumeFrom(): string | undefined {
+    return this.position;
+  }
+
   prepare(object: Widget): Widget | undefined {
     return object?.metadata?.name ? object : undefined;
   }
@@ -25,9 +29,11 @@ export class Notebook implements ReflectorTarget<Widget> {
     this.lines.push(`replace ${resourceVersion} ${names}`.trimEnd());
   }
 
-  apply(type: string, { metadata }: Widget): void {
+  apply(type: string, { metadata }: Widget): boolean {
+    const isNew = this.position !== metadata.resourceVersion;
     this.position = metadata.resourceVersion;
     this.lines.push(`${type} ${metadata.name} ${metadata.resourceVersion}`);
+    return isNew;
   }
 
   advance(resourceVersion: string): void {

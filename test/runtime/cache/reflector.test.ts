@@ -228,6 +228,7 @@ describe('Reflector stopping', () => {
     rig.target.apply = (type, object) => {
       rig.target.lines.push(`${type} ${object.metadata.name}`);
       void rig.stop();
+      return true;
     };
     await watch.send(added({ name: 'b', rv: 11 }), added({ name: 'c', rv: 12 }));
     await rig.stop();
