@@ -1,5 +1,5 @@
 /**
- * Needs a control plane of its own: it compacts etcd and kills the API server.
+ * Each needs a control plane of its own: they write to etcd, compact it, and kill the API server.
  */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
@@ -14,7 +14,7 @@ import { connect } from '../../src/runtime/client/connect.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
-import { Audience, assertSameAsServer, connectByProxy } from './informer-cluster.ts';
+import { Audience, assertSameAsServer, connectByProxy, informersOn } from './informer-cluster.ts';
 import { eventually } from './support.ts';
 
 /** Asks etcd, by the JSON gateway on its socket. */
@@ -75,7 +75,7 @@ it('finds what it missed when its resource version was compacted away', { timeou
   for (const name of ['deleted', 'again']) await client.delete(configMaps, { namespace, name });
   await create('again');
   await create('new');
-  const { header } = await etcd(plane, '/v3/kv/range', { key: Buffer.from('/').toString('base64') });
+  const { header } = await etcd(plane, '/v3/kv/range', { key: base64('/') });
   const revision = Reflect.get(header as object, 'revision');
   await etcd(plane, '/v3/kv/compaction', { revision, physical: true });
   // Without the restart the API server would serve the past from its memory.
@@ -90,3 +90,46 @@ it('finds what it missed when its resource version was compacted away', { timeou
   await assertSameAsServer(client, namespace, informer, audience);
   assert.match(await registry.metrics(), /^informer_expired_total\{resource="configmaps"\} 1$/m);
 });
+
+it('hears of every object that one revision deleted', { timeout: 180_000 }, async (t) => {
+  const plane = await startControlPlane({ controllerManager: false, scheduler: false, signal: t.signal });
+  t.after(() => plane.stop());
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromFile(plane.kubeconfig);
+  const { connection } = await connectByProxy(t, kubeConfig);
+  const { client } = connection;
+  const names = ['e1', 'e2', 'e3', 'e4', 'e5'];
+  for (const name of names) await client.create(configMaps, { metadata: { namespace: 'default', name } });
+
+  const { informers, signal } = informersOn(t, connection, ['default']);
+  const informer = informers.informerFor(configMaps);
+  const deleted: string[] = [];
+  let last = false;
+  informer.addHandler({
+    onAdd: ({ metadata }) => {
+      last ||= metadata.name === 'last';
+    },
+    onDelete: ({ metadata }) => void deleted.push(metadata.name),
+  });
+  informers.start(signal);
+  await informers.waitForSync(AbortSignal.timeout(30_000));
+
+  // As etcd itself does when a lease expires.
+  await etcd(plane, '/v3/kv/txn', {
+    success: names.map((name) => ({
+      requestDeleteRange: { key: base64(`/registry/configmaps/default/${name}`) },
+    })),
+  });
+  await client.create(configMaps, { metadata: { namespace: 'default', name: 'last' } });
+  await eventually(() => last, { message: 'the watch has shown what came after' });
+  assert.deepEqual(deleted.sort(), names);
+  assert.deepEqual(
+    (await client.list(configMaps, { namespace: 'default' })).items.map(({ metadata }) => metadata.name),
+    ['last'],
+  );
+  assert.equal(informer.lister.size, 1);
+});
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
