@@ -60,20 +60,35 @@ export interface CachedForm<T> {
 /**
  * The frozen form of `object`, which must not be used by anybody else afterwards unless it is copied.
  *
- * @throws what the transform throws.
+ * @throws what the transform throws, and a TypeError when it does not return that object.
  */
 export function toCachedObject<T extends KubernetesObject>(
   resource: Resource<T>,
   form: CachedForm<T>,
   object: T,
 ): T {
-  const slim = form.transform === undefined ? object : form.transform(object);
+  const slim = form.transform === undefined ? object : transformed(form.transform, object);
   const { managedFields: _dropped, ...metadata } = slim.metadata;
   const identity = identityOf(resource);
   // PartialObjectMetadata is the kind of the answer; the kind of the thing is what references need.
   const cached = form.metadataOnly ? { ...identity, metadata } : { ...slim, ...identity, metadata };
   // After the transform, which may have left little to copy.
   return (form.copied ? frozenCopy(cached) : deepFreeze(cached)) as T;
+}
+
+function transformed<T extends KubernetesObject>(transform: (object: T) => T, object: T): T {
+  const { namespace, name, uid, resourceVersion } = object.metadata;
+  const result: unknown = transform(object);
+  if (result instanceof Promise) result.catch(() => undefined);
+  if (!isStorable(result)) throw new TypeError('the transform did not return an object with a name');
+  const { metadata } = result;
+  const isSame =
+    metadata.namespace === namespace &&
+    metadata.name === name &&
+    metadata.uid === uid &&
+    metadata.resourceVersion === resourceVersion;
+  if (!isSame) throw new TypeError('the transform changed the name, namespace, uid or resourceVersion');
+  return result as T;
 }
 
 interface Identity {

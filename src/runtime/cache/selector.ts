@@ -17,9 +17,9 @@ const existence = /^(!?)\s*([^\s!=<>(),]+)$/;
  *
  * @throws {SyntaxError} when it is not one.
  */
-export function parseLabelSelector(selector: string): (labels: Labels | undefined) => boolean {
+export function parseLabelSelector(selector: string): (labels: Labels | null | undefined) => boolean {
   const requirements = splitRequirements(selector).map(labelRequirement);
-  return (labels = {}) => requirements.every((holds) => holds(labels));
+  return (labels) => requirements.every((holds) => holds(labels ?? {}));
 }
 
 /**

@@ -4,11 +4,12 @@
  */
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
 import type { Client } from '../client/client.ts';
-import type { Written } from '../client/written.ts';
+import { isEnded, type Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import { isStorable, toCachedObject } from './cached-object.ts';
+import { isStorable } from './cached-object.ts';
 import type { Informer, InformerHandler, InformerOptions } from './informer.ts';
+import { InformerCallbacks } from './informer-callbacks.ts';
 import { InformerHandlers } from './informer-handlers.ts';
 import type { InformerCounters } from './informer-metrics.ts';
 import type { IndexFunction, Lister } from './lister.ts';
@@ -37,7 +38,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
   readonly lister: Lister<T>;
   readonly #context: SharedInformerContext;
   readonly #options: InformerOptions<T>;
-  readonly #log: Logger;
+  readonly #callbacks: InformerCallbacks<T>;
   readonly #store = new Store<T>();
   readonly #indexes = new Map<string, IndexFunction<T>>();
   readonly #handlers: InformerHandlers<T>;
@@ -55,8 +56,10 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
     this.lister = this.#store;
     this.#context = context;
     this.#options = options;
-    this.#log = context.log.child({ resource: resourceName(resource) });
-    this.#handlers = new InformerHandlers(this.#log);
+    const log = context.log.child({ resource: resourceName(resource) });
+    const { metadataOnly = false, transform } = options;
+    this.#callbacks = new InformerCallbacks(resource, { metadataOnly, transform }, log);
+    this.#handlers = new InformerHandlers(log);
     this.#isSelected = selectorOf(options);
     this.addIndexes(options.indexes ?? {});
     for (const namespace of context.namespaces.length === 0 ? [undefined] : context.namespaces) {
@@ -124,7 +127,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
         throw new RangeError(`${resourceName(this.resource)} has another index named "${name}" already`);
       }
       this.#indexes.set(name, valuesOf);
-      this.#store.addIndex(name, (object) => this.#indexValues(name, valuesOf, object));
+      this.#store.addIndex(name, (object) => this.#callbacks.indexValues(name, valuesOf, object));
     }
   }
 
@@ -136,18 +139,26 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
 
   /** Lets the lister show what this process has written or deleted, before the watch does. */
   observeWrite(written: Written): void {
-    // The lister has this resource only, so what was written is a T.
-    if ('deleted' in written) this.#observeDelete(written);
-    else this.#observeObject(written as T);
+    if (isStorable(written)) {
+      // The lister has this resource only, so what was written is a T.
+      this.#observeObject(written as T);
+    } else if (isDeleted(written)) {
+      this.#observeDelete(written);
+    }
   }
 
   #observeObject(written: T): void {
     const partition = this.#partitionOf(written.metadata.namespace);
     if (partition === undefined) return;
-    const object = this.#prepare(written, { copied: true });
+    // Judged by the whole answer: the transform may have left out what holds the object.
+    if (isEnded(written)) {
+      partition.observeEnd(written.metadata);
+      return;
+    }
+    const isSelected = this.#isSelected(written);
+    const object = this.#callbacks.prepare(written, { copied: true });
     if (object === undefined) return;
-    if (isEnded(object)) partition.observeEnd(object.metadata);
-    else if (this.#isSelected(written)) partition.observeWrite(object);
+    if (isSelected) partition.observeWrite(object);
     else partition.observeExit(object);
   }
 
@@ -183,7 +194,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
       get resumeFrom() {
         return partition.resumeFrom;
       },
-      prepare: (object) => this.#prepare(object),
+      prepare: (object) => this.#callbacks.prepare(object),
       replace: (objects, resourceVersion) => {
         this.#handlers.tell(partition.replace(objects, resourceVersion), this.#unloaded.has(partition));
         this.#unloaded.delete(partition);
@@ -201,36 +212,6 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
   #partitionOf(namespace = ''): Partition<T> | undefined {
     return this.#partitions.get('') ?? this.#partitions.get(namespace);
   }
-
-  #prepare(object: T, { copied = false } = {}): T | undefined {
-    if (!isStorable(object)) {
-      this.#log.error('the API server sent an object without a name, which is left out');
-      return undefined;
-    }
-    const { metadataOnly = false, transform } = this.#options;
-    try {
-      return toCachedObject(this.resource, { metadataOnly, transform, copied }, object);
-    } catch (error) {
-      // One object of unforeseen shape is kept whole: to leave it out would look like a deletion.
-      const { namespace, name } = object.metadata;
-      this.#log.error({ err: error, namespace, name }, 'the transform failed, the object is kept as it is');
-      return toCachedObject(this.resource, { metadataOnly, transform: undefined, copied }, object);
-    }
-  }
-
-  #indexValues(index: string, valuesOf: IndexFunction<T>, object: T): readonly string[] {
-    try {
-      // An array from wherever: an object of unforeseen shape may have made it something else.
-      return Array.from(valuesOf(object));
-    } catch (error) {
-      const { namespace, name } = object.metadata;
-      this.#log.error(
-        { err: error, namespace, name, index },
-        'the index function failed, the object is not in it',
-      );
-      return [];
-    }
-  }
 }
 
 function selectorOf<T extends KubernetesObject>({
@@ -242,8 +223,6 @@ function selectorOf<T extends KubernetesObject>({
   return (object) => hasLabels(object.metadata.labels) && hasFields(object);
 }
 
-/** True for the answer to a write that ended the object, such as the one that takes its last finalizer away. */
-function isEnded({ metadata }: KubernetesObject): boolean {
-  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata;
-  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
+function isDeleted(written: unknown): written is DeletedObject {
+  return typeof written === 'object' && written !== null && 'deleted' in written;
 }

@@ -157,6 +157,52 @@ describe('Informers and their handlers', () => {
     assert.equal(errors.filter((message) => message.includes('handler of the informer failed')).length, 3);
   });
 
+  for (const [what, transform] of [
+    ['nothing', () => null],
+    ['a string', () => 'a'],
+    ['an object without metadata', () => ({ spec: {} })],
+    ['an object without a name', () => ({ metadata: {} })],
+    ['another object', ({ metadata }: Widget) => ({ metadata: { ...metadata, name: 'other' } })],
+    ['a rejection', () => Promise.reject(new Error('asynchronous'))],
+    ['what cannot be frozen', (object: Widget) => ({ ...object, bytes: Buffer.from('a') })],
+    [
+      'nothing, and breaks what it was given',
+      (object: Widget) => {
+        Reflect.deleteProperty(object, 'metadata');
+        throw null;
+      },
+    ],
+  ] as const) {
+    it(`keep an object for which the transform returns ${what}`, async () => {
+      const informer = informers.informerFor(widgets, { transform: transform as (object: Widget) => Widget });
+      informers.start(controller.signal);
+      const watch = await client.nextWatch();
+      await watch.accept(added({ name: 'a', rv: 5 }), initialEventsEnd(10));
+      await watch.send(modified({ name: 'a', rv: 11 }));
+      informers.observeWrite(widgets, widget({ name: 'b', rv: 12 }));
+      assert.deepEqual(
+        informer.lister.list().map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`),
+        ['a 11', 'b 12'],
+      );
+      assert.deepEqual(new Set(errors), new Set(['the transform failed, the object is kept as it is']));
+    });
+  }
+
+  for (const [what, valuesOf] of [
+    ['a string', () => 'ab'],
+    ['numbers', () => [1]],
+    ['a rejection', () => Promise.reject(new Error('asynchronous'))],
+  ] as const) {
+    it(`keep an object out of an index whose function returns ${what}`, async () => {
+      const informer = informers.informerFor(widgets, { indexes: { broken: valuesOf as () => never } });
+      informers.start(controller.signal);
+      await (await client.nextWatch()).accept(added({ name: 'a' }), initialEventsEnd(10));
+      assert.equal(informer.lister.size, 1);
+      for (const value of ['a', '1']) assert.deepEqual(informer.lister.byIndex('broken', value), []);
+      assert.deepEqual(errors, ['the index function failed, the object is not in it']);
+    });
+  }
+
   function requireSize({ spec }: Widget): number {
     if (spec?.size === undefined) throw new TypeError('no size');
     return spec.size;
@@ -292,6 +338,28 @@ describe('Informers and own writes', () => {
     assert.equal(informer.lister.size, 2, 'without a uid it is not known which object that was');
     informers.observeWrite(widgets, { namespace: 'default', name: 'a', uid: 'uid-a', deleted: true });
     informers.observeWrite(widgets, widget({ name: 'b', rv: 12, deletionTimestamp: '2024-01-01T00:00:00Z' }));
+    assert.equal(informer.lister.size, 0);
+  });
+
+  it('keep what a finalizer in the spec holds, also where the spec is not cached', async () => {
+    const metadataOnly = informers.informerFor(widgets, { metadataOnly: true });
+    const slim = informers.informerFor(widgets, { transform: ({ metadata }) => ({ metadata }) });
+    informers.start(controller.signal);
+    for (const _informer of [metadataOnly, slim]) {
+      await (await client.nextWatch()).accept(added({ name: 'a' }), initialEventsEnd(10));
+    }
+    const spec = { finalizers: ['kubernetes'] } as Widget['spec'] & object;
+    informers.observeWrite(widgets, widget({ rv: 12, deletionTimestamp: '2024-01-01T00:00:00Z', spec }));
+    for (const { lister } of [metadataOnly, slim]) {
+      assert.equal(lister.get('default', 'a')?.metadata.resourceVersion, '12');
+    }
+  });
+
+  it('outlive an answer that is no object', () => {
+    const informer = informers.informerFor(widgets);
+    for (const written of [null, {}, 'text', { metadata: null }, { metadata: { name: 5 } }]) {
+      informers.observeWrite(widgets, written as never);
+    }
     assert.equal(informer.lister.size, 0);
   });
 });
