@@ -28,7 +28,11 @@ const deepestCause = 4;
  * say all with their message.
  */
 export function errorFields(error: unknown): unknown {
-  return error instanceof Error ? fieldsOf(error, 0) : error;
+  try {
+    return error instanceof Error ? fieldsOf(error, 0) : error;
+  } catch {
+    return { type: 'Error', message: 'an error that cannot be read' };
+  }
 }
 
 function fieldsOf(error: Error, depth: number): object {

@@ -7,6 +7,7 @@
  * the reconciles in progress run to their end; `abort` breaks those off through their context's signal.
  */
 import type { Registry } from '@prometheus-io/client';
+import { CallbackFaults } from '../callback.ts';
 import { assertTimerDelay, type Clock } from '../clock.ts';
 import { errorFields, type Logger } from '../logger.ts';
 import { ExponentialBackoff, type RateLimiter } from '../queue/rate-limiter.ts';
@@ -104,11 +105,13 @@ export class Controller implements Runnable {
     this.#workers = maxConcurrentReconciles;
     this.#log = config.log.child({ controller: name });
     this.#metrics = new ControllerMetrics(registry, name, maxConcurrentReconciles);
+    const faults = new CallbackFaults(clock, this.#log);
     this.#queue = new Workqueue({
       clock,
       rateLimiter:
         config.rateLimiter ?? new ExponentialBackoff(maxBackoff === undefined ? {} : { cap: maxBackoff }),
       ...(flowOf && { flowOf: (key) => flowOf(requestOfKey(key)) }),
+      onFault: (fault) => faults.report(fault),
       metrics: workqueueMetrics(registry, name, [0, initialListPriority]),
     });
   }

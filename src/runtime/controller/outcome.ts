@@ -3,6 +3,8 @@
  * one switch (controller.ts).
  */
 import { ApiError } from '../client/api-error.ts';
+import { isDelay, maxRetryAfter } from '../delay.ts';
+import { errorChain, errorText } from '../error-chain.ts';
 import type { RateLimitedOptions } from '../queue/add-options.ts';
 import { type Result, RetryError, TerminalError } from './reconciler.ts';
 
@@ -14,7 +16,7 @@ export type Outcome =
   /** The counterpart of a Go panic: thrown outside the promise, or something that is no Error. */
   | { readonly kind: 'panic'; readonly error: Error };
 
-/** Calls a reconciler and tells how that ended. Never rejects. */
+/** Calls a reconciler and tells how that ended. Never rejects, whatever the reconciler returns or throws. */
 export async function outcomeOf(reconcile: () => Promise<Result>): Promise<Outcome> {
   let result: Promise<Result>;
   try {
@@ -25,7 +27,7 @@ export async function outcomeOf(reconcile: () => Promise<Result>): Promise<Outco
   try {
     return ofResult((await result) ?? {});
   } catch (error) {
-    if (!(error instanceof Error)) return { kind: 'panic', error: asError(error) };
+    if (!isError(error)) return { kind: 'panic', error: asError(error) };
     return error instanceof TerminalError ? { kind: 'terminal', error } : { kind: 'error', error };
   }
 }
@@ -33,13 +35,15 @@ export async function outcomeOf(reconcile: () => Promise<Result>): Promise<Outco
 /** A wish that no queue can grant is the reconciler's error, tried again as any other. */
 function ofResult({ requeueAfter, requeueAt, priority = 0 }: Result): Outcome {
   if (requeueAfter === undefined && requeueAt === undefined) return { kind: 'success' };
-  if (requeueAfter !== undefined && !(requeueAfter >= 0 && Number.isFinite(requeueAfter))) {
-    throw new RangeError(`requeueAfter must be a finite number of ms ≥ 0, got ${requeueAfter}`);
+  if (requeueAfter !== undefined && !isDelay(requeueAfter)) {
+    throw new RangeError(`requeueAfter must be a finite number of ms ≥ 0, got ${errorText(requeueAfter)}`);
   }
   if (requeueAt !== undefined && !Number.isFinite(requeueAt)) {
-    throw new RangeError(`requeueAt must be a finite number of epoch ms, got ${requeueAt}`);
+    throw new RangeError(`requeueAt must be a finite number of epoch ms, got ${errorText(requeueAt)}`);
   }
-  if (!Number.isSafeInteger(priority)) throw new RangeError(`priority must be an integer, got ${priority}`);
+  if (!Number.isSafeInteger(priority)) {
+    throw new RangeError(`priority must be an integer, got ${errorText(priority)}`);
+  }
   return {
     kind: 'requeue',
     priority,
@@ -48,19 +52,33 @@ function ofResult({ requeueAfter, requeueAt, priority = 0 }: Result): Outcome {
   };
 }
 
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`a reconciler threw no Error: ${String(thrown)}`);
+/** False also for what cannot even be asked, such as a revoked Proxy. */
+function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error;
+  } catch {
+    return false;
+  }
 }
 
-/** How the key is added again after this error: within which bounds its backoff has to stay, and its priority. */
+function asError(thrown: unknown): Error {
+  return isError(thrown) ? thrown : new Error(`a reconciler threw no Error: ${errorText(thrown)}`);
+}
+
+/**
+ * How the key is added again after this error: within which bounds its backoff has to stay, and its priority. Of the
+ * numbers in the chain of causes those count that make sense.
+ */
 export function retryOptions(error: unknown, priority: number): RateLimitedOptions {
   const asked: { atLeast?: number; atMost?: number; priority?: number } = {};
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of errorChain(error)) {
     if (cause instanceof RetryError) {
-      asked.atMost ??= cause.maxDelay;
-      if (cause.priority !== undefined) asked.priority ??= cause.priority;
+      if (isDelay(cause.maxDelay)) asked.atMost ??= cause.maxDelay;
+      if (Number.isSafeInteger(cause.priority)) asked.priority ??= cause.priority as number;
     }
-    if (cause instanceof ApiError && cause.retryAfter !== undefined) asked.atLeast ??= cause.retryAfter;
+    if (cause instanceof ApiError && isDelay(cause.retryAfter) && cause.retryAfter <= maxRetryAfter) {
+      asked.atLeast ??= cause.retryAfter;
+    }
   }
   return { priority, ...asked };
 }

@@ -6,6 +6,7 @@ import { ApiError, isAlreadyExists, isNotFound, TransportError } from '../client
 import type { Client } from '../client/client.ts';
 import type { WriteGate } from '../client/write-gate.ts';
 import { type Clock, sleep } from '../clock.ts';
+import { isDelay } from '../delay.ts';
 import type { Logger } from '../logger.ts';
 import { microTime } from '../micro-time.ts';
 import { events } from './event.ts';
@@ -89,7 +90,7 @@ function mayPass(error: unknown): boolean {
 }
 
 function retryAfterOf(error: unknown): number {
-  return error instanceof ApiError ? Math.min(error.retryAfter ?? 0, 30_000) : 0;
+  return error instanceof ApiError && isDelay(error.retryAfter) ? Math.min(error.retryAfter, 30_000) : 0;
 }
 
 function isNamespaceTerminating(error: unknown): boolean {

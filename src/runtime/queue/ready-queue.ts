@@ -23,13 +23,15 @@ export interface Ready<T> extends HeapItem {
   readonly entry: T;
   /** Monotonic ms. */
   readonly since: number;
+  /** Asked for once: an entry is taken out of the flow that it was put into. */
+  readonly flow: string;
 }
 
 export interface ReadyQueueOptions<T> {
   readonly clock: Clock;
   /** Milliseconds of readiness that weigh as much as one priority step; > 0. */
   readonly ageing: number;
-  /** Entries of one priority are taken in turns by this name of theirs, which must not change. */
+  /** Entries of one priority are taken in turns by this name of theirs; asked for when one becomes ready. */
   readonly flowOf: (entry: T) => string;
 }
 
@@ -60,7 +62,8 @@ export class ReadyQueue<T extends Prioritized> {
     const since = clock.monotonic();
     const aged = this.#servedSince === undefined ? 0 : since - this.#servedSince;
     const rank = aged - entry.priority * ageing;
-    return { entry, since, rank, sequence: this.#sequence++, heapIndex: -1 };
+    const flow = this.#options.flowOf(entry);
+    return { entry, since, flow, rank, sequence: this.#sequence++, heapIndex: -1 };
   }
 
   /** Changes the priority of a stamped entry, pushed or not, and keeps the age it has. */
@@ -79,7 +82,7 @@ export class ReadyQueue<T extends Prioritized> {
       level = new FairLevel();
       this.#levels.set(entry.priority, level);
     }
-    level.push(ready, this.#options.flowOf(entry));
+    level.push(ready, ready.flow);
   }
 
   pop(): Ready<T> | undefined {
@@ -105,7 +108,7 @@ export class ReadyQueue<T extends Prioritized> {
   #remove(ready: Ready<T>): void {
     const { entry } = ready;
     const level = this.#levels.get(entry.priority);
-    level?.remove(ready, this.#options.flowOf(entry));
+    level?.remove(ready, ready.flow);
     if (level?.isEmpty) this.#levels.delete(entry.priority);
   }
 }

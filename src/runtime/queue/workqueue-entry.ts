@@ -4,6 +4,7 @@
  */
 import type { Prioritized, Ready } from './ready-queue.ts';
 import type { Alarm } from './timer-heap.ts';
+import type { WorkInProgress } from './workqueue-metrics.ts';
 
 export interface Entry extends Prioritized {
   readonly key: string;
@@ -17,4 +18,15 @@ export interface Entry extends Prioritized {
 
 export function newEntry(key: string, priority: number): Entry {
   return { key, priority, ready: undefined, takenAt: undefined, delay: undefined, instant: undefined };
+}
+
+/** Walks all entries, which once a scrape is cheaper than keeping those in progress apart. `now` is monotonic. */
+export function workInProgress(entries: Iterable<Entry>, now: number): WorkInProgress {
+  let total = 0;
+  let longest = 0;
+  for (const { takenAt = now } of entries) {
+    total += now - takenAt;
+    longest = Math.max(longest, now - takenAt);
+  }
+  return { total, longest };
 }

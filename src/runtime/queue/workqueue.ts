@@ -12,12 +12,14 @@
  *   hold up the others.
  */
 import type { Clock } from '../clock.ts';
+import { isDelay } from '../delay.ts';
 import { type AddOptions, priorityOf, type RateLimitedOptions } from './add-options.ts';
+import { GuardedRateLimiter, guardedFlowOf, type OnFault } from './guarded-callbacks.ts';
 import { ExponentialBackoff, type RateLimiter } from './rate-limiter.ts';
 import { type Ready, ReadyQueue } from './ready-queue.ts';
 import { TimerHeap } from './timer-heap.ts';
-import { type Entry, newEntry } from './workqueue-entry.ts';
-import { noMetrics, type WorkInProgress, type WorkqueueMetrics } from './workqueue-metrics.ts';
+import { type Entry, newEntry, workInProgress } from './workqueue-entry.ts';
+import { noMetrics, type WorkqueueMetrics } from './workqueue-metrics.ts';
 
 /** What {@link Workqueue.get} hands out. */
 export interface WorkItem {
@@ -33,9 +35,12 @@ export interface WorkqueueOptions {
   readonly ageing?: number;
   /**
    * Keys of one priority are handed out in turns by what this returns, such as their namespace: one of each, then
-   * the next of each. Default: all are of one flow, and what became ready first comes first.
+   * the next of each. Asked once each time a key becomes ready. Default: all are of one flow, and what became
+   * ready first comes first.
    */
   readonly flowOf?: (key: string) => string;
+  /** Told when `flowOf` or the `rateLimiter` threw or returned what it must not; the key goes on without it. */
+  readonly onFault?: OnFault;
   readonly metrics?: WorkqueueMetrics;
 }
 
@@ -53,15 +58,16 @@ export class Workqueue {
   #shutDown = false;
 
   constructor(options: WorkqueueOptions) {
-    const { clock, rateLimiter, ageing = 1000, flowOf = () => '', metrics = noMetrics } = options;
+    const { clock, rateLimiter, ageing = 1000, metrics = noMetrics, onFault = () => {} } = options;
     this.#clock = clock;
-    this.#limiter = rateLimiter ?? new ExponentialBackoff();
+    this.#limiter = rateLimiter ? new GuardedRateLimiter(rateLimiter, onFault) : new ExponentialBackoff();
+    const flowOf = options.flowOf ? guardedFlowOf(options.flowOf, onFault) : () => '';
     this.#queue = new ReadyQueue({ clock, ageing, flowOf: ({ key }) => flowOf(key) });
     this.#metrics = metrics;
     const onDue = (entry: Entry) => this.#makeReady(entry);
     this.#delays = new TimerHeap({ clock, time: 'monotonic', onDue });
     this.#instants = new TimerHeap({ clock, time: 'wall', onDue });
-    metrics.observe(() => this.#workInProgress());
+    metrics.observe(() => workInProgress(this.#entries.values(), clock.monotonic()));
   }
 
   /** How many keys are ready, those included that are still being processed from an earlier add. */
@@ -83,7 +89,7 @@ export class Workqueue {
    * @throws {RangeError} for NaN, negative and infinite delays.
    */
   addAfter(key: string, delay: number, options?: AddOptions): void {
-    if (!(delay >= 0 && Number.isFinite(delay))) {
+    if (!isDelay(delay)) {
       throw new RangeError(`a delay must be a finite number of ms ≥ 0, got ${delay}`);
     }
     if (delay === 0) {
@@ -110,9 +116,13 @@ export class Workqueue {
     this.#wait(key, 'instant', instant, options);
   }
 
-  /** {@link addAfter} with the backoff that one more failure of this key earns, within the bounds given. */
+  /**
+   * {@link addAfter} with the backoff that one more failure of this key earns, within the bounds given. A bound
+   * that is no delay is none.
+   */
   addRateLimited(key: string, options: RateLimitedOptions = {}): void {
-    const { atLeast = 0, atMost = Infinity } = options;
+    const atLeast = isDelay(options.atLeast) ? options.atLeast : 0;
+    const atMost = isDelay(options.atMost) ? options.atMost : Infinity;
     this.addAfter(key, Math.min(atMost, Math.max(atLeast, this.#limiter.when(key))), options);
   }
 
@@ -229,17 +239,5 @@ export class Workqueue {
     this.#metrics.depth(entry.priority, -1);
     this.#metrics.taken(now - since);
     return { key: entry.key, priority: entry.priority };
-  }
-
-  /** Walks all entries, which once a scrape is cheaper than keeping those in progress apart. */
-  #workInProgress(): WorkInProgress {
-    const now = this.#clock.monotonic();
-    let total = 0;
-    let longest = 0;
-    for (const { takenAt = now } of this.#entries.values()) {
-      total += now - takenAt;
-      longest = Math.max(longest, now - takenAt);
-    }
-    return { total, longest };
   }
 }
