@@ -1,8 +1,10 @@
 /**
  * Predicate: which events of a source are worth a reconcile. Pure. The ready-made ones look at updates
- * only; creates and deletes always pass.
+ * only; creates and deletes always pass. So does an update that marks its object for deletion: a source asks no
+ * predicate about it.
  */
 import type { KubernetesObject } from '../../api/kubernetes.ts';
+import { synchronous } from '../callback.ts';
 import type { ObjectEvent } from './event-handler.ts';
 
 /** True: the event passes. One that throws lets it pass, logged. */
@@ -10,8 +12,8 @@ export type Predicate<T extends KubernetesObject> = (event: ObjectEvent<T>) => b
 
 /**
  * The spec changed: `metadata.generation` moved. Of kinds with a status subresource that leaves out status
- * writes and metadata edits, so that a controller does not wake itself; kinds without generation, such as
- * ConfigMap, never pass an update.
+ * writes and metadata edits, so that a controller does not wake itself. Of kinds without generation, such as
+ * ConfigMap, the mark for deletion is the only update that passes.
  */
 export const generationChanged: Predicate<KubernetesObject> = onUpdate(
   (previous, object) => previous.metadata.generation !== object.metadata.generation,
@@ -38,23 +40,30 @@ export function annotationChanged(name?: string): Predicate<KubernetesObject> {
 
 /** All of them pass; with none, everything passes. */
 export function and<T extends KubernetesObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
-  return (event) => predicates.every((predicate) => predicate(event));
+  return (event) => predicates.every((predicate) => synchronous(predicate(event)));
 }
 
 /** At least one of them passes. */
 export function or<T extends KubernetesObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
-  return (event) => predicates.some((predicate) => predicate(event));
+  return (event) => predicates.some((predicate) => synchronous(predicate(event)));
 }
 
 /** It does not pass; mind that the ready-made ones let creates and deletes pass, which this turns round. */
 export function not<T extends KubernetesObject>(predicate: Predicate<T>): Predicate<T> {
-  return (event) => !predicate(event);
+  return (event) => !synchronous(predicate(event));
+}
+
+/** Whether the object was marked for deletion by this update, or the mark was moved. */
+export function changesDeletion(event: ObjectEvent<KubernetesObject>): boolean {
+  if (event.type !== 'update') return false;
+  return event.previous.metadata.deletionTimestamp !== event.object.metadata.deletionTimestamp;
 }
 
 function onUpdate(
   changed: (previous: KubernetesObject, object: KubernetesObject) => boolean,
 ): Predicate<KubernetesObject> {
-  return (event) => event.type !== 'update' || changed(event.previous, event.object);
+  return (event) =>
+    event.type !== 'update' || changesDeletion(event) || changed(event.previous, event.object);
 }
 
 function sameEntries(

@@ -4,10 +4,12 @@
  */
 import type { KubernetesObject } from '../../api/kubernetes.ts';
 import type { Informer } from '../cache/informer.ts';
+import { synchronous } from '../callback.ts';
+import { errorText } from '../error-chain.ts';
 import type { Logger } from '../logger.ts';
 import type { AddOptions } from '../queue/add-options.ts';
 import type { EventHandler, ObjectEvent } from './event-handler.ts';
-import { and, type Predicate } from './predicate.ts';
+import { changesDeletion, type Predicate } from './predicate.ts';
 import { type Request, requestKey } from './reconciler.ts';
 
 /** Where a source puts its requests. */
@@ -41,12 +43,14 @@ export interface InformerSourceOptions<T extends KubernetesObject> {
 
 /**
  * One bad object must not stop its source, nor be lost: where a predicate throws, the event passes; where
- * the priority function throws or gives no integer, the priority is 0. An event whose handler throws is
- * dropped, since nobody knows whom it concerns. Each is logged.
+ * the priority function throws or gives no integer, the priority is 0. An event whose handler throws, or gives
+ * no requests, is dropped, since it is not known whom it concerns. Each is logged. A promise counts as thrown.
+ *
+ * Predicates are not asked about a change of deletionTimestamp: a controller that does not see it never
+ * removes its finalizer.
  */
 export function informerSource<T extends KubernetesObject>(options: InformerSourceOptions<T>): Source {
   const { informer, handler, predicates = [], priority = defaultPriority } = options;
-  const passes = and(...predicates);
   return {
     start(enqueue, log, stop) {
       if (stop.aborted) return;
@@ -60,8 +64,10 @@ export function informerSource<T extends KubernetesObject>(options: InformerSour
         }
       };
       const onEvent = (event: ObjectEvent<T>) => {
-        if (!attempt('predicate', event, () => passes(event), true)) return;
-        const requests = attempt('event handler', event, () => handler(event), []);
+        const isPassed = () =>
+          changesDeletion(event) || predicates.every((asked) => synchronous(asked(event)));
+        if (!attempt('predicate', event, isPassed, true)) return;
+        const requests = attempt('event handler', event, () => checkedRequests(handler(event)), []);
         if (requests.length === 0) return;
         const value = attempt('priority function', event, () => integerPriority(priority, event), 0);
         for (const request of requests) enqueue(request, { priority: value });
@@ -85,9 +91,22 @@ function integerPriority<T extends KubernetesObject>(
   priority: PriorityFunction<T>,
   event: ObjectEvent<T>,
 ): number {
-  const value = priority(event.object, { initial: bringsNothingNew(event) });
-  if (!Number.isSafeInteger(value)) throw new RangeError(`a priority must be an integer, got ${value}`);
+  const value = synchronous(priority(event.object, { initial: bringsNothingNew(event) }));
+  if (!Number.isSafeInteger(value)) {
+    throw new RangeError(`a priority must be an integer, got ${errorText(value)}`);
+  }
   return value;
+}
+
+function checkedRequests(returned: readonly Request[]): readonly Request[] {
+  const requests: unknown = synchronous(returned);
+  if (Array.isArray(requests) && requests.every(isRequest)) return requests;
+  throw new TypeError('an event handler must return an array of requests, each with a namespace and a name');
+}
+
+function isRequest(value: unknown): value is Request {
+  const { namespace, name } = (value ?? {}) as Partial<Record<keyof Request, unknown>>;
+  return typeof namespace === 'string' && typeof name === 'string';
 }
 
 function bringsNothingNew(event: ObjectEvent<KubernetesObject>): boolean {

@@ -36,6 +36,13 @@ const rows: readonly Row[] = [
     current: { generation: 1, resourceVersion: '2' },
     passes: false,
   },
+  {
+    name: 'mark for deletion of a kind without generation',
+    predicate: generationChanged,
+    previous: {},
+    current: { deletionTimestamp: '2024-01-01T00:00:00Z' },
+    passes: true,
+  },
   { name: 'kind without generation', predicate: generationChanged, previous: {}, current: {}, passes: false },
   {
     name: 'write',

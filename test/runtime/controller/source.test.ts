@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { enqueueRequestForObject } from '../../../src/runtime/controller/event-handler.ts';
-import { generationChanged } from '../../../src/runtime/controller/predicate.ts';
+import {
+  and,
+  generationChanged,
+  labelsChanged,
+  not,
+  or,
+  type Predicate,
+} from '../../../src/runtime/controller/predicate.ts';
 import { type InformerSourceOptions, informerSource } from '../../../src/runtime/controller/source.ts';
 import { FakeInformer, recordingLogger, type Widget, widget, widgets } from './fixtures.ts';
 
@@ -18,6 +25,9 @@ function start(options: Partial<InformerSourceOptions<Widget>> = {}) {
 const bang = () => {
   throw new TypeError('boom');
 };
+
+/** A callback that is async by mistake. */
+const rejects = () => Promise.reject(new Error('boom')) as never;
 
 describe('informerSource', () => {
   it('puts the initial list at −100 and everything else at 0', () => {
@@ -56,6 +66,32 @@ describe('informerSource', () => {
     assert.deepEqual(enqueued, ['a 0']);
   });
 
+  const marked = { deletionTimestamp: '2024-01-01T00:00:00Z', resourceVersion: '2' };
+  const never = () => false;
+  const predicates: readonly { readonly name: string; readonly predicate: Predicate<Widget> }[] = [
+    { name: 'generationChanged', predicate: generationChanged },
+    { name: 'labelsChanged', predicate: labelsChanged },
+    { name: 'one that lets nothing pass', predicate: never },
+    { name: 'and', predicate: and(generationChanged, never) },
+    { name: 'or', predicate: or(never, never) },
+    { name: 'not', predicate: not(generationChanged) },
+    { name: 'not of or', predicate: not(or(labelsChanged, generationChanged)) },
+  ];
+  for (const { name, predicate } of predicates) {
+    it(`a change of deletionTimestamp passes ${name}`, () => {
+      const { informer, enqueued } = start({ predicates: [predicate] });
+      informer.update(widget('a'), widget('a', marked));
+      informer.update(
+        widget('a', marked),
+        widget('a', { ...marked, deletionTimestamp: '2023-12-31T23:59:00Z', resourceVersion: '3' }),
+      );
+      assert.deepEqual(enqueued, ['a 0', 'a 0']);
+      informer.update(widget('a', marked), widget('a', { ...marked, resourceVersion: '4' }));
+      const isTurnedRound = name.startsWith('not');
+      assert.equal(enqueued.length, isTurnedRound ? 3 : 2, 'what stays marked is asked about');
+    });
+  }
+
   it('ends with the signal', () => {
     const { informer, stop, enqueued } = start();
     stop.abort();
@@ -91,6 +127,18 @@ describe('informerSource', () => {
       { name: 'priority function', options: { priority: bang }, expected: ['a 0', 'b 0'] },
       { name: 'priority function', options: { priority: () => Number.NaN }, expected: ['a 0', 'b 0'] },
       { name: 'event handler', options: { handler: bang }, expected: [] },
+      { name: 'event handler', options: { handler: () => undefined as never }, expected: [] },
+      { name: 'event handler', options: { handler: () => [undefined] as never }, expected: [] },
+      { name: 'event handler', options: { handler: () => [{ name: 'x' }] as never }, expected: [] },
+      { name: 'event handler', options: { handler: rejects }, expected: [] },
+      { name: 'predicate', options: { predicates: [rejects] }, expected: ['a 0', 'b 0'] },
+      { name: 'predicate', options: { predicates: [or(rejects)] }, expected: ['a 0', 'b 0'] },
+      { name: 'priority function', options: { priority: rejects }, expected: ['a 0', 'b 0'] },
+      {
+        name: 'priority function',
+        options: { priority: () => Symbol('s') as never },
+        expected: ['a 0', 'b 0'],
+      },
     ];
     for (const { name, options, expected } of rows) {
       const { informer, log, enqueued } = start(options);
