@@ -8,10 +8,10 @@ import type { At } from '../../src/api/at.generated.ts';
 import { pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import { events } from '../../src/runtime/events/event.ts';
+import type { ApiWatch } from '../../src/testing/api-server/api-watch.ts';
+import { expired } from '../../src/testing/api-server/failure.ts';
+import type { Fault, FaultMatch } from '../../src/testing/api-server/faults.ts';
 import { FakeApiServer, type RecordedRequest } from '../fake/api-server.ts';
-import type { Fault, FaultMatch } from '../fake/api-server-faults.ts';
-import { expired } from '../fake/api-server-status.ts';
-import type { FakeWatch } from '../fake/api-server-watch.ts';
 import { connectTo } from '../fake/connection.ts';
 import { type AtStory, atStories, numbered, writeName } from '../fixtures/at-stories.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
@@ -144,7 +144,7 @@ function isAtMostOnce({ spec }: AtStory): boolean {
 const recorded = new Map(atStories.map((story) => [story, live(story, fineWeather)]));
 
 /** Breaks every watch of the operator again and again. */
-function again(breaking: (watch: FakeWatch, server: FakeApiServer) => void): Disturbance {
+function again(breaking: (watch: ApiWatch, server: FakeApiServer) => void): Disturbance {
   return (server) => {
     const timer = setInterval(() => {
       for (const watch of server.watches) breaking(watch, server);

@@ -1,7 +1,6 @@
 /**
- * FakeApiServer: a Kubernetes API server in memory, over real HTTP on a free port of the loopback, for
- * tests that need faults which a real one does not have on demand. The conformance suite holds it against
- * the real one.
+ * FakeApiServer: a simulated API server over real HTTP on a free port of the loopback, for tests of the transport
+ * and for those that need faults which a real one does not have on demand.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -14,16 +13,25 @@ import {
   pods,
   type Resource,
 } from '../../src/api/kubernetes.ts';
-import { type Fault, type FaultMatch, FaultScript } from './api-server-faults.ts';
-import { FakeReads } from './api-server-reads.ts';
-import { type FakeRequest, isWatch, type Target, targetOf } from './api-server-request.ts';
-import { Failure, unknownResource } from './api-server-status.ts';
-import { collectionOf, FakeStore, type ServedResource } from './api-server-store.ts';
-import { FakeWatch } from './api-server-watch.ts';
-import { type Answer, FakeWrites } from './api-server-writes.ts';
+import type { ApiAnswer, ApiRequest, Method, Responder } from '../../src/testing/api-server/api-message.ts';
+import { parseQuery } from '../../src/testing/api-server/api-message.ts';
+import type { ApiWatch } from '../../src/testing/api-server/api-watch.ts';
+import { Etcd } from '../../src/testing/api-server/etcd.ts';
+import { type Fault, type FaultMatch, FaultScript } from '../../src/testing/api-server/faults.ts';
+import type { Target } from '../../src/testing/api-server/route.ts';
+import { collectionOf, type ServedResource } from '../../src/testing/api-server/served-resource.ts';
+import { type Seats, SimulatedApiServer } from '../../src/testing/api-server/simulated-api-server.ts';
+import { Random } from '../../src/testing/random.ts';
 
 /** One request as it came, in the order of arrival. */
-export interface RecordedRequest extends FakeRequest {
+export interface RecordedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  /** Undefined when the path is none of a registered resource. */
+  readonly target: Target | undefined;
   /** Undefined until it is answered. */
   code: number | undefined;
 }
@@ -48,33 +56,36 @@ export const fakePods: ServedResource = {
   ...pods,
   conditionalUpdate: false,
   returnsDeleted: true,
-  graceful: true,
+  selectableFields: ['spec.nodeName', 'status.phase'],
+  subresources: ['eviction'],
+  strategy: {
+    // Only what runs on a node gets time to end.
+    gracePeriod: ({ spec }, requested = 30) =>
+      typeof spec === 'object' && spec !== null && 'nodeName' in spec ? requested : undefined,
+  },
 };
 
 export class FakeApiServer {
-  readonly store = new FakeStore();
+  readonly store = new Etcd();
   readonly requests: RecordedRequest[] = [];
+  readonly core: SimulatedApiServer;
   readonly #options: FakeApiServerOptions;
-  readonly #resources = new Map<string, ServedResource>();
   readonly #faults = new FaultScript();
-  readonly #reads = new FakeReads(this.store);
-  readonly #writes: FakeWrites;
-  readonly #watches = new Set<FakeWatch>();
+  readonly #responders = new WeakMap<ApiRequest, HttpResponder>();
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
   readonly #connections = { most: 0, opened: 0, resets: 0 };
-  /** Writes that are worked on. */
-  #writesUnderWay = 0;
-  /**
-   * How many writes it works on at the same time, and for how long on each, in milliseconds; the others are
-   * turned away, as priority and fairness does, for so many seconds. Undefined: any number.
-   */
-  seats: { readonly count: number; readonly duration: number; readonly retryAfter: number } | undefined;
 
   private constructor(options: FakeApiServerOptions) {
     this.#options = options;
-    this.#writes = new FakeWrites({ store: this.store, now: options.now ?? Date.now });
-    for (const resource of [fakeConfigMaps, fakePods, ...(options.resources ?? [])]) this.register(resource);
+    this.core = new SimulatedApiServer({
+      etcd: this.store,
+      time: timeOf(options.now ?? Date.now),
+      random: new Random(crypto.randomUUID()),
+      name: 'fake',
+      resources: [fakeConfigMaps, fakePods, ...(options.resources ?? [])],
+      intercept: (request, target) => this.#faultOf(request, target),
+    });
     const listener = (request: IncomingMessage, response: ServerResponse) =>
       void this.#receive(request, response);
     const { tls } = options;
@@ -83,9 +94,6 @@ export class FakeApiServer {
       : createServer(listener);
     this.#server.on('connection', (socket: Socket) => this.#connected(socket));
     this.#server.on('secureConnection', (socket: Socket) => this.#countResets(socket));
-    this.store.onChange((change) => {
-      for (const watch of this.#watches) watch.show(change);
-    });
   }
 
   static async start(options: FakeApiServerOptions = {}): Promise<FakeApiServer> {
@@ -108,8 +116,12 @@ export class FakeApiServer {
   }
 
   /** The watches that are open. */
-  get watches(): readonly FakeWatch[] {
-    return [...this.#watches];
+  get watches(): readonly ApiWatch[] {
+    return this.core.watches;
+  }
+
+  set seats(seats: Seats | undefined) {
+    this.core.seats = seats;
   }
 
   kubeConfig(): KubeConfig {
@@ -120,20 +132,17 @@ export class FakeApiServer {
 
   /** From now on the resource is served, as when its CRD is created. */
   register(resource: ServedResource): void {
-    this.#resources.set(collectionOf(resource), resource);
+    this.core.register(resource);
   }
 
   /** From now on it is not; its watches end. */
   unregister(resource: Resource): void {
-    this.#resources.delete(collectionOf(resource));
-    for (const watch of this.#watches) {
-      if (collectionOf(watch.target.resource) === collectionOf(resource)) watch.end();
-    }
+    this.core.unregister(resource);
   }
 
   /** Stores an object as somebody else would, without a request. */
   put<T extends KubernetesObject>(resource: Resource<T>, object: T): T {
-    const served = this.#resources.get(collectionOf(resource));
+    const served = this.core.resources.find((other) => collectionOf(other) === collectionOf(resource));
     if (served === undefined) throw new Error(`${resource.plural} is not registered`);
     const current = this.store.get(served, object.metadata.namespace ?? '', object.metadata.name);
     const uid = object.metadata.uid ?? current?.metadata.uid ?? crypto.randomUUID();
@@ -170,8 +179,14 @@ export class FakeApiServer {
     });
   }
 
+  #faultOf(request: ApiRequest, target: Target | undefined): Fault | undefined {
+    const fault = this.#faults.take(request, target);
+    const responder = this.#responders.get(request);
+    if (fault?.kind === 'drip' && responder !== undefined) responder.chunkSize = fault.size;
+    return fault;
+  }
+
   async #receive(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(message.url ?? '/', 'http://fake');
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of message) chunks.push(chunk);
@@ -179,158 +194,106 @@ export class FakeApiServer {
       // The client broke off: the request never was.
       return;
     }
-    const request: RecordedRequest = {
-      method: message.method ?? '',
-      path: url.pathname,
-      query: url.searchParams,
-      headers: message.headers,
-      body: Buffer.concat(chunks).toString('utf8'),
-      target: targetOf(url.pathname, this.#resources.values()),
+    const { pathname: path, search } = new URL(message.url ?? '/', 'http://fake');
+    const { headers } = message;
+    const method = (message.method ?? '') as Method;
+    const body = Buffer.concat(chunks).toString('utf8');
+    const recorded: RecordedRequest = {
+      method,
+      path,
+      query: new URLSearchParams(search),
+      headers,
+      body,
+      target: this.core.route(path),
       code: undefined,
     };
-    this.requests.push(request);
-    try {
-      if (this.#options.authenticate?.(message) === false)
-        throw new Failure(401, 'Unauthorized', 'Unauthorized');
-      if (request.method === 'GET') await this.#serve(request, response);
-      else await this.#serveWrite(request, response);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      const retryAfter = error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) };
-      send(request, response, { code: error.status.code, body: error.status }, retryAfter);
-    }
-  }
-
-  async #serveWrite(request: RecordedRequest, response: ServerResponse): Promise<void> {
-    const { count = Number.POSITIVE_INFINITY, duration = 0, retryAfter = 1 } = this.seats ?? {};
-    if (this.#writesUnderWay >= count) {
-      const text = 'Too many requests, please try again later.';
-      return sendFault(request, response, { kind: 'status', code: 429, retryAfter, text });
-    }
-    this.#writesUnderWay++;
-    try {
-      if (duration > 0) await new Promise((resolve) => setTimeout(resolve, duration));
-      await this.#serve(request, response);
-    } finally {
-      this.#writesUnderWay--;
-    }
-  }
-
-  async #serve(request: RecordedRequest, response: ServerResponse): Promise<void> {
-    const fault = this.#faults.take(request);
-    switch (fault?.kind) {
-      case 'status':
-        return sendFault(request, response, fault);
-      case 'hang':
-        if (fault.commit) this.#answer(request);
-        return;
-      case 'cut':
-        if (fault.when === 'after') this.#answer(request);
-        response.socket?.resetAndDestroy();
-        return;
-      case 'delay':
-        await new Promise((resolve) => setTimeout(resolve, fault.ms));
-        break;
-      case 'mute':
-      case 'text':
-      case 'drip':
-      case undefined:
-        break;
-    }
-    if (request.target !== undefined && isWatch(request))
-      this.#watch(request, request.target, response, fault);
-    else send(request, response, this.#answer(request));
-  }
-
-  #watch(request: RecordedRequest, target: Target, response: ServerResponse, fault: Fault | undefined): void {
-    const watch = new FakeWatch(this.store, request, target, response, fault);
-    request.code = 200;
-    this.#watches.add(watch);
-    response.once('close', () => this.#watches.delete(watch));
-  }
-
-  #answer(request: FakeRequest): Answer {
-    const { target } = request;
-    if (target === undefined) return this.#discovery(request.path);
-    if (target.subresource === 'eviction') return this.#writes.evict(request, target);
-    const hasStatus = target.resource.status !== false;
-    if (target.subresource !== '' && !(target.subresource === 'status' && hasStatus)) throw unknownResource();
-    switch (request.method) {
-      case 'GET':
-        return { code: 200, body: this.#reads[target.name === '' ? 'list' : 'get'](request, target) };
-      case 'POST':
-        return this.#writes.create(request, target);
-      case 'PUT':
-        return this.#writes.update(request, target);
-      case 'PATCH':
-        return this.#writes.patch(request, target);
-      case 'DELETE':
-        return this.#writes.delete(request, target);
-      default:
-        throw new Failure(405, 'MethodNotAllowed', 'the server does not allow this method');
-    }
-  }
-
-  #discovery(path: string): Answer {
-    if (path === '/version')
-      return { code: 200, body: { major: '1', minor: '36', gitVersion: 'v1.36.0-fake' } };
-    const match = /^\/(?:api|apis\/([^/]+))\/([^/]+)$/.exec(path);
-    const [, group = '', version] = match ?? [];
-    const served = [...this.#resources.values()].filter((r) => r.group === group && r.version === version);
-    if (match === null || served.length === 0) throw unknownResource();
-    const resources = served.flatMap(({ plural, kind, namespaced, status }) => [
-      {
-        name: plural,
-        singularName: '',
-        namespaced,
-        kind,
-        verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
-      },
-      ...(status === false
-        ? []
-        : [
-            {
-              name: `${plural}/status`,
-              singularName: '',
-              namespaced,
-              kind,
-              verbs: ['get', 'patch', 'update'],
-            },
-          ]),
-    ]);
-    const groupVersion = group === '' ? version : `${group}/${version}`;
-    return { code: 200, body: { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources } };
+    this.requests.push(recorded);
+    const responder = new HttpResponder(response, recorded);
+    if (this.#options.authenticate?.(message) === false) return responder.answer(unauthorized);
+    const request: ApiRequest = {
+      method,
+      path,
+      query: parseQuery(search.slice(1)),
+      headers: headers as Readonly<Record<string, string>>,
+      body,
+      user: userOf(headers),
+    };
+    this.#responders.set(request, responder);
+    const { closed } = this.core.receive(request, responder);
+    response.once('close', closed);
   }
 }
 
-function send(
-  request: RecordedRequest,
-  response: ServerResponse,
-  { code, body }: Answer,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  request.code = code;
-  response.writeHead(code, { 'content-type': 'application/json', ...headers });
-  response.end(JSON.stringify(body));
+const unauthorized: ApiAnswer = {
+  code: 401,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({
+    kind: 'Status',
+    status: 'Failure',
+    code: 401,
+    reason: 'Unauthorized',
+    message: 'Unauthorized',
+  }),
+};
+
+function userOf({ 'impersonate-user': impersonated }: IncomingMessage['headers']): string {
+  return typeof impersonated === 'string' ? impersonated : 'system:admin';
 }
 
-function sendFault(
-  request: RecordedRequest,
-  response: ServerResponse,
-  {
-    code,
-    reason = '',
-    retryAfter,
-    text,
-    contentType = 'text/plain; charset=utf-8',
-  }: Fault & { kind: 'status' },
-): void {
-  const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
-  if (text === undefined) {
-    send(request, response, { code, body: new Failure(code, reason, `scripted ${code}`).status }, headers);
-    return;
+/** Wall-clock time as given, and timers of the machine that keep no process alive. */
+function timeOf(now: () => number) {
+  return {
+    get now() {
+      return now();
+    },
+    schedule(delay: number, run: () => void) {
+      const timer = setTimeout(run, delay).unref();
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+}
+
+/** An answer as the bytes of an HTTP response. */
+class HttpResponder implements Responder {
+  /** Bytes per write to the socket; undefined: all at once. */
+  chunkSize: number | undefined;
+  readonly #response: ServerResponse;
+  readonly #recorded: RecordedRequest;
+
+  constructor(response: ServerResponse, recorded: RecordedRequest) {
+    this.#response = response;
+    this.#recorded = recorded;
   }
-  request.code = code;
-  response.writeHead(code, { 'content-type': contentType, ...headers });
-  response.end(text);
+
+  get unsent(): number {
+    return this.#response.writableLength + (this.#response.socket?.writableLength ?? 0);
+  }
+
+  answer({ code, headers, body }: ApiAnswer): void {
+    this.#recorded.code = code;
+    this.#response.writeHead(code, headers);
+    this.#response.end(body);
+  }
+
+  begin(headers: Readonly<Record<string, string>>): void {
+    this.#recorded.code = 200;
+    this.#response.writeHead(200, headers);
+    this.#response.flushHeaders();
+  }
+
+  write(text: string): void {
+    if (this.#response.destroyed) return;
+    const bytes = Buffer.from(text);
+    const size = this.chunkSize ?? bytes.length;
+    for (let start = 0; start < bytes.length; start += size)
+      this.#response.write(bytes.subarray(start, start + size));
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  cut(): void {
+    this.#response.socket?.resetAndDestroy();
+  }
 }

@@ -1,7 +1,8 @@
 /**
- * Faults of the fake API server: what goes wrong with which requests, said in advance by a test.
+ * Faults of a simulated API server: what goes wrong with which requests, said in advance.
  */
-import { type FakeRequest, isWatch } from './api-server-request.ts';
+import { type ApiRequest, isWatch } from './api-message.ts';
+import type { Target } from './route.ts';
 
 export type Fault =
   /** Answers this instead. A `text` is sent as it is, otherwise the body is a Status. */
@@ -24,7 +25,7 @@ export type Fault =
   | { readonly kind: 'mute' }
   /** A watch that sends this text as it is right after opening, and then goes on. */
   | { readonly kind: 'text'; readonly text: string }
-  /** A watch whose bytes arrive in chunks of this size. */
+  /** A watch whose bytes arrive in chunks of this size: a matter of the network, which the server leaves to it. */
   | { readonly kind: 'drip'; readonly size: number };
 
 export interface FaultMatch {
@@ -62,9 +63,9 @@ export class FaultScript {
   }
 
   /** The fault that hits this request; it counts as used. */
-  take(request: FakeRequest): Fault | undefined {
+  take(request: ApiRequest, target: Target | undefined): Fault | undefined {
     for (const scripted of this.#scripted) {
-      if (scripted.left <= 0 || !matches(scripted.match, request)) continue;
+      if (scripted.left <= 0 || !matches(scripted.match, request, target)) continue;
       if (scripted.skip > 0) {
         scripted.skip--;
         continue;
@@ -76,14 +77,17 @@ export class FaultScript {
   }
 }
 
-function matches(match: FaultMatch, request: FakeRequest): boolean {
-  const { target } = request;
+function matches(match: FaultMatch, request: ApiRequest, target: Target | undefined): boolean {
   return (
     (match.method === undefined || match.method === request.method) &&
     (match.resource === undefined || match.resource === target?.resource.plural) &&
     (match.name === undefined || match.name === target?.name) &&
     (match.subresource === undefined || match.subresource === target?.subresource) &&
     (match.watch === undefined || match.watch === isWatch(request)) &&
-    (match.path === undefined || `${request.path}?${request.query}`.includes(match.path))
+    (match.path === undefined || pathAndQuery(request).includes(match.path))
   );
+}
+
+function pathAndQuery({ path, query }: ApiRequest): string {
+  return `${path}?${[...query].map(([name, value]) => `${name}=${value}`).join('&')}`;
 }

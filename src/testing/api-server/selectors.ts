@@ -1,18 +1,28 @@
 /**
- * Selectors of the fake API server: label and field selectors as functions.
+ * Selectors of a simulated API server: label and field selectors as functions.
  */
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
-import { badRequest } from './api-server-status.ts';
+import type { KubernetesObject } from '../../api/kubernetes.ts';
+import { badRequest } from './failure.ts';
 
 export type Match = (object: KubernetesObject) => boolean;
 type LabelMatch = (labels: Readonly<Record<string, string>>) => boolean;
 
-/** Both may be empty: then everything matches. @throws Failure for a field that cannot be selected by. */
-export function matcher(labelSelector: string, fieldSelector: string): Match {
+const everything: Match = () => true;
+const noLabels = {};
+
+/**
+ * Both selectors may be empty: then everything matches.
+ *
+ * @param selectable the fields beyond metadata that objects can be selected by.
+ * @throws Failure 400 for a field that is none of them.
+ */
+export function matcher(labelSelector: string, fieldSelector: string, selectable: readonly string[]): Match {
+  if (labelSelector === '' && fieldSelector === '') return everything;
   const labels = splitOutsideParentheses(labelSelector).map(labelMatch);
-  const fields = fieldSelector === '' ? [] : fieldSelector.split(',').map(fieldMatch);
+  const fields =
+    fieldSelector === '' ? [] : fieldSelector.split(',').map((term) => fieldMatch(term, selectable));
   return (object) =>
-    labels.every((matches) => matches(object.metadata.labels ?? {})) &&
+    labels.every((matches) => matches(object.metadata.labels ?? noLabels)) &&
     fields.every((matches) => matches(object));
 }
 
@@ -36,15 +46,18 @@ function labelMatch(term: string): LabelMatch {
   return (labels) => term in labels;
 }
 
-const selectable = ['metadata.name', 'metadata.namespace', 'spec.nodeName', 'status.phase', 'type'];
+const always = ['metadata.name', 'metadata.namespace'];
 
-function fieldMatch(term: string): Match {
+function fieldMatch(term: string, selectable: readonly string[]): Match {
   const [, field = '', operator, value] = /^([^!=]+)(!=|==?)(.*)$/.exec(term.trim()) ?? [];
-  if (!selectable.includes(field)) throw badRequest(`field label not supported: ${field}`);
-  return (object) => (String(valueAt(object, field.split('.')) ?? '') === value) === (operator !== '!=');
+  if (!always.includes(field) && !selectable.includes(field)) {
+    throw badRequest(`field label not supported: ${field}`);
+  }
+  const path = field.split('.');
+  return (object) => (String(valueAt(object, path) ?? '') === value) === (operator !== '!=');
 }
 
-function valueAt(value: unknown, path: readonly string[]): unknown {
+export function valueAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const key of path) {
     if (typeof current !== 'object' || current === null) return undefined;

@@ -1,0 +1,71 @@
+/**
+ * Discovery of a simulated API server: its version, its groups and what each of them serves.
+ */
+import { Failure, unknownResource } from './failure.ts';
+import type { ServedResource } from './served-resource.ts';
+
+const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** What a path that is none of a resource is answered with. @throws Failure for one that is nothing. */
+export function discovery(path: string, resources: readonly ServedResource[]): string {
+  switch (path) {
+    case '/version':
+      return JSON.stringify({ major: '1', minor: '36', gitVersion: 'v1.36.0-simulated' });
+    case '/readyz':
+    case '/livez':
+    case '/healthz':
+      return 'ok';
+    case '/api':
+      return JSON.stringify({ kind: 'APIVersions', versions: ['v1'] });
+    case '/apis':
+      return JSON.stringify({ kind: 'APIGroupList', apiVersion: 'v1', groups: groupsOf(resources) });
+    default:
+      return resourceList(path, resources);
+  }
+}
+
+function groupsOf(resources: readonly ServedResource[]): object[] {
+  const groups = new Map<string, Set<string>>();
+  for (const { group, version } of resources) {
+    if (group === '') continue;
+    groups.set(group, (groups.get(group) ?? new Set()).add(version));
+  }
+  return [...groups].map(([name, served]) => {
+    const versions = [...served].map((version) => ({ groupVersion: `${name}/${version}`, version }));
+    return { name, versions, preferredVersion: versions[0] };
+  });
+}
+
+function resourceList(path: string, resources: readonly ServedResource[]): string {
+  const [, root, ...rest] = path.split('/');
+  const [group, version, ...more] = root === 'api' ? ['', ...rest] : rest;
+  const served = resources.filter((resource) => resource.group === group && resource.version === version);
+  if (!(root === 'api' || root === 'apis') || more.length > 0 || served.length === 0) throw notServed(path);
+  const groupVersion = group === '' ? version : `${group}/${version}`;
+  const list = {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion,
+    resources: served.flatMap(entries),
+  };
+  return JSON.stringify(list);
+}
+
+/** Below a group the answer is a Status, and beside them plain text. */
+function notServed(path: string): Failure {
+  return path.startsWith('/api') ? unknownResource() : new Failure(404, 'NotFound', '404 page not found');
+}
+
+function entries({ plural, kind, namespaced, status, subresources = [] }: ServedResource): object[] {
+  const entry = { name: plural, singularName: kind.toLowerCase(), namespaced, kind, verbs };
+  const names = status === false ? subresources : ['status', ...subresources];
+  return [
+    entry,
+    ...names.map((name) => ({
+      ...entry,
+      name: `${plural}/${name}`,
+      singularName: '',
+      verbs: ['get', 'patch', 'update'],
+    })),
+  ];
+}

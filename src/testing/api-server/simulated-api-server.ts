@@ -1,0 +1,362 @@
+/**
+ * SimulatedApiServer: one instance of a Kubernetes API server in memory. It has no time and no chance of its own,
+ * so that the same requests at the same times give the same answers. Several instances can share one Etcd. The
+ * conformance suite holds it against the real one.
+ */
+import type { Resource } from '../../api/kubernetes.ts';
+import type { Random } from '../random.ts';
+import {
+  type ApiAnswer,
+  type ApiRequest,
+  isWatch,
+  type Method,
+  type Responder,
+  type ServerTime,
+  splitTarget,
+} from './api-message.ts';
+import type { ApiWatch } from './api-watch.ts';
+import { discovery } from './discovery.ts';
+import type { Etcd } from './etcd.ts';
+import { Failure, unknownResource, versionTooLarge } from './failure.ts';
+import type { Fault } from './faults.ts';
+import { Reads } from './reads.ts';
+import { Registry } from './registry.ts';
+import { Router, type Target } from './route.ts';
+import { collectionOf, type ServedResource } from './served-resource.ts';
+import { AwaitsRevision } from './wait.ts';
+import { WatchCache } from './watch-cache.ts';
+import { Watches } from './watches.ts';
+import { type Result, Writes } from './writes.ts';
+
+export interface SimulatedApiServerOptions {
+  readonly etcd: Etcd;
+  readonly time: ServerTime;
+  readonly random: Random;
+  readonly name: string;
+  readonly resources?: readonly ServedResource[];
+  /** Milliseconds by which the watch cache follows etcd, asked for each change. Default 0: in the same turn. */
+  readonly lag?: () => number;
+  /** Says what goes wrong with a request. */
+  readonly intercept?: (request: ApiRequest, target: Target | undefined) => Fault | undefined;
+}
+
+/** How many writes are worked on at the same time, and for how long on each. */
+export interface Seats {
+  readonly count: number;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** Seconds after which those that are turned away may come back. */
+  readonly retryAfter: number;
+}
+
+/** Milliseconds for which a read waits until the cache has the version that it asks for. */
+const freshnessLimit = 3000;
+
+export class SimulatedApiServer {
+  readonly name: string;
+  readonly etcd: Etcd;
+  readonly cache: WatchCache;
+  /** Beyond them writes are turned away, as priority and fairness does. Undefined: any number. */
+  seats: Seats | undefined;
+  intercept: SimulatedApiServerOptions['intercept'];
+  readonly #time: ServerTime;
+  readonly #router = new Router();
+  readonly #reads: Reads;
+  readonly #writes: Writes;
+  readonly #watches: Watches;
+  readonly #listeners: ((request: ApiRequest, answer: ApiAnswer) => void)[] = [];
+  readonly #auditPrefix: string;
+  #requests = 0;
+  #writesUnderWay = 0;
+
+  constructor({
+    etcd,
+    time,
+    random,
+    name,
+    resources = [],
+    lag = () => 0,
+    intercept,
+  }: SimulatedApiServerOptions) {
+    this.name = name;
+    this.etcd = etcd;
+    this.intercept = intercept;
+    this.#time = time;
+    this.cache = new WatchCache({ etcd, time, lag, onChange: (change) => this.#watches.show(change) });
+    this.#reads = new Reads(etcd, this.cache);
+    this.#watches = new Watches({ etcd, cache: this.cache, time, random });
+    this.#writes = new Writes(new Registry({ etcd, time, random, admit: () => {} }));
+    this.#auditPrefix = random.uuid().slice(0, 24);
+    for (const resource of resources) this.#router.add(resource);
+  }
+
+  /** The watches that are open. */
+  get watches(): readonly ApiWatch[] {
+    return this.#watches.open;
+  }
+
+  /** What is served. */
+  get resources(): readonly ServedResource[] {
+    return this.#router.resources;
+  }
+
+  /** From now on the resource is served, as when its CRD is created. */
+  register(resource: ServedResource): void {
+    this.#router.add(resource);
+  }
+
+  /** From now on it is not; its watches end. */
+  unregister(resource: Resource): void {
+    this.#router.remove(resource);
+    for (const watch of this.watches) {
+      if (collectionOf(watch.target.resource) === collectionOf(resource)) watch.end();
+    }
+  }
+
+  /** What a path names; undefined when it is none of a resource that is served. */
+  route(path: string): Target | undefined {
+    return this.#router.route(path);
+  }
+
+  /** Called with every request and its answer; of a watch with the headers of its stream. */
+  onRequest(listener: (request: ApiRequest, answer: ApiAnswer) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /**
+   * Takes a request. It is done in this turn unless something makes it wait.
+   *
+   * @returns what to call when the client has gone away.
+   */
+  receive(request: ApiRequest, responder: Responder): { closed(): void } {
+    const arrival = new Arrival(request, this.#router.route(request.path), responder);
+    if (request.method === 'GET') this.#meetFaults(arrival);
+    else this.#seat(arrival);
+    return { closed: () => arrival.close() };
+  }
+
+  /** For simulated actors: the same admission and rights, and the answer at once. What would wait has timed out. */
+  request(user: string, method: Method, target: string, body?: object, contentType?: string): ApiAnswer {
+    const type = contentType ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
+    const request: ApiRequest = {
+      method,
+      ...splitTarget(target),
+      headers: { 'content-type': type, 'user-agent': user },
+      body: body === undefined ? '' : JSON.stringify(body),
+      user,
+    };
+    let answer: ApiAnswer;
+    try {
+      answer = this.#answered(this.#perform(request, this.#router.route(request.path)));
+    } catch (error) {
+      answer = this.#failed(error instanceof AwaitsRevision ? this.#tooLarge(error) : error);
+    }
+    this.#tell(request, answer);
+    return answer;
+  }
+
+  #seat(arrival: Arrival): void {
+    const { count = Number.POSITIVE_INFINITY, duration = 0, retryAfter = 1 } = this.seats ?? {};
+    if (this.#writesUnderWay >= count) {
+      const text = 'Too many requests, please try again later.';
+      this.#sendFault(arrival, { kind: 'status', code: 429, retryAfter, text });
+      return;
+    }
+    this.#writesUnderWay++;
+    const serve = () => {
+      this.#writesUnderWay--;
+      this.#meetFaults(arrival);
+    };
+    if (duration > 0) this.#time.schedule(duration, serve);
+    else serve();
+  }
+
+  #meetFaults(arrival: Arrival): void {
+    const fault = this.intercept?.(arrival.request, arrival.target);
+    switch (fault?.kind) {
+      case 'status':
+        this.#sendFault(arrival, fault);
+        break;
+      case 'hang':
+        if (fault.commit) this.#performSilently(arrival);
+        break;
+      case 'cut':
+        if (fault.when === 'after') this.#performSilently(arrival);
+        arrival.responder.cut();
+        break;
+      case 'delay':
+        this.#time.schedule(fault.ms, () => this.#serve(arrival, undefined));
+        break;
+      case 'mute':
+      case 'text':
+      case 'drip':
+      case undefined:
+        this.#serve(arrival, fault);
+        break;
+    }
+  }
+
+  #serve(arrival: Arrival, fault: Fault | undefined): void {
+    if (arrival.isClosed && arrival.request.method === 'GET') return;
+    try {
+      if (arrival.target !== undefined && isWatch(arrival.request))
+        this.#watch(arrival, arrival.target, fault);
+      else this.#answer(arrival, this.#answered(this.#perform(arrival.request, arrival.target)));
+    } catch (error) {
+      if (error instanceof AwaitsRevision) this.#serveWhenAt(arrival, error);
+      else this.#answer(arrival, this.#failed(error));
+    }
+  }
+
+  #serveWhenAt(arrival: Arrival, awaits: AwaitsRevision): void {
+    const cancel = this.cache.whenAt(awaits.revision, () => {
+      timer.cancel();
+      this.#serve(arrival, undefined);
+    });
+    const timer = this.#time.schedule(freshnessLimit, () => {
+      cancel();
+      this.#answer(arrival, this.#failed(this.#tooLarge(awaits)));
+    });
+    arrival.onClose(() => {
+      cancel();
+      timer.cancel();
+    });
+  }
+
+  #tooLarge({ revision }: AwaitsRevision): Failure {
+    return versionTooLarge(String(revision), this.cache.revision);
+  }
+
+  #watch(arrival: Arrival, target: Target, fault: Fault | undefined): void {
+    const { request, responder } = arrival;
+    const headers = this.#headers('application/json');
+    const close = this.#watches.start(request, target, responder, {
+      fault,
+      begin: () => {
+        this.#tell(request, { code: 200, headers, body: '' });
+        responder.begin(headers);
+      },
+    });
+    arrival.onClose(close);
+  }
+
+  #performSilently({ request, target }: Arrival): void {
+    try {
+      this.#perform(request, target);
+    } catch (error) {
+      if (!(error instanceof Failure || error instanceof AwaitsRevision)) throw error;
+    }
+  }
+
+  #perform(request: ApiRequest, target: Target | undefined): Result {
+    if (target === undefined) return { code: 200, body: discovery(request.path, this.#router.resources) };
+    const { subresource, resource } = target;
+    if (subresource === 'eviction') return this.#evict(request, target);
+    if (subresource !== '' && !(subresource === 'status' && resource.status !== false))
+      throw unknownResource();
+    switch (request.method) {
+      case 'GET':
+        return { code: 200, body: this.#reads[target.name === '' ? 'list' : 'get'](request, target) };
+      case 'POST':
+        return this.#writes.create(request, target);
+      case 'PUT':
+        return this.#writes.update(request, target);
+      case 'PATCH':
+        return this.#writes.patch(request, target);
+      case 'DELETE':
+        return this.#writes.delete(request, target);
+      default:
+        throw new Failure(
+          405,
+          'MethodNotAllowed',
+          'the server does not allow this method on the requested resource',
+        );
+    }
+  }
+
+  #evict(request: ApiRequest, target: Target): Result {
+    const { deleteOptions = {} } = JSON.parse(request.body);
+    this.#writes.deleteWith(request, target, deleteOptions);
+    const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+    return { code: 201, body: JSON.stringify(body) };
+  }
+
+  #answered({ code, body }: Result): ApiAnswer {
+    return { code, headers: this.#headers('application/json'), body };
+  }
+
+  #failed(error: unknown): ApiAnswer {
+    if (!(error instanceof Failure)) throw error;
+    const retryAfter = error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) };
+    const headers = { ...this.#headers('application/json'), ...retryAfter };
+    return { code: error.status.code, headers, body: JSON.stringify(error.status) };
+  }
+
+  #sendFault(arrival: Arrival, fault: Fault & { kind: 'status' }): void {
+    const { code, reason = '', retryAfter, text, contentType = 'text/plain; charset=utf-8' } = fault;
+    const details = retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter };
+    const answer = this.#failed(new Failure(code, reason, `scripted ${code}`, details));
+    if (text === undefined) this.#answer(arrival, answer);
+    else
+      this.#answer(arrival, {
+        code,
+        headers: { ...answer.headers, 'content-type': contentType },
+        body: text,
+      });
+  }
+
+  #answer(arrival: Arrival, answer: ApiAnswer): void {
+    this.#tell(arrival.request, answer);
+    arrival.responder.answer(answer);
+  }
+
+  #tell(request: ApiRequest, answer: ApiAnswer): void {
+    for (const listener of this.#listeners) listener(request, answer);
+  }
+
+  #headers(contentType: string): Record<string, string> {
+    this.#requests++;
+    return {
+      'content-type': contentType,
+      date: httpDate(this.#time.now),
+      'audit-id': `${this.#auditPrefix}${this.#requests.toString(16).padStart(12, '0')}`,
+    };
+  }
+}
+
+/** One request on its way through the server. */
+class Arrival {
+  readonly request: ApiRequest;
+  readonly target: Target | undefined;
+  readonly responder: Responder;
+  isClosed = false;
+  #onClose: (() => void) | undefined;
+
+  constructor(request: ApiRequest, target: Target | undefined, responder: Responder) {
+    this.request = request;
+    this.target = target;
+    this.responder = responder;
+  }
+
+  onClose(run: () => void): void {
+    this.#onClose = run;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.#onClose?.();
+  }
+}
+
+let dateSecond = -1;
+let dateText = '';
+
+/** Whole seconds, as HTTP has them. */
+function httpDate(now: number): string {
+  const second = Math.floor(now / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = new Date(second * 1000).toUTCString();
+  }
+  return dateText;
+}

@@ -1,0 +1,13 @@
+/**
+ * Waits of a request: thrown where it cannot go on yet; the server tries it again when the wait is over.
+ */
+
+/** Until the watch cache has a revision. */
+export class AwaitsRevision extends Error {
+  readonly revision: number;
+
+  constructor(revision: number) {
+    super(`waits for revision ${revision}`);
+    this.revision = revision;
+  }
+}

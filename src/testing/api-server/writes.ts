@@ -1,0 +1,165 @@
+/**
+ * Writes of a simulated API server: what create, update, the patches and delete ask for, brought to the registry.
+ */
+import { apiVersionOf } from '../../api/kubernetes.ts';
+import { type ApiRequest, isDryRun } from './api-message.ts';
+import { badRequest, conflict, Failure, invalid, invalidValue, notFound } from './failure.ts';
+import { type JsonPatchOperation, jsonPatch, mergePatch } from './json-patch.ts';
+import { isJsonObject, type JsonObject } from './json-value.ts';
+import { textOf } from './object-text.ts';
+import type { DeleteOptions, Registry, WriteOptions } from './registry.ts';
+import type { Target } from './route.ts';
+import type { AnyObject } from './strategy.ts';
+
+/** Code and body of an answer. */
+export interface Result {
+  readonly code: number;
+  readonly body: string;
+}
+
+export class Writes {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  create(request: ApiRequest, target: Target): Result {
+    const body = objectBody(request);
+    assertNamespace(target, body);
+    return this.#result(201, target, this.#registry.insert(target, body, optionsOf(request)));
+  }
+
+  update(request: ApiRequest, target: Target): Result {
+    const body = objectBody(request);
+    const { resource, name } = target;
+    if (body.metadata.name !== name) {
+      throw badRequest(
+        `the name of the object (${body.metadata.name}) does not match the name on the URL (${name})`,
+      );
+    }
+    assertNamespace(target, body);
+    const current = this.#registry.existing(target);
+    const { uid, resourceVersion } = body.metadata;
+    if (uid && uid !== current.metadata.uid) {
+      const why = `UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
+      throw conflict(resource, name, `Precondition failed: ${why}`);
+    }
+    if (!resourceVersion && resource.conditionalUpdate !== false) {
+      const error = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
+      throw invalid(resource, name, [error]);
+    }
+    return this.#result(200, target, this.#registry.replace(target, current, body, optionsOf(request)));
+  }
+
+  patch(request: ApiRequest, target: Target): Result {
+    const contentType = request.headers['content-type'] ?? '';
+    if (contentType.startsWith('application/apply-patch+')) return this.#apply(request, target);
+    const current = this.#registry.existing(target);
+    const patched = patchedBody(contentType, current, jsonBody(request));
+    const { uid } = patched.metadata;
+    // The real server ignores a uid in a patch of a custom resource's status, and so does this one.
+    if (uid && uid !== current.metadata.uid && target.subresource !== 'status') {
+      const why = `UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
+      throw conflict(target.resource, target.name, `Precondition failed: ${why}`);
+    }
+    return this.#result(200, target, this.#registry.replace(target, current, patched, optionsOf(request)));
+  }
+
+  delete(request: ApiRequest, target: Target): Result {
+    const options: DeleteOptions = request.body === '' ? {} : (jsonBody(request) as DeleteOptions);
+    return this.deleteWith(request, target, options);
+  }
+
+  deleteWith(request: ApiRequest, target: Target, options: DeleteOptions): Result {
+    const { resource, name } = target;
+    const write = optionsOf(request);
+    const dryRun = write.dryRun || options.dryRun !== undefined;
+    const query = request.query.get('gracePeriodSeconds');
+    const policy = request.query.get('propagationPolicy');
+    const all = {
+      ...(query !== undefined && { gracePeriodSeconds: Number(query) }),
+      ...(policy !== undefined && { propagationPolicy: policy }),
+      ...options,
+    };
+    const { object, isGone } = this.#registry.delete(target, all, { ...write, dryRun });
+    if (!isGone || resource.returnsDeleted) return this.#result(200, target, object);
+    const { group, plural } = resource;
+    const details = { name, ...(group !== '' && { group }), kind: plural, uid: object.metadata.uid };
+    const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+    return { code: 200, body: JSON.stringify(status) };
+  }
+
+  #apply(request: ApiRequest, target: Target): Result {
+    const { resource, name } = target;
+    const manager = request.query.get('fieldManager');
+    if (!manager) {
+      throw badRequest(
+        'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+      );
+    }
+    const body = objectBody(request);
+    if (body.apiVersion !== apiVersionOf(resource) || body.kind !== resource.kind) {
+      throw badRequest('invalid object type: apiVersion and kind are required');
+    }
+    const current = this.#registry.find(target);
+    if (current === undefined && target.subresource !== '') throw notFound(resource, name);
+    const owners = this.#registry.ownersOf(current).copy();
+    const by = { name: manager, operation: 'Apply', subresource: target.subresource } as const;
+    const force = request.query.get('force') === 'true';
+    const time = this.#registry.timestamp;
+    const applied = owners.apply(current ?? {}, body as unknown as JsonObject, by, { force, time });
+    const object = applied as AnyObject;
+    const options = optionsOf(request);
+    if (current === undefined) {
+      const named = { ...object, metadata: { ...object.metadata, name } };
+      return this.#result(201, target, this.#registry.insert(target, named, options, owners));
+    }
+    return this.#result(200, target, this.#registry.replace(target, current, object, options, owners));
+  }
+
+  #result(code: number, { resource }: Target, object: AnyObject): Result {
+    return { code, body: textOf(object, resource, 'whole') };
+  }
+}
+
+export function optionsOf(request: ApiRequest): WriteOptions {
+  return { user: request.user, manager: managerOf(request), dryRun: isDryRun(request) };
+}
+
+/** Without a name given, the program that asks. */
+function managerOf({ query, headers }: ApiRequest): string {
+  return query.get('fieldManager') || (headers['user-agent'] ?? 'unknown').split('/', 1)[0] || 'unknown';
+}
+
+/** @throws Failure 400 when the body is no JSON. */
+export function jsonBody(request: ApiRequest): unknown {
+  try {
+    return JSON.parse(request.body);
+  } catch {
+    throw badRequest('the object provided is unrecognized: json parse error');
+  }
+}
+
+/** @throws Failure 400 unless it looks like an object. */
+export function objectBody(request: ApiRequest): AnyObject {
+  const body = jsonBody(request);
+  if (!isJsonObject(body) || !isJsonObject(body.metadata)) {
+    throw badRequest('the object provided is unrecognized: no metadata');
+  }
+  return body as unknown as AnyObject;
+}
+
+function assertNamespace({ resource, namespace }: Target, { metadata }: AnyObject): void {
+  if (!resource.namespaced || !metadata.namespace || metadata.namespace === namespace) return;
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}
+
+function patchedBody(contentType: string, current: AnyObject, patch: unknown): AnyObject {
+  if (contentType.startsWith('application/merge-patch+json')) return mergePatch(current, patch) as AnyObject;
+  if (contentType.startsWith('application/json-patch+json')) {
+    if (!Array.isArray(patch)) throw badRequest('a JSON patch is a list of operations');
+    return jsonPatch(current, patch as JsonPatchOperation[]) as AnyObject;
+  }
+  throw new Failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type');
+}
