@@ -17,7 +17,7 @@ CONFIG ?= config/default
 # Rendering needs no cluster.
 RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
 NODE_TEST := $(NODE) --test --test-timeout=300000
-UNIT_TESTS := 'test/*.test.ts' 'test/{api,at,configwatcher,runtime,fake,conformance,hack,local-cluster,examples}/**/*.test.ts'
+UNIT_TESTS := 'test/*.test.ts' 'test/{api,at,configwatcher,runtime,fake,conformance,hack,local-cluster,examples,testing,simulation}/**/*.test.ts'
 SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
 
 ##@ General

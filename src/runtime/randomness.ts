@@ -3,6 +3,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 
+/** Chance as a controller gets it from its host. */
 export interface Randomness {
   /** Uniform in [0, 1). For jitter, never for secrets. */
   random(): number;

@@ -81,8 +81,7 @@ export function mayRestartNow(spec: WatcherSpec, state: WatcherState, now: numbe
 
 function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {
   const opening = nextOpening(windows, now);
-  if (opening === undefined) return undefined;
-  return Number.isFinite(opening) ? { reason: 'Window', until: opening } : { reason: 'Window' };
+  return opening === undefined ? undefined : { reason: 'Window', until: opening };
 }
 
 /** No other restart starts before `until` (epoch ms). */

@@ -82,9 +82,8 @@ function progressing(state: WatcherState, step: Told): Statement {
 
 /** Said of what lasts long; the end of a debounce moves with each edit. */
 function endOf(reason: PendingReason, until: number | undefined): string {
-  if (reason !== 'Cooldown' && reason !== 'Window') return '';
-  if (until !== undefined) return ` (until ${formatTime(until)})`;
-  return reason === 'Window' ? ', and none opens in the years to come' : '';
+  const lasts = reason === 'Cooldown' || reason === 'Window';
+  return lasts && until !== undefined ? ` (until ${formatTime(until)})` : '';
 }
 
 function stallReason({ stalled: stalls, blocked }: Plan): string {

@@ -29,8 +29,8 @@ export function readWindow({
 }
 
 /**
- * When a restart may start: undefined for now, otherwise the next opening (epoch ms), `Infinity` when there
- * is none in the years to come. Without any window it is always now.
+ * When a restart may start: undefined for now, otherwise the next opening (epoch ms). Without any window it is always
+ * now. A schedule that {@link readWindow} accepts opens again and again.
  */
 export function nextOpening(windows: readonly Window[], now: number): number | undefined {
   if (windows.length === 0) return undefined;
@@ -39,6 +39,5 @@ export function nextOpening(windows: readonly Window[], now: number): number | u
     return opened !== undefined && now < opened + duration;
   };
   if (windows.some(isOpen)) return undefined;
-  const openings = windows.map(({ schedule }) => nextInstant(schedule, now));
-  return Math.min(...openings.map((opening) => opening ?? Number.POSITIVE_INFINITY));
+  return Math.min(...windows.flatMap(({ schedule }) => nextInstant(schedule, now) ?? []));
 }

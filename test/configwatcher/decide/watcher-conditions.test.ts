@@ -5,7 +5,6 @@ import {
   afterwards,
   applied,
   decided,
-  fewWednesdays,
   newContent,
   now,
   several,
@@ -19,11 +18,6 @@ describe('Progressing names the end of a wait', () => {
       what: 'for a window',
       spec: { ...atOnce, windows: [{ schedule: '30 12 * * *', duration: '10m' }] },
       expected: ['Window', 'a change waits for the next window (until 2024-06-01T12:30:00Z)'],
-    },
-    {
-      what: 'for a window that opens in more than eight years',
-      spec: { ...atOnce, windows: [{ schedule: fewWednesdays, duration: '10m' }] },
-      expected: ['Window', 'a change waits for the next window, and none opens in the years to come'],
     },
     {
       what: 'for the cooldown',
