@@ -66,7 +66,7 @@ describe('the chart', { skip }, () => {
       'values.schema.json',
       'README.md',
       'files/crds/ats.yaml',
-      'files/policy/operator.yaml',
+      'files/policy/operator_pods.yaml',
     ]) {
       assert.ok(files.includes(`atwatch/${file}`), file);
     }

@@ -57,10 +57,27 @@ const rows: Readonly<Record<string, Row>> = {
       ...{ annotationController: true, secondGroup: true, ...monitoring },
     },
   },
+  'namespaces that are allowed': {
+    overlay: {
+      resources: ['default'],
+      patches: [
+        {
+          target: { kind: 'ClusterRoleBinding', name: '.*operator-identity' },
+          patch: JSON.stringify([
+            {
+              ...{ op: 'replace', value: 'kube-system,atwatch-system' },
+              path: '/metadata/annotations/cnat.programming-kubernetes.info~1allowed-namespaces',
+            },
+          ]),
+        },
+      ],
+    },
+    values: { admissionPolicies: { allowedNamespaces: ['kube-system', 'atwatch-system'] } },
+  },
   'another namespace and other names': {
     overlay: {
       ...{ resources: ['default'], namespace: 'team-a', namePrefix: 'blue-' },
-      transformers: ['policy/names'],
+      transformers: ['policy/cluster-scoped'],
     },
     values: {},
     release: 'blue-atwatch',

@@ -78,6 +78,10 @@ const refused: readonly { readonly values: object; readonly says: RegExp }[] = [
   // To Helm null means: without the preset. What the templates need must be there.
   { values: { image: null }, says: /at '': missing property 'image'/ },
   { values: { image: { repository: null } }, says: /at '\/image': missing property 'repository'/ },
+  {
+    values: { admissionPolicies: { allowedNamespaces: ['Kube_System'] } },
+    says: /at '\/admissionPolicies\/allowedNamespaces\/0': 'Kube_System' does not match pattern/,
+  },
   { values: { admissionPolicies: { enabled: null } }, says: /at '\/admissionPolicies': missing property/ },
   { values: { crds: { keep: null } }, says: /at '\/crds': missing property 'keep'/ },
   { values: { metrics: { port: 80 } }, says: /at '\/metrics\/port': minimum: got 80, want 1,024/ },

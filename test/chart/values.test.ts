@@ -34,8 +34,7 @@ const rightsOn = (objects: readonly Rendered[], group: string, resource: string)
     .filter(({ apiGroups, resources }: Rendered) => apiGroups.includes(group) && resources.includes(resource))
     .flatMap(({ verbs }: Rendered) => verbs)
     .sort();
-const username: Look = (objects) =>
-  find(objects, 'ValidatingAdmissionPolicy', '-operator').spec.matchConditions[0].expression;
+const identity = (objects: readonly Rendered[]) => find(objects, 'ClusterRoleBinding', '-operator-identity');
 /** How the operator itself understands its flags and environment. */
 const config = (objects: readonly Rendered[]) => {
   const { args, env } = container(objects);
@@ -45,6 +44,7 @@ const config = (objects: readonly Rendered[]) => {
 };
 const on = { enabled: true };
 const digest = `sha256:${'0'.repeat(64)}`;
+const bound = ['ClusterRole atwatch-operator-identity', 'ClusterRoleBinding atwatch-operator-identity'];
 const cluster = ['ClusterRole atwatch-manager-role', 'ClusterRoleBinding atwatch-manager-rolebinding'];
 const cds = ['CustomResourceDefinition'];
 const toleration = { key: 'dedicated', operator: 'Equal', value: 'ops', effect: 'NoSchedule' };
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
     look: (objects) => [
       config(objects)?.namespaces,
       names(objects, 'Role', 'RoleBinding').filter((name) => name.includes('-manager-role')),
-      names(objects, 'ClusterRoleBinding'),
+      names(objects, 'ClusterRoleBinding').filter((name) => !bound.includes(name)),
       find(objects, 'Role', 'atwatch-leader-election-role').metadata.namespace,
     ],
     expected: [
@@ -189,11 +189,14 @@ const rows: readonly Row[] = [
   {
     ...{ of: ['rbac.create'], values: { rbac: { create: false } } },
     look: (objects) => names(objects, 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'),
-    expected: ['admin', 'edit', 'view'].map((role) => `ClusterRole atwatch-${role}`),
+    expected: [...['admin', 'edit', 'view'].map((role) => `ClusterRole atwatch-${role}`), ...bound].sort(),
   },
   {
     ...{ of: ['rbac.aggregate'], values: { rbac: { aggregate: false } } },
-    ...{ look: (objects) => names(objects, 'ClusterRole', 'ClusterRoleBinding'), expected: cluster },
+    ...{
+      look: (objects) => names(objects, 'ClusterRole', 'ClusterRoleBinding'),
+      expected: [...cluster, ...bound].sort(),
+    },
   },
   {
     ...{
@@ -203,13 +206,13 @@ const rows: readonly Row[] = [
     look: (objects) => [
       names(objects, 'ServiceAccount'),
       pod(objects).spec.serviceAccountName,
-      find(objects, 'ClusterRoleBinding').subjects[0].name,
+      find(objects, 'ClusterRoleBinding', '-manager-rolebinding').subjects[0].name,
       find(objects, 'RoleBinding').subjects[0].name,
-      username(objects),
+      identity(objects).subjects,
     ],
     expected: [
       ...[[], 'mine', 'mine', 'mine'],
-      'request.userInfo.username + ":" == "system:serviceaccount:atwatch-system:mine:"',
+      [{ kind: 'ServiceAccount', name: 'mine', namespace: 'atwatch-system' }],
     ],
   },
   {
@@ -218,7 +221,17 @@ const rows: readonly Row[] = [
   },
   {
     ...{ of: ['admissionPolicies.enabled'], values: { admissionPolicies: { enabled: false } } },
-    ...{ look: (objects) => objects.filter(({ kind = '' }) => kind.startsWith('Validating')), expected: [] },
+    look: (objects) =>
+      objects.filter(
+        ({ kind = '', metadata: { name } }) => kind.startsWith('Validating') || name.includes('identity'),
+      ),
+    expected: [],
+  },
+  {
+    of: ['admissionPolicies.allowedNamespaces'],
+    values: { admissionPolicies: { allowedNamespaces: ['kube-system', '1e3'] } },
+    look: (objects) => Object.values(identity(objects).metadata.annotations ?? {}),
+    expected: ['kube-system,1e3'],
   },
   {
     ...{ of: ['networkPolicy.enabled'], values: { networkPolicy: { enabled: false } } },

@@ -7,10 +7,13 @@ import type { ControlPlane } from '../../local-cluster/control-plane.ts';
 export interface Overlay {
   readonly namespace?: string;
   readonly namePrefix?: string;
+  readonly nameSuffix?: string;
   /** Folders of config/. */
   readonly resources: readonly string[];
   readonly components?: readonly string[];
   readonly transformers?: readonly string[];
+  /** As kustomize takes them. */
+  readonly patches?: readonly object[];
 }
 
 /** Applies it in one `kubectl apply --server-side`. */

@@ -17,6 +17,6 @@ export const overlays: Readonly<Record<string, Overlay>> = {
   },
   renamed: {
     ...{ resources: ['default'], components: ['prometheus', 'secret-access', 'k8spatterns-com'] },
-    ...{ namespace: 'team-a', namePrefix: 'blue-', transformers: ['policy/names'] },
+    ...{ namespace: 'team-a', namePrefix: 'blue-', transformers: ['policy/cluster-scoped'] },
   },
 };
