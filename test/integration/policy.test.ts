@@ -10,18 +10,26 @@ const dryRun = ['--dry-run=server', `--namespace=${namespace}`];
 const create = ['create', ...dryRun, '--filename=-'];
 const apply = ['apply', '--server-side', ...dryRun, '--filename=-'];
 
-const at = (name: string, more: object = {}) => ({
+const at = (name: string, more: object = {}, spec: object = {}) => ({
   apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
   kind: 'At',
   metadata: { name, namespace, ...more },
-  spec: { schedule: '2099-01-01T00:00:00Z', command: 'echo YAY' },
+  spec: { schedule: '2099-01-01T00:00:00Z', command: 'echo YAY', ...spec },
 });
-const watcher = (name: string, type = 'Evict') => ({
+const watcher = (name: string, type = 'Evict', more: object = {}) => ({
   apiVersion: 'k8spatterns.io/v1',
   kind: 'ConfigWatcher',
   metadata: { name, namespace },
-  spec: { configMap: 'config', podSelector: { app: 'web' }, strategy: { type } },
+  spec: { configMap: 'config', podSelector: { app: 'web' }, strategy: { type }, ...more },
 });
+/** With every limit that can be made stricter. */
+const limited = {
+  startingDeadlineSeconds: 100,
+  activeDeadlineSeconds: 100,
+  pendingTimeoutSeconds: 100,
+  ttlSecondsAfterFinished: 100,
+  backoffLimit: 3,
+};
 const configMap = (name: string, annotations: object) => ({
   ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } },
   metadata: { name, namespace, annotations },
@@ -31,6 +39,7 @@ const selector = 'k8spatterns.io/podDeleteSelector';
 /** What users are granted beside the rights on our kinds, status included, and on ConfigMaps. */
 const grants = {
   'at-only': [],
+  'at-patcher': [],
   'pod-creator': [{ apiGroups: [''], resources: ['pods'], verbs: ['create'] }],
   'pod-deleter': [{ apiGroups: [''], resources: ['pods'], verbs: ['delete'] }],
   deployer: [
@@ -44,10 +53,13 @@ type User = keyof typeof grants | 'nobody' | typeof garbageCollector;
 
 async function grant([user, rules]: [string, object[]]): Promise<void> {
   const groups = ['cnat.programming-kubernetes.info', 'k8spatterns.io'];
-  const ours = [
-    { apiGroups: groups, resources: ['*'], verbs: ['*'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] },
-  ];
+  const ours =
+    user === 'at-patcher'
+      ? [{ apiGroups: groups, resources: ['ats'], verbs: ['get', 'patch'] }]
+      : [
+          { apiGroups: groups, resources: ['*'], verbs: ['*'] },
+          { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] },
+        ];
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: user, namespace } };
   await world.kubectl(['create', '--filename=-'], { ...role, kind: 'Role', rules: [...ours, ...rules] });
   await world.kubectl(['create', '--filename=-'], {
@@ -60,7 +72,17 @@ async function grant([user, rules]: [string, object[]]): Promise<void> {
 before(async () => {
   world = await startPolicyWorld();
   await world.kubectl(['create', '--filename=-'], at('stored', { finalizers: ['example.com/kept'] }));
+  await world.kubectl(['create', '--filename=-'], at('limited', {}, limited));
+  await world.kubectl(
+    ['create', '--filename=-'],
+    at('held', {}, { suspend: true, pendingTimeoutSeconds: 0 }),
+  );
   await world.kubectl(['create', '--filename=-'], watcher('stored'));
+  await world.kubectl(['create', '--filename=-'], watcher('rolling', 'RolloutRestart'));
+  await world.kubectl(
+    ['create', '--filename=-'],
+    watcher('held', 'RolloutRestart', { suspend: true, dryRun: true }),
+  );
   await world.kubectl(['create', '--filename=-'], configMap('plain', {}));
   await world.kubectl(['create', '--filename=-'], configMap('annotated', { [selector]: 'app=web' }));
   await Promise.all(Object.entries(grants).map(grant));
@@ -71,13 +93,18 @@ const patch = (what: string, body: object, ...more: string[]) => [
   ...['patch', what, ...dryRun, '--type=merge', `--patch=${JSON.stringify(body)}`],
   ...more,
 ];
+const anOwner = {
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', name: 'plain' },
+  uid: '00000000-0000-4000-8000-000000000000',
+};
 const requests = {
   'creates an At': [create, at('new')],
   'applies a new At': [apply, at('new')],
-  'edits the spec of an At': [patch('at/stored', { spec: { suspend: true } })],
+  'edits the spec of an At': [patch('at/stored', { spec: { command: 'echo MORE' } })],
   'labels an At': [patch('at/stored', { metadata: { labels: { team: 'web' } } })],
   'writes the status of an At': [patch('at/stored', { status: { message: 'x' } }, '--subresource=status')],
   'removes the finalizers of an At': [patch('at/stored', { metadata: { finalizers: null } })],
+  'changes the owners of an At': [patch('at/stored', { metadata: { ownerReferences: [anOwner] } })],
   'deletes an At': [['delete', 'at/stored', ...dryRun]],
   'creates a ConfigWatcher': [create, watcher('new')],
   'creates a ConfigWatcher that rolls out': [create, watcher('new', 'RolloutRestart')],
@@ -97,6 +124,56 @@ const requests = {
   'creates a ConfigMap': [create, configMap('new', { team: 'web' })],
 } satisfies Record<string, [readonly string[], object?]>;
 type RequestName = keyof typeof requests;
+
+/** Each an edit of a spec: what is edited, and the fields. */
+const reductions: readonly (readonly [string, object])[] = [
+  ['at/stored', { cancel: true }],
+  ['at/stored', { suspend: true }],
+  ['at/stored', { startingDeadlineSeconds: 1 }],
+  ['at/stored', { activeDeadlineSeconds: 1 }],
+  ['at/stored', { ttlSecondsAfterFinished: 0 }],
+  ['at/stored', { pendingTimeoutSeconds: 899 }],
+  ['at/stored', { backoffLimit: 5 }],
+  ['at/held', { pendingTimeoutSeconds: 100_000 }],
+  ['at/held', { cancel: true }],
+  [
+    'at/limited',
+    {
+      ...{ cancel: true, suspend: true, startingDeadlineSeconds: 99, activeDeadlineSeconds: 99 },
+      ...{ pendingTimeoutSeconds: 99, ttlSecondsAfterFinished: 99, backoffLimit: 2 },
+    },
+  ],
+];
+const watcherReductions: readonly (readonly [string, object])[] = [
+  ['cw/stored', { suspend: true }],
+  ['cw/stored', { dryRun: true }],
+  ['cw/rolling', { suspend: true, dryRun: true }],
+];
+const extensions: readonly (readonly [string, object])[] = [
+  ['at/held', { suspend: false }],
+  ['at/held', { suspend: null }],
+  ['at/held', { suspend: false, cancel: true }],
+  ['at/stored', { pendingTimeoutSeconds: 901 }],
+  ['at/stored', { pendingTimeoutSeconds: 0 }],
+  ['at/stored', { backoffLimit: 7 }],
+  ['at/limited', { startingDeadlineSeconds: 101 }],
+  ['at/limited', { activeDeadlineSeconds: 101 }],
+  ['at/limited', { ttlSecondsAfterFinished: 101 }],
+  ['at/limited', { startingDeadlineSeconds: null }],
+  ['at/limited', { activeDeadlineSeconds: null }],
+  ['at/limited', { ttlSecondsAfterFinished: null }],
+  ['at/limited', { backoffLimit: null }],
+  ['at/stored', { cancel: true, command: 'echo MORE' }],
+  ['at/stored', { suspend: true, schedule: '2098-01-01T00:00:00Z' }],
+  ['at/stored', { suspend: true, image: 'evil' }],
+  ['at/stored', { suspend: true, template: { spec: { hostPID: true } } }],
+  ['at/stored', { suspend: true, disruptionPolicy: 'Retry' }],
+];
+const watcherExtensions: readonly (readonly [string, object])[] = [
+  ['cw/held', { suspend: false }],
+  ['cw/held', { dryRun: false }],
+  ['cw/stored', { suspend: true, podSelector: { app: 'db' } }],
+];
 
 const atWrites: RequestName[] = ['creates an At', 'applies a new At', 'edits the spec of an At'];
 const watcherWrites: RequestName[] = ['creates a ConfigWatcher', 'edits the spec of a ConfigWatcher'];
@@ -131,7 +208,8 @@ const allowed: readonly { user: User; requests: readonly RequestName[] }[] = [
     ],
   },
   // As it ends a foreground deletion; were that refused, the deletion of a namespace would hang, too.
-  { user: garbageCollector, requests: ['removes the finalizers of an At', 'deletes an At'] },
+  { user: garbageCollector, requests: ['removes the finalizers of an At', 'changes the owners of an At'] },
+  { user: garbageCollector, requests: ['deletes an At'] },
   { user: 'pod-creator', requests: atWrites },
   { user: 'pod-deleter', requests: [...watcherWrites, ...namingWrites] },
   { user: 'deployer', requests: [rollout] },
@@ -170,6 +248,38 @@ describe('the policy on who asks', { concurrency: 4 }, () => {
       });
     }
   }
+
+  const edit = (user: User, [what, spec]: readonly [string, object]) =>
+    world.refusal(user, patch(what, { spec }));
+  const named = ([what, spec]: readonly [string, object]) => `${what} ${JSON.stringify(spec)}`;
+  for (const one of reductions) {
+    it(`asks for no right on Pods for the edit ${named(one)}`, async () => {
+      assert.equal(await edit('at-patcher', one), '');
+    });
+  }
+  for (const one of watcherReductions) {
+    it(`asks for no right on Pods for the edit ${named(one)}`, async () => {
+      assert.equal(await edit('at-only', one), '');
+    });
+  }
+  for (const one of extensions) {
+    it(`asks for the right to create Pods for the edit ${named(one)}`, async () => {
+      assert.match(await edit('at-patcher', one), /needs the right to create Pods; "at-patcher" may not/);
+      assert.equal(await edit('pod-creator', one), '');
+    });
+  }
+  for (const one of watcherExtensions) {
+    it(`asks for the right to delete Pods for the edit ${named(one)}`, async () => {
+      assert.match(await edit('at-only', one), /needs the right to delete Pods; "at-only" may not/);
+      assert.equal(await edit('deployer', one), '');
+    });
+  }
+
+  it('lets a foreground deletion of an At end', async () => {
+    await world.kubectl(['create', '--filename=-'], at('foreground'));
+    const what = ['at/foreground', `--namespace=${namespace}`];
+    await world.kubectl(['delete', ...what, '--cascade=foreground', '--timeout=120s']);
+  });
 
   it('lets a namespace with an At go', async () => {
     await world.kubectl(['create', 'namespace', 'gone']);
