@@ -1,7 +1,8 @@
 import { after, before, describe, test } from 'node:test';
-import { readRows } from '../conformance/reads.ts';
+import { clusterResources } from '../../src/testing/api-server/cluster-resources.ts';
+import { rawRequests } from '../conformance/raw-requests.ts';
+import { conformanceRows } from '../conformance/rows.ts';
 import { type Subject, widgets } from '../conformance/subject.ts';
-import { writeRows } from '../conformance/writes.ts';
 import { FakeApiServer } from './api-server.ts';
 import { connectTo } from './connection.ts';
 
@@ -9,9 +10,15 @@ describe('the fake API server does what the real one does', () => {
   let server: FakeApiServer;
   let subject: Subject;
   before(async () => {
-    server = await FakeApiServer.start({ resources: [widgets] });
-    subject = { client: connectTo(server).client, namespace: 'conformance' };
+    server = await FakeApiServer.start({ resources: [...clusterResources, widgets] });
+    const api = await rawRequests(server.kubeConfig());
+    await api.send('POST', '/api/v1/namespaces', { body: { metadata: { name: 'conformance' } } });
+    subject = { client: connectTo(server).client, namespace: 'conformance', api };
   });
   after(() => server.stop());
-  for (const { title, run } of [...writeRows, ...readRows]) test(title, () => run(subject));
+  for (const { about, rows } of conformanceRows) {
+    describe(about, () => {
+      for (const { title, run } of rows) test(title, () => run(subject));
+    });
+  }
 });

@@ -19,9 +19,10 @@ export interface WatchScope {
 export class ApiWatch {
   readonly request: ApiRequest;
   readonly target: Target;
+  /** Changes up to this revision are not for it. */
+  from: number;
   /** Called once when the server ends it. */
   onOver: (() => void) | undefined;
-  readonly #from: number;
   readonly #responder: Responder;
   readonly #matches: Match;
   readonly #form: Form;
@@ -34,7 +35,7 @@ export class ApiWatch {
     this.target = target;
     this.#responder = responder;
     this.#matches = matches;
-    this.#from = from;
+    this.from = from;
     this.#form = wantsMetadataOnly(request) ? 'metadata' : 'whole';
     this.#bookmarks = request.query.get('allowWatchBookmarks') === 'true';
   }
@@ -46,7 +47,7 @@ export class ApiWatch {
 
   /** A change of this watch's resource. */
   show({ type, object, previous, revision }: Change): void {
-    if (revision <= this.#from) return;
+    if (revision <= this.from) return;
     const { namespace } = this.target;
     if (namespace !== '' && object.metadata.namespace !== namespace) return;
     const was = previous !== undefined && this.#matches(previous);

@@ -25,8 +25,8 @@ export interface FailureStatus {
   readonly metadata: object;
   readonly status: 'Failure';
   readonly message: string;
-  readonly reason: string;
-  readonly details: StatusDetails;
+  readonly reason?: string;
+  readonly details?: StatusDetails;
   readonly code: number;
 }
 
@@ -35,17 +35,17 @@ export class Failure extends Error {
   /** Seconds for the Retry-After header. */
   readonly retryAfter: number | undefined;
 
-  constructor(code: number, reason: string, message: string, details: StatusDetails = {}) {
+  constructor(code: number, reason: string, message: string, details?: StatusDetails) {
     super(message);
-    this.retryAfter = details.retryAfterSeconds;
+    this.retryAfter = details?.retryAfterSeconds;
     this.status = {
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
       status: 'Failure',
       message,
-      reason,
-      details,
+      ...(reason !== '' && { reason }),
+      ...(details !== undefined && { details }),
       code,
     };
   }
@@ -133,6 +133,12 @@ export function forbiddenValue(field: string, why: string): FieldError {
   return { reason: 'FieldValueForbidden', field, message: `Forbidden: ${why}` };
 }
 
+export function unsupportedValue(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const list = supported.map((text) => JSON.stringify(text)).join(', ');
+  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`;
+  return { reason: 'FieldValueNotSupported', field, message };
+}
+
 /** 422 with a cause per error. */
 export function invalid(
   { group, kind }: Pick<Resource, 'group' | 'kind'>,
@@ -143,7 +149,12 @@ export function invalid(
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const typeName = group === '' ? kind : `${kind}.${group}`;
   const message = `${typeName} "${name}" is invalid: ${list}`;
-  const details = group === '' ? { name, kind, causes: errors } : { name, group, kind, causes: errors };
+  const details = {
+    ...(name !== '' && { name }),
+    ...(group !== '' && { group }),
+    kind,
+    causes: errors,
+  };
   return new Failure(422, 'Invalid', message, details);
 }
 

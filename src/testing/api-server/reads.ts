@@ -4,7 +4,16 @@
 import { apiVersionOf, type KubernetesObject } from '../../api/kubernetes.ts';
 import { type ApiRequest, wantsMetadataOnly } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
-import { badRequest, expired, Failure, notFound } from './failure.ts';
+import {
+  badRequest,
+  expired,
+  Failure,
+  type FieldError,
+  forbiddenValue,
+  invalid,
+  notFound,
+  unsupportedValue,
+} from './failure.ts';
 import { textOf, untypedText } from './object-text.ts';
 import type { Target } from './route.ts';
 import { matcher } from './selectors.ts';
@@ -69,11 +78,11 @@ export class Reads {
     query: ReadonlyMap<string, string>,
     { resource, namespace }: Target,
   ): { revision: number; objects: readonly KubernetesObject[] } {
+    assertListOptions(query);
     const token = query.get('continue') ?? '';
     const version = query.get('resourceVersion') ?? '';
     const match = query.get('resourceVersionMatch') ?? '';
     if (token !== '') return this.#continued(token, version, { resource, namespace });
-    assertMatch(version, match);
     if (version === '') {
       return { revision: this.#etcd.revision, objects: this.#etcd.list(resource, namespace) };
     }
@@ -110,22 +119,27 @@ export class Reads {
   }
 }
 
-/** @throws Failure 422 for a match that does not go with the version. */
-function assertMatch(version: string, match: string): void {
+const versionMatches = ['Exact', 'NotOlderThan', ''];
+
+/** @throws Failure 422 for options that do not go with a list. */
+function assertListOptions(query: ReadonlyMap<string, string>): void {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const version = query.get('resourceVersion') ?? '';
+  const refuse = (error: FieldError) => invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', [error]);
+  if (query.has('sendInitialEvents')) {
+    throw refuse(forbiddenValue('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  }
   if (match === '') return;
-  const refuse = (why: string) => {
-    const field = {
-      reason: 'FieldValueForbidden',
-      message: `Forbidden: ${why}`,
-      field: 'resourceVersionMatch',
-    };
-    const details = { group: 'meta.k8s.io', kind: 'ListOptions', causes: [field] };
-    const message = `ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: ${why}`;
-    return new Failure(422, 'Invalid', message, details);
-  };
-  if (version === '') throw refuse('resourceVersionMatch is forbidden unless resourceVersion is provided');
+  const field = 'resourceVersionMatch';
+  if (version === '') {
+    throw refuse(
+      forbiddenValue(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+    );
+  }
+  if (!versionMatches.includes(match)) throw refuse(unsupportedValue(field, match, versionMatches));
   if (match === 'Exact' && version === '0') {
-    throw refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+    const why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"';
+    throw refuse(forbiddenValue(field, why));
   }
 }
 
@@ -144,7 +158,7 @@ function tokenFrom(text: string): ContinueToken {
   } catch {
     // Falls through to the answer for all that is no token.
   }
-  throw badRequest('continue key is not valid: illegal base64 data at input byte 0');
+  throw badRequest('invalid continue token: continue key is not valid: illegal base64 data at input byte 0');
 }
 
 function listText(

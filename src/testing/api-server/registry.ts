@@ -10,6 +10,7 @@ import type { Etcd } from './etcd.ts';
 import { alreadyExists, conflict, Failure, invalid, notFound, requiredValue, stale } from './failure.ts';
 import { FieldOwners, type Manager } from './field-owners.ts';
 import { equalJson } from './json-value.ts';
+import { metadataErrors } from './metadata-rules.ts';
 import type { Target } from './route.ts';
 import type { AnyObject } from './strategy.ts';
 
@@ -33,6 +34,8 @@ export interface RegistryOptions {
   readonly etcd: Etcd;
   readonly time: ServerTime;
   readonly random: Random;
+  /** Asked about each write before it is looked at any closer. */
+  readonly enter: Admit;
   /** Asked about each write, once it is known to be valid. */
   readonly admit: Admit;
 }
@@ -51,14 +54,16 @@ export class Registry {
   readonly #etcd: Etcd;
   readonly #time: ServerTime;
   readonly #random: Random;
+  readonly #enter: Admit;
   readonly #admit: Admit;
   /** By stored object, so that all servers on one etcd know the same. */
   static readonly #owners = new WeakMap<KubernetesObject, FieldOwners>();
 
-  constructor({ etcd, time, random, admit }: RegistryOptions) {
+  constructor({ etcd, time, random, enter, admit }: RegistryOptions) {
     this.#etcd = etcd;
     this.#time = time;
     this.#random = random;
+    this.#enter = enter;
     this.#admit = admit;
   }
 
@@ -99,6 +104,7 @@ export class Registry {
     const name = given.name || (given.generateName && `${given.generateName}${this.#suffix()}`);
     if (!name)
       throw invalid(resource, '', [requiredValue('metadata.name', 'name or generateName is required')]);
+    this.#enter(reviewOf({ ...target, name }, 'CREATE', options, body, undefined));
     const metadata: ObjectMeta = {
       ...given,
       name,
@@ -130,7 +136,7 @@ export class Registry {
     const { resourceVersion } = body.metadata;
     if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw stale(resource, name);
     const context = { subresource, now: this.timestamp };
-    const made = subresource === 'status' ? statusOf(current, body) : mainOf(target, current, body);
+    const made = subresource === 'status' ? statusOf(target, current, body) : mainOf(target, current, body);
     const prepared = resource.strategy?.prepare?.(made, current, context) ?? made;
     const next = counted(prepared, current);
     this.#assertValid(target, next, current);
@@ -148,35 +154,55 @@ export class Registry {
     if (grace === 'pending') return { object: current, isGone: false };
     const finalizers = finalizersFor(current.metadata.finalizers ?? [], options.propagationPolicy);
     const isHeld = finalizers.length > 0 || target.resource.strategy?.isHeld?.(current) === true;
-    if (write.dryRun) return { object: current, isGone: !isHeld && (grace ?? 0) === 0 };
+    const isOver = !isHeld && (grace ?? 0) === 0;
+    if (write.dryRun) return { object: current, isGone: isOver };
+    // What is deleted gracefully is marked first even when it is gone at once.
     const isMarked = grace !== undefined || isHeld;
-    const marked = isMarked ? this.#mark(target, current, grace ?? 0, finalizers) : current;
-    if (isHeld || (grace ?? 0) > 0) return { object: marked, isGone: false };
+    const marked = isMarked ? this.#mark(target, current, grace, finalizers) : current;
+    if (!isOver) return { object: marked, isGone: false };
     return { object: this.#etcd.remove(target.resource, marked), isGone: true };
   }
 
-  #mark({ resource }: Target, current: AnyObject, grace: number, finalizers: readonly string[]): AnyObject {
-    const { deletionTimestamp, deletionGracePeriodSeconds = 0, generation } = current.metadata;
-    if (deletionTimestamp && deletionGracePeriodSeconds <= grace) {
-      if (equalJson(finalizers, current.metadata.finalizers ?? [])) return current;
-    }
-    // The instant of a shorter period counts from the delete that began it.
-    const begun = deletionTimestamp
-      ? Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000
-      : this.#time.now;
-    const { finalizers: _, ...rest } = current.metadata;
+  #mark(
+    { resource }: Target,
+    current: AnyObject,
+    grace: number | undefined,
+    finalizers: readonly string[],
+  ): AnyObject {
+    const { finalizers: _, generation, ...rest } = current.metadata;
+    const isFirst = rest.deletionTimestamp === undefined;
     const metadata = {
       ...rest,
       ...(finalizers.length > 0 && { finalizers }),
-      deletionTimestamp: rfc3339(begun + grace * 1000),
-      deletionGracePeriodSeconds: grace,
-      ...(generation !== undefined && { generation: deletionTimestamp ? generation : generation + 1 }),
+      ...(generation !== undefined && { generation: isFirst ? generation + 1 : generation }),
+      ...this.#deadline(current, grace),
     };
     const marked = { ...current, metadata };
+    const next = isFirst ? (resource.strategy?.terminating?.(marked) ?? marked) : marked;
+    if (isSame(next, current)) return current;
     const owners = Registry.#owners.get(current);
-    const stored = this.#etcd.put(resource, resource.strategy?.terminating?.(marked) ?? marked);
+    const stored = this.#etcd.put(resource, next);
     if (owners) Registry.#owners.set(stored, owners);
     return stored;
+  }
+
+  /** When an object that is being deleted is to be gone. */
+  #deadline(
+    { metadata: { deletionTimestamp, deletionGracePeriodSeconds = 0 } }: AnyObject,
+    grace: number | undefined,
+  ): Pick<ObjectMeta, 'deletionTimestamp' | 'deletionGracePeriodSeconds'> {
+    const { now } = this.#time;
+    if (deletionTimestamp === undefined) {
+      const seconds = grace ?? 0;
+      return { deletionTimestamp: rfc3339(now + seconds * 1000), deletionGracePeriodSeconds: seconds };
+    }
+    if (grace === undefined) return { deletionTimestamp, deletionGracePeriodSeconds };
+    // A shorter period counts from the delete that began it.
+    const end = Date.parse(deletionTimestamp) + (grace - deletionGracePeriodSeconds) * 1000;
+    if (end >= now || grace === 0) {
+      return { deletionTimestamp: rfc3339(Math.max(end, now)), deletionGracePeriodSeconds: grace };
+    }
+    return { deletionTimestamp: rfc3339(now), deletionGracePeriodSeconds: 1 };
   }
 
   #put(
@@ -204,8 +230,12 @@ export class Registry {
 
   #assertValid(target: Target, object: AnyObject, old: AnyObject | undefined): void {
     const { resource, subresource } = target;
-    const errors = resource.strategy?.validate?.(object, old, { subresource, now: this.timestamp });
-    if (errors !== undefined && errors.length > 0) throw invalid(resource, object.metadata.name, errors);
+    const context = { subresource, now: this.timestamp };
+    const errors = [
+      ...metadataErrors(resource, object.metadata, old?.metadata),
+      ...(resource.strategy?.validate?.(object, old, context) ?? []),
+    ];
+    if (errors.length > 0) throw invalid(resource, object.metadata.name, errors);
   }
 
   /** Five characters as the API server makes them: no vowels, so no words. */
@@ -242,9 +272,12 @@ function reviewOf(
 }
 
 /** A write to the status subresource changes the status alone. */
-function statusOf(current: AnyObject, body: AnyObject): AnyObject {
+function statusOf({ resource }: Target, current: AnyObject, body: AnyObject): AnyObject {
   const { status, ...rest } = current;
-  return body.status === undefined ? rest : { ...rest, status: body.status };
+  const next = body.status === undefined ? rest : { ...rest, status: body.status };
+  if (!resource.statusTakesMetadata) return next;
+  const { ownerReferences } = current.metadata;
+  return { ...next, metadata: { ...metadataOf(current, body), ...(ownerReferences && { ownerReferences }) } };
 }
 
 const serverSet = [
@@ -260,18 +293,23 @@ const serverSet = [
 
 /** Any other write keeps the status and what only the server may set. */
 function mainOf(target: Target, current: AnyObject, body: AnyObject): AnyObject {
+  const next: Record<string, unknown> = { ...body, ...typeOf(target), metadata: metadataOf(current, body) };
+  if (target.resource.status !== false) {
+    if (current.status === undefined) delete next.status;
+    else next.status = current.status;
+  }
+  return next as unknown as AnyObject;
+}
+
+/** That of the body, with what only the server may set. */
+function metadataOf(current: AnyObject, body: AnyObject): ObjectMeta {
   const metadata: Record<string, unknown> = { ...body.metadata };
   for (const field of serverSet) {
     const value = current.metadata[field];
     if (value === undefined) delete metadata[field];
     else metadata[field] = value;
   }
-  const next: Record<string, unknown> = { ...body, ...typeOf(target), metadata };
-  if (target.resource.status !== false) {
-    if (current.status === undefined) delete next.status;
-    else next.status = current.status;
-  }
-  return next as unknown as AnyObject;
+  return metadata as unknown as ObjectMeta;
 }
 
 /** With the generation counted when anything but metadata and status has changed. */
@@ -308,38 +346,41 @@ function isReleased({ resource }: Target, current: AnyObject, next: AnyObject): 
   return (next.metadata.finalizers ?? []).length === 0 && resource.strategy?.isHeld?.(next) !== true;
 }
 
-function assertPreconditions(
+/** @throws Failure 409 */
+export function assertPreconditions(
   { resource, name }: Target,
   current: AnyObject,
   { preconditions = {} }: DeleteOptions,
 ): void {
   const { uid, resourceVersion } = preconditions;
+  const byKind = { group: resource.group, plural: resource.kind };
   if (uid && uid !== current.metadata.uid) {
     const why = `the UID in the precondition (${uid}) does not match the UID in record (${current.metadata.uid}). The object might have been deleted and then recreated`;
-    throw conflict(resource, name, why);
+    throw conflict(byKind, name, why);
   }
   if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) {
     const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${current.metadata.resourceVersion}). The object might have been modified`;
-    throw conflict(resource, name, why);
+    throw conflict(byKind, name, why);
   }
 }
 
-/** Seconds that a delete leaves; undefined without graceful deletion, `pending` when one is under way and not longer. */
+/**
+ * Seconds that a delete leaves; undefined without graceful deletion, `pending` when one is under way that is not
+ * to be shortened.
+ */
 function graceOf(
   { resource }: Target,
   current: AnyObject,
-  options: DeleteOptions,
+  { gracePeriodSeconds }: DeleteOptions,
 ): number | 'pending' | undefined {
-  const { deletionTimestamp, deletionGracePeriodSeconds } = current.metadata;
-  const requested = options.gracePeriodSeconds;
-  if (deletionTimestamp) {
-    if (deletionGracePeriodSeconds === undefined) return undefined;
-    if (requested === undefined || requested >= deletionGracePeriodSeconds) {
-      return 'pending';
-    }
-    return requested;
-  }
-  return resource.strategy?.gracePeriod?.(current, requested);
+  const gracePeriod = resource.strategy?.gracePeriod;
+  if (gracePeriod === undefined) return undefined;
+  // The API server takes a negative period for a second.
+  const requested = gracePeriodSeconds === undefined || gracePeriodSeconds >= 0 ? gracePeriodSeconds : 1;
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata;
+  if (deletionTimestamp === undefined) return gracePeriod(current, requested);
+  if (deletionGracePeriodSeconds === 0) return undefined;
+  return requested === undefined || requested >= deletionGracePeriodSeconds ? 'pending' : requested;
 }
 
 /** The finalizers of an object, with those of the garbage collector as the policy wants them. */

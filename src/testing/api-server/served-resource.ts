@@ -21,6 +21,8 @@ export interface ServedResource extends Resource {
   readonly selectableFields?: readonly string[];
   /** Default false: metadata.managedFields says who has set what. */
   readonly managedFields?: boolean;
+  /** Default false: a write to the status may change labels and annotations as well, as that of a Pod. */
+  readonly statusTakesMetadata?: boolean;
   /** What the kind adds to the rules for all objects. */
   readonly strategy?: Strategy;
   /** Names of the subresources beside status. */

@@ -3,7 +3,7 @@
  * so that the same requests at the same times give the same answers. Several instances can share one Etcd. The
  * conformance suite holds it against the real one.
  */
-import type { Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
 import type { Random } from '../random.ts';
 import {
   type ApiAnswer,
@@ -17,13 +17,15 @@ import {
 import type { ApiWatch } from './api-watch.ts';
 import { discovery } from './discovery.ts';
 import type { Etcd } from './etcd.ts';
-import { Failure, unknownResource, versionTooLarge } from './failure.ts';
+import { Failure, versionTooLarge } from './failure.ts';
 import type { Fault } from './faults.ts';
+import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { Reads } from './reads.ts';
 import { Registry } from './registry.ts';
 import { Router, type Target } from './route.ts';
 import { collectionOf, type ServedResource } from './served-resource.ts';
-import { AwaitsRevision } from './wait.ts';
+import { Subresources } from './subresources.ts';
+import { AwaitsRevision, freshnessLimit } from './wait.ts';
 import { WatchCache } from './watch-cache.ts';
 import { Watches } from './watches.ts';
 import { type Result, Writes } from './writes.ts';
@@ -49,9 +51,6 @@ export interface Seats {
   readonly retryAfter: number;
 }
 
-/** Milliseconds for which a read waits until the cache has the version that it asks for. */
-const freshnessLimit = 3000;
-
 export class SimulatedApiServer {
   readonly name: string;
   readonly etcd: Etcd;
@@ -63,6 +62,7 @@ export class SimulatedApiServer {
   readonly #router = new Router();
   readonly #reads: Reads;
   readonly #writes: Writes;
+  readonly #subresources: Subresources;
   readonly #watches: Watches;
   readonly #listeners: ((request: ApiRequest, answer: ApiAnswer) => void)[] = [];
   readonly #auditPrefix: string;
@@ -85,7 +85,10 @@ export class SimulatedApiServer {
     this.cache = new WatchCache({ etcd, time, lag, onChange: (change) => this.#watches.show(change) });
     this.#reads = new Reads(etcd, this.cache);
     this.#watches = new Watches({ etcd, cache: this.cache, time, random });
-    this.#writes = new Writes(new Registry({ etcd, time, random, admit: () => {} }));
+    const admission = { enter: namespaceLifecycle(etcd, this.#router), admit: () => {} };
+    const registry = new Registry({ etcd, time, random, ...admission });
+    this.#writes = new Writes(registry);
+    this.#subresources = new Subresources(registry, etcd, this.#router);
     this.#auditPrefix = random.uuid().slice(0, 24);
     for (const resource of resources) this.#router.add(resource);
   }
@@ -251,9 +254,9 @@ export class SimulatedApiServer {
   #perform(request: ApiRequest, target: Target | undefined): Result {
     if (target === undefined) return { code: 200, body: discovery(request.path, this.#router.resources) };
     const { subresource, resource } = target;
-    if (subresource === 'eviction') return this.#evict(request, target);
-    if (subresource !== '' && !(subresource === 'status' && resource.status !== false))
-      throw unknownResource();
+    if (subresource !== '' && !(subresource === 'status' && resource.status !== false)) {
+      return this.#subresources.handle(request, target);
+    }
     switch (request.method) {
       case 'GET':
         return { code: 200, body: this.#reads[target.name === '' ? 'list' : 'get'](request, target) };
@@ -264,7 +267,9 @@ export class SimulatedApiServer {
       case 'PATCH':
         return this.#writes.patch(request, target);
       case 'DELETE':
-        return this.#writes.delete(request, target);
+        return target.name === ''
+          ? this.#deleteCollection(request, target)
+          : this.#writes.delete(request, target);
       default:
         throw new Failure(
           405,
@@ -274,11 +279,14 @@ export class SimulatedApiServer {
     }
   }
 
-  #evict(request: ApiRequest, target: Target): Result {
-    const { deleteOptions = {} } = JSON.parse(request.body);
-    this.#writes.deleteWith(request, target, deleteOptions);
-    const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
-    return { code: 201, body: JSON.stringify(body) };
+  #deleteCollection(request: ApiRequest, target: Target): Result {
+    const body = this.#reads.list(request, target);
+    const { items }: { items: readonly KubernetesObject[] } = JSON.parse(body);
+    for (const { metadata } of items) {
+      const { name, namespace = '' } = metadata;
+      this.#writes.delete(request, { ...target, name, namespace });
+    }
+    return { code: 200, body };
   }
 
   #answered({ code, body }: Result): ApiAnswer {

@@ -18,6 +18,8 @@ export interface StrategyContext {
 }
 
 export interface Strategy {
+  /** Drops what the kind does not have. @throws Failure 400 for such a field when `isStrict`. */
+  decode?(object: AnyObject, isStrict: boolean): AnyObject;
   /** Fills in defaults and takes out what a request must not set. `old` is undefined for a create. */
   prepare?(object: AnyObject, old: AnyObject | undefined, context: StrategyContext): AnyObject;
   /** What is wrong with the object. */

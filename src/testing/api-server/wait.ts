@@ -11,3 +11,6 @@ export class AwaitsRevision extends Error {
     this.revision = revision;
   }
 }
+
+/** Milliseconds for which a read waits until the cache has the version that it asks for. */
+export const freshnessLimit = 3000;

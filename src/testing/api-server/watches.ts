@@ -5,13 +5,12 @@ import type { Random } from '../random.ts';
 import type { ApiRequest, Responder, ServerTime } from './api-message.ts';
 import { ApiWatch } from './api-watch.ts';
 import type { Change, Etcd } from './etcd.ts';
-import { expired, Failure } from './failure.ts';
+import { expired, Failure, forbiddenValue, invalid, versionTooLarge } from './failure.ts';
 import type { Fault } from './faults.ts';
-import { revisionOf } from './reads.ts';
 import type { Target } from './route.ts';
 import { type Match, matcher } from './selectors.ts';
 import { collectionOf } from './served-resource.ts';
-import { AwaitsRevision } from './wait.ts';
+import { freshnessLimit } from './wait.ts';
 import type { WatchCache } from './watch-cache.ts';
 
 export interface WatchesOptions {
@@ -54,7 +53,7 @@ export class Watches {
    * Starts a watch.
    *
    * @returns what to call when its client has gone away.
-   * @throws Failure or a wait when it cannot start; then nothing has been sent.
+   * @throws Failure when it cannot start; then nothing has been sent.
    */
   start(request: ApiRequest, target: Target, responder: Responder, options: StartOptions): () => void {
     const { query } = request;
@@ -74,25 +73,47 @@ export class Watches {
       watch.end();
       return close;
     }
-    this.#sendPast(watch, plan);
-    closing.push(this.#add(watch), this.#keepTime(watch, query));
+    closing.push(this.#keepTime(watch, query));
+    this.#follow(watch, plan, closing);
     return close;
   }
 
   #planOf(query: ReadonlyMap<string, string>, { resource }: Target): Plan {
-    const { cache, etcd } = this.#options;
+    const { etcd } = this.#options;
     assertMatch(query);
     const [labels, fields] = [query.get('labelSelector') ?? '', query.get('fieldSelector') ?? ''];
     const matches = matcher(labels, fields, resource.selectableFields ?? []);
     const initial = query.get('sendInitialEvents') === 'true';
     const version = query.get('resourceVersion') ?? '';
-    const from = version === '' ? 0 : revisionOf(version);
-    // A list in the form of a watch is at least as new as it is asked to be, by default as new as etcd.
-    const needed = initial && version === '' ? etcd.revision : from;
-    if (needed > cache.revision) throw new AwaitsRevision(needed);
+    const from = versionOf(version);
     const all = initial || from === 0;
     const tooOld = !all && from < etcd.compacted ? expired(version, etcd.compacted) : undefined;
-    return { matches, initial, all, from: all ? cache.revision : from, tooOld };
+    const needed = initial ? from || (version === '' ? etcd.revision : 0) : 0;
+    return { matches, initial, all, from, needed, tooOld };
+  }
+
+  /** A list in the form of a watch is at least as new as it is asked to be, by default as new as etcd. */
+  #follow(watch: ApiWatch, plan: Plan, closing: (() => void)[]): void {
+    const { cache, time } = this.#options;
+    const go = () => {
+      if (plan.all) watch.from = cache.revision;
+      closing.push(this.#add(watch));
+      this.#sendPast(watch, plan);
+    };
+    if (plan.needed <= cache.revision) {
+      go();
+      return;
+    }
+    const cancel = cache.whenAt(plan.needed, () => {
+      timer.cancel();
+      go();
+    });
+    const timer = time.schedule(freshnessLimit, () => {
+      cancel();
+      watch.error(versionTooLarge(String(plan.needed), cache.revision));
+      watch.end();
+    });
+    closing.push(cancel, () => timer.cancel());
   }
 
   #sendPast(watch: ApiWatch, { all, initial, from }: Plan): void {
@@ -145,6 +166,8 @@ interface Plan {
   readonly all: boolean;
   /** The revision after which changes are sent. */
   readonly from: number;
+  /** The revision that the cache must have before anything is sent. */
+  readonly needed: number;
   readonly tooOld: Failure | undefined;
 }
 
@@ -161,5 +184,14 @@ function assertMatch(query: ReadonlyMap<string, string>): void {
 }
 
 function refused(why: string): Failure {
-  return new Failure(422, 'Invalid', `ListOptions.meta.k8s.io "" is invalid: ${why}`);
+  const error = forbiddenValue('resourceVersionMatch', why);
+  return invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', [error]);
+}
+
+/** @throws Failure 500, as the real server has it for a watch. */
+function versionOf(text: string): number {
+  if (text === '') return 0;
+  if (/^\d+$/.test(text)) return Number(text);
+  const why = `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
+  throw new Failure(500, '', `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
 }

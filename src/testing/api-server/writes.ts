@@ -3,7 +3,15 @@
  */
 import { apiVersionOf } from '../../api/kubernetes.ts';
 import { type ApiRequest, isDryRun } from './api-message.ts';
-import { badRequest, conflict, Failure, invalid, invalidValue, notFound } from './failure.ts';
+import {
+  badRequest,
+  conflict,
+  Failure,
+  invalid,
+  invalidValue,
+  notFound,
+  unsupportedValue,
+} from './failure.ts';
 import { type JsonPatchOperation, jsonPatch, mergePatch } from './json-patch.ts';
 import { isJsonObject, type JsonObject } from './json-value.ts';
 import { textOf } from './object-text.ts';
@@ -25,13 +33,13 @@ export class Writes {
   }
 
   create(request: ApiRequest, target: Target): Result {
-    const body = objectBody(request);
+    const body = decoded(request, target, objectBody(request));
     assertNamespace(target, body);
     return this.#result(201, target, this.#registry.insert(target, body, optionsOf(request)));
   }
 
   update(request: ApiRequest, target: Target): Result {
-    const body = objectBody(request);
+    const body = decoded(request, target, objectBody(request));
     const { resource, name } = target;
     if (body.metadata.name !== name) {
       throw badRequest(
@@ -42,12 +50,14 @@ export class Writes {
     const current = this.#registry.existing(target);
     const { uid, resourceVersion } = body.metadata;
     if (uid && uid !== current.metadata.uid) {
-      const why = `UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
-      throw conflict(resource, name, `Precondition failed: ${why}`);
+      const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
+      const key = `/registry/${resource.plural}/${target.namespace}/${name}`;
+      const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
+      throw conflict(resource, name, error);
     }
     if (!resourceVersion && resource.conditionalUpdate !== false) {
       const error = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
-      throw invalid(resource, name, [error]);
+      throw invalid({ group: resource.group, kind: resource.plural }, name, [error]);
     }
     return this.#result(200, target, this.#registry.replace(target, current, body, optionsOf(request)));
   }
@@ -56,22 +66,22 @@ export class Writes {
     const contentType = request.headers['content-type'] ?? '';
     if (contentType.startsWith('application/apply-patch+')) return this.#apply(request, target);
     const current = this.#registry.existing(target);
-    const patched = patchedBody(contentType, current, jsonBody(request));
-    const { uid } = patched.metadata;
+    const patched = decoded(request, target, patchedBody(contentType, current, jsonBody(request)));
+    const { uid, name } = patched.metadata;
+    if (name !== target.name) {
+      throw badRequest(
+        `the name of the object (${name}) does not match the name on the URL (${target.name})`,
+      );
+    }
     // The real server ignores a uid in a patch of a custom resource's status, and so does this one.
     if (uid && uid !== current.metadata.uid && target.subresource !== 'status') {
-      const why = `UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
-      throw conflict(target.resource, target.name, `Precondition failed: ${why}`);
+      throw invalid(target.resource, name, [invalidValue('metadata.uid', uid, 'field is immutable')]);
     }
     return this.#result(200, target, this.#registry.replace(target, current, patched, optionsOf(request)));
   }
 
   delete(request: ApiRequest, target: Target): Result {
     const options: DeleteOptions = request.body === '' ? {} : (jsonBody(request) as DeleteOptions);
-    return this.deleteWith(request, target, options);
-  }
-
-  deleteWith(request: ApiRequest, target: Target, options: DeleteOptions): Result {
     const { resource, name } = target;
     const write = optionsOf(request);
     const dryRun = write.dryRun || options.dryRun !== undefined;
@@ -82,6 +92,7 @@ export class Writes {
       ...(policy !== undefined && { propagationPolicy: policy }),
       ...options,
     };
+    assertDeleteOptions(all);
     const { object, isGone } = this.#registry.delete(target, all, { ...write, dryRun });
     if (!isGone || resource.returnsDeleted) return this.#result(200, target, object);
     const { group, plural } = resource;
@@ -98,7 +109,7 @@ export class Writes {
         'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
       );
     }
-    const body = objectBody(request);
+    const body = decoded(request, target, objectBody(request));
     if (body.apiVersion !== apiVersionOf(resource) || body.kind !== resource.kind) {
       throw badRequest('invalid object type: apiVersion and kind are required');
     }
@@ -127,6 +138,15 @@ export function optionsOf(request: ApiRequest): WriteOptions {
   return { user: request.user, manager: managerOf(request), dryRun: isDryRun(request) };
 }
 
+const policies = ['Foreground', 'Background', 'Orphan'];
+
+/** @throws Failure 422 */
+function assertDeleteOptions({ propagationPolicy }: DeleteOptions): void {
+  if (propagationPolicy === undefined || policies.includes(propagationPolicy)) return;
+  const error = unsupportedValue('propagationPolicy', propagationPolicy, [...policies, 'nil']);
+  throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [error]);
+}
+
 /** Without a name given, the program that asks. */
 function managerOf({ query, headers }: ApiRequest): string {
   return query.get('fieldManager') || (headers['user-agent'] ?? 'unknown').split('/', 1)[0] || 'unknown';
@@ -148,6 +168,10 @@ export function objectBody(request: ApiRequest): AnyObject {
     throw badRequest('the object provided is unrecognized: no metadata');
   }
   return body as unknown as AnyObject;
+}
+
+function decoded(request: ApiRequest, { resource }: Target, body: AnyObject): AnyObject {
+  return resource.strategy?.decode?.(body, request.query.get('fieldValidation') === 'Strict') ?? body;
 }
 
 function assertNamespace({ resource, namespace }: Target, { metadata }: AnyObject): void {

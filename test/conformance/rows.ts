@@ -1,0 +1,20 @@
+/** All rows of the conformance suite, by what they are about. */
+import { deleteRows } from './deletes.ts';
+import { evictionRows } from './evictions.ts';
+import { podRows } from './pods.ts';
+import { readRows } from './reads.ts';
+import type { ConformanceRow } from './subject.ts';
+import { versionRows } from './versions.ts';
+import { writeRows } from './writes.ts';
+
+export const conformanceRows: readonly {
+  readonly about: string;
+  readonly rows: readonly ConformanceRow[];
+}[] = [
+  { about: 'writes', rows: writeRows },
+  { about: 'reads', rows: readRows },
+  { about: 'versions', rows: versionRows },
+  { about: 'deletes', rows: deleteRows },
+  { about: 'pods', rows: podRows },
+  { about: 'evictions', rows: evictionRows },
+];
