@@ -19,6 +19,7 @@ import { toCachedObject } from '../../src/runtime/cache/cached-object.ts';
 import { LineSplitter } from '../../src/runtime/client/json-lines.ts';
 import { typed } from '../../src/runtime/client/typed.ts';
 import { watchEvents } from '../../src/runtime/client/watch-stream.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { bestOfEach, perCpuSecond } from './measure.ts';
 import { printTable } from './table.ts';
 import { configMap, initialBytes, waitingAt } from './watch-stream.ts';
@@ -40,7 +41,7 @@ async function measure<T extends KubernetesObject>(stream: Stream<T>): Promise<v
   const splitter = new LineSplitter();
   const lines = chunks.flatMap((chunk) => [...splitter.push(chunk)]);
   const megabytes = chunks.reduce((sum, { length }) => sum + length, 0) / megabyte;
-  const events = () => watchEvents<T>(arriving(chunks), (object) => typed(resource, object));
+  const events = () => watchEvents<T>(arriving(chunks), (object) => typed(resource, object), systemClock);
   const result = await bestOfEach({
     lines: () => perCpuSecond(megabytes, () => cutLines(chunks)),
     json: () => perCpuSecond(megabytes, () => parseLines(lines)),

@@ -15,6 +15,7 @@ import { formatTime } from '../../src/api/time.ts';
 import type { Client, WatchEvent } from '../../src/runtime/client/client.ts';
 import { typed } from '../../src/runtime/client/typed.ts';
 import { watchEvents } from '../../src/runtime/client/watch-stream.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 
 /** What one read of a socket brings at most. */
 const chunkSize = 64 * 1024;
@@ -128,7 +129,8 @@ export function watchingClient(bytes: Iterable<Buffer>): Client {
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   }
   const client: Pick<Client, 'watch'> = {
-    watch: async (resource, { signal }) => watchEvents(stream(signal), (object) => typed(resource, object)),
+    watch: async (resource, { signal }) =>
+      watchEvents(stream(signal), (object) => typed(resource, object), systemClock),
   };
   return client as Client;
 }

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { configMaps, type KubernetesObject } from '../../src/api/kubernetes.ts';
+import { findPresence } from '../../src/runtime/cache/presence.ts';
 import { ApiError, isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client, WatchEvent, WatchOptions } from '../../src/runtime/client/client.ts';
 import { type ConformanceRow, keyOf, newWidget, type Widget, widgets } from './subject.ts';
@@ -203,6 +204,23 @@ export const readRows: readonly ConformanceRow[] = [
       await assert.rejects(client.create(gadgets, newWidget(namespace)), isNotFound);
       await assert.rejects(client.watch(gadgets, { namespace, timeoutSeconds: 5, signal }), isNotFound);
       await assert.rejects(client.getRaw('/apis/none.example.com/v1'), isNotFound);
+    },
+  },
+  {
+    title: 'discovery proves which resources are not served',
+    async run({ client }) {
+      assert.equal(await client.getRaw('/readyz', { text: true }), 'ok');
+      const { signal } = new AbortController();
+      for (const [resource, presence] of [
+        [widgets, 'served'],
+        [configMaps, 'served'],
+        [{ ...widgets, plural: 'gadgets' }, 'absent'],
+        [{ ...configMaps, plural: 'gadgets' }, 'absent'],
+        [{ ...widgets, group: 'none.example.com' }, 'absent'],
+        [{ ...widgets, version: 'v99' }, 'otherVersion'],
+      ] as const) {
+        assert.equal(await findPresence(client, resource, signal), presence, JSON.stringify(resource));
+      }
     },
   },
   {

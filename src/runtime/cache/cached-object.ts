@@ -42,12 +42,16 @@ function shallowCopy<T extends object>(value: T): T {
   return (Array.isArray(value) ? [...value] : { ...value }) as T;
 }
 
-/** True for what can be stored at all: an object that has a name. */
+/** True for what can be stored at all: an object that has a name, and whose other identifiers are texts. */
 export function isStorable(object: unknown): object is KubernetesObject {
-  if (typeof object !== 'object' || object === null || !('metadata' in object)) return false;
-  const { metadata } = object;
-  if (typeof metadata !== 'object' || metadata === null) return false;
-  return 'name' in metadata && typeof metadata.name === 'string' && metadata.name !== '';
+  if (!isJson(object) || !isJson(object.metadata)) return false;
+  const { name, namespace, uid, resourceVersion } = object.metadata;
+  if (typeof name !== 'string' || name === '') return false;
+  return [namespace, uid, resourceVersion].every((text) => text === undefined || typeof text === 'string');
+}
+
+function isJson(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 export interface CachedForm<T> {

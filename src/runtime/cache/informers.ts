@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 import { InformerMetrics, uncounted } from './informer-metrics.ts';
+import { LoadSlots } from './load-slots.ts';
 import { type ReflectorProblem, resourceName } from './reflector-problem.ts';
 import { SharedInformer } from './shared-informer.ts';
 
@@ -34,6 +35,7 @@ export class Informers {
   readonly #options: InformersOptions;
   readonly #metrics: InformerMetrics | undefined;
   readonly #entries = new Map<string, Entry>();
+  readonly #loads = new LoadSlots();
   #signal: AbortSignal | undefined;
 
   constructor(options: InformersOptions) {
@@ -124,6 +126,7 @@ export class Informers {
         log,
         random,
         namespaces: resource.namespaced ? [...new Set(namespaces)] : [],
+        loads: this.#loads,
         counters: this.#metrics?.countersFor(name) ?? uncounted,
       },
       resource,

@@ -1,14 +1,18 @@
 /**
  * Recovery: decides what follows a reflector's failure: how long to wait, and whether to load the
  * collection anew. It says what is wrong once, when it begins, and once when it is over.
+ *
+ * A load is dear to a server that has too much to do already, so a watch goes on from its position after
+ * everything that says nothing about that position.
  */
 import type { Resource } from '../../api/kubernetes.ts';
-import { ApiError } from '../client/api-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { Backoff } from './backoff.ts';
+import { isBuiltIn, type Presence } from './presence.ts';
 import {
   askedDelay,
+  blamesPosition,
   isWatchListRefused,
   mustReload,
   problemOf,
@@ -18,12 +22,19 @@ import {
 /** What a reflector was doing: loading the collection in one way or the other, or following it. */
 export type ReflectorStep = 'initial-events' | 'list' | 'watch';
 
+export interface Failure {
+  readonly error: unknown;
+  readonly step: ReflectorStep;
+  /** What discovery says of the resource; unknown where it was not asked. */
+  readonly presence: Presence;
+}
+
 export interface Retry {
   /** Milliseconds to wait first. */
   readonly delay: number;
   /** Go on with the whole collection instead of a watch. */
   readonly reload: boolean;
-  /** Initial events do not work here: load by lists from now on. */
+  /** Initial events do not work right now: this load is done by lists. */
   readonly avoidInitialEvents: boolean;
   /** The resource is not served any more, so none of its objects exists. */
   readonly gone: boolean;
@@ -36,11 +47,10 @@ export class StaleListError extends Error {
 
 /** A load this young (ms) that is expired again was in vain: wait before the next. */
 const youngLoad = 1000;
-/** Failing answers to a watch, in a row, after which a list takes the place of the watch. */
-const watchFailuresAllowed = 2;
-/** A resource is gone when it was not served for so many answers in a row and so many ms. */
-const notServedAnswers = 3;
-const notServedTime = 15_000;
+/** Failures to go forward from the same position, after which the collection is loaded instead. */
+const positionFailures = 2;
+/** Milliseconds between two proofs that the resource is not served, after which it is gone. */
+const absenceTime = 10_000;
 
 export class Recovery {
   readonly #resource: Resource;
@@ -48,8 +58,9 @@ export class Recovery {
   readonly #log: Logger;
   readonly #backoff: Backoff;
   #loadedAt = Number.NEGATIVE_INFINITY;
-  #failures = 0;
-  #notServed: { readonly since: number; answers: number } | undefined;
+  #positionFailures = 0;
+  /** Monotonic ms of the first of the proofs in a row that the resource is not served. */
+  #absentSince: number | undefined;
   #problem: ReflectorProblem | undefined;
 
   constructor(resource: Resource, clock: Clock, random: () => number, log: Logger) {
@@ -71,21 +82,30 @@ export class Recovery {
 
   /** A watch was answered. That says nothing yet about one whose stream keeps failing. */
   opened(): void {
-    this.#notServed = undefined;
+    this.#absentSince = undefined;
     if (this.#problem?.reason !== 'Failed') this.#over();
   }
 
-  /** Something new has come in. */
+  /** The watch has come further than it was. */
   progressed(): void {
-    this.#failures = 0;
-    this.#notServed = undefined;
+    this.#positionFailures = 0;
+    this.#absentSince = undefined;
     this.#over();
   }
 
-  failed(error: unknown, step: ReflectorStep): Retry {
+  /** A watch lasted for long and brought nothing at all, not even a bookmark. Returns whether to load again. */
+  wasMute(): boolean {
+    return this.#failedAtPosition();
+  }
+
+  failed({ error, step, presence }: Failure): Retry {
     const again: Retry = { delay: 0, reload: false, avoidInitialEvents: false, gone: false };
+    if (presence !== 'absent') this.#absentSince = undefined;
     if (step === 'initial-events' && isWatchListRefused(error)) {
-      this.#log.info({ err: error }, 'the server does not send initial events, so lists are used');
+      this.#log.info(
+        { err: error },
+        'the server does not send initial events, so this load is done by lists',
+      );
       return { ...again, reload: true, avoidInitialEvents: true };
     }
     if (mustReload(error)) {
@@ -93,19 +113,20 @@ export class Recovery {
       const inVain = step !== 'watch' || this.#clock.monotonic() - this.#loadedAt < youngLoad;
       return { ...again, delay: inVain ? this.#backoff.next() : 0, reload: true };
     }
-    this.#report(error);
-    if (error instanceof ApiError) this.#failures++;
-    const gone = this.#isGone();
-    const reload = gone || this.#notServed !== undefined || this.#failures > watchFailuresAllowed;
-    return { ...again, delay: Math.max(this.#backoff.next(), askedDelay(error) ?? 0), reload, gone };
+    this.#report(error, presence);
+    const delay = Math.max(this.#backoff.next(), askedDelay(error) ?? 0);
+    const stuck = step === 'watch' && blamesPosition(error) && this.#failedAtPosition();
+    return { ...again, delay, ...this.#absence(presence, stuck) };
   }
 
-  #report(error: unknown): void {
-    const problem = problemOf(this.#resource, error);
-    if (problem.reason !== 'NotServed') this.#notServed = undefined;
-    else if (this.#notServed === undefined) this.#notServed = { since: this.#clock.monotonic(), answers: 1 };
-    else this.#notServed.answers++;
+  /** @returns true when it has failed often enough to be given up. */
+  #failedAtPosition(): boolean {
+    this.#positionFailures++;
+    return this.#positionFailures >= positionFailures;
+  }
 
+  #report(error: unknown, presence: Presence): void {
+    const problem = problemOf(this.#resource, error, presence);
     const isNew = problem.reason !== this.#problem?.reason;
     this.#problem = problem;
     if (isNew)
@@ -114,14 +135,15 @@ export class Recovery {
   }
 
   /**
-   * A single 404 may come from an API server that has not learned of the CRD yet, or from something in
-   * between. The deletion of a CRD deletes its objects first, so when it stays like that, they are gone:
-   * keeping them would let controllers act for objects that nobody can see or delete any more.
+   * One proof may come from an API server that does not know the CRD yet. The deletion of a CRD deletes its objects
+   * first, so when it stays like that, they are gone: keeping them would let controllers act for objects that
+   * cannot be seen or deleted any more. Kubernetes' own groups do not go away.
    */
-  #isGone(): boolean {
-    if (this.#notServed === undefined) return false;
-    const { since, answers } = this.#notServed;
-    return answers >= notServedAnswers && this.#clock.monotonic() - since >= notServedTime;
+  #absence(presence: Presence, stuck: boolean): Pick<Retry, 'reload' | 'gone'> {
+    if (presence !== 'absent' || isBuiltIn(this.#resource)) return { reload: stuck, gone: false };
+    const now = this.#clock.monotonic();
+    this.#absentSince ??= now;
+    return { reload: true, gone: now - this.#absentSince >= absenceTime };
   }
 
   #over(): void {

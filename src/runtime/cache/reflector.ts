@@ -5,17 +5,20 @@
  * where not, and then follows it by watches from the last resource version. It never ends before its
  * signal and never throws: every failure leads to another try. The rules are client-go's reflector's.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
-import { ApiError } from '../client/api-error.ts';
-import type { Client, SelectorOptions, WatchEvent } from '../client/client.ts';
+import type { KubernetesObject } from '../../api/kubernetes.ts';
+import { ApiError, TransportError } from '../client/api-error.ts';
+import type { WatchEvent } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import type { InformerCounters } from './informer-metrics.ts';
 import { InitialEvents } from './initial-events.ts';
+import { findPresence } from './presence.ts';
 import { Recovery, type ReflectorStep, StaleListError } from './recovery.ts';
+import { type ReflectorOptions, selectionOf } from './reflector-options.ts';
 import {
   errorOfStatus,
-  isAnswer,
+  isNotFoundAnswer,
+  isRefusal,
+  isUnreadable,
   mustReload,
   type ReflectorProblem,
   resourceName,
@@ -24,26 +27,14 @@ import type { ReflectorTarget } from './reflector-target.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { WatchSession } from './watch-session.ts';
 
-export interface ReflectorOptions<T extends KubernetesObject> extends SelectorOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Uniform in [0, 1), such as Math.random. */
-  readonly random: () => number;
-  readonly resource: Resource<T>;
-  /** Undefined: all namespaces, or a cluster-scoped resource. */
-  readonly namespace: string | undefined;
-  readonly metadataOnly: boolean;
-  readonly target: ReflectorTarget<T>;
-  readonly counters: InformerCounters;
-}
-
-/** Milliseconds for a list with all its pages. */
-const listTimeout = 120_000;
+/** Milliseconds for each page of a list. */
+const pageTimeout = 120_000;
 /** A watch that ends sooner (ms) without having brought anything is a failure. */
 const shortWatch = 1000;
 /** A watch that lasted longer (ms) without a line, not even a bookmark, may have followed nothing. */
 const muteWatch = 240_000;
+/** Milliseconds before the agreed time at which the end of a watch is still the agreed one: clocks differ. */
+const endTolerance = 5000;
 /** Lists in a row older than what is known, after which the storage is taken to have been restored. */
 const staleListsAllowed = 2;
 
@@ -82,8 +73,10 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   /**
-   * Milliseconds (monotonic) since the API server last answered; `Infinity` before it did. A refusal (403,
-   * 404) is an answer: to start again would not mend it, and would take the other informers down, too.
+   * Milliseconds (monotonic) since it last came further: the collection was loaded, the position moved, a bookmark
+   * came, or a watch ended as agreed. `Infinity` before the first time. A connection that was opened is no progress.
+   * A refusal of the API server (403, 404) counts: to start again would not mend it, and would take the other
+   * informers down, too.
    */
   get sinceLastContact(): number {
     return this.#lastContact === undefined ? Infinity : this.#clock.monotonic() - this.#lastContact;
@@ -96,7 +89,7 @@ export class Reflector<T extends KubernetesObject> {
         await this.#next(signal);
       } catch (error) {
         if (signal.aborted) return;
-        const delay = this.#recover(error);
+        const delay = await this.#recover(error, signal).catch(() => 0);
         if (delay > 0) await sleep(this.#clock, delay, signal).catch(() => undefined);
       }
     }
@@ -108,21 +101,24 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   async #next(signal: AbortSignal): Promise<void> {
-    switch (this.#step) {
-      case 'initial-events':
-        return await this.#watch(signal, undefined);
-      case 'list':
-        return await this.#list(signal);
-      case 'watch':
-        return await this.#watch(signal, this.#target.resumeFrom);
+    if (this.#step === 'watch') return await this.#watch(signal, this.#target.resumeFrom);
+    const release = await this.#options.loads.take(signal);
+    try {
+      if (this.#step === 'list') await this.#list(signal);
+      else await this.#watch(signal, undefined, release);
+    } finally {
+      release();
     }
   }
 
-  /** @returns milliseconds to wait. */
-  #recover(error: unknown): number {
-    if (isAnswer(error)) this.#touch();
-    if (mustReload(error)) this.#options.counters.expired();
-    const { delay, reload, avoidInitialEvents, gone } = this.#recovery.failed(error, this.#step);
+  /** @returns milliseconds to wait. Rejects only with the signal's reason. */
+  async #recover(error: unknown, signal: AbortSignal): Promise<number> {
+    const { client, resource, counters } = this.#options;
+    const step = this.#step;
+    const presence = isNotFoundAnswer(error) ? await findPresence(client, resource, signal) : 'unknown';
+    if (isRefusal(error, presence)) this.#touch();
+    if (mustReload(error)) counters.expired();
+    const { delay, reload, avoidInitialEvents, gone } = this.#recovery.failed({ error, step, presence });
     if (reload) this.#mustLoad = true;
     if (avoidInitialEvents) this.#useInitialEvents = false;
     if (gone && this.#target.position !== undefined) this.#target.replace([], undefined);
@@ -132,23 +128,27 @@ export class Reflector<T extends KubernetesObject> {
   async #list(signal: AbortSignal): Promise<void> {
     const { client, resource, counters } = this.#options;
     counters.listed();
-    const list = await client.list(resource, { ...this.#collection(), signal, timeout: listTimeout });
+    const list = await client.list(resource, {
+      ...selectionOf(this.#options),
+      signal,
+      timeout: pageTimeout,
+      // What is listed is of this resource, so every object is a T.
+      transform: (object) => this.#target.prepare(object as T),
+    });
     signal.throwIfAborted();
-    this.#touch();
-    const objects = list.items.map((item) => this.#target.prepare(item));
-    this.#load(
-      objects.filter((object) => object !== undefined),
-      list.resourceVersion,
-    );
+    this.#load(list.items, list.resourceVersion);
   }
 
-  /** @param position to go on from; undefined to begin with the whole collection. */
-  async #watch(signal: AbortSignal, position: string | undefined): Promise<void> {
+  /**
+   * @param position to go on from; undefined to begin with the whole collection.
+   * @param loaded called when that is complete.
+   */
+  async #watch(signal: AbortSignal, position: string | undefined, loaded?: () => void): Promise<void> {
     const { client, resource, random, counters } = this.#options;
     if (position === undefined) counters.listed();
     counters.watched();
     const session = new WatchSession<T>(client, this.#clock, resource, {
-      ...this.#collection(),
+      ...selectionOf(this.#options),
       ...(position === undefined ? { sendInitialEvents: true } : { resourceVersion: position }),
       timeoutSeconds: 300 + Math.floor(random() * 301),
     });
@@ -156,6 +156,7 @@ export class Reflector<T extends KubernetesObject> {
     try {
       if (position === undefined) await this.#takeInitialEvents(events);
       session.endInitialEvents();
+      loaded?.();
       await this.#follow(events, session);
     } finally {
       this.#watching = false;
@@ -168,11 +169,10 @@ export class Reflector<T extends KubernetesObject> {
     const initial = new InitialEvents<T>((object) => this.#target.prepare(object));
     for (let next = await events.next(); next.done !== true; next = await events.next()) {
       const event = next.value;
-      this.#touch();
       if (event.type === 'ERROR') throw errorOfStatus(event.object);
       if (initial.take(event)) return this.#load(initial.objects, event.object.metadata.resourceVersion);
     }
-    throw new Error('the watch ended before its initial events did');
+    throw new TransportError('the watch ended before its initial events did', true);
   }
 
   /**
@@ -185,32 +185,37 @@ export class Reflector<T extends KubernetesObject> {
     try {
       for await (const event of events) if (this.#take(event)) changes++;
     } catch (error) {
-      if (error instanceof ApiError || session.age === undefined) throw error;
+      if (error instanceof ApiError || isUnreadable(error) || session.age === undefined) throw error;
       broken = error;
     }
-    const age = session.age ?? 0;
-    if (age < shortWatch && changes === 0) {
-      throw broken ?? new Error('the watch ended at once and brought nothing');
+    if ((session.age ?? 0) < shortWatch && changes === 0) {
+      throw broken ?? new TransportError('the watch ended at once and brought nothing', true);
     }
-    if (age > muteWatch && session.events === 0) this.#mustLoad = true;
+    this.#ended(session, broken);
+  }
+
+  /** @param broken why, unless the server has ended it. */
+  #ended({ age = 0, agreedAge, events }: WatchSession<T>, broken: unknown): void {
+    if (broken === undefined && age >= agreedAge - endTolerance) this.#touch();
+    if (age > muteWatch && events === 0 && this.#recovery.wasMute()) this.#mustLoad = true;
     this.#log.debug({ err: broken }, 'the watch has ended and is taken up again');
   }
 
   /** @returns whether it was a change that had not been seen before. */
   #take(event: WatchEvent<T>): boolean {
-    this.#touch();
     if (event.type === 'ERROR') throw errorOfStatus(event.object);
     const before = this.#target.position;
-    let changed = false;
     if (event.type === 'BOOKMARK') {
       const { resourceVersion } = event.object.metadata;
       if (resourceVersion !== undefined) this.#target.advance(resourceVersion);
-    } else {
-      const object = this.#target.prepare(event.object);
-      if (object !== undefined) changed = this.#target.apply(event.type, object);
+      this.#progressed();
+      return false;
     }
-    this.#recovery.progressed();
-    return changed || (event.type !== 'BOOKMARK' && this.#target.position !== before);
+    const object = this.#target.prepare(event.object);
+    const changed = object !== undefined && this.#target.apply(event.type, object);
+    const isNew = changed || this.#target.position !== before;
+    if (isNew) this.#progressed();
+    return isNew;
   }
 
   #load(objects: Iterable<T>, resourceVersion: string | undefined): void {
@@ -225,26 +230,22 @@ export class Reflector<T extends KubernetesObject> {
     if (known !== undefined) this.#options.counters.relisted();
     this.#target.replace(objects, resourceVersion);
     this.#mustLoad = false;
+    this.#useInitialEvents = true;
+    this.#touch();
     this.#recovery.loaded();
+  }
+
+  #progressed(): void {
+    this.#touch();
+    this.#recovery.progressed();
   }
 
   #opened(): void {
     this.#watching = true;
-    this.#touch();
     this.#recovery.opened();
   }
 
   #touch(): void {
     this.#lastContact = this.#clock.monotonic();
-  }
-
-  #collection() {
-    const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#options;
-    return {
-      metadataOnly,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    };
   }
 }

@@ -13,6 +13,7 @@ import { InformerCallbacks } from './informer-callbacks.ts';
 import { InformerHandlers } from './informer-handlers.ts';
 import type { InformerCounters } from './informer-metrics.ts';
 import type { IndexFunction, Lister } from './lister.ts';
+import type { LoadSlots } from './load-slots.ts';
 import { Partition } from './partition.ts';
 import { Reflector } from './reflector.ts';
 import { type ReflectorProblem, resourceName } from './reflector-problem.ts';
@@ -29,6 +30,7 @@ export interface SharedInformerContext {
   /** Namespaces to watch; empty: all of them, or a cluster-scoped resource. */
   readonly namespaces: readonly string[];
   readonly counters: InformerCounters;
+  readonly loads: LoadSlots;
 }
 
 type DeletedObject = Extract<Written, { readonly deleted: true }>;

@@ -63,6 +63,11 @@ export class WatchSession<T extends KubernetesObject> {
     return this.#openedAt === undefined ? undefined : this.#clock.monotonic() - this.#openedAt;
   }
 
+  /** Milliseconds after which the server was asked to end the watch. */
+  get agreedAge(): number {
+    return this.#options.timeoutSeconds * 1000;
+  }
+
   /** Gives the request up, wherever it is. */
   close(): void {
     this.#controller.abort(new WatchLimitError('the watch was given up'));
@@ -136,7 +141,7 @@ export class WatchSession<T extends KubernetesObject> {
     if (this.#openedAt === undefined) {
       return [limit(this.#startedAt + openLimit, `the watch was not answered within ${openLimit / 1000} s`)];
     }
-    const end = this.#openedAt + this.#options.timeoutSeconds * 1000 + endGrace;
+    const end = this.#openedAt + this.agreedAge + endGrace;
     const limits = [limit(end, 'the server did not end the watch in time')];
     if (this.#sentBookmark) limits.push(limit(this.#lastEvent + bookmarkLimit, 'the watch fell silent'));
     if (this.#initial) {

@@ -96,7 +96,7 @@ export class ApiClient implements Client {
     });
     const accept = options.metadataOnly ? metadataType : undefined;
     const stream = await this.#options.transport.stream({ method: 'GET', path, accept, signal });
-    return watchEvents<T>(stream, (object) => typed(resource, object));
+    return watchEvents<T>(stream, (object) => typed(resource, object), this.#options.clock);
   }
 
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
@@ -157,8 +157,12 @@ export class ApiClient implements Client {
     evictionAnswer(request, await this.#json(request));
   }
 
-  getRaw(path: string, options: CallOptions = {}): Promise<unknown> {
-    return this.#read(path, options);
+  async getRaw(path: string, options: CallOptions & { readonly text?: boolean } = {}): Promise<unknown> {
+    if (!options.text) return await this.#read(path, options);
+    const { signal, timeout } = options;
+    return (
+      await this.#options.transport.request({ method: 'GET', path, accept: '*/*', signal, timeout })
+    ).toString();
   }
 
   #store<T extends KubernetesObject>(

@@ -58,10 +58,10 @@ export interface ListOptions extends CallOptions, SelectorOptions {
   /** Ask for PartialObjectMetadata: the items carry apiVersion, kind and metadata only. */
   readonly metadataOnly?: boolean;
   /**
-   * Slims an object of the listed type as its page arrives, so that of a large list no more than one page is
-   * ever held as it was sent.
+   * Slims an object of the listed type as it arrives, so that of a large list little is ever held as it was sent;
+   * undefined leaves it out.
    */
-  transform?(object: KubernetesObject): KubernetesObject;
+  transform?(object: KubernetesObject): KubernetesObject | undefined;
 }
 
 /** All pages of a list as one. */
@@ -194,6 +194,6 @@ export interface Client {
   ): Promise<void>;
   /** policy/v1 Eviction of a Pod, with the uid as precondition. 429 when a disruption budget forbids it. */
   evict(key: ObjectKey, options: DeleteOptions): Promise<void>;
-  /** Plain GET of a path that is no object, such as `/apis/apps/v1` or `/version`. */
-  getRaw(path: string, options?: CallOptions): Promise<unknown>;
+  /** Plain GET of a path that is no object, such as `/apis/apps/v1`. With `text` the body as it is, as of `/readyz`. */
+  getRaw(path: string, options?: CallOptions & { readonly text?: boolean }): Promise<unknown>;
 }

@@ -67,12 +67,16 @@ async function readPages<T extends KubernetesObject>({
       throw new ContinueExpired('the list expired between two pages', { cause: error });
     });
     for (const item of list.items ?? []) {
-      const object = complete(item);
-      items.push(options.transform ? (options.transform(object) as T) : object);
+      const kept = transformed(complete(item), options);
+      if (kept !== undefined) items.push(kept);
     }
     token = list.metadata?.continue;
     if (token === undefined || token === '') {
       return { items, resourceVersion: list.metadata?.resourceVersion ?? '' };
     }
   }
+}
+
+function transformed<T extends KubernetesObject>(object: T, { transform }: ListOptions): T | undefined {
+  return transform === undefined ? object : (transform(object) as T | undefined);
 }

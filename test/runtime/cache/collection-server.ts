@@ -12,7 +12,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from '../../../src/runtime/client/client.ts';
-import { apiError, ScriptedClient, ScriptedWatch } from './scripted-client.ts';
+import { apiError, listed, ScriptedClient, ScriptedWatch } from './scripted-client.ts';
 import { bookmark, failed, initialEventsEnd, type Widget, widget } from './widget.ts';
 
 interface HistoryEvent {
@@ -116,7 +116,7 @@ export class CollectionServer extends ScriptedClient implements Client {
   ): Promise<ListResult<T>> {
     options.signal?.throwIfAborted();
     this.#refuse();
-    const items = structuredClone([...this.objects.values()]) as unknown as T[];
+    const items = listed(this.objects.values(), options) as T[];
     return { items, resourceVersion: String(this.revision) };
   }
 

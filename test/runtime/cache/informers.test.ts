@@ -385,6 +385,7 @@ describe('Informers and health', () => {
     informers.informerFor(widgets);
     informers.start(controller.signal);
     assert.deepEqual(informers.problems, []);
+    client.documents.set('/readyz', 'ok').set('/apis', { kind: 'APIGroupList', groups: [] });
     await (await client.nextWatch()).refuse(apiError(404));
     assert.deepEqual(
       informers.problems.map(({ reason }) => reason),

@@ -2,6 +2,7 @@
  * ReflectorRig: a reflector between a scripted API server and a target that writes down what it is told.
  */
 import assert from 'node:assert/strict';
+import { LoadSlots } from '../../../src/runtime/cache/load-slots.ts';
 import { Reflector } from '../../../src/runtime/cache/reflector.ts';
 import type { ReflectorTarget } from '../../../src/runtime/cache/reflector-target.ts';
 import { TransportError } from '../../../src/runtime/client/api-error.ts';
@@ -61,20 +62,26 @@ export class ReflectorRig {
   readonly client = new ScriptedClient();
   readonly target = new Notebook();
   readonly counts = new Counts();
-  readonly reflector = new Reflector<Widget>({
-    client: this.client,
-    clock: this.clock,
-    log: silentLogger,
-    random: () => 0.5,
-    resource: widgets,
-    namespace: 'default',
-    labelSelector: 'app=web',
-    metadataOnly: false,
-    target: this.target,
-    counters: this.counts,
-  });
+  readonly reflector: Reflector<Widget>;
   readonly #controller = new AbortController();
-  readonly #running = this.reflector.run(this.#controller.signal);
+  readonly #running: Promise<void>;
+
+  constructor(resource = widgets, loads = new LoadSlots()) {
+    this.reflector = new Reflector<Widget>({
+      client: this.client,
+      clock: this.clock,
+      log: silentLogger,
+      random: () => 0.5,
+      resource,
+      namespace: 'default',
+      labelSelector: 'app=web',
+      metadataOnly: false,
+      target: this.target,
+      counters: this.counts,
+      loads,
+    });
+    this.#running = this.reflector.run(this.#controller.signal);
+  }
 
   /** Resolves when the reflector has ended. */
   stop(): Promise<void> {

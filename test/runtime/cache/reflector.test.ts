@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { UnreadableEventError } from '../../../src/runtime/client/watch-stream.ts';
 import { cut, ReflectorRig, refusesInitialEvents } from './reflector-rig.ts';
-import { apiError } from './scripted-client.ts';
+import { apiError, foreignError } from './scripted-client.ts';
 import { added, bookmark, deleted, failed, initialEventsEnd, modified, widget } from './widget.ts';
 
 describe('Reflector loading', () => {
@@ -41,9 +42,27 @@ describe('Reflector loading', () => {
       assert.equal(watch.options.sendInitialEvents, undefined);
       await rig.clock.advanceAsync(1000);
       await watch.accept(failed(410));
-      await rig.client.nextList();
+      const next = await rig.client.nextWatch();
+      assert.equal(next.options.sendInitialEvents, true, 'one load was refused, not all');
     });
   }
+
+  it('lists until that load has succeeded', async () => {
+    await (await rig.client.nextWatch()).refuse(refusesInitialEvents);
+    for (const delay of [800, 1600]) {
+      await (await rig.client.nextList()).refuse(apiError(503));
+      await rig.assertWaits(delay);
+    }
+    await (await rig.client.nextList()).answer([widget({ name: 'a' })], '10');
+    await rig.client.nextWatch();
+  });
+
+  it('lists when an initial event cannot be read', async () => {
+    const watch = await rig.client.nextWatch();
+    await watch.accept(added({ name: 'a' }));
+    await watch.break(new UnreadableEventError('no event'));
+    await rig.client.nextList();
+  });
 
   it('lists when the initial events have no end', async () => {
     const watch = await rig.client.nextWatch();
@@ -179,12 +198,17 @@ describe('Reflector following', () => {
     await rig.assertWaits(800);
   });
 
-  it('loads again after a watch that brought not even a bookmark', async () => {
-    const watch = await rig.listed();
-    await watch.accept();
+  it('loads again after two watches from one position that brought not even a bookmark', async () => {
+    const first = await rig.listed();
+    await first.accept();
     await rig.clock.advanceAsync(450_000);
-    await watch.end();
-    await rig.client.nextList();
+    await first.end();
+    const second = await rig.client.nextWatch();
+    assert.equal(second.options.resourceVersion, '10');
+    await second.accept();
+    await rig.clock.advanceAsync(450_000);
+    await second.end();
+    assert.equal((await rig.client.nextWatch()).options.sendInitialEvents, true);
   });
 });
 
@@ -197,21 +221,57 @@ describe('Reflector contact', () => {
 
   afterEach(() => rig.assertStopsClean());
 
-  it('is measured from the last answer, also a refusal, but not from silence or a broken server', async () => {
+  it('is a load, a change, a bookmark, or the end of a watch at the time that was asked for', async () => {
     assert.equal(rig.reflector.sinceLastContact, Number.POSITIVE_INFINITY);
-    const watch = await rig.listed();
+    const first = await rig.loaded();
     assert.equal(rig.reflector.sinceLastContact, 0);
     await rig.clock.advanceAsync(1000);
-    await watch.refuse(apiError(503));
-    assert.equal(rig.reflector.sinceLastContact, 1000);
-    await rig.clock.advanceAsync(800);
-    await (await rig.client.nextWatch()).refuse(apiError(403));
+    await first.send(modified({ name: 'a', rv: 11 }));
     assert.equal(rig.reflector.sinceLastContact, 0);
-    await rig.clock.advanceAsync(1600);
-    await (await rig.client.nextWatch()).accept();
-    await rig.clock.advanceAsync(60_000);
-    assert.equal(rig.reflector.sinceLastContact, 60_000);
+    await rig.clock.advanceAsync(1000);
+    await first.send(bookmark(11));
+    assert.equal(rig.reflector.sinceLastContact, 0);
+    await first.end();
+    const second = await rig.client.nextWatch();
+    await second.accept();
+    await rig.clock.advanceAsync(448_000);
+    assert.equal(rig.reflector.sinceLastContact, 448_000);
+    await second.end();
+    assert.equal(rig.reflector.sinceLastContact, 0, '2 s sooner than asked for by this clock');
   });
+
+  it('is no connection that was opened, no replay, no early end and no line that cannot be read', async () => {
+    const first = await rig.loaded();
+    await rig.clock.advanceAsync(1000);
+    await first.break(cut);
+    const second = await rig.client.nextWatch();
+    await second.accept(modified({ name: 'a', rv: 10 }));
+    await rig.clock.advanceAsync(400_000);
+    await second.end();
+    const third = await rig.client.nextWatch();
+    await third.accept();
+    await third.break(new UnreadableEventError('no event'));
+    assert.equal(rig.reflector.sinceLastContact, 401_000);
+  });
+
+  it('is a refusal of the API server itself, but none of a broken server or a proxy', async () => {
+    await rig.stop();
+    for (const { error, isContact } of [
+      { error: apiError(403), isContact: true },
+      { error: apiError(404), isContact: true },
+      ...[apiError(401), apiError(410), apiError(429), apiError(500), apiError(503)].map(isNoContact),
+      ...[foreignError(403), foreignError(404), cut].map(isNoContact),
+    ]) {
+      rig = new ReflectorRig();
+      const watch = await rig.listed();
+      await rig.clock.advanceAsync(1000);
+      await watch.refuse(error);
+      assert.equal(rig.reflector.sinceLastContact, isContact ? 0 : 1000, error.message);
+      await rig.stop();
+    }
+  });
+
+  const isNoContact = (error: Error) => ({ error, isContact: false });
 });
 
 describe('Reflector stopping', () => {

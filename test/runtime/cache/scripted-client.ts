@@ -20,6 +20,12 @@ function rejectOnAbort(signal: AbortSignal | undefined, reject: (reason: unknown
   else signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
 }
 
+/** Copies of the items as a client that was asked with these options returns them. */
+export function listed(items: Iterable<KubernetesObject>, { transform }: ListOptions): KubernetesObject[] {
+  const copies = structuredClone([...items]);
+  return transform === undefined ? copies : copies.map(transform).filter((object) => object !== undefined);
+}
+
 export class ScriptedList {
   readonly kind = 'list';
   readonly resource: Resource;
@@ -38,7 +44,7 @@ export class ScriptedList {
   }
 
   answer(items: readonly KubernetesObject[], resourceVersion: string): Promise<void> {
-    this.#result.resolve({ items: structuredClone([...items]), resourceVersion });
+    this.#result.resolve({ items: listed(items, this.options), resourceVersion });
     return settle();
   }
 
@@ -127,7 +133,8 @@ export class ScriptedClient implements Client {
   readonly patchStatus = unscripted;
   readonly delete = unscripted;
   readonly evict = unscripted;
-  readonly getRaw = unscripted;
+  /** What is answered to GETs of paths that are no collections, such as `/apis`; the others with 404. */
+  readonly documents = new Map<string, unknown>();
   readonly #calls: (ScriptedList | ScriptedWatch)[] = [];
 
   list<T extends KubernetesObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
@@ -143,6 +150,11 @@ export class ScriptedClient implements Client {
     const call = new ScriptedWatch(resource, options);
     this.#calls.push(call);
     return call.opened as Promise<AsyncIterable<WatchEvent<T>>>;
+  }
+
+  async getRaw(path: string): Promise<unknown> {
+    if (this.documents.has(path)) return this.documents.get(path);
+    throw foreignError(404);
   }
 
   /** How many calls wait for the test's answer. */
@@ -172,6 +184,12 @@ export class ScriptedClient implements Client {
   }
 }
 
+/** An answer of the API server itself, as its Status says. */
 export function apiError(code: number, status: Status = {}, retryAfter?: number): ApiError {
-  return new ApiError(status.message ?? `answer ${code}`, code, status, retryAfter);
+  return new ApiError(status.message ?? `answer ${code}`, code, { kind: 'Status', ...status }, retryAfter);
+}
+
+/** An answer of something else. */
+export function foreignError(code: number): ApiError {
+  return new ApiError(`HTTP ${code}: a page`, code, { code, message: 'a page' });
 }

@@ -53,6 +53,8 @@ export class ManagerWorld {
   reach: () => Promise<unknown> = async () => ({});
   /** Answers every list and watch of an informer. */
   list: () => Promise<unknown> = async () => ({ items: [], resourceVersion: '1' });
+  /** What is answered to GETs of paths such as `/apis`. */
+  readonly documents = new Map<string, unknown>();
   closed = false;
   /** Whether requests are under way. */
   busy = false;
@@ -141,6 +143,7 @@ export class ManagerWorld {
         this.events.push(object);
         return object;
       },
+      getRaw: async (path: string) => this.documents.get(path),
       list: (_: unknown, options?: CallOptions) => untilAborted(this.list(), options?.signal),
       watch: (_: unknown, { signal }: { signal: AbortSignal }) => this.#watch(signal),
     } as unknown as Client;

@@ -125,15 +125,30 @@ describe('Manager: failures at the start', () => {
     const world = new ManagerWorld();
     world.watchConfigMaps();
     world.list = () => Promise.reject(new ApiError('not found', 404, { code: 404, reason: 'NotFound' }));
+    world.documents.set('/readyz', 'ok').set('/api/v1', { kind: 'APIResourceList', resources: [] });
     const worker = world.add('worker', { isWarm: false });
     world.start();
-    await world.clock.advanceAsync(20_000);
+    await world.clock.advanceAsync(6000);
     assert.match(
       world.state.error?.message ?? '',
       /configmaps .* not served.*; install it with: make install$/,
     );
     assert.equal(worker.started, false);
     assert.equal(worker.stop?.aborted, true);
+  });
+
+  it('does not take the 404 of something before the API server for that', async () => {
+    const world = new ManagerWorld();
+    world.watchConfigMaps();
+    world.list = () => Promise.reject(new ApiError('HTTP 404: a page', 404, { code: 404 }));
+    world.start();
+    await world.clock.advanceAsync(60_000);
+    assert.deepEqual([world.state.error], [undefined]);
+    await world.clock.advanceAsync(60_000);
+    assert.match(
+      world.state.error?.message ?? '',
+      /not filled within 120 s: configmaps cannot be watched: HTTP 404/,
+    );
   });
 
   it('ends with the sentence when the Lease may not be read', async () => {
