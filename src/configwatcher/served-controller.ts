@@ -62,6 +62,10 @@ export class ServedController implements Runnable {
     await this.#made().start(stop, abort);
   }
 
+  healthCheck(): void {
+    this.#controller?.healthCheck?.();
+  }
+
   #made(): Runnable {
     this.#controller ??= this.#options.make();
     return this.#controller;

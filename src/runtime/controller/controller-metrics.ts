@@ -3,9 +3,19 @@
  * controller-runtime (`pkg/internal/controller/metrics`), so that dashboards made for it fit.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { Outcome } from './outcome.ts';
+import { type SelfWakeCause, selfWakeCauses } from './pace.ts';
 
-/** The arms of the result switch. `requeue` exists in controller-runtime only, and here stays at 0. */
-const results = ['success', 'error', 'requeue', 'requeue_after'] as const;
+/** The result that each kind of outcome counts as. */
+const results: Readonly<Record<Outcome['kind'], string>> = {
+  success: 'success',
+  requeue: 'requeue_after',
+  error: 'error',
+  terminal: 'error',
+  panic: 'error',
+};
+/** `requeue` exists in controller-runtime only, and here stays at 0. */
+const allResults = [...new Set(Object.values(results)), 'requeue'];
 
 const timeBuckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5,
@@ -19,6 +29,9 @@ class ControllerFamily {
   readonly terminalErrors: Counter<'controller'>;
   readonly panics: Counter<'controller'>;
   readonly timeouts: Counter<'controller'>;
+  readonly hangs: Counter<'controller'>;
+  readonly hanging: Gauge<'controller'>;
+  readonly slowed: Counter<'controller' | 'cause'>;
   readonly time: Histogram<'controller'>;
   readonly maxConcurrent: Gauge<'controller'>;
   readonly activeWorkers: Gauge<'controller'>;
@@ -46,6 +59,21 @@ class ControllerFamily {
     this.timeouts = new Counter(
       configuration('reconcile_timeouts_total', 'Reconciles that were told to stop after their time limit'),
     );
+    this.hangs = new Counter(
+      configuration(
+        'reconcile_hangs_total',
+        'Reconciles that took longer than a minute, counted when they do',
+      ),
+    );
+    this.hanging = new Gauge(
+      configuration('hanging_reconciles', 'Reconciles that have been running for more than a minute'),
+    );
+    this.slowed = new Counter({
+      name: 'controller_runtime_reconcile_slowed_total',
+      help: 'Reconciles that were delayed because their objects woke themselves too often, by what woke them',
+      labelNames: ['controller', 'cause'],
+      registers: [registry],
+    });
     this.time = new Histogram({
       ...configuration('reconcile_time_seconds', 'Seconds a reconcile took'),
       buckets: timeBuckets,
@@ -72,27 +100,38 @@ export class ControllerMetrics {
     }
     this.#family = family;
     this.#controller = { controller };
-    for (const result of results) family.total.inc({ controller, result }, 0);
-    for (const counter of [family.errors, family.terminalErrors, family.panics, family.timeouts]) {
-      counter.inc({ controller }, 0);
-    }
+    for (const result of allResults) family.total.inc({ controller, result }, 0);
+    const { errors, terminalErrors, panics, timeouts, hangs } = family;
+    for (const counter of [errors, terminalErrors, panics, timeouts, hangs]) counter.inc({ controller }, 0);
+    for (const cause of selfWakeCauses) family.slowed.inc({ controller, cause }, 0);
+    family.hanging.set({ controller }, 0);
     family.time.zero({ controller });
     family.maxConcurrent.set({ controller }, maxConcurrentReconciles);
     family.activeWorkers.set({ controller }, 0);
   }
 
-  ended(result: (typeof results)[number], duration: number): void {
+  ended(kind: Outcome['kind'], duration: number): void {
+    const result = results[kind];
     this.#family.total.inc({ ...this.#controller, result });
     this.#family.time.observe(this.#controller, duration / 1000);
     if (result === 'error') this.#family.errors.inc(this.#controller);
+    if (kind === 'terminal') this.#family.terminalErrors.inc(this.#controller);
+    if (kind === 'panic') this.#family.panics.inc(this.#controller);
   }
 
-  terminalError(): void {
-    this.#family.terminalErrors.inc(this.#controller);
+  /** A reconcile has been running for too long. */
+  hangs(): void {
+    this.#family.hangs.inc(this.#controller);
+    this.#family.hanging.inc(this.#controller);
   }
 
-  panic(): void {
-    this.#family.panics.inc(this.#controller);
+  /** A reconcile that hung has ended. */
+  hungUp(): void {
+    this.#family.hanging.dec(this.#controller);
+  }
+
+  slowed(cause: SelfWakeCause): void {
+    this.#family.slowed.inc({ ...this.#controller, cause });
   }
 
   timedOut(): void {

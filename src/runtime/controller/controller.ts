@@ -14,11 +14,20 @@ import { ExponentialBackoff, type RateLimiter } from '../queue/rate-limiter.ts';
 import { type WorkItem, Workqueue } from '../queue/workqueue.ts';
 import { workqueueMetrics } from '../queue/workqueue-metrics.ts';
 import type { Randomness } from '../randomness.ts';
+import { Calls } from './calls.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
-import { type Outcome, outcomeOf, retryOptions } from './outcome.ts';
-import { type ReconcileContext, type Reconciler, type Request, requestOfKey } from './reconciler.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { inScope, type ReconcileScope } from './reconcile-scope.ts';
+import {
+  type ReconcileContext,
+  type Reconciler,
+  type Request,
+  requestKey,
+  requestOfKey,
+} from './reconciler.ts';
 import type { Runnable } from './runnable.ts';
-import { enqueueInto, initialListPriority, type Source } from './source.ts';
+import { type Enqueue, initialListPriority, type Source } from './source.ts';
+import { Wakes } from './wakes.ts';
 
 /** What can be chosen about a controller; everything has a default. */
 export interface ControllerOptions {
@@ -53,13 +62,6 @@ export interface ControllerConfig extends ControllerOptions {
   readonly registry: Registry;
 }
 
-/** A reconcile in progress. */
-interface Call {
-  readonly abort: AbortController;
-  /** Resolves when the reconcile has settled and its key is unlocked. */
-  readonly ended: Promise<void>;
-}
-
 /**
  * Reconciles that need no I/O follow each other without a turn of the event loop, and could keep the lease
  * from being renewed. So a worker lets the loop turn after so many.
@@ -75,7 +77,8 @@ export class Controller implements Runnable {
   readonly #log: Logger;
   readonly #metrics: ControllerMetrics;
   readonly #queue: Workqueue;
-  readonly #calls = new Set<Call>();
+  readonly #wakes: Wakes;
+  readonly #calls: Calls;
   #warm: Promise<void> | undefined;
   #abort: AbortSignal | undefined;
 
@@ -114,6 +117,8 @@ export class Controller implements Runnable {
       onFault: (fault) => faults.report(fault),
       metrics: workqueueMetrics(registry, name, [0, initialListPriority]),
     });
+    this.#calls = new Calls({ clock, metrics: this.#metrics, workers: this.#workers });
+    this.#wakes = new Wakes({ clock, queue: this.#queue, metrics: this.#metrics, log: this.#log });
   }
 
   /** Starts the sources; resolves when all have synced. A second call gives the same promise. */
@@ -136,7 +141,7 @@ export class Controller implements Runnable {
     if (abort.aborted) onAbort();
     this.#log.info({ workers: this.#workers }, 'starting workers');
     await Promise.all(Array.from({ length: this.#workers }, () => this.#work()));
-    await Promise.all(Array.from(this.#calls, (call) => call.ended));
+    await this.#calls.ended();
     abort.removeEventListener('abort', onAbort);
     this.#log.info('all workers finished');
   }
@@ -145,13 +150,19 @@ export class Controller implements Runnable {
     stop.throwIfAborted();
     stop.addEventListener('abort', () => this.#queue.shutDown(), { once: true });
     const { sources } = this.#config;
-    for (const source of sources) source.start(enqueueInto(this.#queue), this.#log, stop);
+    const enqueue: Enqueue = (request, options) => this.#wakes.request(requestKey(request), options);
+    for (const source of sources) source.start(enqueue, this.#log, stop);
     await Promise.all(sources.map((source) => source.waitForSync(stop)));
+  }
+
+  /** @throws {Error} when every worker has been in one reconcile for 15 min: a restart may help. */
+  healthCheck(): void {
+    if (this.#calls.areStuck) throw new Error(`controller ${this.name}: every worker hangs in a reconcile`);
   }
 
   #breakOff(abort: AbortSignal): void {
     this.#queue.shutDown();
-    for (const call of this.#calls) call.abort.abort(abort.reason);
+    this.#calls.abort(abort.reason);
   }
 
   async #work(): Promise<void> {
@@ -186,51 +197,35 @@ export class Controller implements Runnable {
             abort.abort(new DOMException(`no result after ${reconcileTimeout} ms`, 'TimeoutError'));
             release();
           });
-    const ended = this.#reconcileHandler(item, { signal: abort.signal, log, reconcileID }).finally(() => {
-      timer?.cancel();
-      this.#calls.delete(call);
-      this.#queue.done(item.key);
+    const call = { abort, holdsWorker: true };
+    const ended = this.#calls.track(call, log, async () => {
+      try {
+        await this.#reconcileHandler(item, { signal: abort.signal, log, reconcileID });
+      } finally {
+        timer?.cancel();
+        this.#queue.done(item.key);
+      }
     });
-    const call: Call = { abort, ended };
-    this.#calls.add(call);
     if (!timer) return ended;
-    return Promise.race([ended, new Promise<void>((resolve) => (release = resolve))]);
+    return Promise.race([ended, new Promise<void>((resolve) => (release = resolve))]).finally(() => {
+      call.holdsWorker = false;
+    });
   }
 
   /** Calls the reconciler and draws the consequences. All requeues happen before the key is unlocked. */
   async #reconcileHandler({ key, priority }: WorkItem, context: ReconcileContext): Promise<void> {
     const { clock, reconciler } = this.#config;
+    const request = requestOfKey(key);
     const begin = clock.monotonic();
-    const outcome = await outcomeOf(() => reconciler.reconcile(requestOfKey(key), context));
+    this.#wakes.begin(key);
+    const scope: ReconcileScope = {
+      ...{ controller: this.name, request },
+      wrote: (written) => this.#wakes.wrote(key, written),
+    };
+    const outcome = await inScope(scope, () => outcomeOf(() => reconciler.reconcile(request, context)));
     const duration = clock.monotonic() - begin;
-    switch (outcome.kind) {
-      case 'success':
-        this.#metrics.ended('success', duration);
-        this.#queue.forget(key);
-        break;
-      case 'requeue':
-        this.#metrics.ended('requeue_after', duration);
-        this.#queue.forget(key);
-        if (outcome.after !== undefined) {
-          this.#queue.addAfter(key, outcome.after, { priority: outcome.priority });
-        }
-        if (outcome.at !== undefined) this.#queue.addAt(key, outcome.at, { priority: outcome.priority });
-        break;
-      case 'terminal':
-        this.#metrics.ended('error', duration);
-        this.#metrics.terminalError();
-        this.#queue.forget(key);
-        break;
-      case 'panic':
-        this.#metrics.ended('error', duration);
-        this.#metrics.panic();
-        this.#queue.addRateLimited(key, { priority });
-        break;
-      case 'error':
-        this.#metrics.ended('error', duration);
-        this.#queue.addRateLimited(key, retryOptions(outcome.error, priority));
-        break;
-    }
+    this.#metrics.ended(outcome.kind, duration);
+    this.#wakes.end(key, outcome, priority);
     this.#report(outcome, duration, context.log);
   }
 

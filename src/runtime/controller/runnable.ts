@@ -24,4 +24,6 @@ export interface Runnable {
    * has ended; `abort` tells it to break that off as well. A rejection is fatal for the process.
    */
   start(stop: AbortSignal, abort: AbortSignal): Promise<void>;
+  /** Throws when it is stuck so that only a restart of the process may help; part of `/healthz`. */
+  healthCheck?(): void;
 }

@@ -9,11 +9,20 @@ import { errorText } from '../error-chain.ts';
 import type { Logger } from '../logger.ts';
 import type { AddOptions } from '../queue/add-options.ts';
 import type { EventHandler, ObjectEvent } from './event-handler.ts';
+import { versionOf } from './own-versions.ts';
 import { changesDeletion, type Predicate } from './predicate.ts';
-import { type Request, requestKey } from './reconciler.ts';
+import type { Request } from './reconciler.ts';
+
+export interface EnqueueOptions extends AddOptions {
+  /**
+   * The version of an object ({@link versionOf}) if the event shows that this version exists, and nothing more. When
+   * a reconcile of the same request has written it, the request does not shorten the backoff of a failed one.
+   */
+  readonly version?: string | undefined;
+}
 
 /** Where a source puts its requests. */
-export type Enqueue = (request: Request, options: AddOptions) => void;
+export type Enqueue = (request: Request, options: EnqueueOptions) => void;
 
 /** Started during the warm-up, also on standbys; no reconcile begins before it has synced. */
 export interface Source {
@@ -70,7 +79,8 @@ export function informerSource<T extends KubernetesObject>(options: InformerSour
         const requests = attempt('event handler', event, () => checkedRequests(handler(event)), []);
         if (requests.length === 0) return;
         const value = attempt('priority function', event, () => integerPriority(priority, event), 0);
-        for (const request of requests) enqueue(request, { priority: value });
+        const version = ownVersionOf(event);
+        for (const request of requests) enqueue(request, { priority: value, version });
       };
       const remove = informer.addHandler({
         onAdd: (object, initial) => onEvent({ type: 'create', object, initial }),
@@ -116,7 +126,15 @@ function bringsNothingNew(event: ObjectEvent<KubernetesObject>): boolean {
   return resourceVersion !== undefined && resourceVersion === event.previous.metadata.resourceVersion;
 }
 
-/** {@link Enqueue} over a queue of keys. */
-export function enqueueInto(queue: { add(key: string, options: AddOptions): void }): Enqueue {
-  return (request, options) => queue.add(requestKey(request), options);
+/**
+ * The version that the event is about, if a write of this process can be all that it shows. Between two versions that
+ * an informer has seen there may be a foreign one: so not when the spec has changed, or the deletion was asked for.
+ */
+function ownVersionOf(event: ObjectEvent<KubernetesObject>): string | undefined {
+  if (event.type === 'delete' || changesDeletion(event)) return undefined;
+  const { object } = event;
+  if (event.type === 'update' && event.previous.metadata.generation !== object.metadata.generation) {
+    return undefined;
+  }
+  return versionOf(object);
 }

@@ -14,6 +14,7 @@ import type { Connection } from '../client/connect.ts';
 import { openGate, type WriteGate } from '../client/write-gate.ts';
 import type { Clock } from '../clock.ts';
 import type { ControllerHost } from '../controller/builder.ts';
+import { currentScope } from '../controller/reconcile-scope.ts';
 import type { Runnable } from '../controller/runnable.ts';
 import { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { EventRecorder } from '../events/event-recorder.ts';
@@ -21,6 +22,7 @@ import type { HealthCheck } from '../health/health-checks.ts';
 import { defaultRenewDeadline, LeaderElector } from '../leader/leader-elector.ts';
 import { Leadership } from '../leader/leadership.ts';
 import { leases } from '../leader/lease.ts';
+import { breakOffLimit, drainLimit, flushLimit, releaseLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { aborted, endsWithin } from '../time-limit.ts';
@@ -28,14 +30,6 @@ import { ManagerError } from './manager-error.ts';
 import { Probes, type ProbesOptions } from './probes.ts';
 import { RunnableGroup } from './runnable-group.ts';
 import { assertPermitted, awaitSync, reachApiServer, type StartupOptions } from './startup.ts';
-
-/** How long a stop waits for reconciles in progress, ms. */
-const drainLimit = 20_000;
-/** After that, how long for those that were told to break off, ms. */
-const breakOffLimit = 500;
-/** How long a stop waits for Events, and then for the lease to be given back, ms. */
-const flushLimit = 2000;
-const releaseLimit = 2000;
 
 /** The Lease to hold, and as whom. */
 export interface LeaderElectionOptions {
@@ -96,7 +90,10 @@ export class Manager implements ControllerHost {
     const { client, leaseClient, isBusy } = this.connection;
     const random = () => this.randomness.random();
     this.informers = new Informers({ client, clock, log, namespaces, registry, random });
-    this.connection.onWrite((resource, written) => this.informers.observeWrite(resource, written));
+    this.connection.onWrite((resource, written) => {
+      this.informers.observeWrite(resource, written);
+      currentScope()?.wrote(written);
+    });
     this.#events = new EventBroadcaster({
       ...{ client, gate, clock, log, registry, instance, isBusy, random },
     });
@@ -115,6 +112,7 @@ export class Manager implements ControllerHost {
     });
     const signals = { stop: this.#stop.signal, abort: this.#abort.signal };
     this.#runnables = new RunnableGroup({ ...signals, onFailure: (error) => this.#fail(error) });
+    this.addHealthCheck('controllers', () => this.#runnables.healthCheck());
     this.#failure.promise.catch(() => {});
   }
 

@@ -52,6 +52,11 @@ export class RunnableGroup {
     }
   }
 
+  /** @throws {Error} the first complaint of one that is at work. */
+  healthCheck(): void {
+    for (const runnable of this.#running.keys()) runnable.healthCheck?.();
+  }
+
   /** Names of those at work. */
   get running(): string[] {
     return Array.from(this.#running.keys(), ({ name }) => name);

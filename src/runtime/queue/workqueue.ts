@@ -116,14 +116,21 @@ export class Workqueue {
     this.#wait(key, 'instant', instant, options);
   }
 
-  /**
-   * {@link addAfter} with the backoff that one more failure of this key earns, within the bounds given. A bound
-   * that is no delay is none.
-   */
+  /** {@link addAfter} with the {@link backoff} that one more failure of this key earns. */
   addRateLimited(key: string, options: RateLimitedOptions = {}): void {
+    this.addAfter(key, this.backoff(key, options), options);
+  }
+
+  /** Counts one more failure of the key: the ms that it has to wait, within bounds. One that is no delay is none. */
+  backoff(key: string, options: RateLimitedOptions = {}): number {
     const atLeast = isDelay(options.atLeast) ? options.atLeast : 0;
     const atMost = isDelay(options.atMost) ? options.atMost : Infinity;
-    this.addAfter(key, Math.min(atMost, Math.max(atLeast, this.#limiter.when(key))), options);
+    return Math.min(atMost, Math.max(atLeast, this.#limiter.when(key)));
+  }
+
+  /** Whether the key may be taken now, or as soon as it is not being processed any more. */
+  isReady(key: string): boolean {
+    return this.#entries.get(key)?.ready !== undefined;
   }
 
   /** The key's next failure counts as its first. Does not take the key out of the queue. */

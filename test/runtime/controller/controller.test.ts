@@ -213,9 +213,9 @@ describe('Controller: workers', () => {
     let count = 0;
     const { informer, stop, running } = startController(async () => {
       count++;
-      return { requeueAfter: 0 };
+      return {};
     });
-    informer.sync(widget('hot'));
+    informer.sync(...Array.from({ length: 2000 }, (_, index) => widget(`quick-${index}`)));
     const turns: number[] = [];
     for (let turn = 0; turn < 5; turn++) {
       await settle();

@@ -185,6 +185,11 @@ describe('Controller: what follows from a result', () => {
       terminal_reconcile_errors_total: Number(terminal),
       reconcile_panics_total: Number(panic),
       reconcile_timeouts_total: 0,
+      reconcile_hangs_total: 0,
+      hanging_reconciles: 0,
+      'reconcile_slowed_total{cause="requeue"}': 0,
+      'reconcile_slowed_total{cause="retry"}': 0,
+      'reconcile_slowed_total{cause="own_write"}': 0,
       reconcile_time_seconds_count: 1,
     };
   }

@@ -1,0 +1,76 @@
+/** Calls: the reconciles of one controller that are in progress, and which of them hang. */
+import type { Clock } from '../clock.ts';
+import { deadControllerLimit, hangLimit } from '../limits.ts';
+import type { Logger } from '../logger.ts';
+import type { ControllerMetrics } from './controller-metrics.ts';
+
+export interface CallsOptions {
+  readonly clock: Clock;
+  readonly metrics: ControllerMetrics;
+  readonly workers: number;
+}
+
+/** One reconcile. */
+export interface Call {
+  /** Breaks it off. */
+  readonly abort: AbortController;
+  /** False once its time limit has let its worker go on. */
+  holdsWorker: boolean;
+}
+
+interface CallInProgress {
+  readonly call: Call;
+  /** Monotonic. */
+  readonly begin: number;
+  readonly ended: Promise<void>;
+}
+
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #inProgress = new Set<CallInProgress>();
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps the call until `run` settles. After a minute it counts as hanging, and `log` says so. */
+  async track(call: Call, log: Logger, run: () => Promise<void>): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const inProgress = { call, ended, begin: clock.monotonic() };
+    this.#inProgress.add(inProgress);
+    let hangs = false;
+    const timer = clock.setTimer(hangLimit, () => {
+      hangs = true;
+      metrics.hangs();
+      log.warn(
+        { running: hangLimit },
+        'reconcile hangs: its promise does not settle; its object stays locked',
+      );
+    });
+    try {
+      await run();
+    } finally {
+      timer.cancel();
+      if (hangs) metrics.hungUp();
+      this.#inProgress.delete(inProgress);
+      resolve();
+    }
+  }
+
+  /** Resolves when those of now have ended. */
+  async ended(): Promise<void> {
+    await Promise.all(Array.from(this.#inProgress, ({ ended }) => ended));
+  }
+
+  abort(reason: unknown): void {
+    for (const { call } of this.#inProgress) call.abort.abort(reason);
+  }
+
+  /** Whether every worker has been in one reconcile for longer than {@link deadControllerLimit}. */
+  get areStuck(): boolean {
+    const since = this.#options.clock.monotonic() - deadControllerLimit;
+    const stuck = Array.from(this.#inProgress).filter(({ call, begin }) => call.holdsWorker && begin < since);
+    return stuck.length >= this.#options.workers;
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Wakes: when a key of a controller is looked at again. It stands between the sources, the outcomes of reconciles
+ * and the queue, and knows of each wake whether somebody else has caused it or the key itself:
+ *
+ * - What somebody else has caused acts at once.
+ * - The event of an own write does not shorten a backoff, and does not bring a key back more often than its
+ *   {@link Pace} allows; nor do requeues and retries.
+ *
+ * An event may arrive before the answer to the write that has caused it. So events that come during a reconcile are
+ * judged at its end, when its writes are known.
+ */
+import type { Written } from '../client/written.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { priorityOf } from '../queue/add-options.ts';
+import type { Workqueue } from '../queue/workqueue.ts';
+import type { ControllerMetrics } from './controller-metrics.ts';
+import { type Outcome, retryOptions } from './outcome.ts';
+import { OwnVersions } from './own-versions.ts';
+import { isTight, Pace, type SelfWakeCause } from './pace.ts';
+import { requestOfKey } from './reconciler.ts';
+import type { EnqueueOptions } from './source.ts';
+
+/** A retry that waits so long, ms, is no loop: its rate limiter is to decide. The first backoff by default. */
+const leastBackoff = 5;
+/** Events of one reconcile that are kept to be judged; further ones count as foreign. */
+const mostUnjudged = 256;
+
+export interface WakesOptions {
+  readonly clock: Clock;
+  readonly queue: Workqueue;
+  readonly metrics: ControllerMetrics;
+  readonly log: Logger;
+}
+
+/** What each cause of a loop is, for people. */
+const reasons: Readonly<Record<SelfWakeCause, string>> = {
+  requeue: 'it asks for the next run at once (requeueAfter, requeueAt)',
+  retry: 'it fails, and its next try comes at once (RetryError, rateLimiter)',
+  own_write: 'what it writes wakes it: write only what differs, or watch with generationChanged',
+};
+
+type Requeue = Extract<Outcome, { readonly kind: 'requeue' }>;
+
+export class Wakes {
+  readonly #clock: Clock;
+  readonly #queue: Workqueue;
+  readonly #pace: Pace;
+  readonly #own = new OwnVersions();
+  /** By key that is being reconciled: the versions whose events have come meanwhile, with their priority. */
+  readonly #unjudged = new Map<string, Map<string, number>>();
+  /** Keys that failed and wait for their next try. */
+  readonly #backingOff = new Set<string>();
+  /** Keys whose next run only they themselves have asked for. */
+  readonly #bySelf = new Set<string>();
+
+  constructor(options: WakesOptions) {
+    this.#clock = options.clock;
+    this.#queue = options.queue;
+    const { clock, metrics, log } = options;
+    this.#pace = new Pace({
+      clock,
+      onSlowed(key, cause, first) {
+        metrics.slowed(cause);
+        if (!first) return;
+        const why = reasons[cause];
+        log.warn({ ...requestOfKey(key), cause, why }, 'reconcile wakes itself too often and is slowed down');
+      },
+    });
+  }
+
+  /** A source asks for the key. @throws {RangeError} unless the priority is an integer. */
+  request(key: string, { version, ...options }: EnqueueOptions): void {
+    const priority = priorityOf(options);
+    const unjudged = this.#unjudged.get(key);
+    if (version === undefined) this.#byOthers(key, priority);
+    else if (unjudged && (unjudged.size < mostUnjudged || unjudged.has(version))) {
+      unjudged.set(version, Math.max(priority, unjudged.get(version) ?? priority));
+    } else if (!this.#own.has(key, version)) this.#byOthers(key, priority);
+    // The next try of a failed key sees the write anyway.
+    else if (!this.#backingOff.has(key)) this.#byOwnWrite(key, priority);
+  }
+
+  /** A reconcile of the key begins. */
+  begin(key: string): void {
+    this.#unjudged.set(key, new Map());
+    this.#backingOff.delete(key);
+    if (this.#bySelf.delete(key)) this.#pace.begin(key);
+  }
+
+  /** A reconcile of the key wrote this. */
+  wrote(key: string, written: Written): void {
+    this.#own.add(key, written);
+    this.#pace.wrote(key, written);
+  }
+
+  /** The reconcile of the key has ended: does what its outcome asks for. `priority` is that of the run. */
+  end(key: string, outcome: Outcome, priority: number): void {
+    const unjudged = this.#unjudged.get(key);
+    this.#unjudged.delete(key);
+    switch (outcome.kind) {
+      case 'success':
+      case 'terminal':
+        this.#queue.forget(key);
+        break;
+      case 'requeue':
+        this.#queue.forget(key);
+        this.#requeue(key, outcome);
+        break;
+      case 'error':
+      case 'panic':
+        this.#retry(key, outcome.error, priority);
+        break;
+    }
+    for (const [version, each] of unjudged ?? []) this.request(key, { version, priority: each });
+  }
+
+  #byOthers(key: string, priority: number): void {
+    this.#bySelf.delete(key);
+    this.#backingOff.delete(key);
+    this.#queue.add(key, { priority });
+  }
+
+  #byOwnWrite(key: string, priority: number): void {
+    // Whatever has made it ready, it is looked at soon.
+    const delay = this.#queue.isReady(key) ? 0 : this.#paced(key, 'own_write', 0);
+    this.#queue.addAfter(key, delay, { priority });
+  }
+
+  #requeue(key: string, { after = Infinity, at = Infinity, priority }: Requeue): void {
+    const asked = Math.min(after, Math.max(0, at - this.#clock.now()));
+    const delay = this.#paced(key, 'requeue', asked);
+    if (delay > asked) {
+      this.#queue.addAfter(key, delay, { priority });
+      return;
+    }
+    if (after !== Infinity) this.#queue.addAfter(key, after, { priority });
+    if (at !== Infinity) this.#queue.addAt(key, at, { priority });
+  }
+
+  #retry(key: string, error: unknown, priority: number): void {
+    const options = retryOptions(error, priority);
+    const backoff = this.#queue.backoff(key, options);
+    const delay = backoff < leastBackoff ? this.#paced(key, 'retry', backoff) : backoff;
+    this.#backingOff.add(key);
+    this.#queue.addAfter(key, delay, options);
+  }
+
+  /** The delay that a wake of the key by itself gets, which asks for `asked` ms. */
+  #paced(key: string, cause: SelfWakeCause, asked: number): number {
+    if (isTight(asked) && !this.#queue.isReady(key)) this.#bySelf.add(key);
+    return this.#pace.delay(key, cause, asked);
+  }
+}

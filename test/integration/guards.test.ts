@@ -1,0 +1,158 @@
+/** Reconciles that wake themselves, on a real API server, whose watch is often faster than the answer to a write. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, it, type TestContext } from 'node:test';
+import { type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import { isForbidden } from '../../src/runtime/client/api-error.ts';
+import { controllerManagedBy } from '../../src/runtime/controller/builder.ts';
+import type { Reconciler } from '../../src/runtime/controller/reconciler.ts';
+import { createManager } from '../../src/runtime/manager/create-manager.ts';
+import type { Manager } from '../../src/runtime/manager/manager.ts';
+import { resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { recordingLogger, series } from '../runtime/controller/fixtures.ts';
+import { applyCrds, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
+
+interface CronTab extends KubernetesObject {
+  readonly spec: { readonly cronSpec: string; readonly image: string };
+  readonly status?: object;
+}
+
+const cronTabs: Resource<CronTab> = {
+  group: 'stable.example.com',
+  version: 'v1',
+  plural: 'crontabs',
+  kind: 'CronTab',
+  namespaced: true,
+};
+
+before(() => applyCrds('examples/crontab'));
+
+interface Rig {
+  readonly manager: Manager;
+  readonly namespace: string;
+  /** When each run began, performance.now(). */
+  readonly runs: number[];
+  readonly warnings: () => readonly object[];
+  /** Somebody else edits the CronTab. */
+  edit(cronSpec: string): Promise<unknown>;
+}
+
+/** A controller for one CronTab, which it calls `reconcile` for. */
+async function rigOf(
+  t: TestContext,
+  reconcile: (rig: Rig) => ReturnType<Reconciler['reconcile']>,
+): Promise<Rig> {
+  const { client } = connectToTestCluster();
+  const namespace = await withNamespace(t);
+  const key = { namespace, name: 'loop' };
+  await client.create(cronTabs, { metadata: key, spec: { cronSpec: '0 0 1 1 *', image: 'x' } });
+  const log = recordingLogger();
+  const manager = createManager({
+    ...{ name: 'guards-test', kubeConfig: testKubeConfig(), namespaces: [namespace], log },
+  });
+  const rig: Rig = {
+    ...{ manager, namespace, runs: [] },
+    warnings: () =>
+      log.lines.filter(({ message }) => message.includes('wakes itself')).map(({ fields }) => fields),
+    edit: (cronSpec) => client.patch(cronTabs, key, { type: 'merge', body: { spec: { cronSpec } } }),
+  };
+  controllerManagedBy(manager)
+    .for(cronTabs)
+    .complete({
+      reconcile: () => {
+        rig.runs.push(performance.now());
+        return reconcile(rig);
+      },
+    });
+  const stop = new AbortController();
+  const ended = manager.start(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  return rig;
+}
+
+/** A status that is never like the one before. */
+function writeStatus({ manager, namespace }: Rig): Promise<unknown> {
+  const condition = {
+    ...{ type: 'Accepted', status: 'True', reason: 'Test', message: randomUUID() },
+    lastTransitionTime: new Date().toISOString(),
+  };
+  const body = { status: { conditions: [condition] } };
+  return manager.client.patchStatus(cronTabs, { namespace, name: 'loop' }, { type: 'merge', body });
+}
+
+function pass(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+describe('guards on a real API server', { concurrency: true }, () => {
+  const loops: readonly {
+    readonly name: string;
+    readonly cause: string;
+    readonly reconcile: (rig: Rig) => ReturnType<Reconciler['reconcile']>;
+  }[] = [
+    { name: 'requeueAfter: 0', cause: 'requeue', reconcile: async () => ({ requeueAfter: 0 }) },
+    {
+      name: 'a status with the time in it',
+      cause: 'own_write',
+      reconcile: async (rig) => {
+        await writeStatus(rig);
+        return {};
+      },
+    },
+  ];
+  for (const { name, cause, reconcile } of loops) {
+    it(`${name} is slowed down, logged once, and counted`, async (t) => {
+      const rig = await rigOf(t, reconcile);
+      await eventually(() => rig.runs.length > 0);
+      await pass(8000);
+      const { length } = rig.runs;
+      assert.ok(length <= 20 + 8 * 20 + 20, `${length} runs in 8 s`);
+      assert.deepEqual(
+        rig
+          .warnings()
+          .map((fields) => [(fields as { cause: string }).cause, (fields as { name: string }).name]),
+        [[cause, 'loop']],
+      );
+      const slowed = await series(rig.manager.registry, 'controller_runtime_reconcile_slowed_total');
+      assert.ok(
+        (slowed[`controller_runtime_reconcile_slowed_total{controller="crontab",cause="${cause}"}`] ?? 0) > 0,
+      );
+      await rig.edit('0 0 2 2 *');
+      await eventually(() => rig.runs.length > length, { message: 'a foreign edit is looked at' });
+    });
+  }
+
+  it('a refusal by a quota backs off, whatever the status says of it, until somebody edits the object', async (t) => {
+    let refusals = 0;
+    const rig = await rigOf(t, async (self) => {
+      const { manager, namespace } = self;
+      const metadata = { namespace, name: `refused-${randomUUID()}` };
+      const pod = { metadata, spec: { containers: [{ name: 'main', image: 'x' }] } };
+      try {
+        await manager.client.create(pods, pod as never);
+      } catch (error) {
+        if (isForbidden(error)) refusals++;
+        await writeStatus(self);
+        throw error;
+      }
+      return {};
+    });
+    const { client } = connectToTestCluster();
+    const hard = { pods: '0' };
+    const metadata = { namespace: rig.namespace, name: 'none' };
+    await client.create(resourceQuotas, { metadata, spec: { hard } });
+    await client.patchStatus(resourceQuotas, metadata, {
+      type: 'merge',
+      body: { status: { hard, used: hard } },
+    });
+    await eventually(() => refusals > 0, { message: 'the quota refuses' });
+    await pass(10_000);
+    assert.ok(rig.runs.length <= 25, `${rig.runs.length} runs, ${refusals} of them refused`);
+    const { length } = rig.runs;
+    await rig.edit('0 0 3 3 *');
+    await eventually(() => rig.runs.length > length, { timeout: 4000, message: 'the edit is looked at' });
+  });
+});

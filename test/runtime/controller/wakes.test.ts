@@ -1,0 +1,342 @@
+/** Guards: a reconcile that wakes itself is slowed down, and what it writes does not shorten its backoff. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { currentScope } from '../../../src/runtime/controller/reconcile-scope.ts';
+import { type Reconciler, RetryError, TerminalError } from '../../../src/runtime/controller/reconciler.ts';
+import { type FakeClock, settle } from '../../fake/clock.ts';
+import { type FakeInformer, series, startController, type Widget, widget } from './fixtures.ts';
+
+const second = 1000;
+
+/** An API server with one widget: a write shows in the informer `lag` ms later, or before its answer. */
+class Server {
+  readonly informer: FakeInformer<Widget>;
+  readonly clock: FakeClock;
+  readonly lag: number;
+  current = widget('a', { resourceVersion: '1', generation: 1 });
+  #version = 1;
+
+  constructor(informer: FakeInformer<Widget>, clock: FakeClock, lag: number) {
+    this.informer = informer;
+    this.clock = clock;
+    this.lag = lag;
+  }
+
+  /** Writes with an answer, as the client of a reconciler does. */
+  async write(metadata: Partial<Widget['metadata']> = {}): Promise<void> {
+    const written = this.foreign(metadata);
+    await Promise.resolve();
+    currentScope()?.wrote(written);
+  }
+
+  /** Somebody else writes. */
+  foreign(metadata: Partial<Widget['metadata']> = {}): Widget {
+    const previous = this.current;
+    const resourceVersion = String(++this.#version);
+    const current = { ...previous, metadata: { ...previous.metadata, ...metadata, resourceVersion } };
+    this.current = current;
+    const show = () => this.informer.update(previous, current);
+    if (this.lag === 0) show();
+    else this.clock.setTimer(this.lag, show);
+    return current;
+  }
+}
+
+function start(reconcile: (server: Server, run: number) => ReturnType<Reconciler['reconcile']>, lag = 0) {
+  const runs: number[] = [];
+  const holder: { server?: Server } = {};
+  const world = startController(async () => {
+    runs.push(world.clock.monotonic());
+    assert.ok(holder.server);
+    return await reconcile(holder.server, runs.length);
+  });
+  const server = new Server(world.informer, world.clock, lag);
+  holder.server = server;
+  world.informer.sync(server.current);
+  const end = async () => {
+    world.stop.abort();
+    await world.running;
+  };
+  const warnings = () => world.log.lines.filter(({ level }) => level === 'warn');
+  const slowed = async () => {
+    const counted = await series(world.registry, 'controller_runtime_reconcile_slowed_total');
+    return Object.values(counted).reduce((sum, value) => sum + value, 0);
+  };
+  return { ...world, server, runs, end, warnings, slowed };
+}
+
+interface Loop {
+  readonly name: string;
+  readonly cause: string;
+  readonly reconcile: (server: Server) => ReturnType<Reconciler['reconcile']>;
+  readonly lag?: number;
+}
+
+const loops: readonly Loop[] = [
+  { name: 'requeueAfter: 0', cause: 'requeue', reconcile: async () => ({ requeueAfter: 0 }) },
+  { name: 'requeueAfter: 1', cause: 'requeue', reconcile: async () => ({ requeueAfter: 1 }) },
+  { name: 'a requeueAt of the past', cause: 'requeue', reconcile: async () => ({ requeueAt: 0 }) },
+  {
+    name: 'a status with the time in it',
+    cause: 'own_write',
+    reconcile: async (server) => {
+      await server.write();
+      return {};
+    },
+  },
+  {
+    name: 'a status with the time in it that the watch shows later',
+    cause: 'own_write',
+    lag: 3,
+    reconcile: async (server) => {
+      await server.write();
+      return { requeueAfter: 60 * second };
+    },
+  },
+  {
+    name: 'a terminal error after a status write',
+    cause: 'own_write',
+    reconcile: async (server) => {
+      await server.write();
+      throw new TerminalError('no');
+    },
+  },
+  {
+    name: 'errors that are not to wait',
+    cause: 'retry',
+    reconcile: () => Promise.reject(new RetryError('no', 0)),
+  },
+];
+
+describe('Guards: a reconcile that wakes itself by', () => {
+  for (const { name, cause, reconcile, lag } of loops) {
+    it(`${name} is slowed down, logged once with its cause, and counted`, async () => {
+      const world = start(reconcile, lag);
+      await world.clock.advanceAsync(8 * second);
+      const { length } = world.runs;
+      assert.ok(length >= 20 && length <= 20 + 8 * 20, `${length} runs in 8 s`);
+      assert.deepEqual(
+        world.warnings().map(({ fields }) => [fields.cause, fields.namespace, fields.name]),
+        [[cause, 'default', 'a']],
+      );
+      assert.ok((await world.slowed()) >= 20);
+      await world.end();
+    });
+
+    it(`${name} ends up at about one run a second, for as long as it goes on`, async () => {
+      const world = start(reconcile, lag);
+      await world.clock.advanceAsync(60 * second);
+      const { length } = world.runs;
+      await world.clock.advanceAsync(60 * second);
+      assert.ok(world.runs.length - length <= 70, `${world.runs.length - length} runs in a minute`);
+      assert.ok(world.runs.length - length >= 50, `${world.runs.length - length} runs in a minute`);
+      assert.equal(world.warnings().length, 1);
+      await world.end();
+    });
+  }
+
+  it('requeueAfter: 0 acts at once on what others do', async () => {
+    const world = start(async () => ({ requeueAfter: 0 }));
+    await world.clock.advanceAsync(30 * second);
+    const { length } = world.runs;
+    for (let edit = 1; edit <= 5; edit++) {
+      world.server.foreign();
+      await settle();
+      assert.equal(world.runs.length, length + edit);
+    }
+    await world.end();
+  });
+
+  it('requeueAfter: 0 is itself again after a quiet time', async () => {
+    let isBusy = true;
+    const world = start(async () => (isBusy ? { requeueAfter: 0 } : {}));
+    await world.clock.advanceAsync(5 * second);
+    isBusy = false;
+    await world.clock.advanceAsync(5 * second);
+    isBusy = true;
+    const { length } = world.runs;
+    world.server.foreign();
+    await settle();
+    assert.ok(world.runs.length - length >= 20, `${world.runs.length - length} runs at once`);
+    await world.end();
+  });
+});
+
+describe('Guards: nothing is slowed down', () => {
+  const total = 300;
+  const steps: readonly {
+    readonly name: string;
+    readonly step: (server: Server, run: number) => Promise<unknown>;
+  }[] = [
+    {
+      name: 'that creates one object after the other',
+      step: async (_, run) => currentScope()?.wrote(widget(`made-${run}`)),
+    },
+    {
+      name: 'that deletes one object after the other',
+      step: async (_, run) =>
+        currentScope()?.wrote({ namespace: 'default', name: `old-${run}`, deleted: true }),
+    },
+    {
+      name: 'that changes one spec step by step',
+      step: (server, run) => server.write({ generation: run }),
+    },
+  ];
+  for (const { name, step } of steps) {
+    it(`${name}, by requeueAfter: 0`, async () => {
+      const world = start(async (server, run) => {
+        await step(server, run);
+        return run < total ? { requeueAfter: 0 } : {};
+      });
+      for (let turn = 0; turn < 10; turn++) await settle();
+      assert.ok(world.runs.length >= total, `${world.runs.length} runs`);
+      assert.deepEqual(world.warnings(), []);
+      await world.end();
+    });
+  }
+
+  it('that others wake, however often', async () => {
+    const world = start(async () => ({}));
+    await settle();
+    for (let edit = 1; edit <= 200; edit++) {
+      world.server.foreign();
+      await settle();
+      assert.equal(world.runs.length, edit + 1);
+    }
+    assert.equal(await world.slowed(), 0);
+    await world.end();
+  });
+
+  it('that polls twenty times a second', async () => {
+    const world = start(async () => ({ requeueAfter: 50 }));
+    await world.clock.advanceAsync(20 * second);
+    assert.ok(world.runs.length >= 400);
+    assert.equal(await world.slowed(), 0);
+    await world.end();
+  });
+
+  it('that fails, with the default backoff', async () => {
+    const world = start(async () => {
+      throw new Error('no');
+    });
+    await world.clock.advanceAsync(10.3 * second);
+    assert.equal(world.runs.length, 12);
+    assert.equal(await world.slowed(), 0);
+    await world.end();
+  });
+});
+
+describe('Guards: the backoff of a key whose reconcile wrote and failed', () => {
+  const fails = async (server: Server) => {
+    await server.write();
+    throw new Error('no');
+  };
+  for (const lag of [0, 1, 700]) {
+    it(`is not shortened by the event of that write, ${lag} ms later`, async () => {
+      const world = start(fails, lag);
+      await world.clock.advanceAsync(5 * (2 ** 10 - 1));
+      assert.equal(world.runs.length, 11, '5 ms · 2ⁿ');
+      await world.end();
+    });
+
+    it(`ends with a foreign edit, ${lag} ms later`, async () => {
+      const world = start(fails, lag);
+      await world.clock.advanceAsync(5 * (2 ** 10 - 1) + lag);
+      const { length } = world.runs;
+      world.server.foreign();
+      await world.clock.advanceAsync(lag);
+      assert.equal(world.runs.length, length + 1);
+      await world.end();
+    });
+  }
+
+  it('ends with a foreign edit that came before the answer to the own write', async () => {
+    const world = start(async (server, run) => {
+      if (run === 3) server.foreign();
+      return await fails(server);
+    });
+    await world.clock.advanceAsync(5 + 10);
+    assert.equal(world.runs.length, 4);
+    await world.end();
+  });
+
+  const shown: readonly { readonly name: string; readonly metadata: Partial<Widget['metadata']> }[] = [
+    { name: 'a changed spec', metadata: { generation: 2 } },
+    { name: 'a deletion', metadata: { deletionTimestamp: '2024-01-01T00:00:00Z' } },
+  ];
+  for (const { name, metadata } of shown) {
+    it(`ends when the event of the own write shows ${name} as well`, async () => {
+      const world = start(async (server, run) => {
+        if (run === 3) await server.write(metadata);
+        throw new Error('no');
+      });
+      await world.clock.advanceAsync(5 + 10);
+      assert.equal(world.runs.length, 4);
+      await world.end();
+    });
+  }
+
+  it('of another key is not touched: what one reconcile writes wakes another at once', async () => {
+    const at: string[] = [];
+    const world = startController(async ({ name }) => {
+      at.push(name);
+      if (name === 'writer' && at.length > 5) {
+        currentScope()?.wrote(widget('waits', { resourceVersion: '2' }));
+        world.informer.update(widget('waits'), widget('waits', { resourceVersion: '2' }));
+      }
+      if (name === 'waits') throw new Error('not yet');
+      return {};
+    });
+    world.informer.sync(widget('waits'), widget('writer'));
+    await world.clock.advanceAsync(5 * (2 ** 6 - 1));
+    const { length } = at;
+    world.informer.update(widget('writer'), widget('writer', { resourceVersion: '2' }));
+    await settle();
+    assert.deepEqual(at.slice(length), ['writer', 'waits']);
+    world.stop.abort();
+    await world.running;
+  });
+});
+
+interface Step {
+  readonly what: 'foreign' | 'advance' | 'fail' | 'write' | 'requeue' | 'calm';
+  readonly ms: number;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  what: fc.constantFrom('foreign', 'advance', 'fail', 'write', 'requeue', 'calm'),
+  ms: fc.integer({ min: 0, max: 400 }),
+});
+
+describe('Guards: random histories', () => {
+  it('I2: each foreign edit is followed by a run as soon as it is shown', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.constantFrom(0, 3, 200), async (steps, lag) => {
+        const doing = { fail: false, write: false, requeue: false };
+        const world = start(async (server) => {
+          if (doing.write) await server.write();
+          if (doing.fail) throw new Error('no');
+          return doing.requeue ? { requeueAfter: 0 } : {};
+        }, lag);
+        const play: Readonly<Record<Step['what'], (ms: number) => unknown>> = {
+          advance: (ms) => world.clock.advanceAsync(ms),
+          calm: () => Object.assign(doing, { fail: false, write: false, requeue: false }),
+          fail: () => Object.assign(doing, { fail: true }),
+          write: () => Object.assign(doing, { write: true }),
+          requeue: () => Object.assign(doing, { requeue: true }),
+          foreign: async () => {
+            await settle();
+            const { length } = world.runs;
+            world.server.foreign();
+            await world.clock.advanceAsync(lag);
+            assert.ok(world.runs.length > length, 'no run after a foreign edit');
+          },
+        };
+        for (const { what, ms } of steps) await play[what](ms);
+        await world.end();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
