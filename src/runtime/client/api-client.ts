@@ -32,6 +32,10 @@ export interface ApiClientOptions {
   readonly clock: Clock;
   /** Under which the server records the fields set, unless a call says otherwise. */
   readonly fieldManager: string;
+  /** Told each successful write. */
+  readonly listeners: ReadonlySet<WriteListener>;
+  /** In which lane its requests wait. Default: that of the code that calls it. */
+  readonly lane?: string;
 }
 
 /** Milliseconds. Sent with every write, so that the API server itself gives up one that it could only do late. */
@@ -41,16 +45,9 @@ const listTimeout = 30_000;
 
 export class ApiClient implements Client {
   readonly #options: ApiClientOptions;
-  readonly #listeners = new Set<WriteListener>();
 
   constructor(options: ApiClientOptions) {
     this.#options = options;
-  }
-
-  /** Returns a remover. A listener must not throw. */
-  onWrite(listener: WriteListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   async get<T extends KubernetesObject>(
@@ -220,7 +217,8 @@ export class ApiClient implements Client {
   }
 
   async #json(request: HttpRequest): Promise<unknown> {
-    const body = await this.#options.transport.request(request);
+    const { transport, lane } = this.#options;
+    const body = await transport.request({ ...request, lane });
     try {
       return JSON.parse(body.toString('utf8'));
     } catch {
@@ -230,7 +228,7 @@ export class ApiClient implements Client {
   }
 
   #notify(resource: Resource, written: Written): void {
-    for (const listener of this.#listeners) listener(resource, written);
+    for (const listener of this.#options.listeners) listener(resource, written);
   }
 }
 

@@ -3,6 +3,7 @@
  * dashboards made for controllers in Go fit.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { RequestLimits } from './request-limits.ts';
 
 export interface ClientMetrics {
   /**
@@ -30,7 +31,7 @@ const usualCodes: Readonly<Record<string, string>> = {
 class ClientFamily {
   readonly #requests: Counter<'code' | 'method' | 'host'>;
   readonly #duration: Histogram<'verb' | 'host'>;
-  readonly #limits = new Map<string, () => number>();
+  readonly #limits = new Map<string, RequestLimits>();
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -47,19 +48,25 @@ class ClientFamily {
       labelNames: ['verb', 'host'],
       buckets: latencyBuckets,
     });
-    const limits: Gauge<'host'> = new Gauge({
+    const limits: Gauge<'host' | 'verb' | 'resource'> = new Gauge({
       registers,
       name: 'rest_client_concurrency_limit',
-      help: 'Requests to the API server that may be under way at once; falls while it is overloaded, by host',
-      labelNames: ['host'],
+      help:
+        'Requests to the API server that may be under way at once; falls while it is overloaded, ' +
+        'by host, verb and resource',
+      labelNames: ['host', 'verb', 'resource'],
       collect: () => {
-        for (const [host, limit] of this.#limits) limits.set({ host }, limit());
+        for (const [host, sorts] of this.#limits) {
+          for (const { method, resource, limit } of sorts.all()) {
+            limits.set({ host, verb: method, resource }, limit.current);
+          }
+        }
       },
     });
   }
 
-  showLimit(host: string, limit: () => number): void {
-    this.#limits.set(host, limit);
+  showLimits(host: string, limits: RequestLimits): void {
+    this.#limits.set(host, limits);
   }
 
   forHost(host: string): ClientMetrics {
@@ -92,7 +99,7 @@ export function clientMetrics(registry: Registry, host: string): ClientMetrics {
   return familyOf(registry).forHost(host);
 }
 
-/** Shows how many requests to this API server may be under way, which `limit` tells. */
-export function showLimit(registry: Registry, host: string, limit: () => number): void {
-  familyOf(registry).showLimit(host, limit);
+/** Shows how many requests of each sort to this API server may be under way. */
+export function showLimits(registry: Registry, host: string, limits: RequestLimits): void {
+  familyOf(registry).showLimits(host, limits);
 }

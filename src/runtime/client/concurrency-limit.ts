@@ -1,5 +1,5 @@
 /**
- * ConcurrencyLimit: how many requests may be under way at once, learned from how the API server answers.
+ * ConcurrencyLimit: how many requests of one sort may be under way at once, learned from how the API server answers.
  *
  * Two signs say that it has too much to do. A request that it turns away (429 of its priority and fairness)
  * halves the limit, as a lost segment does in TCP. Writes that take longer than they normally do lower it in
@@ -10,15 +10,15 @@
 
 /** How one request was answered, or that it was not. */
 export interface Answered {
-  /** What sort of request: each has a normal time of its own. Undefined when its time says nothing. */
-  readonly sort: string | undefined;
+  /** Whether its time says something: that of a read depends on how much there is to read. */
+  readonly timed: boolean;
   /** Monotonic milliseconds. */
   readonly sentAt: number;
   /** Milliseconds. */
   readonly duration: number;
   /** Turned away: refused because the API server had too much to do. Unanswered: given up after `duration`. */
   readonly outcome: 'answered' | 'turnedAway' | 'unanswered';
-  /** Requests under way when it was sent, itself included. */
+  /** Requests of its sort under way when it was sent, itself included. */
   readonly underWay: number;
 }
 
@@ -27,11 +27,6 @@ export interface RequestLimit {
   /** Requests that may be under way now; an integer ≥ 1. */
   readonly current: number;
   observe(answered: Answered): void;
-}
-
-/** A limit that does not learn. */
-export function fixedLimit(current: number): RequestLimit {
-  return { current, observe() {} };
 }
 
 export interface ConcurrencyLimitOptions {
@@ -55,7 +50,7 @@ const follow = 1 / 20;
 export class ConcurrencyLimit implements RequestLimit {
   readonly #most: number;
   readonly #least: number;
-  readonly #normal = new Map<string, number>();
+  #normal: number | undefined;
   #limit: number;
   /** Monotonic milliseconds of the last fall. */
   #fellAt = Number.NEGATIVE_INFINITY;
@@ -76,28 +71,28 @@ export class ConcurrencyLimit implements RequestLimit {
     return Math.floor(this.#limit);
   }
 
-  observe({ sort, sentAt, duration, outcome, underWay }: Answered): void {
+  observe({ timed, sentAt, duration, outcome, underWay }: Answered): void {
     if (sentAt < this.#fellAt) return;
     if (outcome === 'turnedAway') {
       this.#change(this.#limit * steepest, sentAt + duration);
-    } else if (sort !== undefined) {
-      // The first answer of its sort is normal by definition.
-      if (outcome === 'answered') this.#learnNormal(sort, duration);
-      this.#slowness.push(duration / Math.max(quick, this.#normal.get(sort) ?? quick));
-      this.#mostUnderWay = Math.max(this.#mostUnderWay, underWay);
-      if (this.#slowness.length >= Math.max(shortestRound, this.#limit)) this.#endRound(sentAt + duration);
+      return;
     }
+    if (!timed && outcome === 'unanswered') return;
+    if (timed && outcome === 'answered') this.#learnNormal(duration);
+    this.#slowness.push(timed ? duration / Math.max(quick, this.#normal ?? quick) : 0);
+    this.#mostUnderWay = Math.max(this.#mostUnderWay, underWay);
+    if (this.#slowness.length >= Math.max(shortestRound, this.#limit)) this.#endRound(sentAt + duration);
   }
 
   /**
-   * The normal time goes down with any answer, up only while the limit is at its least: what is slow although
-   * next to nothing is asked, such as an admission webhook, is so by nature.
+   * The first answer is normal by definition. The normal time goes down with any answer, up only while the limit is
+   * at its least: what is slow although next to nothing is asked, such as an admission webhook, is so by nature.
    */
-  #learnNormal(sort: string, duration: number): void {
-    const normal = this.#normal.get(sort);
-    if (normal === undefined) this.#normal.set(sort, duration);
+  #learnNormal(duration: number): void {
+    const normal = this.#normal;
+    if (normal === undefined) this.#normal = duration;
     else if (duration < normal || this.current === this.#least) {
-      this.#normal.set(sort, normal + (duration - normal) * follow);
+      this.#normal = normal + (duration - normal) * follow;
     }
   }
 

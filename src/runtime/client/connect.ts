@@ -8,18 +8,18 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { ApiClient } from './api-client.ts';
 import type { Client } from './client.ts';
-import { clientMetrics, noClientMetrics, showLimit } from './client-metrics.ts';
-import { ConcurrencyLimit, fixedLimit } from './concurrency-limit.ts';
+import { clientMetrics, noClientMetrics, showLimits } from './client-metrics.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Credentials } from './credentials.ts';
 import type { OpenConnection } from './http-connection.ts';
+import { RequestLimits, unlimited } from './request-limits.ts';
 import { Transport } from './transport.ts';
 import { UndiciConnection } from './undici-connection.ts';
 import type { WriteGate } from './write-gate.ts';
 import type { WriteListener } from './written.ts';
 
 /** A renewal, and another one beside it should the first hang. */
-const leaseLimit = fixedLimit(2);
+const leaseConnections = 2;
 
 /** Where to, as whom, and what to account to whom. */
 export interface ConnectOptions {
@@ -36,7 +36,10 @@ export interface ConnectOptions {
   readonly random?: () => number;
   /** Makes the connections to the API server. Default: those of the real network. */
   readonly openConnection?: OpenConnection;
-  /** Connections for requests, fewer while the API server is overloaded; more callers wait in line. Default 32. */
+  /**
+   * Connections for the requests of one controller, fewer while the API server is overloaded; more callers wait in
+   * line. All controllers together, with informers and Events, have twice as many at most. Default 32.
+   */
   readonly maxRequests?: number;
   /** Connections for watches, one each. Default 200. */
   readonly maxWatches?: number;
@@ -44,8 +47,13 @@ export interface ConnectOptions {
 
 /** The two clients of one API server, and what can be heard of their traffic. */
 export interface Connection {
-  /** For everything but the Lease; its writes ask the gate. */
+  /**
+   * For everything but the Lease; its writes ask the gate. Its requests wait in the lane of the controller that
+   * calls it.
+   */
   readonly client: Client;
+  /** {@link client}, with a lane of its own for what is sent on behalf of no controller: Events, informers. */
+  clientFor(lane: string): Client;
   /**
    * For the Lease alone: connections of its own, no gate, no retries (the LeaderElector has its own), and
    * the elector gives each call its timeout.
@@ -53,7 +61,7 @@ export interface Connection {
   readonly leaseClient: Client;
   /** Whether requests of {@link client} are under way; watches do not count. */
   readonly isBusy: () => boolean;
-  /** Told each successful write of {@link client}, before its caller. Returns a remover. */
+  /** Told each successful write but the Lease's, before its caller. Must not throw. Returns a remover. */
   onWrite(listener: WriteListener): () => void;
   /** Told the API server's wall clock, epoch ms of whole seconds, with each answer. Returns a remover. */
   onServerDate(listener: (serverTime: number) => void): () => void;
@@ -67,8 +75,8 @@ export function connect(options: ConnectOptions): Connection {
   const { openConnection = (endpoint) => new UndiciConnection(endpoint) } = options;
   const credentials = new Credentials(options.kubeConfig, clock, options.log);
   const dateListeners = new Set<(serverTime: number) => void>();
-  const limit = new ConcurrencyLimit({ most: maxRequests });
-  if (registry !== undefined) showLimit(registry, credentials.server.host, () => limit.current);
+  const sorts = new RequestLimits(maxRequests);
+  if (registry !== undefined) showLimits(registry, credentials.server.host, sorts);
   const shared = {
     credentials,
     clock,
@@ -82,29 +90,34 @@ export function connect(options: ConnectOptions): Connection {
       for (const listener of dateListeners) listener(serverTime);
     },
   };
-  const requests = new ConnectionPool(limit, openConnection);
+  const requests = new ConnectionPool(maxRequests, openConnection);
   const transport = new Transport({
     ...shared,
     gate,
     retry: true,
     requests,
-    limit,
-    watches: new ConnectionPool(fixedLimit(maxWatches), openConnection),
+    sorts,
+    watches: new ConnectionPool(maxWatches, openConnection),
   });
   const leaseTransport = new Transport({
     ...shared,
     gate: undefined,
     retry: false,
-    requests: new ConnectionPool(leaseLimit, openConnection),
-    limit: leaseLimit,
-    watches: new ConnectionPool(leaseLimit, openConnection),
+    requests: new ConnectionPool(leaseConnections, openConnection),
+    sorts: unlimited(),
+    watches: new ConnectionPool(leaseConnections, openConnection),
   });
-  const client = new ApiClient({ transport, clock, fieldManager });
+  const listeners = new Set<WriteListener>();
+  const common = { transport, clock, fieldManager, listeners };
   return {
-    client,
-    leaseClient: new ApiClient({ transport: leaseTransport, clock, fieldManager }),
+    client: new ApiClient(common),
+    clientFor: (lane) => new ApiClient({ ...common, lane }),
+    leaseClient: new ApiClient({ ...common, transport: leaseTransport, listeners: new Set() }),
     isBusy: () => requests.taken > 0,
-    onWrite: (listener) => client.onWrite(listener),
+    onWrite(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     onServerDate(listener) {
       dateListeners.add(listener);
       return () => dateListeners.delete(listener);

@@ -1,30 +1,32 @@
 /**
- * Connection pool: a bounded number of connections to the API server. Whoever needs one when all are
- * taken waits in line; the request itself is handed over only when its connection is free, so nothing
- * lies in a queue between the decision to send and the sending.
+ * Connection pool: a bounded number of connections to the API server. Whoever needs one when there is none to be
+ * had waits in line, and a {@link FairQueue} says who is next; the request itself is handed over only when its
+ * connection is free, so nothing lies in a queue between the decision to send and the sending.
  */
-import type { RequestLimit } from './concurrency-limit.ts';
 import type { Endpoint } from './endpoint.ts';
+import { FairQueue, type Flow } from './fair-queue.ts';
 import type { HttpConnection, OpenConnection } from './http-connection.ts';
+import type { Sort } from './request-limits.ts';
 
-interface Waiting {
+/** Whoever waits in line for a connection. */
+export interface Waiting {
   readonly endpoint: Endpoint;
+  readonly flow: Flow<Waiting>;
   readonly resolve: (connection: HttpConnection) => void;
   readonly reject: (error: Error) => void;
 }
 
 export class ConnectionPool {
-  readonly #limit: Pick<RequestLimit, 'current'>;
+  readonly #queue: FairQueue<Waiting>;
   readonly #open: OpenConnection;
   /** The one used last is taken first, so that those not needed grow old and close. */
   readonly #idle: HttpConnection[] = [];
-  readonly #taken = new Set<HttpConnection>();
-  readonly #waiting = new Set<Waiting>();
+  readonly #taken = new Map<HttpConnection, Flow<Waiting>>();
   #refusal: Error | undefined;
 
-  /** @param limit how many connections may be in use; one that has fallen is reached as they are given back. */
-  constructor(limit: Pick<RequestLimit, 'current'>, open: OpenConnection) {
-    this.#limit = limit;
+  /** @param perLane how many connections one lane may have; all lanes together have twice as many at most. */
+  constructor(perLane: number, open: OpenConnection) {
+    this.#queue = new FairQueue(perLane);
     this.#open = open;
   }
 
@@ -38,39 +40,48 @@ export class ConnectionPool {
     return this.#refusal;
   }
 
+  /** In which line the requests of a lane wait that are of one sort. */
+  flow(lane: string, sort: Sort): Flow<Waiting> {
+    return this.#queue.flow(lane, sort);
+  }
+
   /** A connection to that endpoint, to be given back with {@link release}. Rejects with the signal's reason. */
-  take(endpoint: Endpoint, signal: AbortSignal): HttpConnection | Promise<HttpConnection> {
+  take(
+    flow: Flow<Waiting>,
+    endpoint: Endpoint,
+    signal: AbortSignal,
+  ): HttpConnection | Promise<HttpConnection> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     if (signal.aborted) return Promise.reject(signal.reason);
     this.#admit();
-    if (this.#taken.size < this.#limit.current) return this.#next(endpoint);
+    if (this.#queue.tryEnter(flow)) return this.#next(flow, endpoint);
     return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiting.delete(waiting);
-        signal.removeEventListener('abort', onAbort);
-      };
       const onAbort = () => {
-        leave();
+        this.#queue.quit(flow, waiting);
         reject(signal.reason);
       };
+      const heard = () => signal.removeEventListener('abort', onAbort);
       const waiting: Waiting = {
-        endpoint,
+        ...{ endpoint, flow },
         resolve(connection) {
-          leave();
+          heard();
           resolve(connection);
         },
         reject(error) {
-          leave();
+          heard();
           reject(error);
         },
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.add(waiting);
+      this.#queue.wait(flow, waiting);
     });
   }
 
   release(connection: HttpConnection): void {
-    if (!this.#taken.delete(connection)) return;
+    const flow = this.#taken.get(connection);
+    if (flow === undefined) return;
+    this.#taken.delete(connection);
+    this.#queue.leave(flow);
     this.#idle.push(connection);
     this.#admit();
   }
@@ -78,20 +89,22 @@ export class ConnectionPool {
   /** Breaks every connection, those in use too; nobody gets one any more. */
   close(): void {
     this.#refusal = new Error('the client has been closed');
-    for (const waiting of [...this.#waiting]) waiting.reject(this.#refusal);
-    for (const connection of [...this.#taken, ...this.#idle]) connection.break();
+    for (const waiting of [...this.#queue.everyone()]) {
+      this.#queue.quit(waiting.flow, waiting);
+      waiting.reject(this.#refusal);
+    }
+    for (const connection of [...this.#taken.keys(), ...this.#idle]) connection.break();
     this.#idle.length = 0;
   }
 
-  /** Lets in whoever is first in line: nobody or several when the limit has changed since the last time. */
+  /** Lets in whoever is next: nobody or several when a limit has changed since the last time. */
   #admit(): void {
-    for (const { endpoint, resolve } of this.#waiting) {
-      if (this.#taken.size >= this.#limit.current) return;
-      resolve(this.#next(endpoint));
+    for (let next = this.#queue.next(); next !== undefined; next = this.#queue.next()) {
+      next.resolve(this.#next(next.flow, next.endpoint));
     }
   }
 
-  #next(endpoint: Endpoint): HttpConnection {
+  #next(flow: Flow<Waiting>, endpoint: Endpoint): HttpConnection {
     let connection = this.#idle.pop();
     if (connection !== undefined && connection.endpoint !== endpoint) {
       // The certificates have changed: every idle connection is of the past.
@@ -99,7 +112,7 @@ export class ConnectionPool {
       connection = undefined;
     }
     connection ??= this.#open(endpoint);
-    this.#taken.add(connection);
+    this.#taken.set(connection, flow);
     return connection;
   }
 }

@@ -4,9 +4,9 @@
 import type { Resource } from '../../api/kubernetes.ts';
 import type { ObjectKey } from './client.ts';
 
-/** Root, namespace, **resource**, name, **subresource**. */
+/** Root with the **group**, namespace, **resource**, name, **subresource**. */
 const apiPath =
-  /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/(?:namespaces\/[^/]+\/)?([^/?]+)(?:\/[^/?]+(\/[^/?]+)?)?/;
+  /^\/(?:api\/[^/]+|apis\/([^/]+)\/[^/]+)\/(?:namespaces\/[^/]+\/)?([^/?]+)(?:\/[^/?]+(\/[^/?]+)?)?/;
 
 export type QueryValue = string | number | boolean | undefined;
 
@@ -34,10 +34,11 @@ export function creationPath(resource: Resource, namespace: string | undefined):
   return collectionPath(resource, namespaceOf(resource, namespace));
 }
 
-/** What a path is about, whichever object it names: `pods`, `ats/status`. Undefined for other paths. */
+/** What a path is about, whichever object it names: `pods`, `ats.example.com/status`. Undefined for other paths. */
 export function resourceOf(path: string): string | undefined {
-  const [, resource, subresource = ''] = apiPath.exec(path) ?? [];
-  return resource === undefined ? undefined : `${resource}${subresource}`;
+  const [, group, resource, subresource = ''] = apiPath.exec(path) ?? [];
+  if (resource === undefined) return undefined;
+  return group === undefined ? `${resource}${subresource}` : `${resource}.${group}${subresource}`;
 }
 
 /** The path with `?key=value&…` of the parameters that have a value. */

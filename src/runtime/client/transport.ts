@@ -5,13 +5,15 @@
 import { type Clock, sleep, stopwatch } from '../clock.ts';
 import { ApiError, TransportError } from './api-error.ts';
 import type { ClientMetrics } from './client-metrics.ts';
-import type { Answered, RequestLimit } from './concurrency-limit.ts';
-import type { ConnectionPool } from './connection-pool.ts';
+import type { Answered } from './concurrency-limit.ts';
+import type { ConnectionPool, Waiting } from './connection-pool.ts';
 import type { CredentialSet, Credentials } from './credentials.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline, DeadlineError } from './deadline.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Exchange, type Response } from './exchange.ts';
-import { resourceOf } from './resource-path.ts';
+import type { Flow } from './fair-queue.ts';
+import { currentLane } from './lane.ts';
+import { type Sorts, unlimited } from './request-limits.ts';
 import { errorOfResponse } from './response-error.ts';
 import { retryDelay, wasTurnedAway } from './retry.ts';
 import type { WriteGate } from './write-gate.ts';
@@ -29,6 +31,8 @@ export interface HttpRequest {
   readonly timeout?: number | undefined;
   /** Milliseconds after which nothing is sent any more. */
   readonly sendWithin?: number | undefined;
+  /** In which lane it waits. Default: that of the code that is running. */
+  readonly lane?: string | undefined;
 }
 
 export interface TransportOptions {
@@ -37,8 +41,8 @@ export interface TransportOptions {
   /** Asked about every request that is not a GET; undefined for one that needs no leadership. */
   readonly gate: WriteGate | undefined;
   readonly requests: ConnectionPool;
-  /** Told how each request of that pool was answered. */
-  readonly limit: RequestLimit;
+  /** Of the requests in that pool; each sort is told how they were answered. */
+  readonly sorts: Sorts;
   readonly watches: ConnectionPool;
   readonly metrics: ClientMetrics;
   readonly userAgent: string;
@@ -65,13 +69,18 @@ interface Call {
   /** Milliseconds since it was made. */
   readonly age: () => number;
   readonly streaming: boolean;
+  readonly flow: Flow<Waiting>;
+  /** Whether it waits for a connection. */
+  inLine: boolean;
 }
 
 export class Transport {
   readonly #options: TransportOptions;
+  readonly #watches: Flow<Waiting>;
 
   constructor(options: TransportOptions) {
     this.#options = options;
+    this.#watches = options.watches.flow('watches', unlimited().of('GET', ''));
   }
 
   /**
@@ -108,8 +117,11 @@ export class Transport {
     const { timeout = readTimeout } = request;
     const limit = method === 'GET' ? timeout : Math.min(timeout, writeTimeout);
     const deadline = new Deadline(clock, limit, request.signal);
+    const flow = streaming ? this.#watches : this.#flowOf(request);
+    const age = stopwatch(clock);
+    const call: Call = { request, title, deadline, age, streaming, flow, inLine: false };
     try {
-      const exchange = await this.#retried({ request, title, deadline, age: stopwatch(clock), streaming });
+      const exchange = await this.#retried(call);
       if (streaming) deadline.lift();
       else deadline.cancel();
       return exchange;
@@ -118,8 +130,14 @@ export class Transport {
       if (error instanceof ApiError || error instanceof TransportError) throw error;
       // Before anything was sent: no credentials, or the end came while waiting.
       const reason = error instanceof Error ? error.message : String(error);
-      throw new TransportError(`${title}: ${reason}`, false, { cause: error });
+      const why = call.inLine && error instanceof DeadlineError ? ': all connections were in use' : '';
+      throw new TransportError(`${title}: ${reason}${why}`, false, { cause: error });
     }
+  }
+
+  #flowOf({ lane = currentLane(), method, path }: HttpRequest): Flow<Waiting> {
+    const { requests, sorts } = this.#options;
+    return requests.flow(lane, sorts.of(method, path));
   }
 
   async #retried(call: Call): Promise<Exchange> {
@@ -156,10 +174,12 @@ export class Transport {
   }
 
   async #attempt(call: Call, { endpoint, headers }: CredentialSet): Promise<Exchange> {
-    const { title, request, deadline, streaming } = call;
+    const { title, request, deadline, streaming, flow } = call;
     const { signal } = deadline;
     const pool = streaming ? this.#options.watches : this.#options.requests;
-    const connection = await pool.take(endpoint, signal);
+    call.inLine = true;
+    const connection = await pool.take(flow, endpoint, signal);
+    call.inLine = false;
     // In the turn in which it came this call may have been aborted (the connection of one that is aborted
     // goes to the next in line), or the pool closed.
     const refusal: unknown = signal.aborted ? signal.reason : pool.refusal;
@@ -180,7 +200,7 @@ export class Transport {
     });
     const onAbort = () => exchange.abandon(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    const sent = { at: this.#options.clock.monotonic(), underWay: pool.taken };
+    const sent = { at: this.#options.clock.monotonic(), underWay: flow.sort.underWay };
     connection.dispatch(this.#dispatchOptions(request, endpoint, headers), exchange);
     try {
       const response = await exchange.response;
@@ -210,19 +230,17 @@ export class Transport {
     return { method: request.method, path, headers, body: request.body ?? null };
   }
 
-  /** A connection that fails says nothing about load, nor does a read, which takes as long as it is big. */
+  /** A connection that fails says nothing about load. */
   #learn(
-    { request, streaming, deadline }: Call,
+    { request, streaming, deadline, flow }: Call,
     sent: { at: number; underWay: number },
     error?: unknown,
   ): void {
     if (streaming || (error instanceof TransportError && !deadline.signal.aborted)) return;
-    const { clock, limit } = this.#options;
-    const { method, path } = request;
-    limit.observe({
-      sort: method === 'GET' ? undefined : `${method} ${resourceOf(path)}`,
+    flow.sort.limit.observe({
+      timed: request.method !== 'GET',
       sentAt: sent.at,
-      duration: clock.monotonic() - sent.at,
+      duration: this.#options.clock.monotonic() - sent.at,
       outcome: outcomeOf(error),
       underWay: sent.underWay,
     });

@@ -87,9 +87,11 @@ export class Manager implements ControllerHost {
     this.#leadership = new Leadership(clock, defaultRenewDeadline);
     const gate = leaderElection ? this.#leadership : openGate;
     this.connection = options.connect(gate);
-    const { client, leaseClient, isBusy } = this.connection;
+    const { leaseClient, isBusy } = this.connection;
+    const client = this.connection.clientFor('events');
+    const informerClient = this.connection.clientFor('informers');
     const random = () => this.randomness.random();
-    this.informers = new Informers({ client, clock, log, namespaces, registry, random });
+    this.informers = new Informers({ client: informerClient, clock, log, namespaces, registry, random });
     this.connection.onWrite((resource, written) => {
       this.informers.observeWrite(resource, written);
       currentScope()?.wrote(written);
@@ -116,7 +118,7 @@ export class Manager implements ControllerHost {
     this.#failure.promise.catch(() => {});
   }
 
-  /** Its writes are refused while this process does not lead. */
+  /** Its writes are refused while this process does not lead. The requests of each Runnable wait apart from others'. */
   get client(): Client {
     return this.connection.client;
   }

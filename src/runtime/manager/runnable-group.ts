@@ -2,6 +2,7 @@
  * RunnableGroup: the runnables of a Manager through their two phases. It knows which of them are at work,
  * so that a stop can wait for them and name those that do not end.
  */
+import { inLane } from '../client/lane.ts';
 import type { Runnable } from '../controller/runnable.ts';
 
 export interface RunnableGroupOptions {
@@ -33,7 +34,9 @@ export class RunnableGroup {
   async warmUp(): Promise<void> {
     this.#begun = true;
     await Promise.all(
-      Array.from(this.#runnables.values(), (runnable) => runnable.warmUp?.(this.#options.stop)),
+      Array.from(this.#runnables.values(), (runnable) =>
+        inLane(runnable.name, () => runnable.warmUp?.(this.#options.stop)),
+      ),
     );
   }
 
@@ -42,7 +45,7 @@ export class RunnableGroup {
     const { stop, abort, onFailure } = this.#options;
     for (const runnable of this.#runnables.values()) {
       if (runnable.needsLeaderElection !== needsLeaderElection || stop.aborted) continue;
-      const ended = (async () => runnable.start(stop, abort))()
+      const ended = inLane(runnable.name, async () => runnable.start(stop, abort))
         .catch((cause: unknown) => {
           const why = cause instanceof Error ? cause.message : String(cause);
           onFailure(new Error(`${runnable.name} failed: ${why}`, { cause }));

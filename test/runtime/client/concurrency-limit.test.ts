@@ -27,7 +27,7 @@ class Load {
   }
 }
 
-const write: Answered = { sort: 'POST pods', sentAt: 0, duration: 1, outcome: 'answered', underWay: 1 };
+const write: Answered = { timed: true, sentAt: 0, duration: 1, outcome: 'answered', underWay: 1 };
 const quickly = () => 20;
 /** Each request beyond the eighth waits until one of them is done, and more load makes all of them slower. */
 const overloaded = (underWay: number) => 200 * Math.max(1, underWay / 8) ** 2;
@@ -72,13 +72,20 @@ describe('the limit of concurrent requests', () => {
     assert.equal(load.rounds(100, () => 5000, { outcome: 'unanswered' }).at(-1), 4);
   });
 
-  test('does not mind a sort of request that has always been slow', () => {
+  test('does not mind requests that have always been slow', () => {
     const load = new Load();
-    for (let round = 0; round < 50; round++) {
-      load.round(() => 2000, { sort: 'POST pods' });
-      load.round(quickly, { sort: 'PATCH ats/status' });
-    }
+    for (let round = 0; round < 50; round++) load.round(() => 2000);
     assert.equal(load.limit.current, 32);
+  });
+
+  test('of reads falls when they are turned away, and rises with answers, whatever time they take', () => {
+    const load = new Load();
+    const read = { timed: false } as const;
+    load.rounds(6, quickly, { ...read, outcome: 'turnedAway' });
+    assert.equal(load.limit.current, 4);
+    load.rounds(30, () => 30_000, { ...read, outcome: 'unanswered' });
+    assert.equal(load.limit.current, 4);
+    assert.equal(load.rounds(30, () => 20_000, read).at(-1), 32);
   });
 
   test('takes for normal, in the end, what does not get quicker with fewer requests', () => {
@@ -93,7 +100,7 @@ describe('the limit of concurrent requests', () => {
     const load = new Load();
     for (let index = 0; index < 1000; index++) {
       load.limit.observe({ ...write, sentAt: index, duration: index % 5 === 0 ? 5000 : 20 });
-      load.limit.observe({ ...write, sort: undefined, sentAt: index, duration: 20_000 });
+      load.limit.observe({ ...write, timed: false, sentAt: index, duration: 20_000 });
     }
     assert.equal(load.limit.current, 32);
     load.limit.observe({ ...write, sentAt: 10_000, outcome: 'turnedAway' });

@@ -60,8 +60,11 @@ describe('what a path is about', () => {
     { path: collectionPath(configMaps), is: 'configmaps' },
     { path: `${creationPath(configMaps, 'n')}?timeout=4s`, is: 'configmaps' },
     { path: objectPath(configMaps, { namespace: 'n', name: 'a' }), is: 'configmaps' },
-    { path: objectPath(ats, { namespace: 'n', name: 'a' }, 'status'), is: 'ats/status' },
-    { path: `${objectPath(ats, { namespace: 'n', name: 'a' }, 'status')}?timeout=4s`, is: 'ats/status' },
+    { path: objectPath(ats, { namespace: 'n', name: 'a' }, 'status'), is: 'ats.example.com/status' },
+    {
+      path: `${objectPath(ats, { namespace: 'n', name: 'a' }, 'status')}?timeout=4s`,
+      is: 'ats.example.com/status',
+    },
     { path: objectPath(nodes, { name: 'a' }), is: 'nodes' },
     { path: '/api/v1/namespaces', is: 'namespaces' },
     { path: '/api/v1/namespaces/n', is: 'namespaces' },

@@ -153,6 +153,7 @@ export class ManagerWorld {
     } as unknown as Client;
     return {
       ...{ client, leaseClient },
+      clientFor: () => client,
       isBusy: () => this.busy,
       onWrite: (listener) => {
         this.writeListeners.push(listener);

@@ -1,0 +1,91 @@
+/** Controllers that share a process and a connection, and a webhook that hangs for one of them. */
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { configMaps } from '../../src/api/kubernetes.ts';
+import { controllerManagedBy } from '../../src/runtime/controller/builder.ts';
+import type { Request } from '../../src/runtime/controller/reconciler.ts';
+import type { Source } from '../../src/runtime/controller/source.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+import { createManager } from '../../src/runtime/manager/create-manager.ts';
+import { widgets, widgetsDefinition } from '../conformance/subject.ts';
+import { applyCrd, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
+import { startWebhook } from './webhook.ts';
+
+const { client } = connectToTestCluster();
+before(() => applyCrd(client, widgetsDefinition));
+
+/** Asks for each of these objects once. */
+function once(requests: readonly Request[]): Source {
+  return {
+    start(enqueue) {
+      for (const request of requests) enqueue(request, {});
+    },
+    async waitForSync() {},
+  };
+}
+
+function namesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `n-${index}`);
+}
+
+test('40 workers of a controller on a webhook that hangs cost another controller nothing', async (t) => {
+  const namespace = await withNamespace(t);
+  const hung = await withNamespace(t);
+  const stop = new AbortController();
+  const ended = Promise.withResolvers<void>();
+  const webhook = await startWebhook(t, client, hung, async () => {
+    await ended.promise;
+    return {};
+  });
+  await eventually(
+    async () => {
+      client.create(configMaps, { metadata: { namespace: hung, name: 'probe' } }).catch(() => {});
+      return webhook.asked > 0;
+    },
+    { message: 'the webhook is asked' },
+  );
+  await Promise.all(
+    namesOf(200).map((name) => client.create(widgets, { metadata: { namespace, name }, spec: { size: 1 } })),
+  );
+  const before = webhook.asked;
+  let givenUp = 0;
+  const patched = new Set<string>();
+  const manager = createManager({ name: 'fairness', kubeConfig: testKubeConfig(), log: silentLogger });
+  controllerManagedBy(manager)
+    .named('hanging')
+    .watchesSource(once(namesOf(40).map((name) => ({ namespace: hung, name }))))
+    .withOptions({ maxConcurrentReconciles: 40 })
+    .complete({
+      async reconcile(metadata, { signal }) {
+        try {
+          await manager.client.create(configMaps, { metadata }, { signal });
+        } finally {
+          givenUp++;
+        }
+        return {};
+      },
+    });
+  controllerManagedBy(manager)
+    .named('patching')
+    .watchesSource(once(namesOf(200).map((name) => ({ namespace, name }))))
+    .withOptions({ maxConcurrentReconciles: 8 })
+    .complete({
+      async reconcile(key, { signal }) {
+        await eventually(() => webhook.asked - before >= 32, {
+          message: 'all connections of the other hang',
+        });
+        const body = { status: { phase: 'Seen' } };
+        await manager.client.patchStatus(widgets, key, { type: 'merge', body }, { signal });
+        patched.add(key.name);
+        return {};
+      },
+    });
+  const run = manager.start(stop.signal);
+  t.after(async () => {
+    ended.resolve();
+    stop.abort();
+    await run;
+  });
+  await eventually(() => patched.size === 200 || givenUp > 0, { message: 'all are patched' });
+  assert.deepEqual([patched.size, givenUp], [200, 0]);
+});

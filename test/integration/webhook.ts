@@ -1,0 +1,89 @@
+/**
+ * A validating admission webhook of a test: it is asked about the creations of ConfigMaps in one namespace, and answers
+ * what the test says, when the test says.
+ */
+import { createServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { createAuthority } from '../../local-cluster/pki.ts';
+import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { namespaces } from '../fixtures/cluster-resources.ts';
+
+const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingwebhookconfigurations',
+  kind: 'ValidatingWebhookConfiguration',
+  namespaced: false,
+};
+
+/** What the webhook says of one creation. */
+export interface Verdict {
+  /** Warnings for the client. */
+  readonly warnings?: readonly string[];
+}
+
+/** Creations under way, and a way to end them. */
+export interface TestWebhook {
+  /** How many the API server has asked about so far. */
+  readonly asked: number;
+}
+
+/** Every creation of a ConfigMap in the namespace is allowed, once `verdict` has resolved. */
+export async function startWebhook(
+  t: TestContext,
+  client: Client,
+  namespace: string,
+  verdict: () => Promise<Verdict>,
+): Promise<TestWebhook> {
+  const authority = await createAuthority('webhook-ca');
+  const { key, certificate: cert } = await authority.issue({ name: 'webhook', hosts: ['127.0.0.1'] });
+  const sockets = new Set<Socket>();
+  let asked = 0;
+  const server = createServer({ key, cert }, async (request, response) => {
+    asked++;
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { uid } = JSON.parse(Buffer.concat(chunks).toString('utf8')).request;
+    const answer = { uid, allowed: true, ...(await verdict()) };
+    const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(review));
+  });
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const metadata = { name: namespace };
+  await client.patch(namespaces, metadata, {
+    type: 'merge',
+    body: { metadata: { labels: { webhook: namespace } } },
+  });
+  await client.create(webhookConfigurations, {
+    metadata,
+    webhooks: [
+      {
+        name: 'test.webhook.example.com',
+        clientConfig: {
+          url: `https://127.0.0.1:${port}/`,
+          caBundle: Buffer.from(authority.certificate).toString('base64'),
+        },
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] }],
+        namespaceSelector: { matchLabels: { webhook: namespace } },
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Fail',
+        timeoutSeconds: 30,
+      },
+    ],
+  });
+  t.after(async () => {
+    await client.delete(webhookConfigurations, metadata);
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return {
+    get asked() {
+      return asked;
+    },
+  };
+}
