@@ -53,6 +53,7 @@ export class Controller {
     this.#unsubscribe = cluster.changes.onChange((change) => {
       for (const key of options.keysOf(change)) this.#work.add(key);
     });
+    this.#list();
   }
 
   /** Has the key looked at, without a change. */
@@ -63,6 +64,17 @@ export class Controller {
   stop(): void {
     this.#unsubscribe();
     this.#work.clear();
+  }
+
+  /** What is there at the start counts as new, as an informer's first list does. */
+  #list(): void {
+    const { view } = this.#options.cluster;
+    for (const resource of view.resources()) {
+      for (const object of view.list(resource)) {
+        const change = { type: 'ADDED', resource, object, previous: undefined } as const;
+        for (const key of this.#options.keysOf(change)) this.#work.add(key);
+      }
+    }
   }
 
   #sync(key: string): Outcome {

@@ -46,33 +46,25 @@ class DependencyGraph {
 
   constructor(view: ClusterView) {
     this.#view = view;
-    for (const resource of view.resources()) {
-      for (const object of view.list(resource)) this.#note(resource, object);
-    }
   }
 
   /** The uids to look at after a change. */
   see({ type, resource, object, previous }: ClusterChange): Iterable<string> {
     const { uid = '' } = object.metadata;
+    this.#forget(uid, previous);
+    if (type === 'DELETED') this.#items.delete(uid);
+    else this.#note(resource, object);
     const touched = new Set<string>();
-    for (const owner of ownerUids(previous)) {
-      this.#dependents.get(owner)?.delete(uid);
-      if (this.#dependents.get(owner)?.size === 0) this.#dependents.delete(owner);
-      touched.add(owner);
+    if (type !== 'DELETED' && (isOfInterest(object) || this.#hasNewOwners(object, previous, resource))) {
+      touched.add(uid);
     }
-    if (type === 'DELETED') {
-      this.#items.delete(uid);
-      touched.delete(uid);
-      for (const dependent of this.#dependents.get(uid) ?? []) touched.add(dependent);
-      return this.#waiting(touched);
+    for (const owner of [...ownerUids(object), ...ownerUids(previous)]) {
+      if (isOfInterest(this.#items.get(owner)?.object)) touched.add(owner);
     }
-    this.#note(resource, object);
-    for (const owner of ownerUids(object)) touched.add(owner);
-    if (isOfInterest(object)) touched.add(uid);
-    if (object.metadata.deletionTimestamp !== previous?.metadata.deletionTimestamp) {
+    if (type === 'DELETED' || object.metadata.deletionTimestamp !== previous?.metadata.deletionTimestamp) {
       for (const dependent of this.#dependents.get(uid) ?? []) touched.add(dependent);
     }
-    return this.#waiting(touched);
+    return touched;
   }
 
   /** The object as it is now. */
@@ -111,11 +103,25 @@ class DependencyGraph {
     }
   }
 
-  /** An owner that nobody waits for needs no look. */
-  #waiting(touched: ReadonlySet<string>): Iterable<string> {
-    return [...touched].filter((uid) => {
-      const item = this.#items.get(uid);
-      return item !== undefined;
+  #forget(uid: string, previous: KubernetesObject | undefined): void {
+    for (const owner of ownerUids(previous)) {
+      const dependents = this.#dependents.get(owner);
+      dependents?.delete(uid);
+      if (dependents?.size === 0) this.#dependents.delete(owner);
+    }
+  }
+
+  /** Whether its references are new, and one of them leads nowhere or to an owner that goes. */
+  #hasNewOwners(
+    object: KubernetesObject,
+    previous: KubernetesObject | undefined,
+    resource: Resource,
+  ): boolean {
+    const references = object.metadata.ownerReferences;
+    if (references === undefined || references === previous?.metadata.ownerReferences) return false;
+    return references.some((reference) => {
+      const owner = this.ownerOf({ resource, object }, reference);
+      return typeof owner === 'string' || owner.found.metadata.deletionTimestamp !== undefined;
     });
   }
 }
@@ -125,8 +131,8 @@ function ownerUids(object: KubernetesObject | undefined): readonly string[] {
 }
 
 /** Being deleted, and held by a finalizer that is the collector's own. */
-function isOfInterest({ metadata }: KubernetesObject): boolean {
-  const { deletionTimestamp, finalizers = [] } = metadata;
+function isOfInterest(object: KubernetesObject | undefined): boolean {
+  const { deletionTimestamp, finalizers = [] } = object?.metadata ?? {};
   if (deletionTimestamp === undefined) return false;
   return finalizers.includes(foregroundFinalizer) || finalizers.includes(orphanFinalizer);
 }
