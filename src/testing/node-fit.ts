@@ -1,6 +1,5 @@
 /** Whether a Pod may run on a node: selector, affinity to one node's name, taints, capacity. */
-import type { Node, Pod, PodSpec, Taint, Toleration } from './objects.ts';
-import { isTerminal } from './pod-facts.ts';
+import type { Node, PodSpec, Taint, Toleration } from './objects.ts';
 
 export const unreachableTaint = 'node.kubernetes.io/unreachable';
 export const notReadyTaint = 'node.kubernetes.io/not-ready';
@@ -74,9 +73,4 @@ export function untolerated(
 /** How many Pods fit on it. */
 export function podCapacity({ status }: Node): number {
   return Number(status?.allocatable?.pods ?? status?.capacity?.pods ?? 110);
-}
-
-/** The Pods that take up room on a node. */
-export function podsOn(node: string, pods: readonly Pod[]): readonly Pod[] {
-  return pods.filter((pod) => pod.spec.nodeName === node && !isTerminal(pod));
 }

@@ -1,4 +1,5 @@
 /** Template hash and content comparison: how workload controllers tell one template or status from another. */
+import { fnv32a } from '../fnv.ts';
 
 /** The letters and digits that never make a word (apimachinery's rand.SafeEncodeString). */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
@@ -20,12 +21,6 @@ function safe(text: string): string {
   let result = '';
   for (let i = 0; i < text.length; i++) result += alphabet[text.charCodeAt(i) % alphabet.length];
   return result;
-}
-
-function fnv32a(text: string): number {
-  let hash = 0x81_1c_9d_c5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01_00_01_93);
-  return hash >>> 0;
 }
 
 function canonical(value: unknown): string {
