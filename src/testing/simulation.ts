@@ -111,13 +111,16 @@ export class Simulation {
     if (this.#running) throw new Error('the simulation is running already');
     this.#running = true;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // Of this run alone: turns that were asked for may come after its end, and in another run.
+    let ended = false;
     const end = (settle: () => void) => {
+      ended = true;
       this.#running = false;
       settle();
     };
     let begun = false;
     const turn = () => {
-      if (!this.#running) return;
+      if (ended) return;
       try {
         if (begun) this.#stepped();
         if (when()) end(resolve);
@@ -130,7 +133,7 @@ export class Simulation {
     const turns = () => {
       for (let i = 0; i < turnsPerIteration; i++) nextTurn(turn);
       nextTurn(() => {
-        if (this.#running) turns();
+        if (!ended) turns();
       });
     };
     turns();
