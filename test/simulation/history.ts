@@ -1,0 +1,221 @@
+/**
+ * History: everything that happened in a run, in order, and what follows from it. Promises look at each entry as
+ * it comes and keep no more than they need, so that a history of simulated days fits into memory.
+ */
+import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import type { Entry, EntryOf, SeenEntry } from './entry.ts';
+import { Objects } from './objects.ts';
+import { Runs } from './runs.ts';
+import { Watchers } from './watchers.ts';
+
+export interface Violation {
+  /** As in reliability.md: `S1`, `R3`, `L1`, … */
+  readonly promise: string;
+  readonly time: number;
+  /** What happened, with the names of the objects. */
+  readonly text: string;
+  /** A short name of the way in which it broke, for recognizing what is known. */
+  readonly clue: string;
+}
+
+/** What a promise reports; the rest of a {@link Violation} is added. */
+export interface Finding {
+  readonly text: string;
+  readonly clue?: string;
+}
+
+type Handler<T extends Entry['type']> = (entry: EntryOf<T>) => Finding | undefined | readonly Finding[];
+
+/** What a promise looks at. Each returns what breaks the promise. */
+export type Observer = { readonly [T in Entry['type']]?: Handler<T> } & {
+  /** At the end of a run that became calm. */
+  readonly end?: () => Finding | undefined | readonly Finding[];
+};
+
+export interface NamedPromise {
+  readonly name: string;
+  /** What is promised, as the documentation puts it. */
+  readonly sentence: string;
+  start(history: History): Observer;
+}
+
+/** One state of an object as a replica was shown it. */
+export interface Seen {
+  readonly object: KubernetesObject;
+  readonly time: number;
+  readonly gone: boolean;
+}
+
+export interface Replica {
+  readonly name: string;
+  running: boolean;
+  stopped: boolean;
+  startedAt: number;
+  /** Milliseconds by which its wall clock is ahead of true time. */
+  clockAhead: number;
+  /** uid → what it was shown, oldest first. */
+  readonly seen: Map<string, Seen[]>;
+}
+
+/** So many states of an object a replica is remembered to have been shown. */
+const keptStates = 6;
+
+interface Registered {
+  readonly name: string;
+  readonly handle: (entry: Entry) => Finding | undefined | readonly Finding[];
+}
+
+export class History {
+  /** Of the entry that is looked at. */
+  time = 0;
+  readonly objects = new Objects();
+  readonly runs = new Runs();
+  readonly watchers: Watchers;
+  readonly replicas = new Map<string, Replica>();
+  /** Those that last, by id. */
+  readonly faults = new Map<number, EntryOf<'fault'>>();
+  /** When the last fault began or ended, or somebody edited something. */
+  disturbedAt = 0;
+  /** When the last fault began or ended. */
+  faultedAt = 0;
+  /** Whether entries say what replicas were shown; else a replica counts as knowing what etcd holds. */
+  tracksSeen = false;
+  /** The Pods that went away in the turn of the present request, as they were: `namespace/name` → Pod. */
+  readonly removed = new Map<string, Pod>();
+  readonly violations: Violation[] = [];
+  readonly #handlers = new Map<string, Registered[]>();
+  #changedAt = 0;
+  readonly #ends: { readonly name: string; readonly end: NonNullable<Observer['end']> }[] = [];
+  /** Canary texts that may appear nowhere but where they were put. */
+  readonly secrets: readonly string[];
+
+  constructor(promises: readonly NamedPromise[], { secrets = [] }: { secrets?: readonly string[] } = {}) {
+    this.secrets = secrets;
+    this.watchers = new Watchers(this.objects);
+    for (const promise of promises) this.#register(promise);
+  }
+
+  #register(promise: NamedPromise): void {
+    const { end, ...handlers } = promise.start(this);
+    for (const [type, handle] of Object.entries(handlers)) {
+      const others = this.#handlers.get(type) ?? [];
+      this.#handlers.set(type, others);
+      others.push({ name: promise.name, handle: handle as Registered['handle'] });
+    }
+    if (end) this.#ends.push({ name: promise.name, end });
+  }
+
+  add(entry: Entry): void {
+    this.time = entry.time;
+    this.#learn(entry);
+    for (const { name, handle } of this.#handlers.get(entry.type) ?? []) {
+      this.#report(name, handle(entry));
+    }
+  }
+
+  /** After the last entry. */
+  end(): readonly Violation[] {
+    for (const { name, end } of this.#ends) this.#report(name, end());
+    return this.violations;
+  }
+
+  #report(promise: string, found: Finding | undefined | readonly Finding[]): void {
+    if (found === undefined) return;
+    for (const { text, clue = '' } of 'text' in found ? [found] : found) {
+      this.violations.push({ promise, time: this.time, text, clue });
+    }
+  }
+
+  #learn(entry: Entry): void {
+    switch (entry.type) {
+      case 'change':
+        if (entry.time !== this.#changedAt) this.removed.clear();
+        this.#changedAt = entry.time;
+        if (entry.resource === 'pods' && entry.change === 'DELETED') {
+          this.removed.set(
+            `${entry.object.metadata.namespace}/${entry.object.metadata.name}`,
+            entry.object as Pod,
+          );
+        }
+        this.objects.apply(entry);
+        this.runs.change(entry);
+        this.watchers.change(entry);
+        break;
+      case 'seen':
+        this.#see(entry);
+        break;
+      case 'container-start':
+        this.runs.started(entry);
+        break;
+      case 'container-end':
+        this.runs.ended(entry);
+        break;
+      case 'replica':
+        this.#replica(entry);
+        break;
+      case 'fault':
+        this.#fault(entry);
+        break;
+      case 'edit':
+        this.disturbedAt = entry.time;
+        break;
+    }
+  }
+
+  #see({ replica, object, time, gone }: SeenEntry): void {
+    this.tracksSeen = true;
+    const { seen } = this.replica(replica);
+    const uid = object.metadata.uid ?? '';
+    const states = seen.get(uid) ?? [];
+    seen.set(uid, states);
+    states.push({ object, time, gone });
+    if (states.length > keptStates) states.shift();
+  }
+
+  replica(name: string): Replica {
+    let replica = this.replicas.get(name);
+    if (replica === undefined) {
+      replica = { name, running: true, stopped: false, startedAt: 0, clockAhead: 0, seen: new Map() };
+      this.replicas.set(name, replica);
+    }
+    return replica;
+  }
+
+  /**
+   * What a replica had been shown last of an object by then, by the version of the object and not by the order of
+   * arrival: an answer may be older than a watch event before it. Undefined: it was never shown any of it.
+   */
+  knownBy(name: string | undefined, uid: string, before: number): Seen | undefined {
+    const states = name === undefined ? undefined : this.replicas.get(name)?.seen.get(uid);
+    let newest: Seen | undefined;
+    for (const state of states ?? []) {
+      if (state.time > before) continue;
+      if (newest === undefined || state.gone || versionOf(state) >= versionOf(newest)) newest = state;
+    }
+    return newest;
+  }
+
+  #replica({ replica: name, state, time, clockAhead }: EntryOf<'replica'>): void {
+    const replica = this.replica(name);
+    this.disturbedAt = time;
+    this.faultedAt = time;
+    replica.clockAhead = clockAhead ?? replica.clockAhead;
+    replica.stopped = state === 'stopped';
+    if (state === 'started') {
+      replica.startedAt = time;
+      replica.seen.clear();
+    }
+    replica.running = !(state === 'killed' || state === 'exited');
+  }
+
+  #fault(entry: EntryOf<'fault'>): void {
+    this.disturbedAt = entry.time;
+    this.faultedAt = entry.time;
+    if (entry.state === 'begins') this.faults.set(entry.id, entry);
+    if (entry.state === 'ends') this.faults.delete(entry.id);
+  }
+}
+
+function versionOf({ object }: Seen): number {
+  return Number(object.metadata.resourceVersion ?? 0);
+}

@@ -1,0 +1,149 @@
+/** S5, R1, R5: what the status of an At may say. */
+import type { At, AtStatus } from '../../../src/api/at.generated.ts';
+import type { ChangeEntry } from '../entry.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
+import type { AtRun, RunPod } from '../runs.ts';
+
+const phases = ['PENDING', 'RUNNING', 'DONE'];
+
+interface StatusWrite {
+  readonly at: At;
+  readonly before: Partial<AtStatus>;
+  readonly after: Partial<AtStatus>;
+  readonly run: AtRun;
+  readonly by: NonNullable<ChangeEntry['by']>;
+}
+
+/** A status that the operator has written; undefined for anything else. */
+function statusWriteOf(
+  history: History,
+  { resource, change, object, previous, by }: ChangeEntry,
+): StatusWrite | undefined {
+  if (resource !== 'ats' || change !== 'MODIFIED' || by?.replica === undefined) return undefined;
+  const [at, old] = [object as At, previous as At | undefined];
+  const run = history.runs.byUid.get(at.metadata.uid ?? '');
+  const [before, after] = [old?.status ?? {}, at.status ?? {}];
+  if (run === undefined || JSON.stringify(before) === JSON.stringify(after)) return undefined;
+  return { at, before, after, run, by };
+}
+
+function final({ outcome, podUID, completionTime, exitCode, reason }: Partial<AtStatus>): string {
+  return JSON.stringify([outcome, podUID, completionTime, exitCode, reason]);
+}
+
+export const phasesNeverGoBack: NamedPromise = {
+  name: 'S5',
+  sentence: 'phases never go back, DONE is terminal, observedGeneration is monotone',
+  start: (history) => ({
+    change(entry) {
+      const write = statusWriteOf(history, entry);
+      if (write === undefined) return undefined;
+      const { at, before, after } = write;
+      const { name } = at.metadata;
+      if (phases.indexOf(after.phase ?? '') < phases.indexOf(before.phase ?? 'PENDING')) {
+        return { text: `${name} went from ${before.phase} back to ${after.phase}`, clue: 'phase' };
+      }
+      if (before.phase === 'DONE' && final(before) !== final(after)) {
+        return { text: `${name} was DONE and ended again`, clue: 'done' };
+      }
+      const isOlder = (after.observedGeneration ?? -1) < (before.observedGeneration ?? -1);
+      const isForged = write.run.forgedAt !== undefined;
+      return isOlder && !isForged
+        ? { text: `observedGeneration of ${name} fell to ${after.observedGeneration}`, clue: 'generation' }
+        : undefined;
+    },
+  }),
+};
+
+export const resultsAreTrue: NamedPromise = {
+  name: 'R1',
+  sentence: "what a run's end was is what status says; a command that ended with 0 is never run again",
+  start: (history) => ({
+    change(entry) {
+      if (entry.resource === 'pods' && entry.change === 'ADDED') return runAgain(history, entry);
+      const write = statusWriteOf(history, entry);
+      if (write === undefined || write.after.phase !== 'DONE' || write.before.phase === 'DONE')
+        return undefined;
+      return write.run.forgedAt === undefined ? wrongEnd(write) : undefined;
+    },
+  }),
+};
+
+function runAgain(history: History, { object }: ChangeEntry): Finding | undefined {
+  const run = history.runs.ofPod(object.metadata.uid);
+  const succeeded = run?.pods.find(
+    (one) => one.uid !== object.metadata.uid && one.succeeded && one.stop === undefined,
+  );
+  return succeeded === undefined
+    ? undefined
+    : {
+        text: `${object.metadata.name} was created after ${succeeded.name} had succeeded`,
+        clue: succeeded.goneAt === undefined ? 'run again' : 'end lost',
+      };
+}
+
+function wrongEnd({ at, after, run }: StatusWrite): Finding | undefined {
+  const { name } = at.metadata;
+  const pod = run.pods.find(({ uid }) => uid === after.podUID);
+  const lost =
+    pod?.goneAt !== undefined || pod?.pod.metadata.deletionTimestamp !== undefined ? 'end lost' : '';
+  if (after.outcome === 'Succeeded') {
+    const isTrue = pod?.succeeded === true || pod?.shownExits.has(0) === true;
+    return isTrue ? undefined : { text: `${name} is said to have succeeded and did not`, clue: 'no success' };
+  }
+  const isOther = pod?.succeeded === true && !wasStoppedFirst(pod);
+  if (isOther)
+    return {
+      text: `${name} succeeded and status says ${after.outcome} (${after.reason})`,
+      clue: lost || 'success denied',
+    };
+  const { exitCode } = after;
+  const written = pod?.pod.metadata.annotations?.['cnat.programming-kubernetes.info/exit-code'];
+  if (
+    exitCode === undefined ||
+    exitCode === null ||
+    run.pods.some(({ shownExits }) => shownExits.has(exitCode))
+  ) {
+    return undefined;
+  }
+  return String(exitCode) === written
+    ? undefined
+    : { text: `${name} never ended with the exit code ${exitCode}`, clue: 'exit code' };
+}
+
+/** What was asked to stop before it ended is judged by the stop. */
+function wasStoppedFirst({ stop, endedAt }: RunPod): boolean {
+  return stop !== undefined && stop.time <= (endedAt ?? Number.POSITIVE_INFINITY);
+}
+
+/** So long before a write its sender may have looked, in milliseconds. */
+const lookedWithin = 5000;
+
+export const absenceIsProven: NamedPromise = {
+  name: 'R5',
+  sentence: 'no write follows from an absence that was not proven',
+  start: (history) => ({
+    change(entry) {
+      const write = statusWriteOf(history, entry);
+      if (write === undefined || write.after.phase !== 'DONE' || write.before.phase === 'DONE')
+        return undefined;
+      const { at, after, run, by } = write;
+      if (run.forgedAt !== undefined) return undefined;
+      const present = run.pods.filter(({ goneAt }) => goneAt === undefined);
+      if (after.reason === 'PodLost' && present.some(({ uid }) => uid === after.podUID)) {
+        return { text: `${at.metadata.name} is called lost and its Pod is there`, clue: 'lost' };
+      }
+      const isUnlaunched = after.podUID === undefined || after.podUID === null;
+      const overlooked = present.find(
+        ({ createdAt, pod }) =>
+          by.sentAt - createdAt > lookedWithin && pod.metadata.deletionTimestamp === undefined,
+      );
+      return isUnlaunched && overlooked !== undefined
+        ? {
+            text: `${at.metadata.name} is ${after.outcome} without a Pod, and ${overlooked.name} is there`,
+            clue: 'overlooked',
+          }
+        : undefined;
+    },
+  }),
+};

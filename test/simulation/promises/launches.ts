@@ -1,0 +1,168 @@
+/** S1 to S3: which Pods an At may have. */
+import type { At } from '../../../src/api/at.generated.ts';
+import { controllerOf, type Pod } from '../../../src/api/kubernetes.ts';
+import type { ChangeEntry } from '../entry.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
+import { type AtRun, attemptOf, type RunPod } from '../runs.ts';
+import { dueTimeOf } from '../schedule.ts';
+import { basesOf, waitOf } from './basis.ts';
+
+const mostAttempts = 10;
+
+/** A Pod that was created for an At, with both; undefined for any other change. */
+function creationOf(
+  history: History,
+  { resource, change, object }: ChangeEntry,
+): { pod: RunPod; run: AtRun } | undefined {
+  if (resource !== 'pods' || change !== 'ADDED') return undefined;
+  const pod = history.runs.pod(object.metadata.uid);
+  const run = history.runs.ofPod(object.metadata.uid);
+  return pod === undefined || run === undefined ? undefined : { pod, run };
+}
+
+/** Whether the sender had been shown that there was such a Pod, long enough ago to have decided on it. */
+function knew(history: History, { attempt, createdBy }: RunPod, run: AtRun, earlier: RunPod): boolean {
+  if (!history.tracksSeen) return run.at.status?.podUID === earlier.uid;
+  const { replica, sentAt = history.time } = createdBy ?? {};
+  const before = sentAt - waitOf(history, sentAt);
+  if (history.knownBy(replica, earlier.uid, before) !== undefined) return true;
+  const { status } = (history.knownBy(replica, run.uid, before)?.object as At | undefined) ?? {};
+  return status?.podUID === earlier.uid || (status?.attempts ?? 0) >= attempt || status?.phase === 'DONE';
+}
+
+function isReleased({ pod }: RunPod): boolean {
+  const { schedulingGates = [] } = pod.spec as { schedulingGates?: readonly { name: string }[] };
+  return !schedulingGates.some(({ name }) => name === 'cnat.programming-kubernetes.info/recorded');
+}
+
+function twice(history: History, { pod, run }: { pod: RunPod; run: AtRun }): Finding | undefined {
+  const { launchGuarantee = 'AtLeastOnce' } = run.at.spec;
+  const earlier = run.pods.filter((one) => one !== pod && one.attempt === pod.attempt);
+  const text = `${pod.namespace}/${pod.name} was created for the same attempt again`;
+  switch (launchGuarantee as string) {
+    case 'AtLeastOnce':
+      // The two windows: the sender could not know of the Pod before it.
+      return earlier.some((one) => knew(history, pod, run, one)) ? { text, clue: 'known' } : undefined;
+    case 'ExactlyOnce':
+      return isReleased(pod) && earlier.some(isReleased) ? { text, clue: 'released twice' } : undefined;
+    default:
+      return earlier.length > 0 ? { text, clue: 'at most once' } : undefined;
+  }
+}
+
+function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun }): Finding | undefined {
+  const { pod, run } = creation;
+  const overlapping = run.pods.find(
+    (one) => one.attempt < pod.attempt && one.endedAt === undefined && one.goneAt === undefined,
+  );
+  if (overlapping !== undefined && overlapping.pod.metadata.deletionTimestamp === undefined) {
+    return { text: `${pod.name} was created while ${overlapping.name} had not ended`, clue: 'overlap' };
+  }
+  return pod.attempt > mostAttempts
+    ? { text: `${pod.name} is one attempt too many`, clue: 'too many' }
+    : twice(history, creation);
+}
+
+/** The gate of a Pod is off, and that of another one of the same attempt was. */
+function releasedWrongly({ runs }: History, uid: string | undefined): Finding | undefined {
+  const [pod, run] = [runs.pod(uid), runs.ofPod(uid)];
+  const isGuarded = run?.at.spec.launchGuarantee === ('ExactlyOnce' as string);
+  if (pod === undefined || run === undefined || !isGuarded || !isReleased(pod)) return undefined;
+  return run.pods.some((one) => one !== pod && one.attempt === pod.attempt && isReleased(one))
+    ? { text: `${pod.name} was released to run a second time`, clue: 'released twice' }
+    : undefined;
+}
+
+export const onePodPerAttempt: NamedPromise = {
+  name: 'S1',
+  sentence:
+    'per At (UID) and attempt at most one Pod is ever created, the documented windows of AtLeastOnce aside',
+  start: (history) => ({
+    change(entry) {
+      const creation = creationOf(history, entry);
+      if (creation !== undefined) return createdWrongly(history, creation);
+      const isEdited = entry.resource === 'pods' && entry.change === 'MODIFIED';
+      return isEdited ? releasedWrongly(history, entry.object.metadata.uid) : undefined;
+    },
+  }),
+};
+
+export const neverEarly: NamedPromise = {
+  name: 'S2',
+  sentence: 'no Pod is created before its schedule',
+  start: (history) => ({
+    change(entry) {
+      const creation = creationOf(history, entry);
+      if (creation === undefined || creation.pod.attempt > 1) return undefined;
+      const { pod, run } = creation;
+      const dueTimes = basesOf(history, entry.by, run.uid)
+        .filter(({ gone }) => !gone)
+        .map(({ object }) => dueTimeOf((object as At).spec));
+      if (dueTimes.length === 0 || dueTimes.some((due) => entry.time >= due)) return undefined;
+      const early = Math.min(...dueTimes) - entry.time;
+      const ahead = history.replicas.get(entry.by?.replica ?? '')?.clockAhead ?? 0;
+      return {
+        text: `${pod.name} was created ${early} ms early`,
+        clue: ahead >= early ? 'clock ahead' : 'early',
+      };
+    },
+  }),
+};
+
+/** Why that state of an At allows no Pod of that attempt. */
+function forbids(at: At, attempt: number): string | undefined {
+  if (at.metadata.deletionTimestamp !== undefined) return 'deleted';
+  if (at.status?.phase === 'DONE') return 'done';
+  if (at.spec.cancel === true) return 'canceled';
+  return attempt === 1 && at.spec.suspend === true ? 'suspended' : undefined;
+}
+
+export const notForDeletedOrSuspended: NamedPromise = {
+  name: 'S3',
+  sentence: 'no Pod is created after the At was deleted, suspended, canceled or done and that was visible',
+  start: (history) => ({
+    change({ by, ...entry }) {
+      if (entry.resource !== 'pods' || entry.change !== 'ADDED') return undefined;
+      const owner = controllerOf(entry.object as Pod);
+      if (owner?.kind !== 'At' || (by !== undefined && by.replica === undefined)) return undefined;
+      const { name } = entry.object.metadata;
+      const bases = basesOf(history, by, owner.uid);
+      if (bases.length === 0) return { text: `${name} was created for an At that its sender had never seen` };
+      const reasons = bases.map(({ object, gone }) =>
+        gone ? 'gone' : forbids(object as At, attemptOf(name)),
+      );
+      return reasons.every((reason) => reason !== undefined)
+        ? { text: `${name} was created although its At was seen to be ${reasons[0]}`, clue: reasons[0] ?? '' }
+        : undefined;
+    },
+  }),
+};
+
+/** What of a Pod an edit of the spec would change. */
+function madeFrom({ created: { spec, metadata } }: RunPod): string {
+  const { containers, initContainers, volumes, restartPolicy } = spec;
+  const lean = (all: typeof containers | undefined) =>
+    all?.map(({ name, image, command, args }) => [name, image, command, args]);
+  return JSON.stringify([
+    lean(containers),
+    lean(initContainers),
+    volumes?.map(({ name }) => name),
+    restartPolicy,
+    metadata.labels,
+  ]);
+}
+
+export const editsComeTooLate: NamedPromise = {
+  name: 'S6',
+  sentence: 'edits after our Pod exists change nothing about that run, except cancel and ttl',
+  start: (history) => ({
+    change(entry) {
+      const creation = creationOf(history, entry);
+      if (creation === undefined || creation.pod.attempt === 1) return undefined;
+      const first = creation.run.pods.find(({ attempt }) => attempt === 1);
+      return first !== undefined && madeFrom(first) !== madeFrom(creation.pod)
+        ? { text: `${creation.pod.name} runs something else than ${first.name}` }
+        : undefined;
+    },
+  }),
+};

@@ -1,0 +1,264 @@
+/** S4, S7 to S10, S15: what may be done to Pods and their owners, and for which change. */
+import type { KubernetesObject, OwnerReference, Pod } from '../../../src/api/kubernetes.ts';
+import { controllerOf } from '../../../src/api/kubernetes.ts';
+import type { ChangeEntry } from '../entry.ts';
+import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
+import { selects } from '../selector.ts';
+import type { WatcherRun } from '../watchers.ts';
+
+/** An edit of a watcher may not have reached the sender for so long, in milliseconds. */
+const unseenFor = 60_000;
+const workloads = new Set(['deployments', 'statefulsets', 'daemonsets']);
+
+/** How the operator takes a Pod away. */
+export interface Removal {
+  readonly pod: Pod;
+  readonly by: 'eviction' | 'deletion';
+}
+
+/** A Pod that a replica asked to be taken away, whatever became of it; undefined for other requests. */
+function removalOf(history: History, request: RequestEntry): Removal | undefined {
+  const { replica, resource, subresource, verb, namespace, name } = request;
+  if (replica === undefined || resource !== 'pods' || !isWrite(request)) return undefined;
+  const by = subresource === 'eviction' ? 'eviction' : verb === 'delete' ? 'deletion' : undefined;
+  if (by === undefined) return undefined;
+  const pod =
+    history.removed.get(`${namespace}/${name}`) ?? history.objects.get<Pod>('pods', namespace, name);
+  return pod === undefined ? undefined : { pod, by };
+}
+
+function ownerKind(pod: Pod): OwnerReference['kind'] | undefined {
+  return controllerOf(pod)?.kind;
+}
+
+/** Whether it is the Pod of an At that exists or existed, and so At's to end. */
+function isAtPod(history: History, pod: Pod): boolean {
+  return ownerKind(pod) === 'At' && history.runs.byUid.has(controllerOf(pod)?.uid ?? '');
+}
+
+export const onlyOwnPods: NamedPromise = {
+  name: 'S4',
+  sentence: 'a Pod whose controller-owner UID is not ours is never adopted, changed or deleted',
+  start: (history) => ({
+    request(request) {
+      const { replica, resource, subresource, verb, namespace, name } = request;
+      if (replica === undefined || resource !== 'pods' || !isAccepted(request) || !isWrite(request))
+        return undefined;
+      if (verb !== 'patch' && verb !== 'update') return undefined;
+      const pod = history.objects.get<Pod>('pods', namespace, name);
+      if (pod === undefined || isAtPod(history, pod)) return undefined;
+      return {
+        text: `${verb} of ${name}${subresource && `/${subresource}`}, a Pod of ${ownerKind(pod) ?? 'nobody'}`,
+      };
+    },
+    change({ resource, object, previous, by }) {
+      if (resource !== 'ats' || by?.replica === undefined) return undefined;
+      const uid = statusOf(object)?.podUID;
+      if (uid === undefined || uid === statusOf(previous)?.podUID) return undefined;
+      const run = history.runs.byUid.get(object.metadata.uid ?? '');
+      return run?.pods.some((pod) => pod.uid === uid) === false
+        ? { text: `${object.metadata.name} took a Pod for its own that is not: ${uid}`, clue: 'adopted' }
+        : undefined;
+    },
+  }),
+};
+
+function statusOf(object: KubernetesObject | undefined): { readonly podUID?: string } | undefined {
+  return (object as { status?: { podUID?: string } } | undefined)?.status;
+}
+
+/** The watchers for which a Pod may be taken away. */
+function watchersOf(history: History, pod: Pod): WatcherRun[] {
+  return history.watchers.selecting(pod, history.time, unseenFor);
+}
+
+export const onlySelectedPods: NamedPromise = {
+  name: 'S10',
+  sentence:
+    "only Pods that match the selector, in the watcher's namespace; an empty selector selects nothing",
+  start: (history) => ({
+    request(request) {
+      const removal = removalOf(history, request);
+      if (removal === undefined || !isAccepted(request) || isAtPod(history, removal.pod)) return undefined;
+      const { name } = removal.pod.metadata;
+      return watchersOf(history, removal.pod).length === 0
+        ? { text: `${removal.by} of ${name}, which no ConfigWatcher selects` }
+        : undefined;
+    },
+  }),
+};
+
+export const budgetsHold: NamedPromise = {
+  name: 'S15',
+  sentence: 'PodDisruptionBudgets hold under Evict',
+  start: (history) => ({
+    request(request) {
+      const removal = removalOf(history, request);
+      if (removal?.by !== 'deletion' || !isAccepted(request) || isAtPod(history, removal.pod))
+        return undefined;
+      const { pod } = removal;
+      const mayDelete = watchersOf(history, pod).some(({ specs }) =>
+        specs.some(({ spec, until }) => history.time - until <= unseenFor && deletes(spec.strategy, pod)),
+      );
+      return mayDelete
+        ? undefined
+        : { text: `${pod.metadata.name} was deleted, which goes past its budget, instead of evicted` };
+    },
+  }),
+};
+
+interface StrategySpec {
+  readonly type?: string;
+  readonly unmanagedPods?: string;
+  readonly jobPods?: string;
+}
+
+function deletes({ type, unmanagedPods, jobPods }: StrategySpec = {}, pod: Pod): boolean {
+  const kind = ownerKind(pod);
+  return (
+    type === 'Delete' ||
+    (kind === undefined && unmanagedPods === 'Delete') ||
+    (kind === 'Job' && jobPods === 'Delete')
+  );
+}
+
+/** The last time that any of them recorded a change; undefined when none ever did. */
+function lastRaise(watchers: readonly WatcherRun[]): number | undefined {
+  const times = watchers.flatMap(({ raises }) => raises.map(({ time }) => time));
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+export const oncePerChange: NamedPromise = {
+  name: 'S7',
+  sentence: 'one content change restarts each selected Pod exactly once; restarts ≤ distinct contents',
+  start(history) {
+    /** Of each owner and watcher, how many changes were recorded when its template was changed last. */
+    const patched = new Map<string, number>();
+    return {
+      request(request) {
+        const removal = removalOf(history, request);
+        if (removal === undefined || !isAccepted(request) || isAtPod(history, removal.pod)) return undefined;
+        const { name, creationTimestamp = '' } = removal.pod.metadata;
+        const watchers = watchersOf(history, removal.pod);
+        if (watchers.length === 0 || watchers.some(isForged)) return undefined;
+        const raised = lastRaise(watchers);
+        if (raised === undefined) {
+          return { text: `${removal.by} of ${name} before any change was recorded`, clue: 'no change' };
+        }
+        return Date.parse(creationTimestamp) > raised
+          ? { text: `${removal.by} of ${name}, which was made after the change was recorded`, clue: 'fresh' }
+          : undefined;
+      },
+      change(entry) {
+        return templateChanges(history, entry).flatMap(({ watcher, owner }): Finding[] => {
+          const key = `${owner.metadata.uid} ${watcher.uid}`;
+          const before = patched.get(key) ?? 0;
+          patched.set(key, watcher.raiseCount);
+          if (isForged(watcher)) return [];
+          const what = `the template of ${owner.kind} ${owner.metadata.name} was changed`;
+          if (watcher.raiseCount <= before)
+            return [{ text: `${what} twice for one change`, clue: 'rollout twice' }];
+          return hasStalePods(history, watcher, owner)
+            ? []
+            : [{ text: `${what} although none of its Pods is stale`, clue: 'rollout for nothing' }];
+        });
+      },
+    };
+  },
+};
+
+function isForged({ forgedAt }: WatcherRun): boolean {
+  return forgedAt !== undefined;
+}
+
+/** Each watcher for which a replica has changed the template of a workload. */
+function templateChanges(history: History, { resource, change, object, previous, by }: ChangeEntry) {
+  if (!workloads.has(resource) || change !== 'MODIFIED' || by?.replica === undefined) return [];
+  const [before, after] = [annotationsOf(previous), annotationsOf(object)];
+  const names = Object.keys(after)
+    .filter((key) => key.includes('/restarted-for.') && after[key] !== before[key])
+    .map((key) => key.replace(/^.*\/restarted-for\./, ''));
+  return [...history.watchers.byUid.values()]
+    .filter(
+      ({ goneAt, watcher: { metadata } }) =>
+        goneAt === undefined &&
+        metadata.namespace === object.metadata.namespace &&
+        names.includes(metadata.name),
+    )
+    .map((watcher) => ({ watcher, owner: object }));
+}
+
+function annotationsOf(workload: KubernetesObject | undefined): Readonly<Record<string, string>> {
+  const { spec } = (workload ?? {}) as { spec?: { template?: Pod } };
+  return spec?.template?.metadata?.annotations ?? {};
+}
+
+function hasStalePods(history: History, { watcher, raises }: WatcherRun, owner: KubernetesObject): boolean {
+  const raised = raises.at(-1)?.time ?? 0;
+  return history.objects
+    .in<Pod>('pods', owner.metadata.namespace ?? '')
+    .some(
+      (pod) =>
+        selects(watcher.spec, pod) &&
+        isOwnedBy(history, pod, owner.metadata.uid ?? '') &&
+        Date.parse(pod.metadata.creationTimestamp ?? '') <= raised,
+    );
+}
+
+/** Directly, or through a ReplicaSet. */
+function isOwnedBy(history: History, pod: Pod, uid: string): boolean {
+  const controller = controllerOf(pod);
+  if (controller?.uid === uid) return true;
+  if (controller?.kind !== 'ReplicaSet') return false;
+  const set = history.objects.get('replicasets', pod.metadata.namespace ?? '', controller.name);
+  return set !== undefined && controllerOf(set)?.uid === uid;
+}
+
+/** Since then a change may have been made that a record speaks of, in milliseconds before it. */
+const recordedWithin = 60_000;
+
+/** A change that the operator has recorded although there was none since the one before. */
+function unfoundedRaise(
+  history: History,
+  { resource, object, previous, time, by }: ChangeEntry,
+): WatcherRun | undefined {
+  if (resource !== 'configwatchers' || by?.replica === undefined || previous === undefined) return undefined;
+  const run = history.watchers.byUid.get(object.metadata.uid ?? '');
+  const last = run?.raises.at(-1);
+  if (run === undefined || last?.time !== time || isForged(run)) return undefined;
+  const since = (run.raises.at(-2)?.time ?? run.baselineAt ?? run.createdAt) - recordedWithin;
+  const isFounded = run.raiseCount <= run.changeCount && run.changes.some((change) => change >= since);
+  return isFounded ? undefined : run;
+}
+
+export const metadataIsNoChange: NamedPromise = {
+  name: 'S8',
+  sentence: 'metadata-only edits restart nothing',
+  start: (history) => ({
+    change(entry) {
+      const run = unfoundedRaise(history, entry);
+      const before = run?.raises.at(-2)?.time ?? 0;
+      return run?.idleEditAt !== undefined && run.idleEditAt > before
+        ? {
+            text: `an edit that leaves the content as it is was taken for a change by ${run.watcher.metadata.name}`,
+          }
+        : undefined;
+    },
+  }),
+};
+
+export const nothingWithoutReason: NamedPromise = {
+  name: 'S9',
+  sentence:
+    'operator start, failover, upgrade, relist, 410: no restart and no Pod without a reason in the cluster',
+  start: (history) => ({
+    change(entry) {
+      const run = unfoundedRaise(history, entry);
+      const before = run?.raises.at(-2)?.time ?? 0;
+      return run !== undefined && !(run.idleEditAt !== undefined && run.idleEditAt > before)
+        ? { text: `${run.watcher.metadata.name} recorded a change that nobody made` }
+        : undefined;
+    },
+  }),
+};

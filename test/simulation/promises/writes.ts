@@ -1,0 +1,150 @@
+/** S11 to S14: who may write, how a write is guarded, what is granted, and what must never be said. */
+import { isAccepted, isWrite, jsonOf, type RequestEntry } from '../entry.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
+import { grantedRights } from '../rights.ts';
+
+interface Lease {
+  readonly spec?: { readonly holderIdentity?: string | null };
+}
+
+export const onlyLeadersWrite: NamedPromise = {
+  name: 'S11',
+  sentence: 'after a lost lease no write leaves the process; a standby writes nothing',
+  start() {
+    /** Identity in the Lease → replica, as their own requests say. */
+    const identities = new Map<string, string>();
+    let holder: string | undefined;
+    let takenAt = 0;
+    const hasLed = new Set<string>();
+    let isElected = false;
+    return {
+      replica({ replica, state }) {
+        if (state === 'started') hasLed.delete(replica);
+      },
+      request(request): Finding | undefined {
+        const { replica, resource, sentAt, time } = request;
+        if (replica === undefined || !isWrite(request)) return undefined;
+        if (resource === 'leases') {
+          isElected = true;
+          const { spec } = (jsonOf(request.body) ?? {}) as Lease;
+          const identity = spec?.holderIdentity ?? '';
+          if (identity !== '') identities.set(identity, replica);
+          if (!isAccepted(request)) return undefined;
+          const next = identities.get(identity);
+          if (next !== undefined) hasLed.add(next);
+          if (next !== holder) takenAt = time;
+          holder = next;
+          return undefined;
+        }
+        if (!isElected) return undefined;
+        const what = `${replica} sent ${request.verb} ${resource}/${request.name}`;
+        if (!hasLed.has(replica)) return { text: `${what} and never led`, clue: 'standby' };
+        return holder !== undefined && holder !== replica && sentAt > takenAt
+          ? { text: `${what} while ${holder} led`, clue: 'lost lease' }
+          : undefined;
+      },
+      change({ resource, object, by }) {
+        // Somebody else wrote or deleted the Lease: nobody holds it until a replica renews it.
+        if (resource === 'leases' && by?.replica === undefined) {
+          const identity = (object as Lease).spec?.holderIdentity ?? '';
+          holder = identities.get(identity);
+        }
+        return undefined;
+      },
+    };
+  },
+};
+
+const ourKinds = new Set(['ats', 'configwatchers']);
+
+interface GuardedBody {
+  readonly metadata?: { readonly resourceVersion?: string; readonly uid?: string };
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly deleteOptions?: { readonly preconditions?: { readonly uid?: string } };
+}
+
+/** Whether a JSON patch begins with a test of the uid. */
+function testsUid(patch: unknown): boolean {
+  const [first] = Array.isArray(patch) ? (patch as { op?: string; path?: string }[]) : [];
+  return first?.op === 'test' && first.path === '/metadata/uid';
+}
+
+/** What guard is missing. */
+function unguarded(request: RequestEntry): string | undefined {
+  const { verb, resource, subresource, body } = request;
+  const json = jsonOf(body);
+  const { metadata, preconditions, deleteOptions } = (json ?? {}) as GuardedBody;
+  const isStatus = ourKinds.has(resource) && subresource === 'status';
+  if (verb === 'delete') return preconditions?.uid === undefined ? 'without the UID' : undefined;
+  if (verb === 'update') return metadata?.resourceVersion === undefined ? 'blindly' : undefined;
+  if (subresource === 'eviction') {
+    return deleteOptions?.preconditions?.uid === undefined ? 'without the UID' : undefined;
+  }
+  if (verb !== 'patch' || !isStatus) return undefined;
+  return metadata?.resourceVersion === undefined && !testsUid(json)
+    ? 'without the resourceVersion or a test of the UID'
+    : undefined;
+}
+
+export const writesAreGuarded: NamedPromise = {
+  name: 'S12',
+  sentence: 'status writes carry the resourceVersion or test the UID; deletes carry the UID; no blind PUT',
+  start: () => ({
+    request(request) {
+      if (request.replica === undefined || !isWrite(request)) return undefined;
+      const how = unguarded(request);
+      const { verb, resource, name, subresource } = request;
+      return how === undefined
+        ? undefined
+        : { text: `${verb} ${resource}/${name}${subresource && `/${subresource}`} ${how}`, clue: how };
+    },
+  }),
+};
+
+/** `verb group/resource`, as the rights are named. */
+export function rightOf({ verb, group, resource, subresource }: RequestEntry): string {
+  return `${verb} ${group}/${resource}${subresource && `/${subresource}`}`;
+}
+
+export const withinRights: NamedPromise = {
+  name: 'S13',
+  sentence: 'requests ⊆ what RBAC grants',
+  start() {
+    const granted = grantedRights();
+    const reported = new Set<string>();
+    return {
+      request(request) {
+        if (request.replica === undefined || request.resource === '') return undefined;
+        const right = rightOf(request);
+        if (granted.has(right) || reported.has(right)) return undefined;
+        reported.add(right);
+        return { text: `${right} is not granted`, clue: right };
+      },
+    };
+  },
+};
+
+/** Where a text is, whatever it is, with as much of it as tells which. */
+function leaked({ secrets }: History, text: string): string | undefined {
+  return secrets.find((secret) => text.includes(secret));
+}
+
+export const nothingLeaks: NamedPromise = {
+  name: 'S14',
+  sentence:
+    'values of ConfigMaps and Secrets, tokens and command text never appear in logs, Events, status, errors',
+  start: (history) => ({
+    log({ level, text, replica }) {
+      const secret = level === 'debug' ? undefined : leaked(history, text);
+      return secret && { text: `${replica} logged ${secret}: ${text.slice(0, 300)}`, clue: 'log' };
+    },
+    request({ replica, resource, subresource, verb, body }) {
+      // A Pod holds the command; an At's own status the output of its command.
+      if (replica === undefined || resource === 'pods' || resource === 'leases' || body === '')
+        return undefined;
+      if (resource === 'ats' && subresource === 'status') return undefined;
+      const secret = leaked(history, body);
+      return secret && { text: `${verb} ${resource} with ${secret}: ${body.slice(0, 300)}`, clue: resource };
+    },
+  }),
+};

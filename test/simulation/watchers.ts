@@ -1,0 +1,165 @@
+/** Watchers: the ConfigWatchers of a history, the changes of what they watch, and what they have recorded of them. */
+import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import { contentOf } from './content.ts';
+import type { ChangeEntry } from './entry.ts';
+import type { Objects } from './objects.ts';
+import { selects, sourcesOf } from './selector.ts';
+
+export interface WatcherRun {
+  readonly uid: string;
+  watcher: ConfigWatcher;
+  readonly createdAt: number;
+  goneAt: number | undefined;
+  /** Specs of the last minutes, the present one last. */
+  readonly specs: { readonly spec: ConfigWatcher['spec']; until: number }[];
+  /** When the first content was recorded, so that there is something to compare with. */
+  baselineAt: number | undefined;
+  /** What counts of all sources, now. */
+  content: string;
+  /** When that changed; those before the baseline are dropped. */
+  changes: number[];
+  /** When a source was edited so that nothing changed that counts. */
+  idleEditAt: number | undefined;
+  /** When the operator recorded a change: `pending` began, or got another hash or cutoff. */
+  raises: { readonly time: number; readonly hash: string; readonly cutoff: number }[];
+  /** How many raises there ever were, and how many changes. */
+  raiseCount: number;
+  changeCount: number;
+  /** When `pending` was cleared last. */
+  appliedAt: number | undefined;
+  /** When the status was written last by somebody who is no replica. */
+  forgedAt: number | undefined;
+}
+
+/** In milliseconds. */
+const rememberedFor = 15 * 60_000;
+const keptChanges = 100;
+
+export class Watchers {
+  readonly byUid = new Map<string, WatcherRun>();
+  readonly #objects: Objects;
+
+  constructor(objects: Objects) {
+    this.#objects = objects;
+  }
+
+  change(entry: ChangeEntry): void {
+    if (entry.resource === 'configwatchers') this.#watcher(entry);
+    else if (entry.resource === 'configmaps' || entry.resource === 'secrets') this.#source(entry);
+  }
+
+  /** All that select the Pod, or did within the last `within` milliseconds. */
+  selecting(pod: Pod, now: number, within: number): WatcherRun[] {
+    return [...this.byUid.values()].filter(({ watcher, goneAt, specs }) => {
+      if (watcher.metadata.namespace !== pod.metadata.namespace) return false;
+      if (goneAt !== undefined && now - goneAt > within) return false;
+      return specs.some(({ spec, until }) => now - until <= within && selects(spec, pod));
+    });
+  }
+
+  #watcher(entry: ChangeEntry): void {
+    const watcher = entry.object as ConfigWatcher;
+    const uid = watcher.metadata.uid ?? '';
+    const run = this.byUid.get(uid);
+    if (run === undefined) {
+      this.#add(watcher, entry.time);
+      return;
+    }
+    const { time, change, previous, by } = entry;
+    if (change === 'DELETED') {
+      run.goneAt = time;
+      this.#prune(time);
+      return;
+    }
+    if (watcher.metadata.generation !== previous?.metadata.generation) this.#editSpec(run, watcher, time);
+    const before = (previous as ConfigWatcher | undefined)?.status;
+    if (JSON.stringify(before) !== JSON.stringify(watcher.status)) {
+      if (by !== undefined && by.replica === undefined) run.forgedAt = time;
+      else recordStatus(run, before, watcher.status, time);
+    }
+    run.watcher = watcher;
+  }
+
+  #add(watcher: ConfigWatcher, time: number): void {
+    const run: WatcherRun = {
+      ...{ uid: watcher.metadata.uid ?? '', watcher, createdAt: time, goneAt: undefined },
+      specs: [{ spec: watcher.spec, until: Number.POSITIVE_INFINITY }],
+      ...{ baselineAt: undefined, content: '', changes: [], idleEditAt: undefined, raises: [] },
+      ...{ raiseCount: 0, changeCount: 0, appliedAt: undefined, forgedAt: undefined },
+    };
+    run.content = this.contentFor(run);
+    this.byUid.set(run.uid, run);
+  }
+
+  #editSpec(run: WatcherRun, watcher: ConfigWatcher, time: number): void {
+    const last = run.specs.at(-1);
+    if (last !== undefined) last.until = time;
+    run.specs.push({ spec: watcher.spec, until: Number.POSITIVE_INFINITY });
+    if (run.specs.length > 5) run.specs.shift();
+    run.watcher = watcher;
+    // Other keys or sources are another baseline, not another content.
+    run.content = this.contentFor(run);
+  }
+
+  #source({ object, previous, resource, change, time }: ChangeEntry): void {
+    const kind = resource === 'secrets' ? 'Secret' : 'ConfigMap';
+    const { namespace } = object.metadata;
+    const near = [...this.byUid.values()].filter(
+      ({ goneAt, watcher }) => goneAt === undefined && watcher.metadata.namespace === namespace,
+    );
+    for (const run of near) {
+      const source = sourcesOf(run.watcher.spec).find(
+        (one) => one.kind === kind && one.name === object.metadata.name,
+      );
+      if (source === undefined) continue;
+      const now = contentOf(source, change === 'DELETED' ? undefined : object);
+      if (now === contentOf(source, change === 'ADDED' ? undefined : previous)) {
+        run.idleEditAt = time;
+        continue;
+      }
+      run.content = this.contentFor(run);
+      run.changes.push(time);
+      run.changeCount += 1;
+      if (run.changes.length > keptChanges) run.changes.shift();
+    }
+  }
+
+  /** What counts of all of its sources, as etcd holds them. */
+  contentFor({ watcher: { metadata, spec } }: Pick<WatcherRun, 'watcher'>): string {
+    return sourcesOf(spec)
+      .map((source) => contentOf(source, this.source(source.kind, metadata.namespace ?? '', source.name)))
+      .join();
+  }
+
+  source(kind: string, namespace: string, name: string): KubernetesObject | undefined {
+    return this.#objects.get(kind === 'Secret' ? 'secrets' : 'configmaps', namespace, name);
+  }
+
+  #prune(now: number): void {
+    for (const [uid, { goneAt }] of this.byUid) {
+      if (goneAt !== undefined && now - goneAt > rememberedFor) this.byUid.delete(uid);
+    }
+  }
+}
+
+function recordStatus(
+  run: WatcherRun,
+  before: ConfigWatcher['status'],
+  after: ConfigWatcher['status'],
+  time: number,
+): void {
+  const [old, pending] = [before?.pending, after?.pending];
+  if (before?.appliedHash === undefined && after?.appliedHash !== undefined && run.baselineAt === undefined) {
+    run.baselineAt = time;
+  }
+  if (old !== undefined && pending === undefined) run.appliedAt = time;
+  const cutoff = Date.parse(pending?.cutoff ?? '') || 0;
+  const isRaised =
+    pending !== undefined &&
+    (old === undefined || old.hash !== pending.hash || cutoff > (Date.parse(old.cutoff ?? '') || 0));
+  if (!isRaised) return;
+  run.raises.push({ time, hash: pending.hash ?? '', cutoff });
+  run.raiseCount += 1;
+  if (run.raises.length > keptChanges) run.raises.shift();
+}
