@@ -78,6 +78,8 @@ export class History {
   disturbedAt = 0;
   /** When the last fault began or ended. */
   faultedAt = 0;
+  /** When anything happened that the operator may have to act on: all of these, and what controllers and nodes do. */
+  busyAt = 0;
   /** Whether entries say what replicas were shown; else a replica counts as knowing what etcd holds. */
   tracksSeen = false;
   /** The Pods that went away in the turn of the present request, as they were: `namespace/name` → Pod. */
@@ -138,6 +140,8 @@ export class History {
           );
         }
         this.objects.apply(entry);
+        // Its own writes are no reason for others.
+        if (entry.by?.replica === undefined) this.busyAt = entry.time;
         this.runs.change(entry);
         this.watchers.change(entry);
         break;
@@ -158,6 +162,12 @@ export class History {
         break;
       case 'edit':
         this.disturbedAt = entry.time;
+        this.busyAt = entry.time;
+        break;
+      // Of interest to promises only.
+      case 'request':
+      case 'log':
+      case 'calm':
         break;
     }
   }
@@ -199,6 +209,7 @@ export class History {
     const replica = this.replica(name);
     this.disturbedAt = time;
     this.faultedAt = time;
+    this.busyAt = time;
     replica.clockAhead = clockAhead ?? replica.clockAhead;
     replica.stopped = state === 'stopped';
     if (state === 'started') {
@@ -211,6 +222,7 @@ export class History {
   #fault(entry: EntryOf<'fault'>): void {
     this.disturbedAt = entry.time;
     this.faultedAt = entry.time;
+    this.busyAt = entry.time;
     if (entry.state === 'begins') this.faults.set(entry.id, entry);
     if (entry.state === 'ends') this.faults.delete(entry.id);
   }

@@ -1,54 +1,65 @@
 /** S11 to S14: who may write, how a write is guarded, what is granted, and what must never be said. */
 import { isAccepted, isWrite, jsonOf, type RequestEntry } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import type { History, NamedPromise } from '../history.ts';
 import { grantedRights } from '../rights.ts';
 
 interface Lease {
   readonly spec?: { readonly holderIdentity?: string | null };
 }
 
+/** Who holds the Lease, by the requests that were accepted. */
+class Leases {
+  /** Identity in the Lease → replica, as their own requests say. */
+  readonly #identities = new Map<string, string>();
+  readonly hasLed = new Set<string>();
+  /** Whether there is an election at all. */
+  isElected = false;
+  /** Undefined: nobody, or somebody who is no replica. */
+  holder: string | undefined;
+  takenAt = 0;
+
+  request(request: RequestEntry): void {
+    this.isElected = true;
+    const { spec } = (jsonOf(request.body) ?? {}) as Lease;
+    const identity = spec?.holderIdentity ?? '';
+    if (identity !== '') this.#identities.set(identity, request.replica ?? '');
+    if (!isAccepted(request)) return;
+    const next = this.#identities.get(identity);
+    if (next !== undefined) this.hasLed.add(next);
+    if (next !== this.holder) this.takenAt = request.time;
+    this.holder = next;
+  }
+
+  /** Written by somebody else. */
+  overwritten({ spec }: Lease): void {
+    this.holder = this.#identities.get(spec?.holderIdentity ?? '');
+  }
+}
+
 export const onlyLeadersWrite: NamedPromise = {
   name: 'S11',
   sentence: 'after a lost lease no write leaves the process; a standby writes nothing',
   start() {
-    /** Identity in the Lease → replica, as their own requests say. */
-    const identities = new Map<string, string>();
-    let holder: string | undefined;
-    let takenAt = 0;
-    const hasLed = new Set<string>();
-    let isElected = false;
+    const leases = new Leases();
     return {
       replica({ replica, state }) {
-        if (state === 'started') hasLed.delete(replica);
+        if (state === 'started') leases.hasLed.delete(replica);
+        return undefined;
       },
-      request(request): Finding | undefined {
-        const { replica, resource, sentAt, time } = request;
+      request(request) {
+        const { replica, resource, sentAt } = request;
         if (replica === undefined || !isWrite(request)) return undefined;
-        if (resource === 'leases') {
-          isElected = true;
-          const { spec } = (jsonOf(request.body) ?? {}) as Lease;
-          const identity = spec?.holderIdentity ?? '';
-          if (identity !== '') identities.set(identity, replica);
-          if (!isAccepted(request)) return undefined;
-          const next = identities.get(identity);
-          if (next !== undefined) hasLed.add(next);
-          if (next !== holder) takenAt = time;
-          holder = next;
-          return undefined;
-        }
-        if (!isElected) return undefined;
+        if (resource === 'leases') leases.request(request);
+        if (resource === 'leases' || !leases.isElected) return undefined;
         const what = `${replica} sent ${request.verb} ${resource}/${request.name}`;
-        if (!hasLed.has(replica)) return { text: `${what} and never led`, clue: 'standby' };
+        if (!leases.hasLed.has(replica)) return { text: `${what} and never led`, clue: 'standby' };
+        const { holder, takenAt } = leases;
         return holder !== undefined && holder !== replica && sentAt > takenAt
           ? { text: `${what} while ${holder} led`, clue: 'lost lease' }
           : undefined;
       },
       change({ resource, object, by }) {
-        // Somebody else wrote or deleted the Lease: nobody holds it until a replica renews it.
-        if (resource === 'leases' && by?.replica === undefined) {
-          const identity = (object as Lease).spec?.holderIdentity ?? '';
-          holder = identities.get(identity);
-        }
+        if (resource === 'leases' && by?.replica === undefined) leases.overwritten(object as Lease);
         return undefined;
       },
     };
@@ -136,7 +147,9 @@ export const nothingLeaks: NamedPromise = {
   start: (history) => ({
     log({ level, text, replica }) {
       const secret = level === 'debug' ? undefined : leaked(history, text);
-      return secret && { text: `${replica} logged ${secret}: ${text.slice(0, 300)}`, clue: 'log' };
+      return secret === undefined
+        ? undefined
+        : { text: `${replica} logged ${secret}: ${text.slice(0, 300)}`, clue: 'log' };
     },
     request({ replica, resource, subresource, verb, body }) {
       // A Pod holds the command; an At's own status the output of its command.
@@ -144,7 +157,9 @@ export const nothingLeaks: NamedPromise = {
         return undefined;
       if (resource === 'ats' && subresource === 'status') return undefined;
       const secret = leaked(history, body);
-      return secret && { text: `${verb} ${resource} with ${secret}: ${body.slice(0, 300)}`, clue: resource };
+      return secret === undefined
+        ? undefined
+        : { text: `${verb} ${resource} with ${secret}: ${body.slice(0, 300)}`, clue: resource };
     },
   }),
 };

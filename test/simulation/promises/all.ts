@@ -1,0 +1,50 @@
+/** All promises, as reliability.md and simulation.md name them. */
+import type { NamedPromise } from '../history.ts';
+import { absenceIsProven, phasesNeverGoBack, resultsAreTrue } from './at-status.ts';
+import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
+import {
+  appliedRunsEverywhere,
+  changeIsActedOn,
+  dueIsLaunched,
+  finishedIsDone,
+  reasonsAreTold,
+  someReplicaLeads,
+} from './liveness.ts';
+import { requestsAreBounded, silence } from './requests.ts';
+import {
+  budgetsHold,
+  metadataIsNoChange,
+  nothingWithoutReason,
+  oncePerChange,
+  onlyOwnPods,
+  onlySelectedPods,
+} from './restarts.ts';
+import { nothingLeaks, onlyLeadersWrite, withinRights, writesAreGuarded } from './writes.ts';
+
+export const allPromises: readonly NamedPromise[] = [
+  onePodPerAttempt,
+  neverEarly,
+  notForDeletedOrSuspended,
+  onlyOwnPods,
+  phasesNeverGoBack,
+  editsComeTooLate,
+  oncePerChange,
+  metadataIsNoChange,
+  nothingWithoutReason,
+  onlySelectedPods,
+  onlyLeadersWrite,
+  writesAreGuarded,
+  withinRights,
+  nothingLeaks,
+  budgetsHold,
+  resultsAreTrue,
+  reasonsAreTold,
+  appliedRunsEverywhere,
+  requestsAreBounded,
+  absenceIsProven,
+  dueIsLaunched,
+  finishedIsDone,
+  changeIsActedOn,
+  someReplicaLeads,
+  silence,
+];

@@ -1,0 +1,311 @@
+/**
+ * Liveness, R2 and R3: what must have happened by a certain time. A look is taken whenever the run is calm, which is
+ * when no fault lasts and everything that somebody waits for has had its time.
+ */
+import type { At } from '../../../src/api/at.generated.ts';
+import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
+import { controllerOf, type Pod } from '../../../src/api/kubernetes.ts';
+import { contentOf } from '../content.ts';
+import type { ContainerStartEntry } from '../entry.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
+import type { AtRun, RunPod } from '../runs.ts';
+import { dueTimeOf } from '../schedule.ts';
+import { refersTo, selects, sourcesOf } from '../selector.ts';
+
+const accepted = (at: At) =>
+  at.status?.conditions?.find(({ type }) => type === 'Accepted')?.status !== 'False';
+
+/** So long after everything has become quiet nothing of it may be left to do, in milliseconds. */
+const settling = 30_000;
+
+/** Whether some replica has been able to work for so long, in milliseconds. */
+function hasWorked(history: History, forMs: number): boolean {
+  const since = history.time - forMs;
+  return (
+    history.faults.size === 0 &&
+    history.faultedAt <= since &&
+    [...history.replicas.values()].some(
+      ({ running, stopped, startedAt }) => running && !stopped && startedAt <= since,
+    )
+  );
+}
+
+/** When the At could have been launched at the earliest. */
+function launchableAt({ at, editedAt }: AtRun): number {
+  return Math.max(dueTimeOf(at.spec), editedAt);
+}
+
+function isLaunchable({ at, goneAt, forgedAt }: AtRun): boolean {
+  const { spec, status, metadata } = at;
+  return (
+    goneAt === undefined &&
+    forgedAt === undefined &&
+    metadata.deletionTimestamp === undefined &&
+    (status?.phase ?? 'PENDING') === 'PENDING' &&
+    spec.suspend !== true &&
+    spec.cancel !== true &&
+    accepted(at)
+  );
+}
+
+/** Whether status names a reason for which the Pod is not there. */
+function isTold({ status }: At): boolean {
+  const launched = status?.conditions?.find(({ type }) => type === 'Launched');
+  const reason = launched?.reason ?? status?.reason;
+  return (
+    launched?.status === 'False' && ['PodRejected', 'PodNameConflict', 'CreateFailed'].includes(reason ?? '')
+  );
+}
+
+export const dueIsLaunched: NamedPromise = {
+  name: 'L1',
+  sentence: 'a due At has its Pod, or status says why not, once the faults have stopped',
+  start: (history) => ({
+    calm() {
+      if (!hasWorked(history, settling)) return undefined;
+      return [...history.runs.byUid.values()]
+        .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
+        .filter(({ at, pods }) => pods.length === 0 && !isTold(at))
+        .map(({ at }): Finding => ({ text: `${at.metadata.name} is due and has no Pod` }));
+    },
+  }),
+};
+
+/** A Pod whose end the operator has to act on. */
+function hasEnded(pod: RunPod): boolean {
+  return pod.endedAt !== undefined || pod.goneAt !== undefined;
+}
+
+export const finishedIsDone: NamedPromise = {
+  name: 'L2',
+  sentence: 'a finished Pod makes its At DONE, or another attempt is made or waits',
+  start: (history) => ({
+    calm() {
+      if (!hasWorked(history, settling)) return undefined;
+      return [...history.runs.byUid.values()].flatMap((run): Finding[] => {
+        const { at, pods, goneAt, forgedAt } = run;
+        const isOver = goneAt !== undefined || forgedAt !== undefined || at.status?.phase !== 'RUNNING';
+        // The back-off of Retry is up to six minutes.
+        const waits = at.spec.disruptionPolicy === 'Retry' ? 7 * 60_000 : settling;
+        const last = pods.at(-1);
+        if (isOver || last === undefined || !hasEnded(last)) return [];
+        const endedAt = Math.min(
+          last.endedAt ?? Number.POSITIVE_INFINITY,
+          last.goneAt ?? Number.POSITIVE_INFINITY,
+        );
+        return history.time - Math.max(endedAt, history.disturbedAt) > waits
+          ? [{ text: `${last.name} has ended and ${at.metadata.name} is ${at.status?.phase}` }]
+          : [];
+      });
+    },
+  }),
+};
+
+/** Content that the present container of each Pod was started with. */
+class Running {
+  readonly #byPod = new Map<string, ContainerStartEntry>();
+
+  started(entry: ContainerStartEntry): void {
+    this.#byPod.set(entry.podUid, entry);
+  }
+
+  gone(uid: string): void {
+    this.#byPod.delete(uid);
+  }
+
+  /** Whether the Pod was started with another content of a watched source than there is now. */
+  isOutdated(history: History, { metadata: { namespace = '' }, spec }: ConfigWatcher, uid: string): boolean {
+    const entry = this.#byPod.get(uid);
+    return sourcesOf(spec).some((source) => {
+      const mounted = entry?.sources.find(({ kind, name }) => kind === source.kind && name === source.name);
+      if (mounted === undefined) return false;
+      const had = mounted.data && { metadata: { name: mounted.name }, data: mounted.data };
+      return (
+        contentOf(source, had) !==
+        contentOf(source, history.watchers.source(source.kind, namespace, source.name))
+      );
+    });
+  }
+}
+
+/** Pods that a watcher may restart, and has to. */
+function isRestartable({ strategy }: ConfigWatcher['spec'], pod: Pod): boolean {
+  const kind = controllerOf(pod)?.kind;
+  const { deletionTimestamp } = pod.metadata;
+  const phase = pod.status?.phase;
+  if (deletionTimestamp !== undefined || phase === 'Succeeded' || phase === 'Failed') return false;
+  if ((pod.spec.restartPolicy ?? 'Always') !== 'Always') return false;
+  if (kind === undefined) return strategy?.unmanagedPods === 'Delete';
+  return kind === 'Job' ? strategy?.jobPods === 'Delete' : kind !== 'At';
+}
+
+/** What keeps a watcher from acting, by its own spec. */
+function mayWait({ spec, status }: ConfigWatcher): boolean {
+  return (
+    spec.suspend === true ||
+    spec.dryRun === true ||
+    (spec.windows ?? []).length > 0 ||
+    status?.pending !== undefined
+  );
+}
+
+export const appliedRunsEverywhere: NamedPromise = {
+  name: 'R3',
+  sentence:
+    'no Pod that the spec allows to restart runs an old content once status says that the content is applied',
+  start(history) {
+    const running = new Running();
+    return {
+      'container-start'(entry) {
+        running.started(entry);
+        return undefined;
+      },
+      change({ resource, change, object }) {
+        if (resource === 'pods' && change === 'DELETED') running.gone(object.metadata.uid ?? '');
+        return undefined;
+      },
+      calm() {
+        if (!hasWorked(history, settling)) return undefined;
+        return [...history.watchers.byUid.values()].flatMap((run): Finding[] => {
+          const { watcher, goneAt, forgedAt, changes } = run;
+          const isRecent = history.time - Math.max(changes.at(-1) ?? 0, run.createdAt) < settling;
+          if (goneAt !== undefined || forgedAt !== undefined || mayWait(watcher) || isRecent) return [];
+          if (run.baselineAt === undefined || (changes.at(-1) ?? 0) <= run.baselineAt) return [];
+          return history.objects
+            .in<Pod>('pods', watcher.metadata.namespace ?? '')
+            .filter((pod) => selects(watcher.spec, pod) && isRestartable(watcher.spec, pod))
+            .filter((pod) => running.isOutdated(history, watcher, pod.metadata.uid ?? ''))
+            .map(
+              (pod): Finding => ({
+                text: `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`,
+                clue: bornBetween(run, pod) ? 'born between' : 'old content',
+              }),
+            );
+        });
+      },
+    };
+  },
+};
+
+/** Whether the Pod was made between two changes that may have cancelled each other out. */
+function bornBetween(
+  { changes, baselineAt = 0 }: { changes: readonly number[]; baselineAt?: number | undefined },
+  pod: Pod,
+): boolean {
+  const born = Date.parse(pod.metadata.creationTimestamp ?? '');
+  return (
+    changes.some((change) => change > baselineAt && change < born + 1000) &&
+    changes.some((change) => change >= born)
+  );
+}
+
+/** Longest time that a watcher may wait before it begins, by its spec, in milliseconds. */
+function patienceOf({ spec }: ConfigWatcher): number {
+  return durationOf(spec.debounce?.max ?? '30s') + durationOf(spec.cooldown?.max ?? '10m') + settling;
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Go's notation, as far as specs of the simulation have it. */
+export function durationOf(text: string): number {
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)].reduce(
+    (sum, [, count = '0', unit = 's']) => sum + Number(count) * (units[unit] ?? 0),
+    0,
+  );
+}
+
+export const changeIsActedOn: NamedPromise = {
+  name: 'L3',
+  sentence:
+    'a change of content is recorded, and its restart begins when debounce, cooldown and window are over',
+  start: (history) => ({
+    calm() {
+      if (!hasWorked(history, settling)) return undefined;
+      return [...history.watchers.byUid.values()].flatMap((run): Finding[] => {
+        const { watcher, goneAt, forgedAt, changes } = run;
+        const { pending } = watcher.status ?? {};
+        const { name } = watcher.metadata;
+        if (goneAt !== undefined || forgedAt !== undefined || pending === undefined) return [];
+        const isHeld = watcher.spec.suspend || watcher.spec.dryRun || (watcher.spec.windows ?? []).length > 0;
+        const waitsFor = pending.reason === 'Debounce' || pending.reason === 'Cooldown';
+        const since = Math.max(changes.at(-1) ?? 0, history.disturbedAt);
+        return !isHeld && waitsFor && history.time - since > patienceOf(watcher)
+          ? [{ text: `${name} still waits for ${pending.reason}` }]
+          : [];
+      });
+    },
+  }),
+};
+
+/** In reliability.md 20 s; a replica that has just started needs a moment more until it may ask. */
+const leaderWithin = 25_000;
+
+export const someReplicaLeads: NamedPromise = {
+  name: 'L4',
+  sentence: 'some replica leads within 20 s',
+  start(history) {
+    let renewedAt: number | undefined;
+    return {
+      request({ replica, resource, verb, code, time }) {
+        if (replica !== undefined && resource === 'leases' && verb !== 'get' && code < 300) renewedAt = time;
+        return undefined;
+      },
+      calm() {
+        const isElected = renewedAt !== undefined;
+        return isElected && hasWorked(history, leaderWithin) && history.time - (renewedAt ?? 0) > leaderWithin
+          ? { text: `the Lease was renewed last ${history.time - (renewedAt ?? 0)} ms ago` }
+          : undefined;
+      },
+    };
+  },
+};
+
+const toldWithin = 7000;
+
+export const reasonsAreTold: NamedPromise = {
+  name: 'R2',
+  sentence:
+    'every state that keeps a due At from running is in status within 7 s; no Event blames the operator',
+  start(history) {
+    /** When each namespace refused a create last. */
+    const refused = new Map<string, number>();
+    return {
+      request(request): Finding | undefined {
+        const { replica, resource, verb, namespace, code, time, query } = request;
+        if (replica === undefined || verb !== 'create') return undefined;
+        if (
+          resource === 'pods' &&
+          request.subresource === '' &&
+          code >= 400 &&
+          code !== 409 &&
+          !query.has('dryRun')
+        ) {
+          refused.set(namespace, time);
+        }
+        if (resource !== 'events' || !request.body.includes('"LaunchedLate"')) return undefined;
+        const run = runOfEvent(history, request.body);
+        const due = run === undefined ? Number.POSITIVE_INFINITY : launchableAt(run);
+        return (refused.get(namespace) ?? 0) > due
+          ? { text: `LaunchedLate blames the operator for what the API server refused`, clue: 'blame' }
+          : undefined;
+      },
+      calm() {
+        if (!hasWorked(history, toldWithin)) return undefined;
+        return [...history.runs.byUid.values()]
+          .filter((run) => isLaunchable(run) && run.pods.length === 0 && !isTold(run.at))
+          .filter((run) => history.time - Math.max(launchableAt(run), history.faultedAt) > toldWithin)
+          .map(
+            ({ at }): Finding => ({
+              text: `${at.metadata.name} is due and status does not say why it has no Pod`,
+              clue: 'untold',
+            }),
+          );
+      },
+    };
+  },
+};
+
+function runOfEvent({ runs }: History, body: string): AtRun | undefined {
+  const { regarding } = JSON.parse(body) as { regarding?: { uid?: string } };
+  return runs.byUid.get(regarding?.uid ?? '');
+}
