@@ -10,7 +10,7 @@ import type { ContainerStartEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
-import { refersTo, selects, sourcesOf } from '../selector.ts';
+import { selects, sourcesOf } from '../selector.ts';
 
 const accepted = (at: At) =>
   at.status?.conditions?.find(({ type }) => type === 'Accepted')?.status !== 'False';

@@ -1,0 +1,266 @@
+/** Draws what goes wrong: at random moments, at the writes that matter, and in Sieve's three patterns. */
+import type { Random } from '../../../src/testing/random.ts';
+import { commandCanary, type Draw } from './draw-ats.ts';
+import type { Feature } from './features.ts';
+import type { Deed, FaultPlan } from './plan.ts';
+
+export interface Trouble {
+  readonly faults: readonly FaultPlan[];
+  readonly deeds: readonly Deed[];
+}
+
+interface FaultDraw extends Draw {
+  readonly replicas: number;
+  readonly servers: number;
+}
+
+/** The writes of both kinds, as method and part of the path. */
+export const writeKinds = [
+  ['POST', '/pods'],
+  ['PATCH', '/status'],
+  ['PATCH', '/pods/'],
+  ['DELETE', '/pods/'],
+  ['DELETE', '/ats/'],
+  ['POST', '/eviction'],
+  ['PUT', '/status'],
+  ['PATCH', '/deployments/'],
+  ['POST', '/events'],
+  ['PUT', '/leases/'],
+] as const;
+
+const answers = [
+  403,
+  409,
+  422,
+  429,
+  500,
+  503,
+  504,
+  'hang',
+  'hang-committed',
+  'cut-before',
+  'cut-after',
+] as const;
+const networkKinds = ['requestLost', 'answerLost', 'cut', 'drip', 'delay', 'page'] as const;
+
+export function drawTrouble(draw: FaultDraw): Trouble {
+  const faults: FaultPlan[] = [];
+  const deeds: Deed[] = [];
+  const { random, features } = draw;
+  for (const [feature, make] of Object.entries(makers)) {
+    if (!features.has(feature as Feature)) continue;
+    const own = { ...draw, random: random.fork(feature) };
+    for (let count = 1 + own.random.integer(3); count > 0; count--) faults.push(...make(own));
+  }
+  for (const [feature, make] of Object.entries(actors)) {
+    if (!features.has(feature as Feature)) continue;
+    const own = { ...draw, random: random.fork(feature) };
+    for (let count = 1 + own.random.integer(4); count > 0; count--) deeds.push(make(own));
+  }
+  return { faults: faults.map((fault) => within(fault, draw.duration)), deeds };
+}
+
+/** Everything is over by the end. */
+function within(fault: FaultPlan, duration: number): FaultPlan {
+  const at = Math.min(fault.at, duration - 1);
+  return 'for' in fault ? { ...fault, at, for: Math.min(fault.for, duration - at) } : { ...fault, at };
+}
+
+const when = ({ random, duration }: FaultDraw) => random.integer(duration);
+const which = ({ random, replicas }: FaultDraw) => random.integer(replicas);
+/** Mostly seconds, sometimes minutes. */
+const span = (random: Random) => Math.round(100 + random.next() ** 3 * random.pick([5000, 30_000, 300_000]));
+
+type Maker = (draw: FaultDraw) => FaultPlan[];
+
+const makers: Partial<Readonly<Record<Feature, Maker>>> = {
+  kill: (draw) => [{ at: when(draw), fault: 'kill', replica: which(draw), for: span(draw.random) }],
+  terminate: (draw) => [
+    { at: when(draw), fault: 'terminate', replica: which(draw), for: span(draw.random) + 5000 },
+  ],
+  sigstop: (draw) => [{ at: when(draw), fault: 'sigstop', replica: which(draw), for: span(draw.random) }],
+  'suspend-machine': (draw) => [
+    { at: when(draw), fault: 'suspend', replica: which(draw), for: span(draw.random) },
+  ],
+  'clock-step': (draw) => [
+    {
+      at: when(draw),
+      fault: 'clock-step',
+      replica: which(draw),
+      by: draw.random.pick([-3_600_000, -5000, -100, 100, 5000, 60_000]),
+    },
+  ],
+  partition: (draw) => [
+    {
+      ...{ at: when(draw), fault: 'partition', replica: which(draw), for: span(draw.random) },
+      direction: draw.random.pick(['out', 'in', 'both']),
+    },
+  ],
+  reset: (draw) => [{ at: when(draw), fault: 'reset', replica: which(draw) }],
+  'half-open': (draw) => [{ at: when(draw), fault: 'half-open', replica: which(draw) }],
+  'bad-network': (draw) => [
+    {
+      ...{ at: when(draw), fault: 'bad-network', replica: which(draw), for: span(draw.random) },
+      ...{ kind: draw.random.pick(networkKinds), rate: draw.random.pick([0.02, 0.1, 0.5]) },
+    },
+  ],
+  'kill-at-write': (draw) => {
+    const [method, path] = draw.random.pick(writeKinds);
+    return [
+      {
+        ...{ at: when(draw), fault: 'kill-at-write', replica: which(draw), method, path },
+        ...{ skip: draw.random.integer(3), for: span(draw.random) },
+        when: draw.random.pick(['before', 'after-commit', 'after-reply']),
+      },
+    ];
+  },
+  'write-meets': (draw) => {
+    const [method, path] = draw.random.pick(writeKinds);
+    return [
+      {
+        ...{ at: when(draw), fault: 'write-meets', method, path, skip: draw.random.integer(3) },
+        ...{ times: draw.random.pick([1, 1, 2, 10]), answer: draw.random.pick(answers) },
+      },
+    ];
+  },
+  refuse: (draw) => {
+    const [method, path] = draw.random.pick(writeKinds);
+    const code = draw.random.pick([429, 500, 503] as const);
+    return [
+      { at: when(draw), fault: 'refuse', method, path, code, message: 'overloaded', for: span(draw.random) },
+    ];
+  },
+  quota: (draw) => [
+    refusal(draw, 403, 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7'),
+  ],
+  'pod-security': (draw) => [
+    refusal(draw, 403, 'violates PodSecurity "restricted:latest": runAsNonRoot != true'),
+  ],
+  'webhook-down': (draw) => [
+    refusal(
+      draw,
+      500,
+      'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
+    ),
+  ],
+  rbac: (draw) => [
+    {
+      ...{ at: when(draw), fault: 'refuse', method: '', code: 403, for: span(draw.random) },
+      ...{ path: draw.random.pick(['/pods', '/ats', '/configwatchers', '/configmaps', '']) },
+      message: 'User "system:serviceaccount:atwatch-system:atwatch" cannot do that',
+    },
+  ],
+  'watch-meets': (draw) => [
+    {
+      ...{ at: when(draw), fault: 'watch-meets', times: draw.random.pick([1, 1, 5]) },
+      resource: draw.random.pick(['pods', 'ats', 'configwatchers', 'configmaps']),
+      what: draw.random.pick(['mute', 'malformed', '410', '429', '500', 'in-stream-410']),
+    },
+    { at: when(draw), fault: 'close-watches' },
+  ],
+  'stale-cache': (draw) => [
+    {
+      at: when(draw),
+      fault: 'stale-cache',
+      server: draw.random.integer(draw.servers),
+      for: span(draw.random),
+    },
+  ],
+  'slow-cache': (draw) => [
+    {
+      ...{
+        at: when(draw),
+        fault: 'slow-cache',
+        server: draw.random.integer(draw.servers),
+        for: span(draw.random),
+      },
+      lag: draw.random.pick([50, 1000, 10_000]),
+    },
+  ],
+  'server-down': (draw) => [
+    {
+      at: when(draw),
+      fault: 'server-down',
+      server: draw.random.integer(draw.servers),
+      for: span(draw.random),
+    },
+  ],
+  compact: (draw) => [{ at: when(draw), fault: 'compact' }],
+  'close-watches': (draw) => [{ at: when(draw), fault: 'close-watches' }],
+  lease: (draw) => [{ at: when(draw), fault: draw.random.pick(['lease-deleted', 'lease-stolen']) }],
+  crd: (draw) => [
+    {
+      at: when(draw),
+      fault: 'crd-removed',
+      resource: draw.random.pick(['ats', 'configwatchers']),
+      for: span(draw.random),
+    },
+  ],
+  'unobserved-state': unobservedState,
+  'stale-state': staleState,
+  'intermediate-state': intermediateState,
+};
+
+function refusal(draw: FaultDraw, code: 403 | 500, message: string): FaultPlan {
+  const told = `${message.replace(commandCanary, '')}`;
+  return {
+    at: when(draw),
+    fault: 'refuse',
+    method: 'POST',
+    path: '/pods',
+    code,
+    message: told,
+    for: span(draw.random),
+  };
+}
+
+/** Sieve: a state begins and ends while the replica looks at none of it. */
+function unobservedState(draw: FaultDraw): FaultPlan[] {
+  const [at, length] = [when(draw), span(draw.random)];
+  const server = draw.random.integer(draw.servers);
+  return [
+    { at, fault: 'stale-cache', server, for: length },
+    { at: at + length, fault: draw.random.pick(['compact', 'close-watches']) },
+  ];
+}
+
+/** Sieve: a replica that has just started is shown an old state by an instance that is behind. */
+function staleState(draw: FaultDraw): FaultPlan[] {
+  const [at, length] = [when(draw), 10_000 + span(draw.random)];
+  return [
+    { at, fault: 'stale-cache', server: draw.random.integer(draw.servers), for: length },
+    {
+      at: at + Math.round(length / 2),
+      fault: 'kill',
+      replica: which(draw),
+      for: draw.random.pick([10, 1000]),
+    },
+  ];
+}
+
+/** Sieve: a replica dies between two writes that belong together. */
+function intermediateState(draw: FaultDraw): FaultPlan[] {
+  const at = when(draw);
+  return [0, 1, 2].map((skip) => {
+    const [method, path] = draw.random.pick(writeKinds);
+    return {
+      ...{ at: at + skip * 5000, fault: 'kill-at-write', replica: which(draw), method, path, skip: 0 },
+      ...{
+        when: draw.random.pick(['after-commit', 'after-reply'] as const),
+        for: draw.random.pick([10, 1000, 20_000]),
+      },
+    };
+  });
+}
+
+const actors: Partial<Readonly<Record<Feature, (draw: FaultDraw) => Deed>>> = {
+  'pod-deletes': (draw) => ({
+    ...{ at: when(draw), do: 'pod', index: draw.random.integer(3) },
+    label: ['app', draw.random.pick(['app-0', 'app-1', 'at-0', 'at-1', 'at-2', 'at-3'])],
+    what: draw.random.pick(['delete', 'delete', 'force-delete', 'evict', 'strip-owner', 'strip-finalizers']),
+  }),
+  'node-loss': (draw) => ({
+    ...{ at: when(draw), do: 'pod', index: draw.random.integer(3), what: 'lose-node' },
+    label: ['app', draw.random.pick(['app-0', 'at-0', 'at-1'])],
+  }),
+};

@@ -1,0 +1,104 @@
+/**
+ * Features: what a plan may draw from. Each plan switches a random half of them on: a run with a few kinds of
+ * trouble goes further into each of them than one that has a little of all (swarm testing).
+ */
+import type { Random } from '../../../src/testing/random.ts';
+
+export const atFeatures = [
+  'at',
+  'at-edit',
+  'at-delete',
+  'at-recreate',
+  'at-suspend',
+  'at-cancel',
+  'at-retry',
+  'at-at-most-once',
+  'at-deadlines',
+  'at-ttl',
+  'at-template',
+  'at-zone',
+  'at-crowd',
+  'at-stranger',
+  'at-forge',
+] as const;
+
+export const watcherFeatures = [
+  'watcher',
+  'watcher-edit',
+  'watcher-revert',
+  'watcher-storm',
+  'watcher-idle-edit',
+  'watcher-recreate-source',
+  'watcher-bad-content',
+  'watcher-suspend',
+  'watcher-cooldown',
+  'watcher-window',
+  'watcher-keys',
+  'watcher-sources',
+  'watcher-rollout',
+  'watcher-delete-strategy',
+  'watcher-scale',
+  'watcher-bare-pods',
+  'watcher-budget',
+  'watcher-stateful',
+  'watcher-daemon',
+  'watcher-selector',
+] as const;
+
+export const faultFeatures = [
+  'kill',
+  'terminate',
+  'sigstop',
+  'suspend-machine',
+  'clock-step',
+  'clock-skew',
+  'partition',
+  'reset',
+  'half-open',
+  'bad-network',
+  'kill-at-write',
+  'write-meets',
+  'refuse',
+  'quota',
+  'pod-security',
+  'webhook-down',
+  'rbac',
+  'watch-meets',
+  'stale-cache',
+  'slow-cache',
+  'server-down',
+  'compact',
+  'close-watches',
+  'lease',
+  'crd',
+  'pod-deletes',
+  'node-loss',
+  'unobserved-state',
+  'stale-state',
+  'intermediate-state',
+] as const;
+
+export type Feature =
+  | (typeof atFeatures)[number]
+  | (typeof watcherFeatures)[number]
+  | (typeof faultFeatures)[number];
+
+export function drawFeatures(random: Random): ReadonlySet<Feature> {
+  const kinds = random.pick(['at', 'watcher', 'both'] as const);
+  const some = <T extends Feature>(all: readonly T[], share: number): T[] =>
+    all.filter(() => random.chance(share));
+  const share = 0.2 + random.next() * 0.5;
+  return new Set<Feature>(
+    [
+      ...(kinds === 'watcher' ? [] : ['at' as const, ...some(atFeatures, share)]),
+      ...(kinds === 'at' ? [] : ['watcher' as const, ...some(watcherFeatures, share)]),
+      // One in ten has no faults at all: what breaks there is the plainest.
+      ...(random.chance(0.1) ? [] : some(faultFeatures, 0.05 + random.next() * 0.4)),
+    ].filter((feature) => isOfKind(feature, kinds)),
+  );
+}
+
+function isOfKind(feature: Feature, kinds: 'at' | 'watcher' | 'both'): boolean {
+  if (kinds === 'both') return true;
+  return kinds === 'at' ? !feature.startsWith('watcher') : !/^at($|-)/.test(feature);
+}
