@@ -86,6 +86,7 @@ export class History {
   readonly removed = new Map<string, Pod>();
   readonly violations: Violation[] = [];
   readonly #handlers = new Map<string, Registered[]>();
+  readonly #listeners: ((entry: Entry) => void)[] = [];
   #changedAt = 0;
   readonly #ends: { readonly name: string; readonly end: NonNullable<Observer['end']> }[] = [];
   /** Canary texts that may appear nowhere but where they were put. */
@@ -107,9 +108,15 @@ export class History {
     if (end) this.#ends.push({ name: promise.name, end });
   }
 
+  /** Told every entry, once the history has learned from it. */
+  onEntry(listener: (entry: Entry) => void): void {
+    this.#listeners.push(listener);
+  }
+
   add(entry: Entry): void {
     this.time = entry.time;
     this.#learn(entry);
+    for (const listener of this.#listeners) listener(entry);
     for (const { name, handle } of this.#handlers.get(entry.type) ?? []) {
       this.#report(name, handle(entry));
     }

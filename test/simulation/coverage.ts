@@ -1,0 +1,53 @@
+/**
+ * Coverage: in which states of objects which faults were met: each cell is a state, as a phase with its reason or
+ * condition, and a kind of fault that lasted then or struck.
+ */
+import type { At } from '../../src/api/at.generated.ts';
+import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { Entry } from './entry.ts';
+import type { History } from './history.ts';
+
+export function stateOf(resource: string, object: KubernetesObject): string | undefined {
+  if (resource === 'ats') {
+    const { status, spec } = object as At;
+    const { phase = 'PENDING', reason = 'New', outcome } = status ?? {};
+    return `At ${phase}${outcome === undefined ? '' : ` ${outcome}`} ${spec?.suspend && phase === 'PENDING' ? 'Suspended' : reason}`;
+  }
+  if (resource !== 'configwatchers') return undefined;
+  const { status } = object as ConfigWatcher;
+  const stalled = status?.conditions?.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
+  if (status?.appliedHash === undefined) return 'ConfigWatcher New';
+  return `ConfigWatcher ${stalled?.reason ?? status.pending?.reason ?? 'UpToDate'}`;
+}
+
+export class Coverage {
+  /** `state × fault` → how often. */
+  readonly cells = new Map<string, number>();
+  readonly #history: History;
+
+  constructor(history: History) {
+    this.#history = history;
+  }
+
+  see(entry: Entry): void {
+    if (entry.type === 'fault' && entry.state !== 'ends') this.#struck(entry.kind);
+    if (entry.type !== 'change' || entry.change === 'DELETED') return;
+    const state = stateOf(entry.resource, entry.object);
+    if (state === undefined) return;
+    this.#count(state, 'no fault', this.#history.faults.size === 0);
+    for (const { kind } of this.#history.faults.values()) this.#count(state, kind);
+  }
+
+  #struck(kind: string): void {
+    for (const resource of ['ats', 'configwatchers']) {
+      for (const object of this.#history.objects.list(resource)) this.#count(stateOf(resource, object) ?? '', kind);
+    }
+  }
+
+  #count(state: string, fault: string, isMet = true): void {
+    if (!isMet) return;
+    const cell = `${state} × ${fault}`;
+    this.cells.set(cell, (this.cells.get(cell) ?? 0) + 1);
+  }
+}

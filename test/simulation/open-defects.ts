@@ -1,0 +1,34 @@
+/**
+ * Open defects: ways in which today's code is known not to keep a promise. What they explain is counted apart, so
+ * that everything else is held strictly. Each goes with the code that mends it, and becomes a planted bug.
+ */
+import type { Violation } from './history.ts';
+
+export interface OpenDefect {
+  readonly name: string;
+  readonly promise: string;
+  readonly sentence: string;
+  /** Whether this is it. */
+  readonly explains: (violation: Violation) => boolean;
+}
+
+function defect(name: string, promise: string, clue: string, sentence: string): OpenDefect {
+  return {
+    ...{ name, promise, sentence },
+    explains: (violation) => violation.promise === promise && violation.clue === clue,
+  };
+}
+
+export const openDefects: readonly OpenDefect[] = [
+  defect('end lost', 'R1', 'end lost', 'the end of a run is lost when its Pod goes before the turn of its At'),
+  defect('clock ahead', 'S2', 'clock ahead', 'an operator whose clock is ahead launches early'),
+  defect('untold', 'R2', 'untold', 'a create that is answered with 5xx, or not at all, is not told in status'),
+  defect('blame', 'R2', 'blame', 'LaunchedLate blames the operator for what the API server refused'),
+  defect('born between', 'R3', 'born between', 'A→B→A: a Pod that was made in between keeps B'),
+  defect('rollout for nothing', 'S7', 'rollout for nothing', 'a template is changed although no Pod is stale'),
+];
+
+/** The defect that explains it; undefined for news. */
+export function explanationOf(violation: Violation): OpenDefect | undefined {
+  return openDefects.find(({ explains }) => explains(violation));
+}

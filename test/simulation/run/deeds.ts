@@ -1,0 +1,84 @@
+/** Performs the deeds of a plan, as people and other programs do them. */
+import type { Pod } from '../../../src/api/kubernetes.ts';
+import type { Method } from '../../../src/testing/api-server/api-message.ts';
+import type { History } from '../history.ts';
+import { namespace } from '../plan/draw-ats.ts';
+import type { Deed } from '../plan/plan.ts';
+import type { Cluster } from './cluster.ts';
+import type { Recorder } from './recorder.ts';
+
+const user = 'alice';
+
+export class Deeds {
+  readonly #cluster: Cluster;
+  readonly #history: History;
+  readonly #recorder: Recorder;
+
+  constructor(cluster: Cluster, history: History, recorder: Recorder) {
+    this.#cluster = cluster;
+    this.#history = history;
+    this.#recorder = recorder;
+  }
+
+  perform(deed: Deed): void {
+    switch (deed.do) {
+      case 'create':
+        this.#request('POST', this.#path(deed.resource), deed.object, `creates ${deed.resource}/${deed.name}`);
+        break;
+      case 'patch': {
+        const { resource, name, subresource = '', body } = deed;
+        this.#request('PATCH', this.#path(resource, name, subresource), body, `edits ${resource}/${name}${subresource && ` ${subresource}`} ${JSON.stringify(body)}`);
+        break;
+      }
+      case 'delete': {
+        const { resource, name, propagation, grace } = deed;
+        const options = { ...(propagation && { propagationPolicy: propagation }), ...(grace !== undefined && { gracePeriodSeconds: grace }) };
+        this.#request('DELETE', this.#path(resource, name), options, `deletes ${resource}/${name}`);
+        break;
+      }
+      case 'pod':
+        this.#toPod(deed);
+        break;
+    }
+  }
+
+  #path(resource: string, name = '', subresource = ''): string {
+    return this.#cluster.pathOf(resource, namespace, name, subresource);
+  }
+
+  #request(method: Method, path: string, body: object | undefined, text: string): void {
+    const time = this.#cluster.simulation.now;
+    this.#recorder.acts(user);
+    this.#history.add({ type: 'edit', time, actor: user, text });
+    this.#cluster.server.request(user, method, path, body);
+  }
+
+  #toPod({ label: [key, value], index, what }: Deed & { readonly do: 'pod' }): void {
+    const found = this.#cluster
+      .list<Pod>('pods', namespace)
+      .filter(({ metadata }) => metadata.labels?.[key] === value)
+      .sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1));
+    const pod = found[index % Math.max(1, found.length)];
+    if (pod === undefined) return;
+    const { name } = pod.metadata;
+    const path = this.#path('pods', name);
+    const text = `${what} pods/${name}`;
+    switch (what) {
+      case 'delete':
+        return this.#request('DELETE', path, {}, text);
+      case 'force-delete':
+        return this.#request('DELETE', path, { gracePeriodSeconds: 0 }, text);
+      case 'evict':
+        return this.#request('POST', `${path}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }, text);
+      case 'strip-owner':
+        return this.#request('PATCH', path, { metadata: { ownerReferences: null } }, text);
+      case 'strip-finalizers':
+        return this.#request('PATCH', path, { metadata: { finalizers: null } }, text);
+      case 'lose-node': {
+        const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' }];
+        this.#request('PATCH', `${path}/status`, { status: { conditions } }, text);
+        return this.#request('DELETE', path, {}, text);
+      }
+    }
+  }
+}
