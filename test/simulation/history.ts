@@ -57,6 +57,19 @@ export interface Replica {
   readonly seen: Map<string, Seen[]>;
 }
 
+/** Faults after which a watch may follow nothing until its silence is noticed. */
+const blinding: ReadonlySet<string> = new Set([
+  'half-open',
+  'watch-meets',
+  'bad-network',
+  'partition',
+  'stale-cache',
+  'slow-cache',
+  'server-down',
+  'suspend',
+  'sigstop',
+]);
+
 /** So many states of an object a replica is remembered to have been shown. */
 const keptStates = 6;
 
@@ -78,6 +91,8 @@ export class History {
   disturbedAt = 0;
   /** When the last fault began or ended. */
   faultedAt = 0;
+  /** When the last fault ended that may have left a watch silent. */
+  blindedAt = Number.NEGATIVE_INFINITY;
   /** When anything happened that the operator may have to act on: all of these, and what controllers and nodes do. */
   busyAt = 0;
   /** Whether entries say what replicas were shown; else a replica counts as knowing what etcd holds. */
@@ -230,6 +245,7 @@ export class History {
     this.disturbedAt = entry.time;
     this.faultedAt = entry.time;
     this.busyAt = entry.time;
+    if (blinding.has(entry.kind)) this.blindedAt = entry.time;
     if (entry.state === 'begins') this.faults.set(entry.id, entry);
     if (entry.state === 'ends') this.faults.delete(entry.id);
   }

@@ -18,12 +18,16 @@ const accepted = (at: At) =>
 /** So long after everything has become quiet nothing of it may be left to do, in milliseconds. */
 const settling = 30_000;
 
+/** After so long without a bookmark a watch counts as silent and is opened again; with its retries, in milliseconds. */
+const blindFor = 210_000;
+
 /** Whether some replica has been able to work for so long, in milliseconds. */
 function hasWorked(history: History, forMs: number): boolean {
   const since = history.time - forMs;
   return (
     history.faults.size === 0 &&
     history.faultedAt <= since &&
+    history.time - history.blindedAt > blindFor &&
     [...history.replicas.values()].some(
       ({ running, stopped, startedAt }) => running && !stopped && startedAt <= since,
     )

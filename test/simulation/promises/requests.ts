@@ -8,6 +8,8 @@ const window = 10_000;
 const mostPerSecond = 60;
 /** The same about one object: nothing has to be said of it more often. */
 const mostPerObject = 30;
+/** More for each change that the operator did not make. */
+const perReason = 4;
 /** After the last fault and edit; the slowest retries and the longest back-off are over by then. */
 const quietAfter = 15 * 60_000;
 
@@ -22,23 +24,31 @@ export const requestsAreBounded: NamedPromise = {
     let begin = 0;
     const counts = new Map<string, number>();
     let all = 0;
+    let reasons = 0;
     return {
+      // Each edit, and each change of a Pod, is a reason to look and to write again.
+      change({ by }) {
+        if (by?.replica === undefined) reasons += 1;
+        return undefined;
+      },
       request(request) {
-        if (request.replica === undefined || request.resource === 'leases' || request.verb === 'watch')
+        if (request.replica === undefined || request.resource === 'leases' || request.verb === 'watch') {
           return undefined;
+        }
         if (request.time - begin > window) {
           begin = request.time;
           counts.clear();
           all = 0;
+          reasons = 0;
         }
         all += isWrite(request) ? 1 : 0;
         const key = keyOf(request);
         const count = (counts.get(key) ?? 0) + 1;
         counts.set(key, count);
-        const isObject = request.name !== '';
-        if (isObject && count === mostPerObject)
+        if (request.name !== '' && count > mostPerObject + perReason * reasons) {
           return { text: `${key}: ${count} times in 10 s`, clue: 'object' };
-        return all === mostPerSecond * (window / 1000)
+        }
+        return all > mostPerSecond * (window / 1000) + perReason * reasons
           ? { text: `${request.replica} sent ${all} writes in 10 s`, clue: 'all' }
           : undefined;
       },

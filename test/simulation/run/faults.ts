@@ -10,6 +10,7 @@ import { operatorNamespace, operatorUser, type Replicas } from './replicas.ts';
 type FaultOf<K extends FaultPlan['fault']> = Extract<FaultPlan, { readonly fault: K }>;
 
 interface Interception {
+  readonly plan: FaultPlan;
   readonly matches: (request: ApiRequest) => boolean;
   readonly fault: Fault;
   skip: number;
@@ -112,13 +113,25 @@ export class Faults {
       if (!one.matches(request)) continue;
       if (one.skip-- > 0) continue;
       one.left--;
+      if (one.plan.fault !== 'refuse') this.#tell(one.plan, 'strikes', `${describe(one.plan)}: ${request.method} ${request.path}`);
       return one.fault;
     }
     return undefined;
   }
 
-  #intercept(matches: (request: ApiRequest) => boolean, fault: Fault, times: number, skip = 0): () => void {
-    const interception = { matches, fault, skip, left: times };
+  #tell(plan: FaultPlan, state: 'begins' | 'ends' | 'strikes', text = describe(plan), id = ++this.#serial): void {
+    const replica = 'replica' in plan ? `replica-${plan.replica}` : undefined;
+    this.#history.add({ type: 'fault', time: this.#now, id, kind: plan.fault, state, replica, text });
+  }
+
+  #intercept(
+    plan: FaultPlan,
+    matches: (request: ApiRequest) => boolean,
+    fault: Fault,
+    times: number,
+    skip = 0,
+  ): () => void {
+    const interception = { plan, matches, fault, skip, left: times };
     this.#interceptions.push(interception);
     return () => {
       interception.left = 0;
@@ -127,15 +140,14 @@ export class Faults {
 
   inflict(plan: FaultPlan): void {
     const end = this.#begin(plan);
-    const id = ++this.#serial;
-    const replica = 'replica' in plan ? `replica-${plan.replica}` : undefined;
-    const base = { type: 'fault', id, kind: plan.fault, replica, text: describe(plan) } as const;
     const isLong = 'for' in plan && plan.fault !== 'kill-at-write';
-    this.#history.add({ ...base, time: this.#now, state: isLong ? 'begins' : 'strikes' });
+    const isArmed = plan.fault === 'write-meets' || plan.fault === 'watch-meets' || plan.fault === 'kill-at-write';
+    const id = ++this.#serial;
+    if (!isArmed) this.#tell(plan, isLong ? 'begins' : 'strikes', describe(plan), id);
     if (!isLong) return;
     this.#cluster.simulation.schedule(plan.for, () => {
       end?.();
-      this.#history.add({ ...base, time: this.#now, state: 'ends' });
+      this.#tell(plan, 'ends', describe(plan), id);
     });
   }
 
@@ -206,7 +218,10 @@ export class Faults {
         machine.time.stepWall(plan.by);
         return undefined;
       case 'kill-at-write':
-        this.#kills.arm(plan, () => this.#replicas.kill(plan.replica, plan.for));
+        this.#kills.arm(plan, () => {
+          this.#tell(plan, 'strikes');
+          this.#replicas.kill(plan.replica, plan.for);
+        });
         return undefined;
     }
   }
@@ -236,17 +251,17 @@ export class Faults {
       case 'write-meets': {
         const { method, path, skip, times, answer } = plan;
         const matches = (request: ApiRequest) => request.method === method && request.path.includes(path);
-        return this.#intercept(matches, answerOf(answer), times, skip);
+        return this.#intercept(plan, matches, answerOf(answer), times, skip);
       }
       case 'refuse': {
         const { method, path, code, message } = plan;
         const matches = (request: ApiRequest) =>
           (method === '' || request.method === method) && request.path.includes(path) && !request.path.includes('/leases');
-        return this.#intercept(matches, statusFault(code, message), Number.POSITIVE_INFINITY);
+        return this.#intercept(plan, matches, statusFault(code, message), Number.POSITIVE_INFINITY);
       }
       case 'watch-meets': {
         const matches = (request: ApiRequest) => isWatch(request) && request.path.endsWith(`/${plan.resource}`);
-        this.#intercept(matches, watchFaults[plan.what], plan.times);
+        this.#intercept(plan, matches, watchFaults[plan.what], plan.times);
         return undefined;
       }
     }
