@@ -20,6 +20,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { type ReconcileContext, type Result, RetryError } from '../runtime/controller/reconciler.ts';
 import {
   type Action,
+  type CreateLimits,
   type CreatePod,
   type DryRunPod,
   type Observed,
@@ -129,12 +130,12 @@ export class Performer {
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
       if (isAlreadyExists(error)) {
-        const retryDelay = delayAfter(memory.refused(at));
+        const retryDelay = this.#refused(at, limits);
         // What follows is another try, if anything.
         return this.#readLive({ ...observed, continued: false, retryDelay }, true, signal);
       }
       if (isRefusal(error)) {
-        const retryDelay = delayAfter(memory.refused(at));
+        const retryDelay = this.#refused(at, limits);
         const refusal = { message: error.message };
         return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
       }
@@ -149,6 +150,14 @@ export class Performer {
       const options = { cause: error, priority };
       throw new RetryError(`Pod ${pod.metadata.name} could not be created`, delay, options);
     }
+  }
+
+  /** How long to wait until the next try. The watch event of the intent before this one would wake it at once. */
+  #refused(at: At, limits: CreateLimits | undefined): number {
+    const { clock, memory } = this.#options;
+    const delay = delayAfter(memory.refused(at));
+    if (limits !== undefined) memory.pause(at, clock.monotonic() + delay);
+    return delay;
   }
 
   async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {

@@ -59,6 +59,23 @@ describe('AtReconciler', () => {
     assert.equal(world.creations.length, 1);
   });
 
+  it('lets the watch event of its own intent not try at once again what was refused (AtMostOnce)', async () => {
+    for (const hinder of ['stranger', 'quota']) {
+      const world = new World(dueTime);
+      world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
+      const operator = new Operator(world);
+      if (hinder === 'stranger') world.createStranger('example-at-pod');
+      else operator.faults = [undefined, 'refused'];
+      await operator.reconcile();
+      const sent = world.requests.length;
+      assert.deepEqual(await operator.reconcile(), { requeueAfter: 250, priority: retryPriority }, hinder);
+      assert.equal(world.requests.length, sent, hinder);
+      world.now += 250;
+      await operator.reconcile();
+      assert.ok(world.requests.length > sent, hinder);
+    }
+  });
+
   it('tells of a status that is refused once, and tries again soon, then less and less', async () => {
     const world = new World(longBeforeDue);
     world.createAt({ command: "echo 'open" });

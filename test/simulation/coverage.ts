@@ -41,7 +41,8 @@ export class Coverage {
 
   #struck(kind: string): void {
     for (const resource of ['ats', 'configwatchers']) {
-      for (const object of this.#history.objects.list(resource)) this.#count(stateOf(resource, object) ?? '', kind);
+      for (const object of this.#history.objects.list(resource))
+        this.#count(stateOf(resource, object) ?? '', kind);
     }
   }
 

@@ -20,12 +20,27 @@ function defect(name: string, promise: string, clue: string, sentence: string): 
 }
 
 export const openDefects: readonly OpenDefect[] = [
-  defect('end lost', 'R1', 'end lost', 'the end of a run is lost when its Pod goes before the turn of its At'),
+  defect(
+    'end lost',
+    'R1',
+    'end lost',
+    'the end of a run is lost when its Pod goes before the turn of its At',
+  ),
   defect('clock ahead', 'S2', 'clock ahead', 'an operator whose clock is ahead launches early'),
-  defect('untold', 'R2', 'untold', 'a create that is answered with 5xx, or not at all, is not told in status'),
+  defect(
+    'untold',
+    'R2',
+    'untold',
+    'a create that is answered with 5xx, or not at all, is not told in status',
+  ),
   defect('blame', 'R2', 'blame', 'LaunchedLate blames the operator for what the API server refused'),
   defect('born between', 'R3', 'born between', 'A→B→A: a Pod that was made in between keeps B'),
-  defect('rollout for nothing', 'S7', 'rollout for nothing', 'a template is changed although no Pod is stale'),
+  defect(
+    'rollout for nothing',
+    'S7',
+    'rollout for nothing',
+    'a template is changed although no Pod is stale',
+  ),
 ];
 
 /** The defect that explains it; undefined for news. */

@@ -63,7 +63,9 @@ function sentenceOf(entry: Entry): string | undefined {
     case 'container-end':
       return `  container of ${entry.pod} ends with ${entry.exitCode}`;
     case 'log':
-      return entry.level === 'warn' || entry.level === 'error' ? `${entry.replica} says: ${entry.text}` : undefined;
+      return entry.level === 'warn' || entry.level === 'error'
+        ? `${entry.replica} says: ${entry.text}`
+        : undefined;
     case 'request':
       return requestSentence(entry);
     case 'change':
@@ -92,7 +94,9 @@ function changeSentence({ change, resource, object, previous, by }: ChangeEntry)
   const who = by?.replica ?? by?.user.replace(/^system:serviceaccount:kube-system:/, '') ?? 'somebody';
   if (change !== 'MODIFIED') {
     const isTold = resource !== 'events' && resource !== 'leases' && !resource.startsWith('controllerrev');
-    return isTold ? `  ${resource}/${name} ${change === 'ADDED' ? 'is made' : 'is gone'} (${who})` : undefined;
+    return isTold
+      ? `  ${resource}/${name} ${change === 'ADDED' ? 'is made' : 'is gone'} (${who})`
+      : undefined;
   }
   const [before, after] = [shortState(resource, previous), shortState(resource, object)];
   return before === after ? undefined : `  ${resource}/${name}: ${before} → ${after} (${who})`;
@@ -116,6 +120,8 @@ function shortState(resource: string, object: KubernetesObject | undefined): str
 function podState({ metadata, status }: Pod): string {
   const [container] = status?.containerStatuses ?? [];
   const [kind = ''] = Object.keys(container?.state ?? {});
-  const ready = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ? ' ready' : '';
+  const ready = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')
+    ? ' ready'
+    : '';
   return `${status?.phase} ${kind}${ready}${metadata.deletionTimestamp === undefined ? '' : ' terminating'}`;
 }

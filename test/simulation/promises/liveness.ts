@@ -34,6 +34,11 @@ function hasWorked(history: History, forMs: number): boolean {
   );
 }
 
+/** Ms by which the slowest wall clock among the replicas is behind. */
+function behind({ replicas }: History): number {
+  return Math.max(0, ...[...replicas.values()].map(({ running, clockAhead }) => (running ? -clockAhead : 0)));
+}
+
 /** When the At could have been launched at the earliest. */
 function launchableAt({ at, editedAt }: AtRun): number {
   return Math.max(dueTimeOf(at.spec), editedAt);
@@ -70,7 +75,10 @@ export const dueIsLaunched: NamedPromise = {
       return [...history.runs.byUid.values()]
         .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
         .filter(({ at, pods }) => pods.length === 0 && !isTold(at))
-        .map(({ at }): Finding => ({ text: `${at.metadata.name} is due and has no Pod` }));
+        .map((run): Finding => ({
+          text: `${run.at.metadata.name} is due and has no Pod`,
+          clue: history.time - launchableAt(run) <= settling + behind(history) ? 'clock behind' : '',
+        }));
     },
   }),
 };
@@ -88,7 +96,8 @@ export const finishedIsDone: NamedPromise = {
       if (!hasWorked(history, settling)) return undefined;
       return [...history.runs.byUid.values()].flatMap((run): Finding[] => {
         const { at, pods, goneAt, forgedAt } = run;
-        const isOver = goneAt !== undefined || forgedAt !== undefined || at.status?.phase !== 'RUNNING';
+        const isGone = goneAt !== undefined || at.metadata.deletionTimestamp !== undefined;
+        const isOver = isGone || forgedAt !== undefined || at.status?.phase !== 'RUNNING';
         // The back-off of Retry is up to six minutes.
         const waits = at.spec.disruptionPolicy === 'Retry' ? 7 * 60_000 : settling;
         const last = pods.at(-1);
@@ -299,9 +308,9 @@ export const reasonsAreTold: NamedPromise = {
           .filter((run) => isLaunchable(run) && run.pods.length === 0 && !isTold(run.at))
           .filter((run) => history.time - Math.max(launchableAt(run), history.faultedAt) > toldWithin)
           .map(
-            ({ at }): Finding => ({
-              text: `${at.metadata.name} is due and status does not say why it has no Pod`,
-              clue: 'untold',
+            (run): Finding => ({
+              text: `${run.at.metadata.name} is due and status does not say why it has no Pod`,
+              clue: history.time - launchableAt(run) <= toldWithin + behind(history) ? 'clock behind' : 'untold',
             }),
           );
       },

@@ -1,8 +1,8 @@
 /** The cluster of a run: API servers on one etcd, controllers, a node, and a network to reach them. */
 import type { KubernetesObject, Resource } from '../../../src/api/kubernetes.ts';
 import { configMaps, pods } from '../../../src/api/kubernetes.ts';
-import { validateAt, validateConfigWatcher } from '../../../src/api/validate.ts';
 import { ats, configWatchers } from '../../../src/api/resources.ts';
+import { validateAt, validateConfigWatcher } from '../../../src/api/validate.ts';
 import { Etcd } from '../../../src/testing/api-server/etcd.ts';
 import { invalidValue } from '../../../src/testing/api-server/failure.ts';
 import type { ServedResource } from '../../../src/testing/api-server/served-resource.ts';
@@ -32,7 +32,9 @@ const atStrategy: Strategy = {
     return old === undefined ? { ...filled, status: { phase: 'PENDING', observedGeneration: -1 } } : filled;
   },
   validate(object, old) {
-    const [before, after] = [old?.status, object.status].map((status) => (status as { phase?: string } | undefined)?.phase);
+    const [before, after] = [old?.status, object.status].map(
+      (status) => (status as { phase?: string } | undefined)?.phase,
+    );
     const isBack = before !== undefined && phases.indexOf(after ?? '') < phases.indexOf(before);
     const isFixed = before !== undefined && before !== 'PENDING' && fixed(object) !== fixed(old as AnyObject);
     return [
@@ -61,7 +63,10 @@ const podStrategy: Strategy = {
         }
       : object,
   gracePeriod: (object, requested) => {
-    const { nodeName, terminationGracePeriodSeconds = 30 } = object.spec as { nodeName?: string; terminationGracePeriodSeconds?: number };
+    const { nodeName, terminationGracePeriodSeconds = 30 } = object.spec as {
+      nodeName?: string;
+      terminationGracePeriodSeconds?: number;
+    };
     return nodeName === undefined ? 0 : (requested ?? terminationGracePeriodSeconds);
   },
 };
@@ -70,7 +75,15 @@ const plain = { status: false, generation: false, conditionalUpdate: false } as 
 const served: readonly ServedResource[] = [
   { ...ats, strategy: atStrategy, typedItems: true },
   { ...configWatchers, strategy: watcherStrategy, typedItems: true },
-  { ...pods, generation: false, conditionalUpdate: false, returnsDeleted: true, strategy: podStrategy, selectableFields: ['spec.nodeName', 'status.phase'], subresources: ['eviction'] },
+  {
+    ...pods,
+    generation: false,
+    conditionalUpdate: false,
+    returnsDeleted: true,
+    strategy: podStrategy,
+    selectableFields: ['spec.nodeName', 'status.phase'],
+    subresources: ['eviction'],
+  },
   { ...configMaps, ...plain },
   { ...secrets, ...plain },
   { ...nodes, generation: false, conditionalUpdate: false },
@@ -80,7 +93,15 @@ const served: readonly ServedResource[] = [
   daemonSets,
   { ...controllerRevisions, ...plain },
   podDisruptionBudgets,
-  { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true, ...plain, conditionalUpdate: true },
+  {
+    group: 'coordination.k8s.io',
+    version: 'v1',
+    plural: 'leases',
+    kind: 'Lease',
+    namespaced: true,
+    ...plain,
+    conditionalUpdate: true,
+  },
   { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true, ...plain },
 ];
 
@@ -139,7 +160,13 @@ export class Cluster {
     if (resource === undefined) throw new RangeError(`${plural} are not served`);
     const { group, version, namespaced } = resource;
     const prefix = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-    return [prefix, namespaced ? `/namespaces/${namespace}` : '', `/${plural}`, name && `/${name}`, subresource && `/${subresource}`].join('');
+    return [
+      prefix,
+      namespaced ? `/namespaces/${namespace}` : '',
+      `/${plural}`,
+      name && `/${name}`,
+      subresource && `/${subresource}`,
+    ].join('');
   }
 
   list<T extends KubernetesObject>(plural: string, namespace?: string): T[] {
@@ -147,4 +174,3 @@ export class Cluster {
     return resource === undefined ? [] : (this.etcd.list(resource, namespace) as T[]);
   }
 }
-

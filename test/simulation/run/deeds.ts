@@ -23,16 +23,29 @@ export class Deeds {
   perform(deed: Deed): void {
     switch (deed.do) {
       case 'create':
-        this.#request('POST', this.#path(deed.resource), deed.object, `creates ${deed.resource}/${deed.name}`);
+        this.#request(
+          'POST',
+          this.#path(deed.resource),
+          deed.object,
+          `creates ${deed.resource}/${deed.name}`,
+        );
         break;
       case 'patch': {
         const { resource, name, subresource = '', body } = deed;
-        this.#request('PATCH', this.#path(resource, name, subresource), body, `edits ${resource}/${name}${subresource && ` ${subresource}`} ${JSON.stringify(body)}`);
+        this.#request(
+          'PATCH',
+          this.#path(resource, name, subresource),
+          body,
+          `edits ${resource}/${name}${subresource && ` ${subresource}`} ${JSON.stringify(body)}`,
+        );
         break;
       }
       case 'delete': {
         const { resource, name, propagation, grace } = deed;
-        const options = { ...(propagation && { propagationPolicy: propagation }), ...(grace !== undefined && { gracePeriodSeconds: grace }) };
+        const options = {
+          ...(propagation && { propagationPolicy: propagation }),
+          ...(grace !== undefined && { gracePeriodSeconds: grace }),
+        };
         this.#request('DELETE', this.#path(resource, name), options, `deletes ${resource}/${name}`);
         break;
       }
@@ -69,7 +82,12 @@ export class Deeds {
       case 'force-delete':
         return this.#request('DELETE', path, { gracePeriodSeconds: 0 }, text);
       case 'evict':
-        return this.#request('POST', `${path}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }, text);
+        return this.#request(
+          'POST',
+          `${path}/eviction`,
+          { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
+          text,
+        );
       case 'strip-owner':
         return this.#request('PATCH', path, { metadata: { ownerReferences: null } }, text);
       case 'strip-finalizers':

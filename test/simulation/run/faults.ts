@@ -19,7 +19,8 @@ interface Interception {
 
 /** What strikes at requests of replicas; made before there are replicas. */
 export class KillAtWrites implements Strikes {
-  readonly #armed: { readonly plan: FaultOf<'kill-at-write'>; readonly kill: () => void; skip: number }[] = [];
+  readonly #armed: { readonly plan: FaultOf<'kill-at-write'>; readonly kill: () => void; skip: number }[] =
+    [];
 
   arm(plan: FaultOf<'kill-at-write'>, kill: () => void): void {
     this.#armed.push({ plan, kill, skip: plan.skip });
@@ -65,8 +66,22 @@ const reasons: Readonly<Record<number, string>> = {
 /** An answer that a Kubernetes API server gives. */
 function statusFault(code: number, message: string): Fault {
   const retryAfter = code === 429 ? { retryAfter: 1 } : {};
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: reasons[code], code };
-  return { kind: 'status', code, ...retryAfter, text: JSON.stringify(status), contentType: 'application/json' };
+  const status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason: reasons[code],
+    code,
+  };
+  return {
+    kind: 'status',
+    code,
+    ...retryAfter,
+    text: JSON.stringify(status),
+    contentType: 'application/json',
+  };
 }
 
 const watchFaults: Readonly<Record<FaultOf<'watch-meets'>['what'], Fault>> = {
@@ -92,7 +107,13 @@ export class Faults {
   #interceptions: Interception[] = [];
   #serial = 0;
 
-  constructor(cluster: Cluster, history: History, recorder: Recorder, replicas: Replicas, kills: KillAtWrites) {
+  constructor(
+    cluster: Cluster,
+    history: History,
+    recorder: Recorder,
+    replicas: Replicas,
+    kills: KillAtWrites,
+  ) {
     this.#cluster = cluster;
     this.#history = history;
     this.#recorder = recorder;
@@ -113,13 +134,19 @@ export class Faults {
       if (!one.matches(request)) continue;
       if (one.skip-- > 0) continue;
       one.left--;
-      if (one.plan.fault !== 'refuse') this.#tell(one.plan, 'strikes', `${describe(one.plan)}: ${request.method} ${request.path}`);
+      if (one.plan.fault !== 'refuse')
+        this.#tell(one.plan, 'strikes', `${describe(one.plan)}: ${request.method} ${request.path}`);
       return one.fault;
     }
     return undefined;
   }
 
-  #tell(plan: FaultPlan, state: 'begins' | 'ends' | 'strikes', text = describe(plan), id = ++this.#serial): void {
+  #tell(
+    plan: FaultPlan,
+    state: 'begins' | 'ends' | 'strikes',
+    text = describe(plan),
+    id = ++this.#serial,
+  ): void {
     const replica = 'replica' in plan ? `replica-${plan.replica}` : undefined;
     this.#history.add({ type: 'fault', time: this.#now, id, kind: plan.fault, state, replica, text });
   }
@@ -141,7 +168,8 @@ export class Faults {
   inflict(plan: FaultPlan): void {
     const end = this.#begin(plan);
     const isLong = 'for' in plan && plan.fault !== 'kill-at-write';
-    const isArmed = plan.fault === 'write-meets' || plan.fault === 'watch-meets' || plan.fault === 'kill-at-write';
+    const isArmed =
+      plan.fault === 'write-meets' || plan.fault === 'watch-meets' || plan.fault === 'kill-at-write';
     const id = ++this.#serial;
     if (!isArmed) this.#tell(plan, isLong ? 'begins' : 'strikes', describe(plan), id);
     if (!isLong) return;
@@ -195,7 +223,9 @@ export class Faults {
     }
   }
 
-  #toProcess(plan: FaultOf<'kill' | 'terminate' | 'sigstop' | 'suspend' | 'clock-step' | 'kill-at-write'>): (() => void) | undefined {
+  #toProcess(
+    plan: FaultOf<'kill' | 'terminate' | 'sigstop' | 'suspend' | 'clock-step' | 'kill-at-write'>,
+  ): (() => void) | undefined {
     const machine = this.#replicas.machine(plan.replica);
     const { process } = machine;
     switch (plan.fault) {
@@ -256,11 +286,14 @@ export class Faults {
       case 'refuse': {
         const { method, path, code, message } = plan;
         const matches = (request: ApiRequest) =>
-          (method === '' || request.method === method) && request.path.includes(path) && !request.path.includes('/leases');
+          (method === '' || request.method === method) &&
+          request.path.includes(path) &&
+          !request.path.includes('/leases');
         return this.#intercept(plan, matches, statusFault(code, message), Number.POSITIVE_INFINITY);
       }
       case 'watch-meets': {
-        const matches = (request: ApiRequest) => isWatch(request) && request.path.endsWith(`/${plan.resource}`);
+        const matches = (request: ApiRequest) =>
+          isWatch(request) && request.path.endsWith(`/${plan.resource}`);
         this.#intercept(plan, matches, watchFaults[plan.what], plan.times);
         return undefined;
       }
@@ -328,6 +361,8 @@ function answerOf(answer: FaultOf<'write-meets'>['answer']): Fault {
 
 /** `kill replica 1 for 3.2 s` */
 export function describe({ at: _, fault, ...rest }: FaultPlan): string {
-  const details = Object.entries(rest).map(([name, value]) => (name === 'for' ? `for ${value} ms` : `${name} ${value}`));
+  const details = Object.entries(rest).map(([name, value]) =>
+    name === 'for' ? `for ${value} ms` : `${name} ${value}`,
+  );
   return [fault, ...details].join(' ');
 }

@@ -47,7 +47,12 @@ export class KubeletStandIn {
       for (const plural of ['pods', 'replicasets']) {
         for (const { metadata } of this.#cluster.list(plural)) {
           const isOrphan = metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;
-          if (isOrphan) this.#request('gc', 'DELETE', this.#cluster.pathOf(plural, metadata.namespace ?? '', metadata.name));
+          if (isOrphan)
+            this.#request(
+              'gc',
+              'DELETE',
+              this.#cluster.pathOf(plural, metadata.namespace ?? '', metadata.name),
+            );
         }
       }
     });
@@ -75,7 +80,8 @@ export class KubeletStandIn {
       return;
     }
     const deadline = pod.spec.activeDeadlineSeconds;
-    if (deadline !== undefined && deadline !== previous?.spec.activeDeadlineSeconds) this.#limit(uid, pod, deadline);
+    if (deadline !== undefined && deadline !== previous?.spec.activeDeadlineSeconds)
+      this.#limit(uid, pod, deadline);
     if (pod.metadata.deletionTimestamp !== undefined && previous?.metadata.deletionTimestamp === undefined) {
       const grace = (pod.metadata.deletionGracePeriodSeconds ?? 30) * 1000;
       this.#later(this.#random.integer(Math.min(grace, 2000) + 1), () => this.#terminate(uid, pod));
@@ -108,9 +114,12 @@ export class KubeletStandIn {
     const now = this.#current(uid, pod);
     if (now === undefined) return;
     const { namespace = '', name } = now.metadata;
-    this.#request('scheduler', 'PATCH', this.#cluster.pathOf('pods', namespace, name), { spec: { nodeName: 'node-0' } });
+    this.#request('scheduler', 'PATCH', this.#cluster.pathOf('pods', namespace, name), {
+      spec: { nodeName: 'node-0' },
+    });
     this.#status(now, { startTime: text(this.#now) });
-    if (now.spec.activeDeadlineSeconds !== undefined) this.#limit(uid, { ...now, status: { startTime: text(this.#now) } }, now.spec.activeDeadlineSeconds);
+    if (now.spec.activeDeadlineSeconds !== undefined)
+      this.#limit(uid, { ...now, status: { startTime: text(this.#now) } }, now.spec.activeDeadlineSeconds);
     this.#later(50 + this.#random.integer(500), () => this.#start(uid, pod));
   }
 
@@ -121,13 +130,20 @@ export class KubeletStandIn {
 
   #containers(pod: Pod, state: object, more: object = {}) {
     const life = this.#lives.get(pod.metadata.uid ?? '');
-    return pod.spec.containers.map(({ name }) => ({ name, restartCount: Math.max(0, (life?.starts ?? 1) - 1), state, ready: false, ...more }));
+    return pod.spec.containers.map(({ name }) => ({
+      name,
+      restartCount: Math.max(0, (life?.starts ?? 1) - 1),
+      state,
+      ready: false,
+      ...more,
+    }));
   }
 
   #start(uid: string, pod: Pod): void {
     const now = this.#current(uid, pod);
     const life = this.#lives.get(uid);
-    if (now === undefined || life === undefined || life.over || now.metadata.deletionTimestamp !== undefined) return;
+    if (now === undefined || life === undefined || life.over || now.metadata.deletionTimestamp !== undefined)
+      return;
     life.starts += 1;
     life.running = true;
     const [main] = now.spec.containers;
@@ -143,7 +159,9 @@ export class KubeletStandIn {
       containerStatuses: this.#containers(now, { running: { startedAt } }),
     });
     const breaks = flag(words, 'breaks-with');
-    const isBroken = breaks !== undefined && sources.some(({ data }) => Object.values(data ?? {}).some((value) => value.includes(`-${breaks}-`)));
+    const isBroken =
+      breaks !== undefined &&
+      sources.some(({ data }) => Object.values(data ?? {}).some((value) => value.includes(`-${breaks}-`)));
     if (words[0] === 'job') {
       const fails = Number(flag(words, 'fails') ?? 0);
       const code = life.starts <= fails ? 1 : Number(flag(words, 'exit') ?? 0);
@@ -176,11 +194,20 @@ export class KubeletStandIn {
       return;
     }
     this.#ended(uid, now, code);
-    const terminated = { exitCode: code, reason: code === 0 ? 'Completed' : 'Error', startedAt: text(this.#now), finishedAt: text(this.#now) };
+    const terminated = {
+      exitCode: code,
+      reason: code === 0 ? 'Completed' : 'Error',
+      startedAt: text(this.#now),
+      finishedAt: text(this.#now),
+    };
     this.#status(now, {
       phase: 'Running',
       conditions: [{ type: 'Ready', status: 'False' }],
-      containerStatuses: this.#containers(now, { waiting: { reason: 'CrashLoopBackOff' } }, { lastState: { terminated } }),
+      containerStatuses: this.#containers(
+        now,
+        { waiting: { reason: 'CrashLoopBackOff' } },
+        { lastState: { terminated } },
+      ),
     });
     this.#later(Math.min(300_000, 10_000 * 2 ** (life.starts - 1)), () => this.#start(uid, now));
   }
@@ -190,7 +217,15 @@ export class KubeletStandIn {
     if (life !== undefined) life.running = false;
     const { namespace = '', name } = pod.metadata;
     const container = pod.spec.containers[0]?.name ?? '';
-    this.#history.add({ type: 'container-end', time: this.#now, namespace, pod: name, podUid: uid, container, exitCode });
+    this.#history.add({
+      type: 'container-end',
+      time: this.#now,
+      namespace,
+      pod: name,
+      podUid: uid,
+      container,
+      exitCode,
+    });
   }
 
   #end(uid: string, pod: Pod, exitCode: number, status: object): void {
@@ -198,14 +233,27 @@ export class KubeletStandIn {
     const life = this.#lives.get(uid);
     if (life !== undefined) life.over = true;
     const finishedAt = text(this.#now);
-    const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: finishedAt, finishedAt };
-    this.#status(pod, { ...status, conditions: [{ type: 'Ready', status: 'False' }], containerStatuses: this.#containers(pod, { terminated }) });
+    const terminated = {
+      exitCode,
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+      startedAt: finishedAt,
+      finishedAt,
+    };
+    this.#status(pod, {
+      ...status,
+      conditions: [{ type: 'Ready', status: 'False' }],
+      containerStatuses: this.#containers(pod, { terminated }),
+    });
   }
 
   #sources({ metadata: { namespace = '' }, spec }: Pod): MountedSource[] {
-    const names = spec.containers.flatMap(({ envFrom = [] }) => envFrom.flatMap(({ configMapRef }) => configMapRef?.name ?? []));
+    const names = spec.containers.flatMap(({ envFrom = [] }) =>
+      envFrom.flatMap(({ configMapRef }) => configMapRef?.name ?? []),
+    );
     return names.map((name) => {
-      const source = this.#cluster.list<KubernetesObject & { data?: Record<string, string> }>('configmaps', namespace).find(({ metadata }) => metadata.name === name);
+      const source = this.#cluster
+        .list<KubernetesObject & { data?: Record<string, string> }>('configmaps', namespace)
+        .find(({ metadata }) => metadata.name === name);
       return { kind: 'ConfigMap', name, data: source?.data };
     });
   }
@@ -214,4 +262,3 @@ export class KubeletStandIn {
 function text(now: number): string {
   return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }
-

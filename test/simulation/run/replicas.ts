@@ -60,13 +60,20 @@ export class Replicas {
     if (machine.process?.isAlive) return;
     const { simulation } = this.#cluster;
     const name = `replica-${index}.${++machine.lives}`;
-    const process = new SimulatedProcess({ simulation, name, user: operatorUser, time: machine.time, link: machine.link });
+    const process = new SimulatedProcess({
+      simulation,
+      name,
+      user: operatorUser,
+      time: machine.time,
+      link: machine.link,
+    });
     machine.process = process;
     const ahead = () => machine.time.now() - simulation.now;
     this.tell(name, 'started', ahead());
     process.onEnd(({ code, stderr }) => {
       this.tell(name, code === 137 ? 'killed' : 'exited');
-      if (code !== 0 && code !== 137 && code !== 143) this.deaths.push(`${name} ended with ${code}: ${stderr.slice(0, 2000)}`);
+      if (code !== 0 && code !== 137 && code !== 143)
+        this.deaths.push(`${name} ended with ${code}: ${stderr.slice(0, 2000)}`);
       this.#revive(index);
     });
     process.start((ports, host) => {
@@ -99,13 +106,22 @@ export class Replicas {
 
   tell(replica: string, state: EntryOf<'replica'>['state'], clockAhead?: number): void {
     const time = this.#cluster.simulation.now;
-    this.#history.add({ type: 'replica', time, replica, state, ...(clockAhead !== undefined && { clockAhead }) });
+    this.#history.add({
+      type: 'replica',
+      time,
+      replica,
+      state,
+      ...(clockAhead !== undefined && { clockAhead }),
+    });
   }
 
   #logOf(replica: string, context: object): Logger {
     const line = (level: EntryOf<'log'>['level']) => {
       return (fields: object | string, message?: string) => {
-        const text = typeof fields === 'string' ? fields : `${message} ${JSON.stringify({ ...context, ...plain(fields) })}`;
+        const text =
+          typeof fields === 'string'
+            ? fields
+            : `${message} ${JSON.stringify({ ...context, ...plain(fields) })}`;
         this.#history.add({ type: 'log', time: this.#cluster.simulation.now, replica, level, text });
       };
     };
@@ -123,6 +139,9 @@ function plain(fields: object): object {
 
 function kubeConfig(): KubeConfig {
   const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: 'simulated', server: 'http://api.simulated', skipTLSVerify: true }, { name: 'operator' });
+  config.loadFromClusterAndUser(
+    { name: 'simulated', server: 'http://api.simulated', skipTLSVerify: true },
+    { name: 'operator' },
+  );
   return config;
 }

@@ -85,7 +85,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   };
   await simulation.run({ until: plan.duration + settling, when: isOver });
   if (news().length === 0) history.end();
-  const known = Object.groupBy(history.violations.flatMap((one) => explanationOf(one)?.name ?? []), (name) => name);
+  const known = Object.groupBy(
+    history.violations.flatMap((one) => explanationOf(one)?.name ?? []),
+    (name) => name,
+  );
   return {
     ...{ plan, violations: news(), cells: coverage.cells, deaths: replicas.deaths },
     known: Object.fromEntries(Object.entries(known).map(([name, all]) => [name, all?.length ?? 0])),
