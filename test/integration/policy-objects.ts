@@ -23,3 +23,19 @@ export const pod = (spec: object = {}, metadata: object = {}) => ({
   metadata: { name: 'stored-pod', namespace, ownerReferences: [owner], ...metadata },
   spec: { containers: [container], ...spec },
 });
+
+const many = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** Near to what fits into etcd: an expression that costs too much is refused, as if it were false. */
+export const largePodSpec = {
+  containers: many(100, (index) => ({
+    ...{ name: `c-${index}`, image: 'busybox', livenessProbe: { httpGet: { port: 80 } } },
+    env: many(100, (key) => ({ name: `KEY_${key}`, value: 'x'.repeat(20) })),
+    ports: many(20, (port) => ({ containerPort: 1000 + port })),
+    securityContext: { capabilities: { add: ['CHOWN', 'KILL', 'SETUID'], drop: ['ALL'] } },
+  })),
+  volumes: many(200, (index) => ({ name: `v-${index}`, emptyDir: {} })),
+};
+export const manyAnnotations = Object.fromEntries(many(1000, (index) => [`example.com/key-${index}`, 'x']));
+export const largeData = Object.fromEntries(many(10_000, (index) => [`key-${index}`, 'x'.repeat(50)]));

@@ -1,7 +1,15 @@
 /** The policy on the Pods that the operator's own ServiceAccount creates, beside Pod Security's judgment of the same Pods. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { configMapOwner, container, owner, pod, prefix } from './policy-objects.ts';
+import {
+  configMapOwner,
+  container,
+  largePodSpec,
+  manyAnnotations,
+  owner,
+  pod,
+  prefix,
+} from './policy-objects.ts';
 import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
 import { eventually } from './support.ts';
 
@@ -39,6 +47,7 @@ const ours: Record<string, readonly [object, RegExp | undefined]> = {
   'a Pod that an At controls': [pod(), undefined],
   'a Pod with the finalizer of an At': [pod({}, { finalizers: [`${prefix}tracked`] }), undefined],
   'a Pod with the gate of an At': [pod({ schedulingGates: [{ name: `${prefix}recorded` }] }), undefined],
+  'a large Pod': [pod(largePodSpec, { annotations: manyAnnotations }), undefined],
   'a Pod without an owner': [pod({}, { ownerReferences: [] }), /only Pods that an At controls/],
   'a Pod that an At owns but does not control': [
     pod({}, { ownerReferences: [{ ...owner, controller: false }] }),

@@ -1,7 +1,18 @@
 /** The policies on what the operator's own ServiceAccount changes, on an API server with a garbage collector. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { at, configMapOwner, container, namespace, owner, pod, prefix } from './policy-objects.ts';
+import {
+  at,
+  configMapOwner,
+  container,
+  largeData,
+  largePodSpec,
+  manyAnnotations,
+  namespace,
+  owner,
+  pod,
+  prefix,
+} from './policy-objects.ts';
 import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
 import { eventually } from './support.ts';
 
@@ -38,6 +49,7 @@ type Row = readonly [name: string, what: string, body: object, says?: RegExp];
 const podRows: readonly Row[] = [
   ['stops the Pod of an At', 'pod/gated-pod', stop],
   ['stops a Pod that others have changed', 'pod/bound-pod', stop],
+  ['stops a large Pod', 'pod/large-pod', stop],
   ['says when it stopped a Pod', 'pod/bound-pod', own('stop-time', '2030-01-01T00:00:00.000Z')],
   ['releases a Pod', 'pod/gated-pod', { spec: { schedulingGates: [gates[1]] } }],
   ['lets a Pod go', 'pod/gated-pod', withoutOurs],
@@ -145,6 +157,8 @@ const podRows: readonly Row[] = [
 const rows: readonly Row[] = [
   ['restarts a Deployment', 'deployment/web', restart],
   ['restarts a StatefulSet', 'statefulset/web', restart],
+  ['restarts a large Deployment', 'deployment/large', restart],
+  ['keeps a state on a large ConfigMap', 'configmap/large', keepState('{}')],
   ['restarts a DaemonSet', 'daemonset/web', restart],
   [
     'restarts for a watcher of the other group',
@@ -287,6 +301,17 @@ async function storeObjects(): Promise<void> {
       { name: 'bound-pod', ownerReferences: [...ownerReferences, second], finalizers, annotations },
     ),
   );
+  const metadata = { name: 'large', namespace, annotations: manyAnnotations };
+  await store(pod(largePodSpec, { ...metadata, name: 'large-pod', ownerReferences }));
+  await store({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: largeData });
+  await store({
+    ...{ ...workload, kind: 'Deployment', metadata },
+    spec: {
+      replicas: 0,
+      selector,
+      template: { metadata: { ...template.metadata, annotations: manyAnnotations }, spec: largePodSpec },
+    },
+  });
   await store(pod({}, { name: 'stranger', ownerReferences: [], finalizers }));
 }
 
