@@ -21,7 +21,7 @@ import {
   isTooManyRequests,
   TransportError,
 } from '../../src/runtime/client/api-error.ts';
-import { connect } from '../../src/runtime/client/connect.ts';
+import { type Connection, connect } from '../../src/runtime/client/connect.ts';
 import { findServed } from '../../src/runtime/client/discovery.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -36,6 +36,7 @@ import {
   testKubeConfig,
   withNamespace,
 } from './support.ts';
+import { startWebhook } from './webhook.ts';
 
 interface DisruptionBudget extends KubernetesObject {
   readonly spec: { readonly minAvailable: number; readonly selector: object };
@@ -152,6 +153,50 @@ test('the version of a quiet watch moves on by bookmarks', async (t) => {
     Number(versions.at(-1)) >= Number(metadata.resourceVersion),
     `${versions} after ${metadata.resourceVersion}`,
   );
+});
+
+test('a write that takes 6 s succeeds where nobody else may lead, and fails where somebody may', async (t) => {
+  const namespace = await withNamespace(t);
+  const late = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    return {};
+  };
+  await startWebhook(t, client, namespace, late);
+  const elected = newConnection({ gate: { assertMayWrite() {} } });
+  const usual = newConnection({ requestTimeouts: { write: 15_000 } });
+  t.after(() => {
+    elected.close();
+    usual.close();
+  });
+  // A webhook comes into force a moment after it was stored.
+  const probe = { namespace, name: 'probe' };
+  await eventually(
+    async () => {
+      const create = client.create(configMaps, { metadata: probe }, { dryRun: true, timeout: 1000 });
+      return create.then(
+        () => false,
+        () => true,
+      );
+    },
+    { message: 'the webhook is in force' },
+  );
+  const create = (by: Connection, name: string, timeout?: number) =>
+    by.client.create(configMaps, { metadata: { namespace, name } }, timeout === undefined ? {} : { timeout });
+  const [asked, configured, ungated, gated] = await Promise.allSettled([
+    create(usual, 'asked', 10_000),
+    create(usual, 'configured'),
+    elected.ungatedClient.create(
+      configMaps,
+      { metadata: { namespace, name: 'ungated' } },
+      { timeout: 10_000 },
+    ),
+    create(elected, 'gated', 10_000),
+  ]);
+  assert.deepEqual(
+    [asked.status, configured.status, ungated.status, gated.status],
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+  );
+  await assert.rejects(client.get(configMaps, { namespace, name: 'gated' }), isNotFound);
 });
 
 test('with the gate closed nothing is sent', async (t) => {

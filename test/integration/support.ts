@@ -10,9 +10,9 @@ import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { type Connection, connect } from '../../src/runtime/client/connect.ts';
+import { type Connection, type ConnectOptions, connect } from '../../src/runtime/client/connect.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
-import { openGate, type WriteGate } from '../../src/runtime/client/write-gate.ts';
+import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { customResourceDefinitions, namespaces } from '../fixtures/cluster-resources.ts';
@@ -35,10 +35,7 @@ export function testKubeConfig(): KubeConfig {
   return loadKubeConfig({ env: process.env });
 }
 
-export interface TestConnectionOptions {
-  readonly gate?: WriteGate;
-  readonly maxRequests?: number;
-}
+export type TestConnectionOptions = Pick<Partial<ConnectOptions>, 'gate' | 'maxRequests' | 'requestTimeouts'>;
 
 /** A connection of its own, for a test that closes or counts it. */
 export function newConnection(options: TestConnectionOptions = {}): Connection {

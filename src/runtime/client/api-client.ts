@@ -19,10 +19,12 @@ import type {
   WriteOptions,
 } from './client.ts';
 import { deleteBody, evictionBody } from './delete-body.ts';
+import type { HttpRequest } from './http-request.ts';
 import { metadataListType, metadataType, patchContentTypes } from './media-types.ts';
 import { listPages } from './paged-list.ts';
+import { type RequestTimeouts, serverTimeout } from './request-timeouts.ts';
 import { collectionPath, creationPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
-import type { HttpRequest, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 import { typed } from './typed.ts';
 import { watchEvents } from './watch-stream.ts';
 import { type WriteListener, type Written, writtenByDelete } from './written.ts';
@@ -36,12 +38,10 @@ export interface ApiClientOptions {
   readonly listeners: ReadonlySet<WriteListener>;
   /** In which lane its requests wait. Default: that of the code that calls it. */
   readonly lane?: string;
+  /** True: its writes do not ask the gate. */
+  readonly ungated?: boolean;
+  readonly timeouts: Required<RequestTimeouts>;
 }
-
-/** Milliseconds. Sent with every write, so that the API server itself gives up one that it could only do late. */
-const mostServerTimeout = 4000;
-/** Milliseconds for all pages of a list. */
-const listTimeout = 30_000;
 
 export class ApiClient implements Client {
   readonly #options: ApiClientOptions;
@@ -62,13 +62,11 @@ export class ApiClient implements Client {
   }
 
   list<T extends KubernetesObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
-    const { clock } = this.#options;
+    const { timeout = this.#options.timeouts.list } = options;
     const path = collectionPath(resource, options.namespace);
     const accept = options.metadataOnly ? metadataListType : undefined;
-    const end = clock.monotonic() + (options.timeout ?? listTimeout);
     return listPages(
       async (query) => {
-        const timeout = Math.max(0, end - clock.monotonic());
         const answer = await this.#read(withQuery(path, query), { ...options, timeout }, accept);
         return listAnswer<T>({ method: 'GET', path }, resource, answer);
       },
@@ -137,7 +135,7 @@ export class ApiClient implements Client {
     options: DeleteOptions = {},
   ): Promise<void> {
     const { signal, timeout } = options;
-    const path = withQuery(objectPath(resource, key), { timeout: serverLimit() });
+    const path = withQuery(objectPath(resource, key), { timeout: this.#serverTimeout('DELETE', options) });
     const body = JSON.stringify(deleteBody(options));
     const request = { method: 'DELETE', path, body, signal, timeout } as const;
     const answer = deleteAnswer(request, resource, await this.#json(request));
@@ -147,7 +145,7 @@ export class ApiClient implements Client {
 
   async evict(key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
     const { dryRun = false, signal, timeout } = options;
-    const query = { timeout: serverLimit(), dryRun: dryRun ? 'All' : undefined };
+    const query = { timeout: this.#serverTimeout('POST', options), dryRun: dryRun ? 'All' : undefined };
     const body = JSON.stringify(evictionBody(key, options));
     const path = withQuery(objectPath(pods, key, 'eviction'), query);
     const request = { method: 'POST', path, body, signal, timeout } as const;
@@ -198,10 +196,11 @@ export class ApiClient implements Client {
     resource: Resource<T>,
     request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
     query: Readonly<Record<string, QueryValue>>,
-    { dryRun, fieldValidation, signal, timeout, sendWithin, serverTimeout }: WriteOptions,
+    options: WriteOptions,
   ): Promise<T> {
+    const { dryRun, fieldValidation, signal, timeout, sendWithin } = options;
     const path = withQuery(request.path, {
-      timeout: serverLimit(serverTimeout),
+      timeout: this.#serverTimeout(request.method, options),
       dryRun: dryRun ? 'All' : undefined,
       fieldValidation,
       ...query,
@@ -217,8 +216,8 @@ export class ApiClient implements Client {
   }
 
   async #json(request: HttpRequest): Promise<unknown> {
-    const { transport, lane } = this.#options;
-    const body = await transport.request({ ...request, lane });
+    const { transport, lane, ungated } = this.#options;
+    const body = await transport.request({ ...request, lane, ungated });
     try {
       return JSON.parse(body.toString('utf8'));
     } catch {
@@ -227,11 +226,14 @@ export class ApiClient implements Client {
     }
   }
 
+  /** Sent with every write, so that the API server itself gives up one that it could only do late. */
+  #serverTimeout(method: HttpRequest['method'], options: WriteOptions): string {
+    const { transport, ungated } = this.#options;
+    const limit = transport.timeLimit({ method, timeout: options.timeout, ungated });
+    return serverTimeout(limit, transport.timeLimit({ method, ungated }), options.serverTimeout);
+  }
+
   #notify(resource: Resource, written: Written): void {
     for (const listener of this.#options.listeners) listener(resource, written);
   }
-}
-
-function serverLimit(milliseconds = mostServerTimeout): string {
-  return `${Math.min(milliseconds, mostServerTimeout) / 1000}s`;
 }

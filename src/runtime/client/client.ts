@@ -15,8 +15,9 @@ export interface ObjectKey {
 export interface CallOptions {
   readonly signal?: AbortSignal;
   /**
-   * Milliseconds for the whole call, retries included. Default 30 000 for reads; 5 000 for writes, which is
-   * also their most: what a leader sends must be over before another process may lead.
+   * Milliseconds for the whole call, retries included. Default 30 000 for reads and 5 000 for writes
+   * (`requestTimeouts` of the connection). With leader election a write has 5 000 at most: what a leader sends must
+   * be over before another process may lead.
    */
   readonly timeout?: number;
 }
@@ -37,7 +38,7 @@ export interface WriteOptions extends CallOptions {
    * rejects with a `TransportError` that says so. Default: as `timeout`.
    */
   readonly sendWithin?: number;
-  /** Milliseconds after its arrival at which the server gives it up. Default, and most: 4 000. */
+  /** Milliseconds after its arrival at which the server gives it up. Default, and most: four fifths of `timeout`. */
   readonly serverTimeout?: number;
 }
 
@@ -51,6 +52,8 @@ export interface SelectorOptions {
 export interface ListOptions extends CallOptions, SelectorOptions {
   /** Absent or empty: all namespaces. */
   readonly namespace?: string;
+  /** Milliseconds for one page. Default 120 000. */
+  readonly timeout?: number;
   /** Page size; default 500. All pages are fetched. */
   readonly limit?: number;
   /** Absent: consistent read from etcd. `'0'`: any version the server has cached. */

@@ -13,6 +13,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Credentials } from './credentials.ts';
 import type { OpenConnection } from './http-connection.ts';
 import { RequestLimits, unlimited } from './request-limits.ts';
+import { type RequestTimeouts, requestTimeouts } from './request-timeouts.ts';
 import { Transport } from './transport.ts';
 import { UndiciConnection } from './undici-connection.ts';
 import type { WriteGate } from './write-gate.ts';
@@ -43,9 +44,10 @@ export interface ConnectOptions {
   readonly maxRequests?: number;
   /** Connections for watches, one each. Default 200. */
   readonly maxWatches?: number;
+  readonly requestTimeouts?: RequestTimeouts;
 }
 
-/** The two clients of one API server, and what can be heard of their traffic. */
+/** The clients of one API server, and what can be heard of their traffic. */
 export interface Connection {
   /**
    * For everything but the Lease; its writes ask the gate. Its requests wait in the lane of the controller that
@@ -54,6 +56,11 @@ export interface Connection {
   readonly client: Client;
   /** {@link client}, with a lane of its own for what is sent on behalf of no controller: Events, informers. */
   clientFor(lane: string): Client;
+  /**
+   * {@link client} whose writes do not ask the gate, for what needs no leader election: it writes on standbys, too,
+   * and its writes may take as long as they say.
+   */
+  readonly ungatedClient: Client;
   /**
    * For the Lease alone: connections of its own, no gate, no retries (the LeaderElector has its own), and
    * the elector gives each call its timeout.
@@ -69,11 +76,16 @@ export interface Connection {
   close(): void;
 }
 
-/** @throws {KubeConfigError} when the KubeConfig names no cluster. Connects with the first call. */
+/**
+ * Connects with the first call.
+ *
+ * @throws {KubeConfigError} when the KubeConfig names no cluster. @throws {RangeError} for a timeout that is none.
+ */
 export function connect(options: ConnectOptions): Connection {
   const { clock, registry, gate, userAgent, fieldManager, maxRequests = 32, maxWatches = 200 } = options;
   const { openConnection = (endpoint) => new UndiciConnection(endpoint) } = options;
   const credentials = new Credentials(options.kubeConfig, clock, options.log);
+  const timeouts = requestTimeouts(options.requestTimeouts);
   const dateListeners = new Set<(serverTime: number) => void>();
   const sorts = new RequestLimits(maxRequests);
   if (registry !== undefined) showLimits(registry, credentials.server.host, sorts);
@@ -81,6 +93,7 @@ export function connect(options: ConnectOptions): Connection {
     credentials,
     clock,
     userAgent,
+    timeouts,
     random: options.random ?? Math.random,
     metrics: registry === undefined ? noClientMetrics : clientMetrics(registry, credentials.server.host),
     onDate(date: string) {
@@ -108,9 +121,10 @@ export function connect(options: ConnectOptions): Connection {
     watches: new ConnectionPool(leaseConnections, openConnection),
   });
   const listeners = new Set<WriteListener>();
-  const common = { transport, clock, fieldManager, listeners };
+  const common = { transport, clock, fieldManager, listeners, timeouts };
   return {
     client: new ApiClient(common),
+    ungatedClient: new ApiClient({ ...common, ungated: true }),
     clientFor: (lane) => new ApiClient({ ...common, lane }),
     leaseClient: new ApiClient({ ...common, transport: leaseTransport, listeners: new Set() }),
     isBusy: () => requests.taken > 0,

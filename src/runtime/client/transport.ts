@@ -9,31 +9,15 @@ import type { Answered } from './concurrency-limit.ts';
 import type { ConnectionPool, Waiting } from './connection-pool.ts';
 import type { CredentialSet, Credentials } from './credentials.ts';
 import { Deadline, DeadlineError } from './deadline.ts';
-import type { Endpoint } from './endpoint.ts';
 import { Exchange, type Response } from './exchange.ts';
 import type { Flow } from './fair-queue.ts';
+import { dispatchOptions, type HttpRequest } from './http-request.ts';
 import { currentLane } from './lane.ts';
 import { type Sorts, unlimited } from './request-limits.ts';
+import type { RequestTimeouts } from './request-timeouts.ts';
 import { errorOfResponse } from './response-error.ts';
 import { retryDelay, wasTurnedAway } from './retry.ts';
 import type { WriteGate } from './write-gate.ts';
-
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path and query, beginning with a slash. */
-  readonly path: string;
-  /** Default application/json. */
-  readonly accept?: string | undefined;
-  readonly contentType?: string;
-  readonly body?: string;
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds for everything, retries included. Default 30 000 for GET; 5 000, and no more, for the others. */
-  readonly timeout?: number | undefined;
-  /** Milliseconds after which nothing is sent any more. */
-  readonly sendWithin?: number | undefined;
-  /** In which lane it waits. Default: that of the code that is running. */
-  readonly lane?: string | undefined;
-}
 
 export interface TransportOptions {
   readonly credentials: Credentials;
@@ -44,6 +28,7 @@ export interface TransportOptions {
   /** Of the requests in that pool; each sort is told how they were answered. */
   readonly sorts: Sorts;
   readonly watches: ConnectionPool;
+  readonly timeouts: Required<RequestTimeouts>;
   readonly metrics: ClientMetrics;
   readonly userAgent: string;
   /** False for callers with a retry loop of their own. */
@@ -54,12 +39,8 @@ export interface TransportOptions {
   readonly onDate?: ((date: string) => void) | undefined;
 }
 
-const readTimeout = 30_000;
-/**
- * At most lease duration − renew deadline: what is sent while leading is over before a rival may lead. So no
- * caller can have more.
- */
-const writeTimeout = 5000;
+/** Milliseconds that a gate allows a write which names no limit: 15 s lease duration − 10 s renew deadline. */
+const defaultWriteLimit = 5000;
 
 interface Call {
   readonly request: HttpRequest;
@@ -104,6 +85,15 @@ export class Transport {
     return exchange.stream;
   }
 
+  /** Milliseconds that such a request may take. */
+  timeLimit({ method, timeout, ungated }: Pick<HttpRequest, 'method' | 'timeout' | 'ungated'>): number {
+    const { timeouts, gate } = this.#options;
+    if (method === 'GET') return timeout ?? timeouts.read;
+    const most =
+      gate === undefined || ungated ? Number.POSITIVE_INFINITY : (gate.writeLimit ?? defaultWriteLimit);
+    return Math.min(timeout ?? timeouts.write, most);
+  }
+
   /** Breaks off everything; later calls are refused. */
   close(): void {
     this.#options.requests.close();
@@ -114,9 +104,7 @@ export class Transport {
     const { clock, credentials } = this.#options;
     const { method } = request;
     const title = `${method} ${credentials.server.origin}${request.path.split('?', 1)[0]}`;
-    const { timeout = readTimeout } = request;
-    const limit = method === 'GET' ? timeout : Math.min(timeout, writeTimeout);
-    const deadline = new Deadline(clock, limit, request.signal);
+    const deadline = new Deadline(clock, this.timeLimit(request), request.signal);
     const flow = streaming ? this.#watches : this.#flowOf(request);
     const age = stopwatch(clock);
     const call: Call = { request, title, deadline, age, streaming, flow, inLine: false };
@@ -201,7 +189,7 @@ export class Transport {
     const onAbort = () => exchange.abandon(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     const sent = { at: this.#options.clock.monotonic(), underWay: flow.sort.underWay };
-    connection.dispatch(this.#dispatchOptions(request, endpoint, headers), exchange);
+    connection.dispatch(dispatchOptions(request, { endpoint, headers }, this.#options.userAgent), exchange);
     try {
       const response = await exchange.response;
       this.#account(request, response, sent.at);
@@ -216,18 +204,10 @@ export class Transport {
   }
 
   /** Runs in the same turn as the sending: nothing can happen between the question and the send. */
-  #beforeSend({ request: { method, sendWithin = Number.POSITIVE_INFINITY }, age, title }: Call): void {
+  #beforeSend({ request, age, title }: Call): void {
+    const { method, ungated, sendWithin = Number.POSITIVE_INFINITY } = request;
     if (age() >= sendWithin) throw new TransportError(`${title}: too late to be sent`, false);
-    if (method !== 'GET') this.#options.gate?.assertMayWrite();
-  }
-
-  #dispatchOptions(request: HttpRequest, endpoint: Endpoint, credentials: readonly string[]) {
-    const headers = ['accept', request.accept ?? 'application/json', 'user-agent', this.#options.userAgent];
-    if (request.body !== undefined) headers.push('content-type', request.contentType ?? 'application/json');
-    headers.push(...credentials);
-    const { pathname } = endpoint.server;
-    const path = pathname === '/' ? request.path : `${pathname.replace(/\/$/, '')}${request.path}`;
-    return { method: request.method, path, headers, body: request.body ?? null };
+    if (method !== 'GET' && !ungated) this.#options.gate?.assertMayWrite();
   }
 
   /** A connection that fails says nothing about load. */

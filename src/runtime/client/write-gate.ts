@@ -6,7 +6,12 @@
 export interface WriteGate {
   /** @throws {TransportError} with `sent: false` when this process does not lead. */
   assertMayWrite(): void;
+  /**
+   * Milliseconds that a write may take at most, whatever its caller says: lease duration − renew deadline, so that
+   * what a leader sends is over before another process may lead. Default 5 000.
+   */
+  readonly writeLimit?: number;
 }
 
 /** For processes that run without leader election. */
-export const openGate: WriteGate = { assertMayWrite() {} };
+export const openGate: WriteGate = { writeLimit: Number.POSITIVE_INFINITY, assertMayWrite() {} };

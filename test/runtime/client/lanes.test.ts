@@ -100,7 +100,10 @@ test('a call whose time is over while it waits in line says so', async () => {
   const clock = new FakeClock();
   connection = connectTo(server, { clock, maxRequests: 1 });
   server.fail({ method: 'GET' }, { kind: 'hang' });
-  const first = assert.rejects(connection.client.list(configMaps), /no answer within 30 s$/);
+  const first = assert.rejects(
+    connection.client.list(configMaps, { timeout: 30_000 }),
+    /no answer within 30 s$/,
+  );
   await until(() => server.requests.length === 1);
   const inLine = connection.client.list(configMaps, { timeout: 1000 });
   const second = assert.rejects(inLine, /no answer within 1 s: all connections were in use$/);

@@ -9,7 +9,7 @@ import { configMaps } from '../../../src/api/kubernetes.ts';
 import { ApiError, isNotFound, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { WriteGate } from '../../../src/runtime/client/write-gate.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
-import { FakeClock } from '../../fake/clock.ts';
+import { FakeClock, settle } from '../../fake/clock.ts';
 import { connectTo } from '../../fake/connection.ts';
 import { until } from '../../fake/until.ts';
 
@@ -99,6 +99,20 @@ describe('the write gate', () => {
     gate.open = false;
     await assert.rejects(write, unanswered(false));
     assert.equal(server.requests.length, 1);
+  });
+
+  test('is not asked for what needs no leadership, whose writes others hear of', async () => {
+    const gate = new TestGate();
+    gate.open = false;
+    const connection = connectTo(server, { gate });
+    const written: string[] = [];
+    connection.onWrite((resource) => written.push(resource.plural));
+    await connection.ungatedClient.create(configMaps, object, { timeout: 20_000 });
+    await connection.ungatedClient.delete(configMaps, key);
+    assert.equal(gate.asked, 0);
+    assert.equal(server.requests[0]?.query.get('timeout'), '16s');
+    assert.deepEqual(written, ['configmaps', 'configmaps']);
+    await assert.rejects(connection.client.create(configMaps, object), unanswered(false, /does not lead/));
   });
 
   test('does not hold up the Lease', async () => {
@@ -272,15 +286,31 @@ describe('a write that was given up can not be done later', () => {
     await until(() => server.connections.resets === 1);
   });
 
-  for (const options of [{}, { timeout: 60_000 }]) {
-    test(`it is given up after 5 s at the latest: ${JSON.stringify(options)}`, async () => {
+  const leading = { assertMayWrite() {} };
+  for (const [title, connection, call, limit] of [
+    ['after 5 s', {}, {}, 5],
+    ['as late as its caller says', {}, { timeout: 60_000 }, 60],
+    ['as late as the connection says', { requestTimeouts: { write: 20_000 } }, {}, 20],
+    [
+      'after 5 s, whatever its caller says, while others may come to lead',
+      { gate: leading },
+      { timeout: 60_000 },
+      5,
+    ],
+    ['after what the gate allows', { gate: { ...leading, writeLimit: 3000 } }, {}, 3],
+  ] as const) {
+    test(`it is given up ${title}`, async () => {
       const clock = new FakeClock();
-      const { client } = connectTo(server, { clock });
+      const { client } = connectTo(server, { clock, ...connection });
       server.fail({}, { kind: 'hang' });
-      const write = client.create(configMaps, object, options);
+      const write = client.create(configMaps, object, call);
       await until(() => server.requests.length === 1);
-      clock.advance(5000);
-      await assert.rejects(write, unanswered(true, /no answer within 5 s/));
+      assert.equal(server.requests[0]?.query.get('timeout'), `${(limit * 8) / 10}s`);
+      clock.advance(limit * 1000 - 1);
+      await settle();
+      assert.equal(server.connections.resets, 0);
+      clock.advance(1);
+      await assert.rejects(write, unanswered(true, new RegExp(`no answer within ${limit} s`)));
       await until(() => server.connections.resets === 1);
     });
   }
@@ -301,13 +331,40 @@ describe('a write that was given up can not be done later', () => {
 
   test('a write may have the server give up sooner, and no later', async () => {
     const { client } = connectTo(server);
-    for (const serverTimeout of [1000, 2345, 9000]) {
-      await client.patch(configMaps, key, patch, { serverTimeout }).catch(() => {});
+    for (const options of [
+      ...[1000, 2345, 9000].map((serverTimeout) => ({ serverTimeout })),
+      { serverTimeout: 3000, timeout: 3500 },
+      { serverTimeout: 9000, timeout: 10_000 },
+    ]) {
+      await client.patch(configMaps, key, patch, options).catch(() => {});
     }
     assert.deepEqual(
       server.requests.map(({ query }) => query.get('timeout')),
-      ['1s', '2.345s', '4s'],
+      ['1s', '2.345s', '4s', '3s', '8s'],
     );
+  });
+
+  test('the time of a read is that of the connection, or of its call', async () => {
+    const clock = new FakeClock();
+    const { client } = connectTo(server, { clock, requestTimeouts: { read: 7000, list: 9000 } });
+    server.fail({ times: 9 }, { kind: 'hang' });
+    const reads = [
+      assert.rejects(client.get(configMaps, key), unanswered(true, /within 7 s/)),
+      assert.rejects(client.list(configMaps), unanswered(true, /within 9 s/)),
+      assert.rejects(client.get(configMaps, key, { timeout: 8000 }), unanswered(true, /within 8 s/)),
+    ];
+    await until(() => server.requests.length === 3);
+    clock.advance(9000);
+    await Promise.all(reads);
+  });
+
+  test('times that nobody can wait for are refused at once', () => {
+    for (const value of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.throws(
+        () => connectTo(server, { requestTimeouts: { write: value } }),
+        /requestTimeouts\.write must be/,
+      );
+    }
   });
 });
 

@@ -154,6 +154,7 @@ export class ManagerWorld {
     return {
       ...{ client, leaseClient },
       clientFor: () => client,
+      ungatedClient: client,
       isBusy: () => this.busy,
       onWrite: (listener) => {
         this.writeListeners.push(listener);
