@@ -1,12 +1,16 @@
 /** Controllers that share a process and a connection, and a webhook that hangs for one of them. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { Registry } from '@prometheus-io/client';
 import { configMaps } from '../../src/api/kubernetes.ts';
+import { connect } from '../../src/runtime/client/connect.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { controllerManagedBy } from '../../src/runtime/controller/builder.ts';
 import type { Request } from '../../src/runtime/controller/reconciler.ts';
 import type { Source } from '../../src/runtime/controller/source.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { createManager } from '../../src/runtime/manager/create-manager.ts';
+import { Manager } from '../../src/runtime/manager/manager.ts';
 import { widgets, widgetsDefinition } from '../conformance/subject.ts';
 import { applyCrd, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
 import { startWebhook } from './webhook.ts';
@@ -88,4 +92,45 @@ test('40 workers of a controller on a webhook that hangs cost another controller
   });
   await eventually(() => patched.size === 200 || givenUp > 0, { message: 'all are patched' });
   assert.deepEqual([patched.size, givenUp], [200, 0]);
+});
+
+/** A manager that watches ConfigMaps in 210 namespaces, with a watch for each. */
+function watcherOf(maxWatches?: number): Manager {
+  const kubeConfig = testKubeConfig();
+  const manager = new Manager({
+    ...{ clock: systemClock, log: silentLogger, registry: new Registry(), instance: 'test' },
+    connect: (gate) =>
+      connect({
+        ...{ kubeConfig, gate, clock: systemClock, log: silentLogger },
+        ...{ userAgent: 'atwatch-test', fieldManager: 'atwatch-test' },
+        ...(maxWatches !== undefined && { maxWatches }),
+      }),
+    server: kubeConfig.getCurrentCluster()?.server ?? '',
+    namespaces: Array.from({ length: 210 }, (_, index) => `watched-${index}`),
+    ...{ metricsBindAddress: '0', healthProbeBindAddress: '0' },
+  });
+  manager.informers.informerFor(configMaps);
+  return manager;
+}
+
+test('210 watches are all opened', async () => {
+  const manager = watcherOf();
+  const stop = new AbortController();
+  const run = manager.start(stop.signal);
+  await Promise.race([
+    run,
+    eventually(() => manager.informers.hasSynced && manager.informers.problems.length === 0, {
+      message: 'all watches are open',
+    }),
+  ]);
+  assert.equal(manager.informers.watches, 210);
+  stop.abort();
+  await run;
+});
+
+test('where fewer are allowed the start fails, and names the limit', async () => {
+  await assert.rejects(
+    watcherOf(200).start(new AbortController().signal),
+    /the informers need 210 watches, and maxWatches allows 200/,
+  );
 });

@@ -21,6 +21,8 @@ export interface InformersOptions {
   /** Namespaces to watch; empty: all. Without meaning for cluster-scoped resources. */
   readonly namespaces: readonly string[];
   readonly registry?: Registry;
+  /** Connections that there are for watches. Default: any number. */
+  readonly maxWatches?: number;
   /** Uniform in [0, 1), for jitter. Default Math.random. */
   readonly random?: () => number;
 }
@@ -60,6 +62,7 @@ export class Informers {
    * @throws {RangeError} when it exists with another transform (also with one where none is asked for
    * now, or the other way round), or with another function under the name of an index.
    * @throws {SyntaxError} when a selector is not one.
+   * @throws {RangeError} after {@link start}, when there is no connection left for its watches.
    */
   informerFor<T extends KubernetesObject>(
     resource: Resource<T>,
@@ -76,6 +79,7 @@ export class Informers {
       informer.addIndexes(options.indexes ?? {});
       return informer;
     }
+    if (this.#signal !== undefined) this.#assertWatches(this.watches + this.#watchesOf(resource));
     const informer = this.#create(resource, options);
     const shared = informer as unknown as SharedInformer<KubernetesObject>;
     this.#entries.set(key, { informer: shared, transform: options.transform });
@@ -83,9 +87,19 @@ export class Informers {
     return informer;
   }
 
-  /** Runs all informers, and those asked for later, until the signal aborts. Call once. */
+  /** Watches that the informers have open when all is well: one for each namespace, or for all namespaces together. */
+  get watches(): number {
+    return this.#all().reduce((sum, { resource }) => sum + this.#watchesOf(resource), 0);
+  }
+
+  /**
+   * Runs all informers, and those asked for later, until the signal aborts. Call once.
+   *
+   * @throws {RangeError} when they need more connections than there are.
+   */
   start(signal: AbortSignal): void {
     if (this.#signal !== undefined) throw new Error('the informers have been started already');
+    this.#assertWatches(this.watches);
     this.#signal = signal;
     for (const informer of this.#all()) void informer.run(signal);
   }
@@ -116,8 +130,26 @@ export class Informers {
     return [...this.#entries.values()].map(({ informer }) => informer);
   }
 
+  #assertWatches(needed: number): void {
+    const { maxWatches = Number.POSITIVE_INFINITY } = this.#options;
+    if (needed <= maxWatches) return;
+    throw new RangeError(
+      `the informers need ${needed} watches, and maxWatches allows ${maxWatches}; ` +
+        'raise it, or watch fewer namespaces or all of them',
+    );
+  }
+
+  #watchesOf(resource: Resource): number {
+    return Math.max(1, this.#namespacesOf(resource).length);
+  }
+
+  /** Empty: all namespaces with one watch, or a cluster-scoped resource. */
+  #namespacesOf({ namespaced }: Resource): readonly string[] {
+    return namespaced ? [...new Set(this.#options.namespaces)] : [];
+  }
+
   #create<T extends KubernetesObject>(resource: Resource<T>, options: InformerOptions<T>): SharedInformer<T> {
-    const { client, clock, log, namespaces, random = Math.random } = this.#options;
+    const { client, clock, log, random = Math.random } = this.#options;
     const name = resourceName(resource);
     const informer = new SharedInformer(
       {
@@ -125,7 +157,7 @@ export class Informers {
         clock,
         log,
         random,
-        namespaces: resource.namespaced ? [...new Set(namespaces)] : [],
+        namespaces: this.#namespacesOf(resource),
         loads: this.#loads,
         counters: this.#metrics?.countersFor(name) ?? uncounted,
       },

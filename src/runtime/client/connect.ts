@@ -42,7 +42,10 @@ export interface ConnectOptions {
    * line. All controllers together, with informers and Events, have twice as many at most. Default 32.
    */
   readonly maxRequests?: number;
-  /** Connections for watches, one each. Default 200. */
+  /**
+   * Connections for watches, one each. Default: as many as there are watches. With a number here a Manager whose
+   * informers need more does not start.
+   */
   readonly maxWatches?: number;
   readonly requestTimeouts?: RequestTimeouts;
 }
@@ -66,6 +69,8 @@ export interface Connection {
    * the elector gives each call its timeout.
    */
   readonly leaseClient: Client;
+  /** Connections for watches; infinite for any number. */
+  readonly maxWatches: number;
   /** Whether requests of {@link client} are under way; watches do not count. */
   readonly isBusy: () => boolean;
   /** Told each successful write but the Lease's, before its caller. Must not throw. Returns a remover. */
@@ -82,7 +87,8 @@ export interface Connection {
  * @throws {KubeConfigError} when the KubeConfig names no cluster. @throws {RangeError} for a timeout that is none.
  */
 export function connect(options: ConnectOptions): Connection {
-  const { clock, registry, gate, userAgent, fieldManager, maxRequests = 32, maxWatches = 200 } = options;
+  const { clock, registry, gate, userAgent, fieldManager, maxRequests = 32 } = options;
+  const { maxWatches = Number.POSITIVE_INFINITY } = options;
   const { openConnection = (endpoint) => new UndiciConnection(endpoint) } = options;
   const credentials = new Credentials(options.kubeConfig, clock, options.log);
   const timeouts = requestTimeouts(options.requestTimeouts);
@@ -127,6 +133,7 @@ export function connect(options: ConnectOptions): Connection {
     ungatedClient: new ApiClient({ ...common, ungated: true }),
     clientFor: (lane) => new ApiClient({ ...common, lane }),
     leaseClient: new ApiClient({ ...common, transport: leaseTransport, listeners: new Set() }),
+    maxWatches,
     isBusy: () => requests.taken > 0,
     onWrite(listener) {
       listeners.add(listener);

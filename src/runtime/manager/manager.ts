@@ -87,11 +87,13 @@ export class Manager implements ControllerHost {
     this.#leadership = new Leadership(clock, defaultRenewDeadline);
     const gate = leaderElection ? this.#leadership : openGate;
     this.connection = options.connect(gate);
-    const { leaseClient, isBusy } = this.connection;
+    const { leaseClient, isBusy, maxWatches } = this.connection;
     const client = this.connection.clientFor('events');
     const informerClient = this.connection.clientFor('informers');
     const random = () => this.randomness.random();
-    this.informers = new Informers({ client: informerClient, clock, log, namespaces, registry, random });
+    this.informers = new Informers({
+      ...{ client: informerClient, clock, log, namespaces, registry, random, maxWatches },
+    });
     this.connection.onWrite((resource, written) => {
       this.informers.observeWrite(resource, written);
       currentScope()?.wrote(written);

@@ -155,6 +155,7 @@ export class ManagerWorld {
       ...{ client, leaseClient },
       clientFor: () => client,
       ungatedClient: client,
+      maxWatches: Number.POSITIVE_INFINITY,
       isBusy: () => this.busy,
       onWrite: (listener) => {
         this.writeListeners.push(listener);
