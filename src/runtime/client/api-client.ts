@@ -62,15 +62,19 @@ export class ApiClient implements Client {
   }
 
   list<T extends KubernetesObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
-    const { timeout = this.#options.timeouts.list } = options;
+    const { clock, transport, timeouts, lane } = this.#options;
     const path = collectionPath(resource, options.namespace);
     const accept = options.metadataOnly ? metadataListType : undefined;
+    const { signal, timeout = timeouts.list } = options;
+    const request = { method: 'GET', accept, signal, timeout, lane, compressed: true } as const;
     return listPages(
-      async (query) => {
-        const answer = await this.#read(withQuery(path, query), { ...options, timeout }, accept);
-        return listAnswer<T>({ method: 'GET', path }, resource, answer);
+      {
+        clock,
+        title: `GET ${path}`,
+        fetch: (query) => transport.parts({ ...request, path: withQuery(path, query) }),
+        check: (answer) => listAnswer<T>({ method: 'GET', path }, resource, answer),
+        complete: (item) => typed(resource, item),
       },
-      (item) => typed(resource, item),
       options,
     );
   }

@@ -52,10 +52,10 @@ export interface SelectorOptions {
 export interface ListOptions extends CallOptions, SelectorOptions {
   /** Absent or empty: all namespaces. */
   readonly namespace?: string;
-  /** Milliseconds for one page. Default 120 000. */
-  readonly timeout?: number;
-  /** Page size; default 500. All pages are fetched. */
+  /** Objects per page. Default: 50 at first, then as many as make pages of 4 to 16 MB. All pages are fetched. */
   readonly limit?: number;
+  /** Milliseconds for each page. Default 120 000. */
+  readonly timeout?: number;
   /** Absent: consistent read from etcd. `'0'`: any version the server has cached. */
   readonly resourceVersion?: string;
   /** Ask for PartialObjectMetadata: the items carry apiVersion, kind and metadata only. */

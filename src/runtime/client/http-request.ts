@@ -2,6 +2,7 @@
  * HTTP request: what the transport is asked to send, and in which form it goes to a connection.
  */
 import type { Dispatcher } from 'undici';
+import { isLoopback } from './content-encoding.ts';
 import type { CredentialSet } from './credentials.ts';
 
 export interface HttpRequest {
@@ -17,6 +18,8 @@ export interface HttpRequest {
   readonly timeout?: number | undefined;
   /** Milliseconds after which nothing is sent any more. */
   readonly sendWithin?: number | undefined;
+  /** Whether a body that arrives in parts may come compressed, unless the server is on this machine. Default false. */
+  readonly compressed?: boolean;
   /** In which lane it waits. Default: that of the code that is running. */
   readonly lane?: string | undefined;
   /** True: the write gate is not asked. */
@@ -25,12 +28,20 @@ export interface HttpRequest {
 
 /** The request as a connection sends it. */
 export function dispatchOptions(
-  { method, path, accept = 'application/json', contentType = 'application/json', body }: HttpRequest,
+  {
+    method,
+    path,
+    accept = 'application/json',
+    contentType = 'application/json',
+    body,
+    compressed,
+  }: HttpRequest,
   { endpoint, headers: credentials }: CredentialSet,
   userAgent: string,
 ): Dispatcher.DispatchOptions {
   const headers = ['accept', accept, 'user-agent', userAgent];
   if (body !== undefined) headers.push('content-type', contentType);
+  if (compressed && !isLoopback(endpoint.server)) headers.push('accept-encoding', 'gzip');
   headers.push(...credentials);
   const { pathname } = endpoint.server;
   const prefix = pathname === '/' ? '' : pathname.replace(/\/$/, '');

@@ -1,9 +1,15 @@
 /**
- * Paged list: reads a whole collection page by page, so that neither side holds a huge answer at once.
+ * Paged list: reads a whole collection page by page, and each page item by item while it arrives, so that neither
+ * side holds a huge answer at once and the event loop turns in between.
  */
 import type { KubernetesObject } from '../../api/kubernetes.ts';
-import { isExpired } from './api-error.ts';
+import type { Clock } from '../clock.ts';
+import { Pace } from '../pace.ts';
+import { isExpired, TransportError } from './api-error.ts';
 import type { ListOptions, ListResult } from './client.ts';
+import { DeadlineError } from './deadline.ts';
+import { ListSplitter } from './list-splitter.ts';
+import { PageSize } from './page-size.ts';
 import type { QueryValue } from './resource-path.ts';
 
 /** What the API server sends for a list; items carry no apiVersion and kind. */
@@ -14,35 +20,37 @@ export interface RawList<T> {
 
 type Query = Readonly<Record<string, QueryValue>>;
 
-const defaultPageSize = 500;
+export interface PageSource<T extends KubernetesObject> {
+  readonly clock: Clock;
+  /** `GET /api/v1/…`, for messages. */
+  readonly title: string;
+  /** Asks for one page, whose bytes then arrive. */
+  readonly fetch: (query: Query) => Promise<AsyncIterable<Buffer>>;
+  /** @throws {TransportError} for an answer that is no list. */
+  readonly check: (answer: unknown) => RawList<T>;
+  /** Applied to each item. */
+  readonly complete: (item: T) => T;
+}
 
-/**
- * All pages as one list. When the server forgets the list half-way (410), the list begins again, once.
- *
- * @param page fetches one page. @param complete is applied to each item.
- */
+/** A body that breaks off is asked for again so many times; whoever lists has a backoff of its own. */
+const repetitions = 2;
+
+/** All pages as one list. When the server forgets the list half-way (410), the list begins again, once. */
 export async function listPages<T extends KubernetesObject>(
-  page: (query: Query) => Promise<RawList<T>>,
-  complete: (item: T) => T,
+  source: PageSource<T>,
   options: ListOptions,
 ): Promise<ListResult<T>> {
-  const pages: Pages<T> = { page, complete, options };
+  const size = new PageSize(options.limit);
   try {
-    return await readPages(pages);
+    return await readPages(source, options, size);
   } catch (error) {
     if (!(error instanceof ContinueExpired)) throw error;
   }
   try {
-    return await readPages(pages);
+    return await readPages(source, options, size);
   } catch (error) {
     throw error instanceof ContinueExpired ? error.cause : error;
   }
-}
-
-interface Pages<T extends KubernetesObject> {
-  readonly page: (query: Query) => Promise<RawList<T>>;
-  readonly complete: (item: T) => T;
-  readonly options: ListOptions;
 }
 
 /** A later page was refused with 410: a newer list can still be had. */
@@ -50,33 +58,115 @@ class ContinueExpired extends Error {
   override readonly name = 'ContinueExpired';
 }
 
-async function readPages<T extends KubernetesObject>({
-  page,
-  complete,
-  options,
-}: Pages<T>): Promise<ListResult<T>> {
-  const { labelSelector, fieldSelector, resourceVersion, limit = defaultPageSize } = options;
+/** The body ended before its end. */
+class BrokenOff extends Error {
+  override readonly name = 'BrokenOff';
+}
+
+async function readPages<T extends KubernetesObject>(
+  source: PageSource<T>,
+  options: ListOptions,
+  size: PageSize,
+): Promise<ListResult<T>> {
+  const { labelSelector, fieldSelector, resourceVersion } = options;
   const items: T[] = [];
   let token: string | undefined;
   for (;;) {
     // The token stands for the resource version of the first page; giving both is an error.
     const position: Query = token === undefined ? { resourceVersion } : { continue: token };
-    const query = { limit, labelSelector, fieldSelector, ...position };
-    const list = await page(query).catch((error: unknown) => {
+    const query = { limit: size.limit, labelSelector, fieldSelector, ...position };
+    const page = await readPage(source, query, options).catch((error: unknown) => {
       if (token === undefined || !isExpired(error)) throw error;
       throw new ContinueExpired('the list expired between two pages', { cause: error });
     });
-    for (const item of list.items ?? []) {
-      const kept = transformed(complete(item), options);
-      if (kept !== undefined) items.push(kept);
-    }
-    token = list.metadata?.continue;
+    for (const item of page.items) items.push(item);
+    size.observe(page.bytes);
+    token = page.list.metadata?.continue;
     if (token === undefined || token === '') {
-      return { items, resourceVersion: list.metadata?.resourceVersion ?? '' };
+      return { items, resourceVersion: page.list.metadata?.resourceVersion ?? '' };
     }
   }
 }
 
-function transformed<T extends KubernetesObject>(object: T, { transform }: ListOptions): T | undefined {
-  return transform === undefined ? object : (transform(object) as T | undefined);
+interface Page<T> {
+  readonly list: RawList<T>;
+  readonly items: readonly T[];
+  /** Of the body. */
+  readonly bytes: number;
+}
+
+async function readPage<T extends KubernetesObject>(
+  source: PageSource<T>,
+  query: Query,
+  options: ListOptions,
+): Promise<Page<T>> {
+  for (let attempt = 0; ; attempt++) {
+    const body = await source.fetch(query);
+    try {
+      return await readBody(source, marked(body), options);
+    } catch (error) {
+      if (!(error instanceof BrokenOff)) throw error;
+      if (attempt >= repetitions || options.signal?.aborted || isOverdue(error.cause)) throw error.cause;
+    }
+  }
+}
+
+/** The body, whose own errors are told apart from those about what it says. */
+async function* marked(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw new BrokenOff('the body broke off', { cause: error });
+  }
+}
+
+function isOverdue(error: unknown): boolean {
+  return error instanceof TransportError && error.cause instanceof DeadlineError;
+}
+
+async function readBody<T extends KubernetesObject>(
+  { clock, title, check, complete }: PageSource<T>,
+  body: AsyncIterable<Buffer>,
+  { transform }: ListOptions,
+): Promise<Page<T>> {
+  const splitter = new ListSplitter();
+  const pace = new Pace(clock);
+  const items: T[] = [];
+  let count = 0;
+  let bytes = 0;
+  const keep = (item: unknown) => {
+    count++;
+    if (typeof item !== 'object' || item === null) throw unreadable(title, 'an item is no object');
+    const object = complete(item as T);
+    const kept = transform === undefined ? object : (transform(object) as T | undefined);
+    if (kept !== undefined) items.push(kept);
+  };
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    pace.begin();
+    for (const text of splitter.push(chunk)) {
+      keep(parse(title, text));
+      if (pace.isDue) await pace.turn();
+    }
+    pace.end();
+  }
+  const list = check(parse(title, splitter.envelope));
+  // Items whose key was escaped are in the envelope still.
+  const rest = list.items ?? [];
+  if (rest.length > 0 && count > 0) throw unreadable(title, 'the list has items twice');
+  for (const item of rest) keep(item);
+  return { list, items, bytes };
+}
+
+function parse(title: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The cause would quote the answer, which may be a Secret.
+    throw unreadable(title, 'the answer is not JSON');
+  }
+}
+
+function unreadable(title: string, why: string): TransportError {
+  return new TransportError(`${title}: ${why}`, true);
 }

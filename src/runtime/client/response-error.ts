@@ -15,7 +15,7 @@ const excerptLength = 200;
 export function errorOfResponse(title: string, { code, headers, body }: Response): ApiError {
   const raw = statusOf(body);
   if (raw === undefined) {
-    const text = excerpt(headers, body.toString('utf8', 0, 4096));
+    const text = isEncoded(headers) ? '' : excerpt(headers, body.toString('utf8', 0, 4096));
     const message = `${title}: HTTP ${code}${text === '' ? '' : `: ${text}`}`;
     return new ApiError(message, code, { code, message: text }, retryAfterHeader(headers));
   }
@@ -54,6 +54,11 @@ function statusOf(body: Buffer): Status | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Compressed, by something before the API server, which sends short answers as they are. */
+function isEncoded(headers: ResponseHeaders): boolean {
+  return (headers['content-encoding'] ?? 'identity') !== 'identity';
 }
 
 /** The beginning of a body, in one line and without markup. */

@@ -7,6 +7,7 @@ import { ApiError, TransportError } from './api-error.ts';
 import type { ClientMetrics } from './client-metrics.ts';
 import type { Answered } from './concurrency-limit.ts';
 import type { ConnectionPool, Waiting } from './connection-pool.ts';
+import { decoded } from './content-encoding.ts';
 import type { CredentialSet, Credentials } from './credentials.ts';
 import { Deadline, DeadlineError } from './deadline.ts';
 import { Exchange, type Response } from './exchange.ts';
@@ -42,6 +43,9 @@ export interface TransportOptions {
 /** Milliseconds that a gate allows a write which names no limit: 15 s lease duration − 10 s renew deadline. */
 const defaultWriteLimit = 5000;
 
+/** How a body is handed on: when it is there, while it arrives, or while it arrives and without a time limit. */
+type Body = 'whole' | 'parts' | 'endless';
+
 interface Call {
   readonly request: HttpRequest;
   /** `GET https://host/path`, for messages. */
@@ -49,7 +53,7 @@ interface Call {
   readonly deadline: Deadline;
   /** Milliseconds since it was made. */
   readonly age: () => number;
-  readonly streaming: boolean;
+  readonly body: Body;
   readonly flow: Flow<Waiting>;
   /** Whether it waits for a connection. */
   inLine: boolean;
@@ -70,8 +74,18 @@ export class Transport {
    * @throws {ApiError} for any other answer. @throws {TransportError} when there was none.
    */
   async request(request: HttpRequest): Promise<Buffer> {
-    const exchange = await this.#perform(request, false);
+    const exchange = await this.#perform(request, 'whole');
     return (await exchange.response).body;
+  }
+
+  /**
+   * The body of a 200 while it arrives, within the time limit of the request.
+   *
+   * @throws {ApiError} for any other answer. @throws {TransportError} when there was none, also from the iterable.
+   */
+  async parts(request: HttpRequest): Promise<AsyncIterable<Buffer>> {
+    const exchange = await this.#perform(request, 'parts');
+    return decoded(streamOf(exchange), (await exchange.response).headers);
   }
 
   /**
@@ -80,9 +94,7 @@ export class Transport {
    * @throws {ApiError} for any answer but 200. @throws {TransportError} when there was none.
    */
   async stream(request: HttpRequest): Promise<AsyncIterable<Buffer>> {
-    const exchange = await this.#perform(request, true);
-    if (exchange.stream === undefined) throw new TransportError('the answer is not 200 and no error', true);
-    return exchange.stream;
+    return streamOf(await this.#perform(request, 'endless'));
   }
 
   /** Milliseconds that such a request may take. */
@@ -100,18 +112,18 @@ export class Transport {
     this.#options.watches.close();
   }
 
-  async #perform(request: HttpRequest, streaming: boolean): Promise<Exchange> {
+  async #perform(request: HttpRequest, body: Body): Promise<Exchange> {
     const { clock, credentials } = this.#options;
     const { method } = request;
     const title = `${method} ${credentials.server.origin}${request.path.split('?', 1)[0]}`;
     const deadline = new Deadline(clock, this.timeLimit(request), request.signal);
-    const flow = streaming ? this.#watches : this.#flowOf(request);
+    const flow = body === 'endless' ? this.#watches : this.#flowOf(request);
     const age = stopwatch(clock);
-    const call: Call = { request, title, deadline, age, streaming, flow, inLine: false };
+    const call: Call = { request, title, deadline, age, body, flow, inLine: false };
     try {
       const exchange = await this.#retried(call);
-      if (streaming) deadline.lift();
-      else deadline.cancel();
+      if (body === 'endless') deadline.lift();
+      else if (exchange.stream === undefined) deadline.cancel();
       return exchange;
     } catch (error) {
       deadline.cancel();
@@ -136,7 +148,7 @@ export class Transport {
         return await this.#authenticated(call);
       } catch (error) {
         // A watch has its own way to begin anew.
-        if (!retry || call.streaming || call.deadline.signal.aborted) throw error;
+        if (!retry || call.body === 'endless' || call.deadline.signal.aborted) throw error;
         const delay = retryDelay({ method, error, retries, random });
         // Whoever would wait in vain is told now, with what the server said.
         if (delay === undefined || delay >= call.deadline.remaining) throw error;
@@ -162,9 +174,9 @@ export class Transport {
   }
 
   async #attempt(call: Call, { endpoint, headers }: CredentialSet): Promise<Exchange> {
-    const { title, request, deadline, streaming, flow } = call;
+    const { title, request, deadline, body, flow } = call;
     const { signal } = deadline;
-    const pool = streaming ? this.#options.watches : this.#options.requests;
+    const pool = body === 'endless' ? this.#options.watches : this.#options.requests;
     call.inLine = true;
     const connection = await pool.take(flow, endpoint, signal);
     call.inLine = false;
@@ -177,7 +189,7 @@ export class Transport {
     }
     const exchange: Exchange = new Exchange({
       title,
-      streaming,
+      streaming: body !== 'whole',
       beforeSend: () => this.#beforeSend(call),
       over: (reusable) => {
         signal.removeEventListener('abort', onAbort);
@@ -212,11 +224,11 @@ export class Transport {
 
   /** A connection that fails says nothing about load. */
   #learn(
-    { request, streaming, deadline, flow }: Call,
+    { request, body, deadline, flow }: Call,
     sent: { at: number; underWay: number },
     error?: unknown,
   ): void {
-    if (streaming || (error instanceof TransportError && !deadline.signal.aborted)) return;
+    if (body === 'endless' || (error instanceof TransportError && !deadline.signal.aborted)) return;
     flow.sort.limit.observe({
       timed: request.method !== 'GET',
       sentAt: sent.at,
@@ -232,6 +244,11 @@ export class Transport {
     const date = response?.headers.date;
     if (typeof date === 'string') onDate?.(date);
   }
+}
+
+function streamOf({ stream }: Exchange): AsyncIterable<Buffer> {
+  if (stream === undefined) throw new TransportError('the answer is not 200 and no error', true);
+  return stream;
 }
 
 function outcomeOf(error: unknown): Answered['outcome'] {

@@ -158,7 +158,7 @@ describe('lists', () => {
     assert.equal(resourceVersion, String(server.store.revision));
     assert.deepEqual(
       server.requests.map(({ query }) => query.get('limit')),
-      ['500', '500', '500'],
+      ['50', '100', '200', '400', '800'],
     );
   });
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { inspect } from 'node:util';
 import type { KubernetesObject } from '../../../src/api/kubernetes.ts';
-import { ApiError, isExpired } from '../../../src/runtime/client/api-error.ts';
-import { listPages, type RawList } from '../../../src/runtime/client/paged-list.ts';
+import { ApiError, isExpired, TransportError } from '../../../src/runtime/client/api-error.ts';
+import { DeadlineError } from '../../../src/runtime/client/deadline.ts';
+import { listPages, type PageSource, type RawList } from '../../../src/runtime/client/paged-list.ts';
+import { FakeClock } from '../../fake/clock.ts';
 
 const gone = () => new ApiError('too old', 410, { reason: 'Expired' });
 
@@ -13,51 +16,69 @@ function page(names: string, next = '', resourceVersion = '7'): RawList<Kubernet
   };
 }
 
-/** Answers the pages in turn, and records the queries. */
-function scripted(...answers: (RawList<KubernetesObject> | Error)[]) {
-  const queries: Readonly<Record<string, unknown>>[] = [];
-  const fetch = async (query: Readonly<Record<string, unknown>>) => {
-    queries.push(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)));
-    const answer = answers.shift();
-    assert.ok(answer, 'no more pages were expected');
-    if (answer instanceof Error) throw answer;
-    return answer;
-  };
-  return { queries, fetch };
+type Answer = RawList<KubernetesObject> | string | Error | AsyncIterable<Buffer>;
+
+/** The bytes of a text in chunks of this size. */
+async function* arriving(text: string, size = 10): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
-const asItIs = (item: KubernetesObject) => item;
+/** Answers the pages in turn, and records the queries. */
+function scripted(...answers: Answer[]) {
+  const queries: Readonly<Record<string, unknown>>[] = [];
+  const clock = new FakeClock();
+  const source: PageSource<KubernetesObject> = {
+    clock,
+    title: 'GET /widgets',
+    fetch: async (query) => {
+      queries.push(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)));
+      const answer = answers.shift();
+      assert.ok(answer !== undefined, 'no more pages were expected');
+      if (answer instanceof Error) throw answer;
+      if (typeof answer === 'string') return arriving(answer);
+      return Symbol.asyncIterator in answer ? answer : arriving(JSON.stringify(answer));
+    },
+    check: (answer) => answer as RawList<KubernetesObject>,
+    complete: (item) => item,
+  };
+  return { queries, clock, source };
+}
+
+function namesOf({ items }: { readonly items: readonly KubernetesObject[] }): string {
+  return items.map(({ metadata }) => metadata.name).join('');
+}
 
 describe('listPages', () => {
   test('slims each object after it was completed', async () => {
-    const { fetch } = scripted(page('ab'));
+    const { source } = scripted(page('ab'));
     const complete = (item: KubernetesObject) => ({ ...item, kind: 'Widget' });
     const transform = ({ kind, metadata }: KubernetesObject) => ({
       metadata: { name: `${kind} ${metadata.name}` },
     });
-    const { items } = await listPages(fetch, complete, { transform });
+    const { items } = await listPages({ ...source, complete }, { transform });
     assert.deepEqual(items, [{ metadata: { name: 'Widget a' } }, { metadata: { name: 'Widget b' } }]);
   });
 
   test('joins the pages, and takes the resource version of the last', async () => {
-    const { queries, fetch } = scripted(page('ab', 't1', '5'), page('c', '', '5'));
-    const list = await listPages(fetch, asItIs, { labelSelector: 'a=b', resourceVersion: '0' });
+    const { queries, source } = scripted(page('ab', 't1', '5'), page('c', '', '5'));
+    const list = await listPages(source, { labelSelector: 'a=b', resourceVersion: '0' });
     assert.deepEqual(list.items.map(({ metadata }) => metadata.name).join(''), 'abc');
     assert.equal(list.resourceVersion, '5');
     assert.deepEqual(queries, [
-      { limit: 500, labelSelector: 'a=b', resourceVersion: '0' },
-      { limit: 500, labelSelector: 'a=b', continue: 't1' },
+      { limit: 50, labelSelector: 'a=b', resourceVersion: '0' },
+      { limit: 100, labelSelector: 'a=b', continue: 't1' },
     ]);
   });
 
   test('an empty collection may come as null', async () => {
-    const { fetch } = scripted({ metadata: { resourceVersion: '5' }, items: null });
-    assert.deepEqual(await listPages(fetch, asItIs, {}), { items: [], resourceVersion: '5' });
+    const { source } = scripted({ metadata: { resourceVersion: '5' }, items: null });
+    assert.deepEqual(await listPages(source, {}), { items: [], resourceVersion: '5' });
   });
 
   test('begins again, once, when the list expires between two pages', async () => {
-    const { fetch } = scripted(page('ab', 't1'), gone(), page('x', 't2'), page('y'));
-    const { items } = await listPages(fetch, asItIs, {});
+    const { source } = scripted(page('ab', 't1'), gone(), page('x', 't2'), page('y'));
+    const { items } = await listPages(source, {});
     assert.deepEqual(
       items.map(({ metadata }) => metadata.name),
       ['x', 'y'],
@@ -65,13 +86,106 @@ describe('listPages', () => {
   });
 
   test('fails as expired when that happens again', async () => {
-    const { fetch } = scripted(page('ab', 't1'), gone(), page('x', 't2'), gone());
-    await assert.rejects(listPages(fetch, asItIs, {}), isExpired);
+    const { source } = scripted(page('ab', 't1'), gone(), page('x', 't2'), gone());
+    await assert.rejects(listPages(source, {}), isExpired);
   });
 
   test('an expired first page is the callers own', async () => {
-    const { queries, fetch } = scripted(gone());
-    await assert.rejects(listPages(fetch, asItIs, { resourceVersion: '1' }), isExpired);
+    const { queries, source } = scripted(gone());
+    await assert.rejects(listPages(source, { resourceVersion: '1' }), isExpired);
     assert.equal(queries.length, 1);
   });
+
+  test('asks for twice as many while pages are small, and for half of them after a huge one', async () => {
+    const megabyte = 1024 * 1024;
+    const { queries, source } = scripted(
+      page('a', 't1'),
+      ...[4, 17, 16, 5, 1].map((size) => sized(page('a', 't'), size * megabyte)),
+      page('b'),
+    );
+    await listPages(source, {});
+    assert.deepEqual(
+      queries.map(({ limit }) => limit),
+      [50, 100, 100, 50, 50, 50, 100],
+    );
+  });
+
+  test('asks for as many as the caller says', async () => {
+    const { queries, source } = scripted(page('a', 't1'), page('b'));
+    await listPages(source, { limit: 7 });
+    assert.deepEqual(
+      queries.map(({ limit }) => limit),
+      [7, 7],
+    );
+  });
+
+  test('lets the event loop turn between items, and holds what the transform leaves', async () => {
+    const { clock, source } = scripted(page('abcdefghij'));
+    let turns = 0;
+    clock.turn = async () => {
+      turns++;
+    };
+    const transform = ({ metadata }: KubernetesObject) => {
+      clock.advance(4);
+      return metadata.name === 'b' ? undefined : { metadata: { name: metadata.name } };
+    };
+    const list = await listPages(source, { transform });
+    assert.equal(namesOf(list), 'acdefghij');
+    assert.equal(turns, 3, 'after 12 ms each');
+  });
+
+  test('asks again for a page that broke off, a few times, from where it was', async () => {
+    const broken = () => breaking(page('cd', 't2'), new TransportError('reset', true));
+    const { queries, source } = scripted(page('ab', 't1'), broken(), broken(), page('cd'));
+    assert.equal(namesOf(await listPages(source, {})), 'abcd');
+    assert.deepEqual(
+      queries.map((query) => query.continue),
+      [undefined, 't1', 't1', 't1'],
+    );
+    const { source: hopeless } = scripted(broken(), broken(), broken());
+    await assert.rejects(listPages(hopeless, {}), /reset/);
+  });
+
+  test('does not ask again when its time was over', async () => {
+    const late = new TransportError('late', true, { cause: new DeadlineError('no answer within 120 s') });
+    const { queries, source } = scripted(breaking(page('ab'), late));
+    await assert.rejects(listPages(source, {}), /late/);
+    assert.equal(queries.length, 1);
+  });
+
+  for (const [what, text] of [
+    ['no JSON', '<html>s3cret</html>'],
+    ['cut off', '{"metadata":{},"items":[{"metadata":{"name":"s3cret"}}'],
+    ['a list of nothing', '{"metadata":{},"items":[null]}'],
+    ['a list with items twice', '{"items":[{}],"\\u0069tems":[{}]}'],
+  ] as const) {
+    test(`refuses an answer that is ${what}, without its content`, async () => {
+      const { queries, source } = scripted(text);
+      await assert.rejects(listPages(source, {}), (error) => {
+        assert.ok(error instanceof TransportError);
+        assert.match(error.message, /^GET \/widgets: /);
+        return !inspect(error).includes('s3cret');
+      });
+      assert.equal(queries.length, 1);
+    });
+  }
+
+  test('finds items whose key is escaped', async () => {
+    const { source } = scripted('{"metadata":{},"\\u0069tems":[{"metadata":{"name":"a"}}]}');
+    assert.equal(namesOf(await listPages(source, {})), 'a');
+  });
 });
+
+/** A page of so many bytes. */
+async function* sized(list: RawList<KubernetesObject>, size: number): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(JSON.stringify(list));
+  yield bytes;
+  yield Buffer.alloc(size - bytes.length, ' ');
+}
+
+/** The beginning of a page. */
+async function* breaking(list: RawList<KubernetesObject>, error: Error): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(JSON.stringify(list));
+  yield bytes.subarray(0, bytes.length - 5);
+  throw error;
+}
