@@ -1,7 +1,13 @@
 /** Events as the API server takes them: its validation is stricter than any fake. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { before, describe, it, type TestContext } from 'node:test';
-import { type ConfigMap, configMaps, type KubernetesObject } from '../../src/api/kubernetes.ts';
+import {
+  type ConfigMap,
+  configMaps,
+  type KubernetesObject,
+  type Resource,
+} from '../../src/api/kubernetes.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -38,7 +44,27 @@ function eventsAbout({ metadata }: KubernetesObject, namespace: string, count: n
   });
 }
 
+const clusterRoles: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'clusterroles',
+  kind: 'ClusterRole',
+  namespaced: false,
+};
+
 describe('events on a real API server', () => {
+  it('takes an Event about an object whose name is no name for an Event', async (t) => {
+    const { recorder, warnings } = recording(t);
+    const name = `system:controller:X_${randomBytes(5).toString('hex')}`;
+    const object = await client.create(clusterRoles, { metadata: { name } });
+    t.after(() => client.delete(clusterRoles, { name }));
+    recorder.record(clusterRoles, object, launched);
+    const [created] = await eventsAbout(object, 'default', 1);
+    assert.equal(created?.regarding.name, name);
+    assert.match(created?.metadata.name ?? '', /^system-controller-x-[0-9a-f]{10}\./);
+    assert.deepEqual(warnings, []);
+  });
+
   it('takes an Event about an object, and a series of it', async (t) => {
     const namespace = await withNamespace(t);
     const { recorder, warnings } = recording(t);

@@ -87,11 +87,20 @@ export function eventOf({ resource, regarding, record, now, suffix, ...reporter 
   };
 }
 
-/** `<object>.<suffix>`, the object's name cut where the whole would be too long for a name. */
+/**
+ * `<object>.<suffix>`, the object's name cut where the whole would be too long for a name. The name of an Event is a
+ * DNS subdomain; some objects may be named otherwise, such as the ClusterRole `system:controller:x`: for what is not
+ * allowed there is a `-`.
+ */
 export function eventName(object: string, suffix: string): string {
   const room = nameLimit - suffix.length - 1;
-  const start = object.length <= room ? object : object.slice(0, room).replace(/[-.]+$/, '');
-  return `${start}.${suffix}`;
+  const allowed = object.toLowerCase().replace(/[^a-z0-9.-]/g, '-');
+  const labels = allowed.slice(0, room).split('.').map(trimHyphens);
+  return [...labels.filter((label) => label !== ''), suffix].join('.');
+}
+
+function trimHyphens(label: string): string {
+  return label.replace(/^-+|-+$/g, '');
 }
 
 /** The longest beginning of `text` that has at most `limit` bytes in UTF-8 and ends between characters. */

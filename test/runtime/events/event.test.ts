@@ -57,6 +57,26 @@ describe('eventName', () => {
     const cutAtDot = `${'a'.repeat(249)}.bbb`;
     assert.equal(eventName(cutAtDot, 'ff'), `${'a'.repeat(249)}.ff`);
   });
+
+  it('has a `-` for what may not be in a name', () => {
+    assert.equal(eventName('system:controller:x', 'ff'), 'system-controller-x.ff');
+    assert.equal(eventName('system:Node_1', 'ff'), 'system-node-1.ff');
+    assert.equal(eventName('a.-b-..:', 'ff'), 'a.b.ff');
+    assert.equal(eventName('::', 'ff'), 'ff');
+  });
+
+  it('is a DNS subdomain, whatever the object is named', () => {
+    const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+    const name = fc.string({ unit: fc.constantFrom(...'aZ0-.:_İ😀/ '), maxLength: 300 });
+    fc.assert(
+      fc.property(name, (object) => {
+        const given = eventName(object, '17a');
+        assert.match(given, subdomain);
+        assert.ok(given.length <= 253);
+        if (object.length < 250 && subdomain.test(object)) assert.equal(given, `${object}.17a`);
+      }),
+    );
+  });
 });
 
 describe('cutBytes', () => {
