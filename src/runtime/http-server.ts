@@ -1,8 +1,11 @@
 /**
  * HttpServer: answers GET and HEAD on one address, for machines that look in from outside (kubelet,
- * Prometheus). It believes nobody: requests are small, soon over, and few at a time.
+ * Prometheus). It believes nobody: requests are small, soon over, and few at a time. A connection is for one
+ * request, and when there are too many, the one that has been idle for longest gives way: what only holds
+ * connections open keeps nobody else out.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from './logger.ts';
 
 export interface HttpReply {
@@ -37,16 +40,20 @@ const limits = {
   maxHeaderSize: 8192,
   headersTimeout: 5000,
   requestTimeout: 5000,
-  // Longer than the usual time between two scrapes, so that they share a connection.
-  keepAliveTimeout: 70_000,
   connectionsCheckingInterval: 5000,
 };
+
+/** Ms without a byte in either direction after which a connection is cut: its peer does not read the answer. */
+const silenceLimit = 30_000;
 
 const maxConnections = 100;
 
 export class HttpServer {
   readonly #options: HttpServerOptions;
   #server: Server | undefined;
+  /** Those without a request that is being answered, the oldest first. */
+  readonly #idle = new Set<Socket>();
+  #connections = 0;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
@@ -66,7 +73,8 @@ export class HttpServer {
     const where = parseBindAddress(bindAddress);
     if (where === undefined) return;
     const server = createServer(limits, (request, response) => void this.#answer(request, response));
-    server.maxConnections = maxConnections;
+    server.setTimeout(silenceLimit);
+    server.on('connection', (socket: Socket) => this.#admit(socket));
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
@@ -93,9 +101,30 @@ export class HttpServer {
     await closed;
   }
 
+  /** Makes room for a connection; when all others are being answered it is refused. */
+  #admit(socket: Socket): void {
+    this.#connections++;
+    this.#idle.add(socket);
+    socket.once('close', () => {
+      this.#connections--;
+      this.#idle.delete(socket);
+    });
+    if (this.#connections <= maxConnections) return;
+    const [oldest] = this.#idle;
+    oldest?.destroy();
+    // It closes later, and must not be chosen again before that.
+    if (oldest) this.#idle.delete(oldest);
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.resume();
-    const { method } = request;
+    const { method, socket } = request;
+    this.#idle.delete(socket);
+    response.shouldKeepAlive = false;
+    // Whoever does not read the answer holds a connection like any other idle one.
+    response.once('prefinish', () => {
+      if (!socket.destroyed) this.#idle.add(socket);
+    });
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       send(response, { status: 405, contentType: plainText, body: 'method not allowed\n' });

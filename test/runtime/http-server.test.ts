@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import { createConnection } from 'node:net';
-import { describe, it } from 'node:test';
+import { createConnection, type Socket } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
 import {
   type HttpHandler,
+  type HttpReply,
   HttpServer,
   ListenError,
   parseBindAddress,
 } from '../../src/runtime/http-server.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
+import { until } from '../fake/until.ts';
 
 const log = silentLogger;
 const hello: HttpHandler = () => ({ status: 200, contentType: 'text/plain', body: 'hello' });
@@ -88,8 +90,10 @@ describe('HttpServer', () => {
     await server.stop();
   });
 
-  it('serves 100 connections at once, and drops more', async (t) => {
-    const server = serve('127.0.0.1:0');
+  const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  async function listening(t: TestContext, handler = hello) {
+    const server = serve('127.0.0.1:0', handler);
     await server.start();
     t.after(() => server.stop());
     const port = Number(server.address?.split(':').at(-1));
@@ -99,14 +103,83 @@ describe('HttpServer', () => {
       await new Promise((resolve) => socket.once('connect', resolve));
       return socket;
     };
-    const sockets = await Promise.all(Array.from({ length: 100 }, connected));
-    for (const socket of sockets) socket.resume();
-    const begun = performance.now();
-    const oneMore = await connected();
-    oneMore.resume();
-    await new Promise((resolve) => oneMore.once('close', resolve));
-    assert.ok(performance.now() - begun < 3000, 'at once, not because it was silent');
+    const closed = (socket: Socket) => {
+      socket.resume();
+      return socket.closed || new Promise((resolve) => socket.once('close', resolve));
+    };
+    return { server, connected, closed };
+  }
+
+  it('closes a connection after its answer, also when it was asked to keep it', async (t) => {
+    const { server, connected } = await listening(t);
+    const response = await fetch(`http://${server.address}/`, { headers: { Connection: 'keep-alive' } });
+    assert.equal(response.headers.get('connection'), 'close');
+    const socket = await connected();
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text;
+    });
+    socket.write(request);
+    await new Promise((resolve) => socket.once('close', resolve));
+    assert.match(answer, /\r\n\r\nhello$/);
+  });
+
+  for (const [name, firstBytes] of [
+    ['silent', ''],
+    ['with half a request', 'GET / HTTP/1.1\r\nHost:'],
+  ]) {
+    it(`answers a request beside 100 connections that are ${name}; the oldest gives way`, async (t) => {
+      const { server, connected, closed } = await listening(t);
+      const sockets: Socket[] = [];
+      for (let count = 0; count < 100; count++) {
+        const socket = await connected();
+        if (firstBytes) socket.write(firstBytes);
+        sockets.push(socket);
+      }
+      const [oldest, second, ...others] = sockets;
+      assert.ok(oldest && second);
+      const begun = performance.now();
+      assert.equal(await (await fetch(`http://${server.address}/`)).text(), 'hello');
+      await closed(oldest);
+      assert.equal(await (await fetch(`http://${server.address}/`)).text(), 'hello');
+      // Whether a second one had to go depends on whether the answered one was closed by then.
+      for (const socket of others) socket.resume();
+      assert.ok(performance.now() - begun < 4000, 'at once, not because they were silent');
+      assert.ok(others.every(({ closed: isClosed }) => !isClosed));
+    });
+  }
+
+  it('keeps 100 connections that are being answered, and refuses more', async (t) => {
+    const answers: ((reply: HttpReply) => void)[] = [];
+    const { connected, closed } = await listening(t, () => new Promise((resolve) => answers.push(resolve)));
+    const sockets: Socket[] = [];
+    for (let count = 0; count < 100; count++) {
+      const socket = await connected();
+      socket.write(request);
+      sockets.push(socket);
+    }
+    await until(() => answers.length === 100);
+    await closed(await connected());
     assert.ok(sockets.every((socket) => !socket.closed));
+    for (const answer of answers) answer({ status: 200, contentType: 'text/plain', body: '' });
+    await Promise.all(sockets.map(closed));
+  });
+
+  it('a connection whose answer is not read gives way as well', async (t) => {
+    const body = 'x'.repeat(10_000_000);
+    let served = 0;
+    const { server, connected } = await listening(t, (path, query) => {
+      served++;
+      if (path === '/busy') return new Promise(() => {});
+      return path === '/long' ? { status: 200, contentType: 'text/plain', body } : hello(path, query);
+    });
+    for (let count = 0; count < 100; count++) {
+      const socket = await connected();
+      socket.pause();
+      socket.write(request.replace('/', count === 50 ? '/long' : '/busy'));
+    }
+    await until(() => served === 100);
+    assert.equal(await (await fetch(`http://${server.address}/`)).text(), 'hello');
   });
 
   it('stops at once, whoever is still connected, and may be stopped twice', async () => {
