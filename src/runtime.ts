@@ -102,10 +102,12 @@ export {
 export type { EventRecord, EventRecorder } from './runtime/events/event-recorder.ts';
 export type { HealthCheck } from './runtime/health/health-checks.ts';
 export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
+export type { Durations } from './runtime/limits.ts';
 export { errorFields, type Logger, type LogMethod, silentLogger } from './runtime/logger.ts';
 export { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
-export { type LeaderElectionOptions, Manager, type ManagerOptions } from './runtime/manager/manager.ts';
+export { Manager } from './runtime/manager/manager.ts';
 export { ManagerError } from './runtime/manager/manager-error.ts';
+export type { LeaderElectionOptions, ManagerOptions } from './runtime/manager/manager-options.ts';
 export { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
 export { ExponentialBackoff, type RateLimiter } from './runtime/queue/rate-limiter.ts';
 export { type Randomness, systemRandomness } from './runtime/randomness.ts';

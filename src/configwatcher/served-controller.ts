@@ -62,6 +62,10 @@ export class ServedController implements Runnable {
     await this.#made().start(stop, abort);
   }
 
+  get inProgress(): readonly string[] {
+    return this.#controller?.inProgress ?? [];
+  }
+
   healthCheck(): void {
     this.#controller?.healthCheck?.();
   }

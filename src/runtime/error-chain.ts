@@ -20,6 +20,16 @@ export function errorText(error: unknown): string {
   return readable(() => (error instanceof Error ? String(error.message) : String(error))) ?? 'no text';
 }
 
+/** The messages of an error and its causes, each once: `controller at failed: GET https://…: not found`. */
+export function describeError(error: unknown): string {
+  const texts: string[] = [];
+  for (const cause of errorChain(error)) {
+    const text = errorText(cause);
+    if (text !== '' && !texts.some((said) => said.includes(text))) texts.push(text);
+  }
+  return texts.length === 0 ? errorText(error) : texts.join(': ');
+}
+
 function readable<R>(read: () => R): R | undefined {
   try {
     return read();

@@ -50,6 +50,11 @@ export class Informers {
     return this.#all().every(({ hasSynced }) => hasSynced);
   }
 
+  /** Grows as long as the first loads of the informers get further. */
+  get loaded(): number {
+    return this.#all().reduce((sum, { loaded }) => sum + loaded, 0);
+  }
+
   /** Why informers are not following their resources right now; empty when all do. */
   get problems(): ReflectorProblem[] {
     return this.#all().flatMap(({ problems }) => problems);

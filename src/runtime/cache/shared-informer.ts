@@ -13,6 +13,7 @@ import { InformerCallbacks } from './informer-callbacks.ts';
 import { InformerHandlers } from './informer-handlers.ts';
 import type { InformerCounters } from './informer-metrics.ts';
 import type { IndexFunction, Lister } from './lister.ts';
+import { LoadProgress } from './load-progress.ts';
 import type { LoadSlots } from './load-slots.ts';
 import { Partition } from './partition.ts';
 import { Reflector } from './reflector.ts';
@@ -49,6 +50,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
   readonly #partitions = new Map<string, Partition<T>>();
   readonly #reflectors: Reflector<T>[] = [];
   readonly #unloaded = new Set<Partition<T>>();
+  readonly #progress: LoadProgress[] = [];
   readonly #synced = Promise.withResolvers<void>();
   #startedAt: number | undefined;
 
@@ -71,6 +73,11 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
 
   get hasSynced(): boolean {
     return this.#unloaded.size === 0;
+  }
+
+  /** Grows as long as the first loads get further: objects that have come in, and loads that are complete. */
+  get loaded(): number {
+    return this.#progress.reduce((sum, { most }) => sum + most, this.#partitions.size - this.#unloaded.size);
   }
 
   /** Objects in the store. */
@@ -175,20 +182,28 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
     this.#unloaded.add(partition);
     const { resource } = this;
     const { labelSelector, fieldSelector, metadataOnly = false } = this.#options;
+    const { counters } = this.#context;
+    const progress = new LoadProgress();
+    this.#progress.push(progress);
+    const listed = () => {
+      progress.begin();
+      counters.listed();
+    };
     this.#reflectors.push(
       new Reflector({
         ...this.#context,
+        counters: { ...counters, listed },
         ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(fieldSelector === undefined ? {} : { fieldSelector }),
         resource,
         namespace,
         metadataOnly,
-        target: this.#targetOf(partition),
+        target: this.#targetOf(partition, progress),
       }),
     );
   }
 
-  #targetOf(partition: Partition<T>): ReflectorTarget<T> {
+  #targetOf(partition: Partition<T>, progress: LoadProgress): ReflectorTarget<T> {
     return {
       get position() {
         return partition.position;
@@ -196,7 +211,10 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
       get resumeFrom() {
         return partition.resumeFrom;
       },
-      prepare: (object) => this.#callbacks.prepare(object),
+      prepare: (object) => {
+        progress.took();
+        return this.#callbacks.prepare(object);
+      },
       replace: (objects, resourceVersion) => {
         this.#handlers.tell(partition.replace(objects, resourceVersion), this.#unloaded.has(partition));
         this.#unloaded.delete(partition);

@@ -12,6 +12,8 @@ export interface CallsOptions {
 
 /** One reconcile. */
 export interface Call {
+  /** `namespace/name`. */
+  readonly key: string;
   /** Breaks it off. */
   readonly abort: AbortController;
   /** False once its time limit has let its worker go on. */
@@ -56,6 +58,10 @@ export class Calls {
       this.#inProgress.delete(inProgress);
       resolve();
     }
+  }
+
+  get keys(): string[] {
+    return Array.from(this.#inProgress, ({ call }) => call.key);
   }
 
   /** Resolves when those of now have ended. */

@@ -4,7 +4,7 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import type { Outcome } from './outcome.ts';
-import { type SelfWakeCause, selfWakeCauses } from './pace.ts';
+import { type SelfWakeCause, selfWakeCauses } from './wake-limit.ts';
 
 /** The result that each kind of outcome counts as. */
 const results: Readonly<Record<Outcome['kind'], string>> = {

@@ -155,6 +155,10 @@ export class Controller implements Runnable {
     await Promise.all(sources.map((source) => source.waitForSync(stop)));
   }
 
+  get inProgress(): string[] {
+    return this.#calls.keys;
+  }
+
   /** @throws {Error} when every worker has been in one reconcile for 15 min: a restart may help. */
   healthCheck(): void {
     if (this.#calls.areStuck) throw new Error(`controller ${this.name}: every worker hangs in a reconcile`);
@@ -197,7 +201,7 @@ export class Controller implements Runnable {
             abort.abort(new DOMException(`no result after ${reconcileTimeout} ms`, 'TimeoutError'));
             release();
           });
-    const call = { abort, holdsWorker: true };
+    const call = { key: item.key, abort, holdsWorker: true };
     const ended = this.#calls.track(call, log, async () => {
       try {
         await this.#reconcileHandler(item, { signal: abort.signal, log, reconcileID });

@@ -26,4 +26,6 @@ export interface Runnable {
   start(stop: AbortSignal, abort: AbortSignal): Promise<void>;
   /** Throws when it is stuck so that only a restart of the process may help; part of `/healthz`. */
   healthCheck?(): void;
+  /** What it is at work on, for the sentence about a stop that took too long. */
+  readonly inProgress?: readonly string[];
 }

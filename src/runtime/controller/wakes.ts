@@ -4,7 +4,7 @@
  *
  * - What somebody else has caused acts at once.
  * - The event of an own write does not shorten a backoff, and does not bring a key back more often than its
- *   {@link Pace} allows; nor do requeues and retries.
+ *   {@link WakeLimit} allows; nor do requeues and retries.
  *
  * An event may arrive before the answer to the write that has caused it. So events that come during a reconcile are
  * judged at its end, when its writes are known.
@@ -17,9 +17,9 @@ import type { Workqueue } from '../queue/workqueue.ts';
 import type { ControllerMetrics } from './controller-metrics.ts';
 import { type Outcome, retryOptions } from './outcome.ts';
 import { OwnVersions } from './own-versions.ts';
-import { isTight, Pace, type SelfWakeCause } from './pace.ts';
 import { requestOfKey } from './reconciler.ts';
 import type { EnqueueOptions } from './source.ts';
+import { isTight, type SelfWakeCause, WakeLimit } from './wake-limit.ts';
 
 /** A retry that waits so long, ms, is no loop: its rate limiter is to decide. The first backoff by default. */
 const leastBackoff = 5;
@@ -45,7 +45,7 @@ type Requeue = Extract<Outcome, { readonly kind: 'requeue' }>;
 export class Wakes {
   readonly #clock: Clock;
   readonly #queue: Workqueue;
-  readonly #pace: Pace;
+  readonly #limit: WakeLimit;
   readonly #own = new OwnVersions();
   /** By key that is being reconciled: the versions whose events have come meanwhile, with their priority. */
   readonly #unjudged = new Map<string, Map<string, number>>();
@@ -58,7 +58,7 @@ export class Wakes {
     this.#clock = options.clock;
     this.#queue = options.queue;
     const { clock, metrics, log } = options;
-    this.#pace = new Pace({
+    this.#limit = new WakeLimit({
       clock,
       onSlowed(key, cause, first) {
         metrics.slowed(cause);
@@ -85,13 +85,13 @@ export class Wakes {
   begin(key: string): void {
     this.#unjudged.set(key, new Map());
     this.#backingOff.delete(key);
-    if (this.#bySelf.delete(key)) this.#pace.begin(key);
+    if (this.#bySelf.delete(key)) this.#limit.begin(key);
   }
 
   /** A reconcile of the key wrote this. */
   wrote(key: string, written: Written): void {
     this.#own.add(key, written);
-    this.#pace.wrote(key, written);
+    this.#limit.wrote(key, written);
   }
 
   /** The reconcile of the key has ended: does what its outcome asks for. `priority` is that of the run. */
@@ -123,13 +123,13 @@ export class Wakes {
 
   #byOwnWrite(key: string, priority: number): void {
     // Whatever has made it ready, it is looked at soon.
-    const delay = this.#queue.isReady(key) ? 0 : this.#paced(key, 'own_write', 0);
+    const delay = this.#queue.isReady(key) ? 0 : this.#limited(key, 'own_write', 0);
     this.#queue.addAfter(key, delay, { priority });
   }
 
   #requeue(key: string, { after = Infinity, at = Infinity, priority }: Requeue): void {
     const asked = Math.min(after, Math.max(0, at - this.#clock.now()));
-    const delay = this.#paced(key, 'requeue', asked);
+    const delay = this.#limited(key, 'requeue', asked);
     if (delay > asked) {
       this.#queue.addAfter(key, delay, { priority });
       return;
@@ -141,14 +141,14 @@ export class Wakes {
   #retry(key: string, error: unknown, priority: number): void {
     const options = retryOptions(error, priority);
     const backoff = this.#queue.backoff(key, options);
-    const delay = backoff < leastBackoff ? this.#paced(key, 'retry', backoff) : backoff;
+    const delay = backoff < leastBackoff ? this.#limited(key, 'retry', backoff) : backoff;
     this.#backingOff.add(key);
     this.#queue.addAfter(key, delay, options);
   }
 
   /** The delay that a wake of the key by itself gets, which asks for `asked` ms. */
-  #paced(key: string, cause: SelfWakeCause, asked: number): number {
+  #limited(key: string, cause: SelfWakeCause, asked: number): number {
     if (isTight(asked) && !this.#queue.isReady(key)) this.#bySelf.add(key);
-    return this.#pace.delay(key, cause, asked);
+    return this.#limit.delay(key, cause, asked);
   }
 }

@@ -11,15 +11,13 @@ import type { Registry } from '@prometheus-io/client';
 import { isAlreadyExists, isConflict, isNotFound } from '../client/api-error.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, sleep, type Timer } from '../clock.ts';
+import { checkedDurations, leaseCallLimit, leaseCallsPerDeadline, retryJitter } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { leaderMetrics } from './leader-metrics.ts';
 import type { Leadership } from './leadership.ts';
 import { holderOf, type Lease } from './lease.ts';
 import { LeaseLock } from './lease-lock.ts';
 import { LeaseObservation } from './lease-observation.ts';
-
-/** How long one renewal lets its holder write, ms: the term of a {@link Leadership}. */
-export const defaultRenewDeadline = 10_000;
 
 /** How often one renewal starts again because somebody else wrote the lease meanwhile. */
 const conflictRounds = 3;
@@ -42,6 +40,8 @@ export interface LeaderElectorOptions {
   readonly leaseDuration?: number;
   /** Between two renewals, and, plus up to a tenth, between two looks of a candidate, ms. Default 2000. */
   readonly retryPeriod?: number;
+  /** Ms that the event loop stood still lately, for the reason of a loss. Default: it did not. */
+  readonly eventLoopLag?: () => number;
   /** 0 ≤ x < 1; for the candidates' jitter. Default Math.random. */
   readonly random?: () => number;
 }
@@ -59,6 +59,7 @@ export class LeaderElector {
   readonly #identity: string;
   readonly #retryPeriod: number;
   readonly #random: () => number;
+  readonly #eventLoopLag: () => number;
   readonly #lock: LeaseLock;
   readonly #observation: LeaseObservation;
   readonly #lost = new AbortController();
@@ -69,10 +70,12 @@ export class LeaderElector {
   #problem = '';
 
   constructor(options: LeaderElectorOptions) {
-    const { leaseDuration = 15_000, retryPeriod = 2000, leadership, namespace, name, identity } = options;
-    if (!(leaseDuration > leadership.term && leadership.term > retryPeriod * 1.1 && retryPeriod > 0)) {
-      throw new RangeError('lease duration > renew deadline > retry period > 0 must hold');
-    }
+    const { leadership, namespace, name, identity } = options;
+    const { leaseDuration, retryPeriod, renewDeadline } = checkedDurations({
+      ...options,
+      renewDeadline: leadership.term,
+    });
+    const callTimeout = Math.min(leaseCallLimit, renewDeadline / leaseCallsPerDeadline);
     const holder = { namespace, name, identity, leaseDurationSeconds: leaseDuration / 1000 };
     this.#leadership = leadership;
     this.#clock = options.clock;
@@ -81,7 +84,8 @@ export class LeaderElector {
     this.#identity = identity;
     this.#retryPeriod = retryPeriod;
     this.#random = options.random ?? Math.random;
-    this.#lock = new LeaseLock(options.client, options.clock, holder);
+    this.#eventLoopLag = options.eventLoopLag ?? (() => 0);
+    this.#lock = new LeaseLock(options.client, options.clock, holder, callTimeout);
     this.#observation = new LeaseObservation(identity, leaseDuration);
     if (options.registry) leaderMetrics(options.registry, name, () => leadership.isHeld);
   }
@@ -144,7 +148,7 @@ export class LeaderElector {
 
   /** Ms until a candidate looks again: after the retry period, or as soon as the lease seen expires. */
   #untilNextTry(): number {
-    const period = this.#retryPeriod * (1 + 0.1 * this.#random());
+    const period = this.#retryPeriod * (1 + retryJitter * this.#random());
     const expiry = this.#observation.expiresAt - this.#clock.monotonic();
     return expiry > 0 ? Math.min(period, Math.ceil(expiry)) : period;
   }
@@ -217,8 +221,11 @@ export class LeaderElector {
   #lose(why: string): void {
     if (this.#leadership.isOver) return;
     this.abandon();
-    this.#log.error({ why }, 'lost the lease');
-    this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${why}`));
+    const lag = Math.round(this.#eventLoopLag() / 1000);
+    const cause =
+      lag > 0 ? `${why}; before, the event loop was blocked, or the process stopped, for ${lag} s` : why;
+    this.#log.error({ why: cause }, 'lost the lease');
+    this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${cause}`));
   }
 
   /** Logs a problem when it begins or changes, and its end; not each of its repetitions. */

@@ -11,6 +11,7 @@
 import { TransportError } from '../client/api-error.ts';
 import type { WriteGate } from '../client/write-gate.ts';
 import type { Clock } from '../clock.ts';
+import { defaultDurations } from '../limits.ts';
 
 /** One moment on both clocks. */
 export interface Instant {
@@ -25,13 +26,17 @@ export function instantOf(clock: Clock): Instant {
 export class Leadership implements WriteGate {
   /** Ms that one renewal is good for, counted from its sending. */
   readonly term: number;
+  /** Ms that a write may take at most: what is sent at the end of the term is over before a rival may lead. */
+  readonly writeLimit: number;
   readonly #clock: Clock;
   #renewed: Instant | undefined;
   #over = false;
 
-  constructor(clock: Clock, term: number) {
+  /** Of a lease that lasts `leaseDuration` ms for the rivals. */
+  constructor(clock: Clock, term: number, leaseDuration = defaultDurations.leaseDuration) {
     this.#clock = clock;
     this.term = term;
+    this.writeLimit = leaseDuration - term;
   }
 
   /**

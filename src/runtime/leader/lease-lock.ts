@@ -9,18 +9,18 @@ import { type Instant, instantOf } from './leadership.ts';
 import { holderOf, type Lease, leases } from './lease.ts';
 import { type LeaseHolder, releasedLease, takenLease } from './lease-record.ts';
 
-/** Longest call for the lease, ms. Two of them fit into a renew deadline. */
-const callTimeout = 5000;
-
 export class LeaseLock {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #holder: LeaseHolder;
+  readonly #callTimeout: number;
   #written: Lease | undefined;
   #known: Lease | undefined;
 
-  constructor(client: Client, clock: Clock, holder: LeaseHolder) {
+  /** @param callTimeout longest call, ms. */
+  constructor(client: Client, clock: Clock, holder: LeaseHolder, callTimeout: number) {
     this.#client = client;
+    this.#callTimeout = callTimeout;
     this.#clock = clock;
     this.#holder = holder;
   }
@@ -34,7 +34,7 @@ export class LeaseLock {
   async read(signal: AbortSignal): Promise<Lease | undefined> {
     const { namespace, name } = this.#holder;
     try {
-      return await this.#client.get(leases, { namespace, name }, { signal, timeout: callTimeout });
+      return await this.#client.get(leases, { namespace, name }, { signal, timeout: this.#callTimeout });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -64,7 +64,7 @@ export class LeaseLock {
   async #write(lease: Lease, signal: AbortSignal): Promise<void> {
     // Until there is an answer, and after a failure, nobody knows which version the API server has.
     this.#known = undefined;
-    const options = { signal, timeout: callTimeout };
+    const options = { signal, timeout: this.#callTimeout };
     const written =
       lease.metadata.resourceVersion === undefined
         ? await this.#client.create(leases, lease, options)

@@ -8,12 +8,13 @@ import { Registry } from '@prometheus-io/client';
 import { connect } from '../client/connect.ts';
 import type { OpenConnection } from '../client/http-connection.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { assertWriteFits, checkedDurations, type Durations, defaultRequestTimeouts } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { Manager } from './manager.ts';
 
 /** Name, KubeConfig and log; everything else has a default. */
-export interface CreateManagerOptions {
+export interface CreateManagerOptions extends Durations {
   /** Of the operator: its field manager, its user agent, and the name of its Lease. A DNS subdomain. */
   readonly name: string;
   /** Shown in the user agent, as `name/version`. */
@@ -49,12 +50,15 @@ export interface CreateManagerOptions {
 /**
  * Nothing is sent before the Manager is started.
  *
- * @throws {KubeConfigError} when the KubeConfig names no cluster.
+ * @throws {KubeConfigError} when the KubeConfig names no cluster. @throws {RangeError} with one sentence, for
+ *   durations that do not fit each other.
  */
 export function createManager(options: CreateManagerOptions): Manager {
   const { name, version, kubeConfig, log, installCommand, leaderElection = false } = options;
   const { clock = systemClock, randomness = systemRandomness } = options;
   const { registry = new Registry(), instance = hostname(), openConnection } = options;
+  const durations = checkedDurations(options);
+  if (leaderElection) assertWriteFits(defaultRequestTimeouts.write, durations);
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   const namespace = options.leaderElectionNamespace ?? context?.namespace ?? 'default';
   const userAgent = version === undefined ? name : `${name}/${version}`;
@@ -66,7 +70,7 @@ export function createManager(options: CreateManagerOptions): Manager {
         random: () => randomness.random(),
         ...(openConnection && { openConnection }),
       }),
-    ...{ clock, randomness, log, registry, instance },
+    ...{ clock, randomness, log, registry, instance, ...durations },
     server: kubeConfig.getCurrentCluster()?.server ?? '',
     namespaces: options.namespaces ?? [],
     metricsBindAddress: options.metricsBindAddress ?? '0',

@@ -11,50 +11,28 @@ import type { Registry } from '@prometheus-io/client';
 import { Informers } from '../cache/informers.ts';
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connect.ts';
-import { openGate, type WriteGate } from '../client/write-gate.ts';
+import { openGate } from '../client/write-gate.ts';
 import type { Clock } from '../clock.ts';
 import type { ControllerHost } from '../controller/builder.ts';
 import { currentScope } from '../controller/reconcile-scope.ts';
+import { requestKey } from '../controller/reconciler.ts';
 import type { Runnable } from '../controller/runnable.ts';
+import { describeError } from '../error-chain.ts';
 import { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { EventRecorder } from '../events/event-recorder.ts';
 import type { HealthCheck } from '../health/health-checks.ts';
-import { defaultRenewDeadline, LeaderElector } from '../leader/leader-elector.ts';
+import { LeaderElector } from '../leader/leader-elector.ts';
 import { Leadership } from '../leader/leadership.ts';
 import { leases } from '../leader/lease.ts';
-import { breakOffLimit, drainLimit, flushLimit, releaseLimit } from '../limits.ts';
+import { breakOffLimit, checkedDurations, type Durations, flushLimit, releaseLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { aborted, endsWithin } from '../time-limit.ts';
 import { ManagerError } from './manager-error.ts';
-import { Probes, type ProbesOptions } from './probes.ts';
+import type { ManagerOptions } from './manager-options.ts';
+import { Probes } from './probes.ts';
 import { RunnableGroup } from './runnable-group.ts';
-import { assertPermitted, awaitSync, reachApiServer, type StartupOptions } from './startup.ts';
-
-/** The Lease to hold, and as whom. */
-export interface LeaderElectionOptions {
-  readonly namespace: string;
-  readonly name: string;
-  /** Unlike any other process's, earlier ones on the same machine included: `host_uuid`. */
-  readonly identity: string;
-}
-
-/** Everything a Manager is made of; {@link createManager} fills in what is usual. */
-export interface ManagerOptions extends StartupOptions, ProbesOptions {
-  /**
-   * Connects to the API server; called once, by the constructor. The gate is the Manager's: it is open only
-   * while this process leads, so the connection must ask it before every write.
-   */
-  readonly connect: (gate: WriteGate) => Connection;
-  /** Name of this process in Events: its host's name. */
-  readonly instance: string;
-  /** Default {@link systemRandomness}. */
-  readonly randomness?: Randomness;
-  /** Namespaces to watch. Empty or absent: all. */
-  readonly namespaces?: readonly string[];
-  /** Absent: this process always leads. */
-  readonly leaderElection?: LeaderElectionOptions;
-}
+import { assertPermitted, awaitSync, reachApiServer } from './startup.ts';
 
 /** One per process, started once. */
 export class Manager implements ControllerHost {
@@ -65,6 +43,7 @@ export class Manager implements ControllerHost {
   readonly connection: Connection;
   readonly informers: Informers;
   readonly #options: ManagerOptions;
+  readonly #durations: Required<Durations>;
   readonly #leadership: Leadership;
   readonly #elector: LeaderElector | undefined;
   readonly #events: EventBroadcaster;
@@ -77,14 +56,17 @@ export class Manager implements ControllerHost {
   #started = false;
   #ready = false;
 
+  /** @throws {RangeError} with one sentence, for durations that do not fit each other. */
   constructor(options: ManagerOptions) {
     const { clock, log, registry, namespaces = [], instance, leaderElection } = options;
     this.#options = options;
+    this.#durations = checkedDurations(options);
+    const { leaseDuration, renewDeadline, retryPeriod } = this.#durations;
     this.clock = clock;
     this.randomness = options.randomness ?? systemRandomness;
     this.log = log;
     this.registry = registry;
-    this.#leadership = new Leadership(clock, defaultRenewDeadline);
+    this.#leadership = new Leadership(clock, renewDeadline, leaseDuration);
     const gate = leaderElection ? this.#leadership : openGate;
     this.connection = options.connect(gate);
     const { leaseClient, isBusy, maxWatches } = this.connection;
@@ -105,7 +87,8 @@ export class Manager implements ControllerHost {
       const leadership = this.#leadership;
       this.#elector = new LeaderElector({
         ...leaderElection,
-        ...{ client: leaseClient, leadership, clock, log, registry, random },
+        ...{ client: leaseClient, leadership, leaseDuration, retryPeriod, clock, log, registry, random },
+        eventLoopLag: () => this.#probes.eventLoopLag,
       });
     }
     this.#probes = new Probes(options, {
@@ -146,7 +129,7 @@ export class Manager implements ControllerHost {
   }
 
   /**
-   * Runs until the signal is aborted. Resolves after a clean stop, within 25 s.
+   * Runs until the signal is aborted. Resolves after a clean stop, within `gracefulShutdownTimeout` and 5 s.
    *
    * @throws {Error} with one sentence for people, when the process must end with a failure: it could not
    *   start, lost the lease, something failed that nobody can go on from, or the drain took too long.
@@ -174,9 +157,11 @@ export class Manager implements ControllerHost {
 
   /** Nobody knows what state the process is in: everything is broken off, and {@link start} rejects. */
   fatal(error: unknown): void {
-    this.log.error({ err: error }, 'unexpected error');
-    const why = error instanceof Error ? error.message : String(error);
-    this.#fail(new ManagerError(`ended by an unexpected error: ${why}`, { cause: error }));
+    const { controller, request } = currentScope() ?? {};
+    this.log.error({ err: error, controller, ...request }, 'unexpected error');
+    const where = request ? ` in controller ${controller} for ${requestKey(request)}` : '';
+    const why = describeError(error);
+    this.#fail(new ManagerError(`ended by an unexpected error${where}: ${why}`, { cause: error }));
   }
 
   /** The way up; resolves when a stop was asked for, at whatever step. */
@@ -210,7 +195,13 @@ export class Manager implements ControllerHost {
     const synced = Promise.all([this.informers.waitForSync(signal), this.#runnables.warmUp()]);
     // A warm-up that does not hear the stop does not hold it up.
     const over = Promise.race([synced, aborted(signal)]);
-    await awaitSync(over, () => this.informers.problems, this.#options);
+    const { informers } = this;
+    await awaitSync(
+      over,
+      () => informers.problems,
+      this.#options,
+      () => informers.loaded,
+    );
     signal.throwIfAborted();
   }
 
@@ -223,11 +214,12 @@ export class Manager implements ControllerHost {
 
   /** The way down, while this process still leads; then the lease is free for the next. */
   async #drain(): Promise<void> {
-    if (!(await endsWithin(this.clock, drainLimit, this.#runnables.ended()))) {
+    const limit = this.#durations.gracefulShutdownTimeout;
+    if (!(await endsWithin(this.clock, limit, this.#runnables.ended()))) {
       const late = this.#runnables.running.join(', ');
       this.#abort.abort(new Error('the drain limit is over'));
       await endsWithin(this.clock, breakOffLimit, this.#runnables.ended());
-      throw new ManagerError(`stopped, but not within ${drainLimit / 1000} s: ${late}`);
+      throw new ManagerError(`stopped, but not within ${limit / 1000} s: ${late}`);
     }
     this.#informersStop.abort(new Error('the manager is stopping'));
     // Before the lease is given back: Events are writes, and after it nothing may be written.

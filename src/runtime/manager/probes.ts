@@ -8,6 +8,7 @@ import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
 import { HealthChecks } from '../health/health-checks.ts';
 import { healthServer } from '../health/health-server.ts';
 import type { HttpServer } from '../http-server.ts';
+import { informerSilenceLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { metricsServer } from '../metrics/metrics-server.ts';
 import { processMetrics } from '../metrics/process-metrics.ts';
@@ -36,9 +37,6 @@ export interface ProbedState {
   isStaleLeader(): boolean;
 }
 
-/** An informer without any contact for so long is dead, whatever it believes, ms. */
-const silenceLimit = 15 * 60_000;
-
 export class Probes {
   readonly healthz: HealthChecks;
   readonly readyz: HealthChecks;
@@ -58,6 +56,11 @@ export class Probes {
     ];
     if (options.processMetrics !== false) processMetrics(registry);
     this.#addChecks(state);
+  }
+
+  /** Ms that the event loop stood still at once, at most, in the last 15 s. */
+  get eventLoopLag(): number {
+    return this.#eventLoop.longestLag;
   }
 
   /** @throws {ListenError} when an address cannot be served. */
@@ -81,7 +84,7 @@ export class Probes {
     this.healthz.add('event-loop', () => this.#eventLoop.check());
     this.healthz.add('informers', () => {
       const silence = state.sinceLastContact();
-      if (silence > silenceLimit) {
+      if (silence > informerSilenceLimit) {
         throw new Error(`an informer has heard nothing for ${Math.round(silence / 60_000)} min`);
       }
     });

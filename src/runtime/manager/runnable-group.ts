@@ -4,6 +4,10 @@
  */
 import { inLane } from '../client/lane.ts';
 import type { Runnable } from '../controller/runnable.ts';
+import { describeError } from '../error-chain.ts';
+
+/** Objects in progress that a sentence names. */
+const mostNamed = 5;
 
 export interface RunnableGroupOptions {
   /** Aborted when nothing new may be taken up. */
@@ -47,8 +51,7 @@ export class RunnableGroup {
       if (runnable.needsLeaderElection !== needsLeaderElection || stop.aborted) continue;
       const ended = inLane(runnable.name, async () => runnable.start(stop, abort))
         .catch((cause: unknown) => {
-          const why = cause instanceof Error ? cause.message : String(cause);
-          onFailure(new Error(`${runnable.name} failed: ${why}`, { cause }));
+          onFailure(new Error(`${runnable.name} failed: ${describeError(cause)}`, { cause }));
         })
         .finally(() => this.#running.delete(runnable));
       this.#running.set(runnable, ended);
@@ -60,9 +63,13 @@ export class RunnableGroup {
     for (const runnable of this.#running.keys()) runnable.healthCheck?.();
   }
 
-  /** Names of those at work. */
+  /** Names of those at work, with what keeps them: `at (default/a, default/b)`. */
   get running(): string[] {
-    return Array.from(this.#running.keys(), ({ name }) => name);
+    return Array.from(this.#running.keys(), ({ name, inProgress = [] }) => {
+      const rest = inProgress.length - mostNamed;
+      const named = [...inProgress.slice(0, mostNamed), ...(rest > 0 ? [`${rest} more`] : [])];
+      return named.length === 0 ? name : `${name} (${named.join(', ')})`;
+    });
   }
 
   /** Resolves when none is at work any more. */

@@ -5,14 +5,10 @@
 import { ApiError, isForbidden } from '../client/api-error.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
+import { errorChain } from '../error-chain.ts';
+import { defaultDurations, reachLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { ManagerError } from './manager-error.ts';
-
-/** How long the API server may be away, ms. */
-const reachLimit = 30_000;
-
-/** Until all caches must be filled, ms. */
-const syncLimit = 120_000;
 
 /**
  * How long an answer must stay the same before it is believed, ms: CRDs and Roles are often applied in the
@@ -33,6 +29,8 @@ export interface StartupOptions {
   readonly server: string;
   /** Command that installs the CRDs, for the sentence. */
   readonly installCommand?: string;
+  /** Milliseconds that the caches may take without any progress. Default 120 000. */
+  readonly cacheSyncTimeout?: number;
 }
 
 /** Why an informer is not following its resource. */
@@ -83,35 +81,68 @@ function assertWorthWaiting(error: unknown, server: string, waited: number): voi
 /**
  * Awaits `synced`, and while it does looks at what keeps the informers from it.
  *
- * @param problems those of right now.
+ * @param problems those of right now. @param loaded a number that grows as long as objects come in.
  * @throws {ManagerError} when a resource is not served, or may not be read, for more than a moment; or when
- *   2 minutes are over.
+ *   nothing new has come in for `cacheSyncTimeout`.
  */
 export async function awaitSync(
   synced: Promise<unknown>,
   problems: () => readonly StartupProblem[],
-  { clock, installCommand }: StartupOptions,
+  options: StartupOptions,
+  loaded: () => number = () => 0,
 ): Promise<void> {
-  const begun = clock.monotonic();
+  const { clock } = options;
   const done = new AbortController();
   const watch = async () => {
-    let since = begun;
+    const progress = new SyncProgress(options, problems, loaded);
     for (;;) {
       await sleep(clock, period, done.signal);
-      const now = clock.monotonic();
-      const final = problems().filter(({ reason }) => finalReasons.has(reason));
-      if (final.length === 0) since = now;
-      if (now - since >= grace) throw new ManagerError(sentenceOf(final, installCommand));
-      if (now - begun >= syncLimit) {
-        const what = problems().length > 0 ? sentenceOf(problems(), installCommand) : 'no answer';
-        throw new ManagerError(`the caches were not filled within ${syncLimit / 1000} s: ${what}`);
-      }
+      progress.assertHopeful();
     }
   };
   try {
     await Promise.race([synced, watch()]);
   } finally {
     done.abort(new Error('synced'));
+  }
+}
+
+/** Whether waiting for the caches still makes sense. */
+class SyncProgress {
+  readonly #options: StartupOptions;
+  readonly #problems: () => readonly StartupProblem[];
+  readonly #loaded: () => number;
+  readonly #begun: number;
+  #most: number;
+  #progressedAt: number;
+  /** Until when nothing was wrong that waiting does not mend. */
+  #wellAt: number;
+
+  constructor(options: StartupOptions, problems: () => readonly StartupProblem[], loaded: () => number) {
+    this.#options = options;
+    this.#problems = problems;
+    this.#loaded = loaded;
+    this.#most = loaded();
+    this.#begun = options.clock.monotonic();
+    this.#progressedAt = this.#begun;
+    this.#wellAt = this.#begun;
+  }
+
+  /** @throws {ManagerError} */
+  assertHopeful(): void {
+    const { clock, installCommand, cacheSyncTimeout = defaultDurations.cacheSyncTimeout } = this.#options;
+    const now = clock.monotonic();
+    const problems = this.#problems();
+    const final = problems.filter(({ reason }) => finalReasons.has(reason));
+    if (final.length === 0) this.#wellAt = now;
+    if (now - this.#wellAt >= grace) throw new ManagerError(sentenceOf(final, installCommand));
+    const loaded = this.#loaded();
+    if (loaded > this.#most) this.#progressedAt = now;
+    this.#most = Math.max(this.#most, loaded);
+    if (now - this.#progressedAt < cacheSyncTimeout) return;
+    const since = this.#progressedAt === this.#begun ? '' : ' after their last progress';
+    const what = problems.length > 0 ? sentenceOf(problems, installCommand) : 'no answer';
+    throw new ManagerError(`the caches were not filled within ${cacheSyncTimeout / 1000} s${since}: ${what}`);
   }
 }
 
@@ -167,7 +198,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** In words, when the system named the reason by a code somewhere down the chain of causes. */
 function reasonOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of errorChain(error)) {
     const words = reasons[(cause as NodeJS.ErrnoException).code ?? ''];
     if (words) return words;
   }

@@ -213,6 +213,52 @@ describe('awaitSync', () => {
   });
 });
 
+describe('awaitSync: progress', () => {
+  it('waits as long as objects come in, and 2 minutes after the last of them', async () => {
+    const { clock, options } = world();
+    const progress = { loaded: 0 };
+    const state = follow(
+      awaitSync(
+        new Promise(() => {}),
+        () => [],
+        options,
+        () => progress.loaded,
+      ),
+    );
+    for (let minute = 0; minute < 30; minute++) {
+      await clock.advanceAsync(60_000);
+      progress.loaded++;
+    }
+    await clock.advanceAsync(119_000);
+    assert.equal(state.error, '');
+    await clock.advanceAsync(2000);
+    assert.equal(
+      state.error,
+      'ManagerError: the caches were not filled within 120 s after their last progress: no answer',
+    );
+  });
+
+  it('what was loaded before is no progress', async () => {
+    const { clock, options } = world();
+    let loaded = 100;
+    const cacheSyncTimeout = 10_000;
+    const work = awaitSync(
+      new Promise(() => {}),
+      () => [],
+      { ...options, cacheSyncTimeout },
+      () => loaded,
+    );
+    const state = follow(work);
+    for (let step = 0; step < 9; step++) {
+      loaded = 100 - loaded;
+      await clock.advanceAsync(1000);
+    }
+    assert.equal(state.error, '');
+    await clock.advanceAsync(2000);
+    assert.equal(state.error, 'ManagerError: the caches were not filled within 10 s: no answer');
+  });
+});
+
 describe('assertPermitted', () => {
   const forbidden = apiError(403, 'Forbidden', 'User "u" cannot get resource "leases"');
 

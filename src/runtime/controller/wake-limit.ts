@@ -1,5 +1,5 @@
 /**
- * Pace: slows down reconciles that wake themselves. A key whose runs follow from nothing but its own runs may have
+ * WakeLimit: slows down reconciles that wake themselves. A key whose runs follow from nothing but its own runs may have
  * twenty of them a second (a token bucket); beyond that each waits, first 50 ms, then longer, up to 1 s.
  *
  * Progress gives a key all its tokens back: a deleted object, an object that was not written before, or one whose
@@ -41,7 +41,7 @@ interface Bucket {
   readonly generations: Map<string, number | undefined>;
 }
 
-export interface PaceOptions {
+export interface WakeLimitOptions {
   readonly clock: Clock;
   /** A run is slowed down; `first` when that was not reported lately. */
   readonly onSlowed: (key: string, cause: SelfWakeCause, first: boolean) => void;
@@ -52,12 +52,12 @@ export function isTight(delay: number): boolean {
   return delay < longestSpacing;
 }
 
-export class Pace {
-  readonly #options: PaceOptions;
+export class WakeLimit {
+  readonly #options: WakeLimitOptions;
   readonly #buckets = new Map<string, Bucket>();
   #sweptAt = -Infinity;
 
-  constructor(options: PaceOptions) {
+  constructor(options: WakeLimitOptions) {
     this.#options = options;
   }
 
