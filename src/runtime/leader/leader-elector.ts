@@ -221,9 +221,11 @@ export class LeaderElector {
   #lose(why: string): void {
     if (this.#leadership.isOver) return;
     this.abandon();
-    const lag = Math.round(this.#eventLoopLag() / 1000);
-    const cause =
-      lag > 0 ? `${why}; before, the event loop was blocked, or the process stopped, for ${lag} s` : why;
+    const lag = this.#eventLoopLag();
+    // A shorter one leaves time enough to renew.
+    const isBlocked = lag >= this.#leadership.term / 2;
+    const standstill = `before, the event loop was blocked, or the process stopped, for ${Math.round(lag / 1000)} s`;
+    const cause = isBlocked ? `${why}; ${standstill}` : why;
     this.#log.error({ why: cause }, 'lost the lease');
     this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${cause}`));
   }

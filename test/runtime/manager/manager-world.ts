@@ -6,6 +6,7 @@ import type { Connection } from '../../../src/runtime/client/connect.ts';
 import type { WriteGate } from '../../../src/runtime/client/write-gate.ts';
 import type { WriteListener } from '../../../src/runtime/client/written.ts';
 import type { Runnable } from '../../../src/runtime/controller/runnable.ts';
+import type { Durations } from '../../../src/runtime/limits.ts';
 import { type Logger, silentLogger } from '../../../src/runtime/logger.ts';
 import { Manager } from '../../../src/runtime/manager/manager.ts';
 import { FakeClock } from '../../fake/clock.ts';
@@ -18,6 +19,7 @@ export interface WorldOptions {
   readonly leases?: LeaseServer;
   readonly identity?: string;
   readonly healthProbeBindAddress?: string;
+  readonly durations?: Durations;
 }
 
 /** What a runnable of {@link ManagerWorld.add} is told to do, and what it was told. */
@@ -79,7 +81,7 @@ export class ManagerWorld {
       connect: (gate) => this.#connect(gate),
       ...{ clock: this.clock, log, registry: this.registry },
       ...{ server: 'https://10.0.0.1:6443', instance: 'host-1', installCommand: 'make install' },
-      ...{ metricsBindAddress: '0', healthProbeBindAddress },
+      ...{ metricsBindAddress: '0', healthProbeBindAddress, ...options.durations },
       ...(leaderElection && {
         leaderElection: { namespace: 'system', name: 'test', identity: this.identity },
       }),
@@ -180,4 +182,26 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Pro
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     work.then(resolve, reject);
   });
+}
+
+/** A world with one controller that works. */
+export async function running(options: WorldOptions = {}) {
+  const world = new ManagerWorld(options);
+  const worker = world.add('worker');
+  world.start();
+  await world.clock.advanceAsync(100);
+  return { world, worker };
+}
+
+/** Two managers, of which `a` leads and `b` is a standby. */
+export async function pair() {
+  const clock = new FakeClock();
+  const leases = new LeaseServer(clock);
+  const shared = { clock, leases, leaderElection: true };
+  const { world: a, worker: workerOfA } = await running(shared);
+  const b = new ManagerWorld({ ...shared, identity: 'b' });
+  const workerOfB = b.add('worker');
+  b.start();
+  await clock.advanceAsync(100);
+  return { clock, leases, a, workerOfA, b, workerOfB };
 }

@@ -3,38 +3,14 @@ import { describe, it } from 'node:test';
 import { pods } from '../../../src/api/kubernetes.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { LeadershipLostError } from '../../../src/runtime/leader/leader-elector.ts';
-import { FakeClock, settle } from '../../fake/clock.ts';
-import { LeaseServer } from '../leader/lease-server.ts';
-import { ManagerWorld, type WorldOptions } from './manager-world.ts';
+import { settle } from '../../fake/clock.ts';
+import { ManagerWorld, pair, running } from './manager-world.ts';
 
 const regarding = { metadata: { name: 'a', namespace: 'team', uid: 'u' } };
 const launched = { type: 'Normal', reason: 'Launched', action: 'CreatePod', note: 'created it' } as const;
 
 function holder({ leases }: ManagerWorld): string | undefined {
   return leases.lease?.spec?.holderIdentity;
-}
-
-/** A world with one controller that works. */
-async function running(options: WorldOptions = {}) {
-  const world = new ManagerWorld(options);
-  const worker = world.add('worker');
-  world.start();
-  await world.clock.advanceAsync(100);
-  assert.equal(worker.started, true);
-  return { world, worker };
-}
-
-/** Two managers, of which `a` leads and `b` is a standby. */
-async function pair() {
-  const clock = new FakeClock();
-  const leases = new LeaseServer(clock);
-  const shared = { clock, leases, leaderElection: true };
-  const { world: a, worker: workerOfA } = await running(shared);
-  const b = new ManagerWorld({ ...shared, identity: 'b' });
-  const workerOfB = b.add('worker');
-  b.start();
-  await clock.advanceAsync(100);
-  return { clock, leases, a, workerOfA, b, workerOfB };
 }
 
 describe('Manager: the way up', () => {
@@ -255,6 +231,24 @@ describe('Manager: the way down', () => {
     assert.throws(() => world.gate?.assertMayWrite(), TransportError);
   });
 
+  it('breaks off sooner when that was asked for, and names what was in progress', async () => {
+    const world = new ManagerWorld({ durations: { gracefulShutdownTimeout: 3000 } });
+    const stuck = world.add('stuck', { endsOnStop: false });
+    Object.assign(stuck, {
+      inProgress: ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => `default/${name}`),
+    });
+    world.start();
+    await world.clock.advanceAsync(100);
+    world.stop.abort();
+    await world.clock.advanceAsync(2999);
+    assert.equal(stuck.abort?.aborted, false);
+    await world.clock.advanceAsync(1000);
+    assert.equal(
+      world.state.error?.message,
+      'stopped, but not within 3 s: stuck (default/a, default/b, default/c, default/d, default/e, 2 more)',
+    );
+  });
+
   it('is over in less than 25 s, whatever hangs', async () => {
     for (const what of ['lease', 'runnable'] as const) {
       const world = new ManagerWorld({ leaderElection: true });
@@ -323,6 +317,24 @@ describe('Manager: as probes see it', () => {
     assert.match((await world.probe('/healthz'))[1], /^\[-\]leader-election failed: reason withheld$/m);
     world.stop.abort();
     await world.clock.advanceAsync(5000);
+  });
+
+  it('is unhealthy when a runnable at work says so', async () => {
+    const world = new ManagerWorld({ healthProbeBindAddress });
+    const worker = world.add('worker');
+    let isStuck = false;
+    worker.healthCheck = () => {
+      if (isStuck) throw new Error('every worker hangs');
+    };
+    world.start();
+    while (!worker.started) await settle();
+    assert.match((await world.probe('/healthz?verbose'))[1], /^\[\+\]controllers ok$/m);
+    isStuck = true;
+    const [code, text] = await world.probe('/healthz');
+    assert.equal(code, 500);
+    assert.match(text, /^\[-\]controllers failed: reason withheld$/m);
+    world.stop.abort();
+    await world.clock.advanceAsync(100);
   });
 
   it('asks the checks that were added', async () => {
