@@ -21,7 +21,7 @@ import {
   retryJitter,
 } from '../../src/runtime/limits.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
-import { createManager } from '../../src/runtime/manager/create-manager.ts';
+import { type CreateManagerOptions, createManager } from '../../src/runtime/manager/create-manager.ts';
 import { FakeApiServer } from '../fake/api-server.ts';
 import { FakeClock } from '../fake/clock.ts';
 
@@ -109,13 +109,14 @@ describe('Limits: durations that are chosen', () => {
   it('createManager checks them, the write only with leader election', async (t) => {
     const server = await FakeApiServer.start();
     t.after(() => server.stop());
-    const create = (leaderElection: boolean, durations: Durations) =>
+    const create = (leaderElection: boolean, durations: Partial<CreateManagerOptions>) =>
       createManager({
         ...{ name: 'x', kubeConfig: server.kubeConfig(), log: silentLogger, leaderElection },
         ...durations,
       });
     assert.throws(() => create(false, { retryPeriod: 20_000 }), /^RangeError: retryPeriod/);
     assert.throws(() => create(true, { renewDeadline: 11_000 }), /^RangeError: requestTimeouts.write/);
+    create(true, { renewDeadline: 11_000, requestTimeouts: { write: 4000 } }).connection.close();
     create(false, { renewDeadline: 11_000 }).connection.close();
   });
 });

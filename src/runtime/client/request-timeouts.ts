@@ -2,6 +2,8 @@
  * Request timeouts: how long a call may take that does not say so itself.
  */
 
+import { defaultRequestTimeouts } from '../limits.ts';
+
 /** Milliseconds. */
 export interface RequestTimeouts {
   /** Of a get, and of opening a watch. Default 30 000. */
@@ -12,7 +14,6 @@ export interface RequestTimeouts {
   readonly list?: number;
 }
 
-const defaults: Required<RequestTimeouts> = { read: 30_000, write: 5000, list: 120_000 };
 /** What a timer can wait for. */
 const longest = 2 ** 31 - 1;
 /** The API server gives a write up before its client does, so that the client hears of it. */
@@ -20,7 +21,7 @@ const serverShare = 0.8;
 
 /** @throws {RangeError} that names the one that is no time to wait. */
 export function requestTimeouts(options: RequestTimeouts = {}): Required<RequestTimeouts> {
-  const timeouts = { ...defaults, ...options };
+  const timeouts = { ...defaultRequestTimeouts, ...options };
   for (const [name, value] of Object.entries(timeouts)) {
     if (!(value > 0 && value <= longest)) {
       throw new RangeError(

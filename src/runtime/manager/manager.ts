@@ -108,6 +108,14 @@ export class Manager implements ControllerHost {
     return this.connection.client;
   }
 
+  /**
+   * For a Runnable or Controller with `needsLeaderElection: false`: its writes are sent on standbys as well, where
+   * another replica may do the same at the same time.
+   */
+  get ungatedClient(): Client {
+    return this.connection.ungatedClient;
+  }
+
   /** @param controllerName as `reportingController` in the Events, `domain/name` or a plain name. */
   recorder(controllerName: string): EventRecorder {
     return this.#events.recorder(controllerName);

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject } from '../../../src/api/kubernetes.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import { controllerManagedBy } from '../../../src/runtime/controller/builder.ts';
 import { leases } from '../../../src/runtime/leader/lease.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { type CreateManagerOptions, createManager } from '../../../src/runtime/manager/create-manager.ts';
+import { microTime } from '../../../src/runtime/micro-time.ts';
+import { aborted } from '../../../src/runtime/time-limit.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { until } from '../../fake/until.ts';
 
@@ -71,4 +74,46 @@ test('takes part in an election in the namespace of its context', async (t) => {
 test('or in another', async (t) => {
   const { manager } = await operate(t, { leaderElection: true, leaderElectionNamespace: 'elsewhere' });
   await manager.connection.leaseClient.get(leases, { namespace: 'elsewhere', name: 'marker' });
+});
+
+test('what needs no leader election writes on a standby, by a client of its own', async (t) => {
+  const server = await FakeApiServer.start({ resources: [fakeLeases] });
+  const held = { holderIdentity: 'somebody', leaseDurationSeconds: 15, renewTime: microTime(Date.now()) };
+  server.put(fakeLeases, {
+    metadata: { namespace: 'default', name: 'marker' },
+    spec: held,
+  } as KubernetesObject);
+  const manager = createManager({
+    ...{ name: 'marker', kubeConfig: server.kubeConfig(), log: silentLogger, leaderElection: true },
+    requestTimeouts: { write: 4000 },
+  });
+  const writes = Promise.withResolvers<[PromiseSettledResult<unknown>, PromiseSettledResult<unknown>]>();
+  manager.add({
+    ...{ name: 'everywhere', needsLeaderElection: false },
+    async start(stop) {
+      const create = (client: Client, name: string) =>
+        Promise.allSettled([client.create(configMaps, { metadata: { namespace: 'default', name } })]);
+      const [[gated], [ungated]] = await Promise.all([
+        create(manager.client, 'gated'),
+        create(manager.ungatedClient, 'ungated'),
+      ]);
+      writes.resolve([gated, ungated]);
+      await aborted(stop);
+    },
+  });
+  const stop = new AbortController();
+  const ended = manager.start(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+    await server.stop();
+  });
+  const [gated, ungated] = await writes.promise;
+  assert.equal(ungated.status, 'fulfilled');
+  assert.match(String((gated as PromiseRejectedResult).reason), /does not hold the leader lease/);
+  const post = server.requests.filter(({ method }) => method === 'POST');
+  assert.deepEqual(
+    post.map(({ query }) => query.get('timeout')),
+    ['3.2s'],
+  );
 });
