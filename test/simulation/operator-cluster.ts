@@ -174,6 +174,15 @@ export class OperatorCluster extends SimulatedCluster {
     this.create(configWatchers as Resource<KubernetesObject>, watcher);
   }
 
+  /** Deletes an At, and its Pods as the garbage collector does. */
+  delete(name: string): void {
+    this.#ask('DELETE', `${pathOf(ats)}/${name}`, {});
+    for (const { metadata } of this.pods()) {
+      const isOwn = metadata.ownerReferences?.[0]?.name === name;
+      if (isOwn) this.#ask('DELETE', `${pathOf(pods)}/${metadata.name}`, {});
+    }
+  }
+
   editConfigMap(name: string, value: string): void {
     this.patch(configMaps, name, { data: { key: value } });
   }
@@ -201,7 +210,7 @@ export class OperatorCluster extends SimulatedCluster {
     if (this.get(pods, name) !== undefined) this.patch(pods, name, { status }, '/status');
   }
 
-  #ask(method: 'POST' | 'PATCH', path: string, body: object): void {
+  #ask(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object): void {
     const answer = this.api.request(user, method, path, body);
     if (answer.code > 299) throw new Error(`${method} ${path}: ${answer.code} ${answer.body}`);
   }
