@@ -42,12 +42,14 @@ export class Probes {
   readonly readyz: HealthChecks;
   readonly #eventLoop: EventLoopMonitor;
   readonly #servers: readonly HttpServer[];
+  readonly #isAsked: boolean;
 
   constructor(options: ProbesOptions, state: ProbedState) {
     const { clock, log, registry, metricsBindAddress, healthProbeBindAddress } = options;
     this.healthz = new HealthChecks('healthz', log, clock);
     this.readyz = new HealthChecks('readyz', log, clock);
     this.#eventLoop = new EventLoopMonitor(clock);
+    this.#isAsked = healthProbeBindAddress !== '0';
     this.#servers = [
       metricsServer({ bindAddress: metricsBindAddress, registry, log }),
       healthServer({
@@ -66,7 +68,8 @@ export class Probes {
   /** @throws {ListenError} when an address cannot be served. */
   async start(): Promise<void> {
     for (const server of this.#servers) await server.start();
-    this.#eventLoop.start();
+    // It wakes the process every second, which is for nothing when nobody can ask.
+    if (this.#isAsked) this.#eventLoop.start();
   }
 
   async stop(): Promise<void> {

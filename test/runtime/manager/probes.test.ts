@@ -5,12 +5,12 @@ import { silentLogger } from '../../../src/runtime/logger.ts';
 import { Probes } from '../../../src/runtime/manager/probes.ts';
 import { FakeClock } from '../../fake/clock.ts';
 
-function probed() {
+function probed(healthProbeBindAddress = '0') {
   const clock = new FakeClock();
   const state: { silence: number; problems: { message: string }[] } = { silence: 0, problems: [] };
   const probes = new Probes(
     {
-      ...{ metricsBindAddress: '0', healthProbeBindAddress: '0', registry: new Registry() },
+      ...{ metricsBindAddress: '0', healthProbeBindAddress, registry: new Registry() },
       ...{ clock, log: silentLogger },
     },
     {
@@ -45,7 +45,7 @@ describe('Probes: I19', () => {
   });
 
   it('an event loop that stood still is seen by the probe after it, also when it turns again', async () => {
-    const { clock, probes, health } = probed();
+    const { clock, probes, health } = probed('127.0.0.1:0');
     await probes.start();
     clock.suspend(12_000, { monotonic: 'moves' });
     clock.advance(5000);
@@ -56,5 +56,12 @@ describe('Probes: I19', () => {
     assert.equal((await health()).status, 200);
     await probes.stop();
     assert.equal(clock.pendingTimers, 0);
+  });
+
+  it('a process that serves no health checks is not woken for them', async () => {
+    const { clock, probes } = probed();
+    await probes.start();
+    assert.equal(clock.pendingTimers, 0);
+    await probes.stop();
   });
 });
