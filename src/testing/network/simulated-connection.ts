@@ -111,16 +111,14 @@ export class SimulatedConnection implements HttpConnection, WireClient {
       return;
     }
     const wire = new Wire(this.#link, server, this.#process, this);
-    const roundTrip = (left: number) => {
-      wire.toServer(() => {
-        wire.toClient(() => {
-          if (!stillWaits()) wire.leave();
-          else if (left > 1) roundTrip(left - 1);
-          else back(() => this.#connected(wire, dispatched));
-        });
+    // The first two round trips as one delay.
+    const late = Array.from({ length: 4 }, () => this.#link.delay()).reduce((sum, delay) => sum + delay);
+    wire.toServer(() => {
+      wire.toClient(() => {
+        if (stillWaits()) back(() => this.#connected(wire, dispatched));
+        else wire.leave();
       });
-    };
-    roundTrip(3);
+    }, late);
   }
 
   #connected(wire: Wire, dispatched: Dispatched): void {

@@ -243,7 +243,7 @@ export class SimulatedExchange implements Responder, Dispatcher.DispatchControll
     this.#free();
   }
 
-  #dated(headers: Headers): Record<string, string> {
-    return { date: this.#link.network.date, ...headers };
+  #dated(headers: Headers): Headers {
+    return headers.date !== undefined ? headers : { date: this.#link.network.date, ...headers };
   }
 }

@@ -115,7 +115,7 @@ export class SimulatedLink implements WireLink {
       this.#held[direction].push({ wire, run, since: this.#simulation.elapsed });
       return;
     }
-    const delay = this.#delay() + late;
+    const delay = this.delay() + late;
     this.#simulation.schedule(wire.arrival(direction, this.#simulation.elapsed, delay), run);
   }
 
@@ -162,7 +162,8 @@ export class SimulatedLink implements WireLink {
     });
   }
 
-  #delay(): number {
+  /** How long the next message takes, ms. */
+  delay(): number {
     const { usual, slow, slowChance } = this.latency;
     const draw = this.random.next();
     if (draw < slowChance) return slow * this.random.next();
