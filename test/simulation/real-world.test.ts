@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { runStory } from './determinism-story.ts';
 import { withoutRealWorld } from './real-world.ts';
@@ -32,5 +32,36 @@ describe('a simulated run', () => {
     });
     assert.equal(reached.length, attempts.length);
     assert.ok(new Date() instanceof Date && Math.random() < 1);
+  });
+});
+
+/** Real time and real chance, as they stand in code. */
+const real =
+  /\b(setTimeout|setInterval|setImmediate|Math\.random|randomUUID|randomBytes|getRandomValues|Date\.now|performance\.now|node:timers)\b|new Date\(\)/g;
+
+/** Where they may stand: the ports themselves, what lies below the seam of the connections, and defaults. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  'src/runtime/clock.ts': ['setTimeout', 'setImmediate', 'Date.now', 'performance.now'],
+  'src/runtime/randomness.ts': ['Math.random', 'randomUUID', 'randomBytes'],
+  'src/runtime/cache/informers.ts': ['Math.random'],
+  'src/runtime/client/connect.ts': ['Math.random'],
+  'src/runtime/client/endpoint.ts': ['setTimeout'],
+  'src/runtime/client/proxy-tunnel.ts': ['setTimeout'],
+  'src/runtime/client/undici-connection.ts': ['setImmediate'],
+  'src/runtime/events/event-broadcaster.ts': ['Math.random'],
+  'src/runtime/leader/leader-elector.ts': ['Math.random'],
+  'src/testing/simulation.ts': ['setImmediate'],
+};
+
+describe('the source', () => {
+  it('names real time and real chance in few places', () => {
+    const found: Record<string, string[]> = {};
+    for (const file of globSync('src/**/*.ts').toSorted()) {
+      const code = readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+      const names = [...new Set(Array.from(code.matchAll(real), ([name]) => name))];
+      if (names.length > 0) found[file] = names.toSorted();
+    }
+    const expected = Object.entries(allowed).map(([file, names]) => [file, names.toSorted()]);
+    assert.deepEqual(found, Object.fromEntries(expected));
   });
 });
