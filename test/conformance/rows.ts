@@ -1,4 +1,6 @@
 /** All rows of the conformance suite, by what they are about. */
+import { admissionRows } from './admission.ts';
+import { customRows } from './custom.ts';
 import { deleteRows } from './deletes.ts';
 import { evictionRows } from './evictions.ts';
 import { podRows } from './pods.ts';
@@ -17,4 +19,6 @@ export const conformanceRows: readonly {
   { about: 'deletes', rows: deleteRows },
   { about: 'pods', rows: podRows },
   { about: 'evictions', rows: evictionRows },
+  { about: 'custom resources', rows: customRows },
+  { about: 'admission of the kinds of this project', rows: admissionRows },
 ];

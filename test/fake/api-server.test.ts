@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
+import { parse } from 'yaml';
 import { clusterResources } from '../../src/testing/api-server/cluster-resources.ts';
 import { rawRequests } from '../conformance/raw-requests.ts';
 import { conformanceRows } from '../conformance/rows.ts';
@@ -13,6 +15,10 @@ describe('the fake API server does what the real one does', () => {
     server = await FakeApiServer.start({ resources: [...clusterResources, widgets] });
     const api = await rawRequests(server.kubeConfig());
     await api.send('POST', '/api/v1/namespaces', { body: { metadata: { name: 'conformance' } } });
+    for (const file of ['crds/ats.yaml', 'crds/configwatchers.yaml']) {
+      const body = parse(await readFile(file, 'utf8'));
+      await api.send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body });
+    }
     subject = { client: connectTo(server).client, namespace: 'conformance', api };
   });
   after(() => server.stop());

@@ -2,6 +2,7 @@
  * Cluster resources: what every Kubernetes API server serves, as far as operators meet it.
  */
 import { configMaps, pods } from '../../api/kubernetes.ts';
+import { servedDefinitions } from './custom/definitions.ts';
 import { isJsonObject, type JsonObject } from './json-value.ts';
 import { defaultedTemplateSpec } from './pod-defaults.ts';
 import { podStrategy } from './pods.ts';
@@ -115,6 +116,7 @@ export const servedNamespaces: ServedResource = {
 
 /** All of them. */
 export const clusterResources: readonly ServedResource[] = [
+  servedDefinitions,
   servedPods,
   servedNamespaces,
   { ...configMaps, ...data },

@@ -1,7 +1,7 @@
 /**
  * Discovery of a simulated API server: its version, its groups and what each of them serves.
  */
-import { Failure, unknownResource } from './failure.ts';
+import { type Failure, PageNotFound, unknownResource } from './failure.ts';
 import type { ServedResource } from './served-resource.ts';
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -20,11 +20,17 @@ export function discovery(path: string, resources: readonly ServedResource[]): s
     case '/apis':
       return JSON.stringify({ kind: 'APIGroupList', apiVersion: 'v1', groups: groupsOf(resources) });
     default:
-      return resourceList(path, resources);
+      return groupOf(path, resources) ?? resourceList(path, resources);
   }
 }
 
-function groupsOf(resources: readonly ServedResource[]): object[] {
+interface Group {
+  readonly name: string;
+  readonly versions: readonly object[];
+  readonly preferredVersion: object | undefined;
+}
+
+function groupsOf(resources: readonly ServedResource[]): Group[] {
   const groups = new Map<string, Set<string>>();
   for (const { group, version } of resources) {
     if (group === '') continue;
@@ -36,11 +42,20 @@ function groupsOf(resources: readonly ServedResource[]): object[] {
   });
 }
 
+/** Undefined for a path that is none of a group. */
+function groupOf(path: string, resources: readonly ServedResource[]): string | undefined {
+  const [, root, name, ...more] = path.split('/');
+  if (root !== 'apis' || more.length > 0) return undefined;
+  const group = groupsOf(resources).find((other) => other.name === name);
+  return group && JSON.stringify({ kind: 'APIGroup', apiVersion: 'v1', ...group });
+}
+
 function resourceList(path: string, resources: readonly ServedResource[]): string {
   const [, root, ...rest] = path.split('/');
   const [group, version, ...more] = root === 'api' ? ['', ...rest] : rest;
   const served = resources.filter((resource) => resource.group === group && resource.version === version);
-  if (!(root === 'api' || root === 'apis') || more.length > 0 || served.length === 0) throw notServed(path);
+  if (!(root === 'api' || root === 'apis') || more.length > 0 || served.length === 0)
+    throw notServed(path, resources);
   const groupVersion = group === '' ? version : `${group}/${version}`;
   const list = {
     kind: 'APIResourceList',
@@ -51,9 +66,11 @@ function resourceList(path: string, resources: readonly ServedResource[]): strin
   return JSON.stringify(list);
 }
 
-/** Below a group the answer is a Status, and beside them plain text. */
-function notServed(path: string): Failure {
-  return path.startsWith('/api') ? unknownResource() : new Failure(404, 'NotFound', '404 page not found');
+/** Below a group that the server is built with the answer is a Status, elsewhere plain text. */
+function notServed(path: string, resources: readonly ServedResource[]): Failure {
+  const [, root, group = ''] = path.split('/');
+  const isBuiltIn = resources.some((resource) => resource.group === group && resource.typedItems !== true);
+  return root === 'api' || (root === 'apis' && isBuiltIn) ? unknownResource() : new PageNotFound();
 }
 
 function entries({ plural, kind, namespaced, status, subresources = [] }: ServedResource): object[] {

@@ -51,6 +51,15 @@ export class Failure extends Error {
   }
 }
 
+/** A path that no group answers for: plain text. */
+export class PageNotFound extends Failure {
+  readonly text = '404 page not found\n';
+
+  constructor() {
+    super(404, 'NotFound', '404 page not found');
+  }
+}
+
 export type Named = Pick<Resource, 'group' | 'plural'>;
 
 /** `deployments.apps`, or `pods` of the core group. */

@@ -23,6 +23,8 @@ export interface ServedResource extends Resource {
   readonly managedFields?: boolean;
   /** Default false: a write to the status may change labels and annotations as well, as that of a Pod. */
   readonly statusTakesMetadata?: boolean;
+  /** Of custom resources: whether their definition is being deleted, so that no more are created. */
+  readonly isTerminating?: boolean;
   /** What the kind adds to the rules for all objects. */
   readonly strategy?: Strategy;
   /** Names of the subresources beside status. */

@@ -15,9 +15,10 @@ import {
   splitTarget,
 } from './api-message.ts';
 import type { ApiWatch } from './api-watch.ts';
+import { CustomResources } from './custom/custom-resources.ts';
 import { discovery } from './discovery.ts';
-import type { Etcd } from './etcd.ts';
-import { Failure, versionTooLarge } from './failure.ts';
+import type { Change, Etcd } from './etcd.ts';
+import { Failure, PageNotFound, versionTooLarge } from './failure.ts';
 import type { Fault } from './faults.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { Reads } from './reads.ts';
@@ -63,6 +64,7 @@ export class SimulatedApiServer {
   readonly #reads: Reads;
   readonly #writes: Writes;
   readonly #subresources: Subresources;
+  readonly #custom: CustomResources;
   readonly #watches: Watches;
   readonly #listeners: ((request: ApiRequest, answer: ApiAnswer) => void)[] = [];
   readonly #auditPrefix: string;
@@ -82,13 +84,15 @@ export class SimulatedApiServer {
     this.etcd = etcd;
     this.intercept = intercept;
     this.#time = time;
-    this.cache = new WatchCache({ etcd, time, lag, onChange: (change) => this.#watches.show(change) });
+    this.cache = new WatchCache({ etcd, time, lag, onChange: (change) => this.#show(change) });
     this.#reads = new Reads(etcd, this.cache);
     this.#watches = new Watches({ etcd, cache: this.cache, time, random });
     const admission = { enter: namespaceLifecycle(etcd, this.#router), admit: () => {} };
     const registry = new Registry({ etcd, time, random, ...admission });
     this.#writes = new Writes(registry);
     this.#subresources = new Subresources(registry, etcd, this.#router);
+    const onGone = (resource: Resource) => this.#endWatches(resource);
+    this.#custom = new CustomResources({ etcd, registry, router: this.#router, onGone });
     this.#auditPrefix = random.uuid().slice(0, 24);
     for (const resource of resources) this.#router.add(resource);
   }
@@ -111,9 +115,7 @@ export class SimulatedApiServer {
   /** From now on it is not; its watches end. */
   unregister(resource: Resource): void {
     this.#router.remove(resource);
-    for (const watch of this.watches) {
-      if (collectionOf(watch.target.resource) === collectionOf(resource)) watch.end();
-    }
+    this.#endWatches(resource);
   }
 
   /** What a path names; undefined when it is none of a resource that is served. */
@@ -156,6 +158,17 @@ export class SimulatedApiServer {
     }
     this.#tell(request, answer);
     return answer;
+  }
+
+  #show(change: Change): void {
+    this.#watches.show(change);
+    this.#custom.see(change);
+  }
+
+  #endWatches(resource: Resource): void {
+    for (const watch of this.watches) {
+      if (collectionOf(watch.target.resource) === collectionOf(resource)) watch.end();
+    }
   }
 
   #seat(arrival: Arrival): void {
@@ -295,6 +308,9 @@ export class SimulatedApiServer {
 
   #failed(error: unknown): ApiAnswer {
     if (!(error instanceof Failure)) throw error;
+    if (error instanceof PageNotFound) {
+      return { code: 404, headers: this.#headers('text/plain; charset=utf-8'), body: error.text };
+    }
     const retryAfter = error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) };
     const headers = { ...this.#headers('application/json'), ...retryAfter };
     return { code: error.status.code, headers, body: JSON.stringify(error.status) };

@@ -7,6 +7,7 @@ import {
   badRequest,
   conflict,
   Failure,
+  forbidden,
   invalid,
   invalidValue,
   notFound,
@@ -35,6 +36,10 @@ export class Writes {
   create(request: ApiRequest, target: Target): Result {
     const body = decoded(request, target, objectBody(request));
     assertNamespace(target, body);
+    if (target.resource.isTerminating) {
+      const why = 'create not allowed while custom resource definition is terminating';
+      throw forbidden(target.resource, body.metadata.name, why);
+    }
     return this.#result(201, target, this.#registry.insert(target, body, optionsOf(request)));
   }
 
