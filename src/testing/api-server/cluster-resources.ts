@@ -3,7 +3,7 @@
  */
 import { configMaps, pods } from '../../api/kubernetes.ts';
 import { servedDefinitions } from './custom/definitions.ts';
-import { isJsonObject, type JsonObject } from './json-value.ts';
+import { equalJson, isJsonObject, type JsonObject } from './json-value.ts';
 import { defaultedTemplateSpec } from './pod-defaults.ts';
 import { podStrategy } from './pods.ts';
 import type { ServedResource } from './served-resource.ts';
@@ -45,6 +45,10 @@ function templateOf(template: unknown): unknown {
   return { ...template, spec: defaultedTemplateSpec(template.spec) };
 }
 
+function templateIn({ spec }: AnyObject): unknown {
+  return isJsonObject(spec) ? spec.template : undefined;
+}
+
 const deploymentStrategy = workloadStrategy(() => ({
   replicas: 1,
   strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
@@ -58,10 +62,23 @@ const statefulSetStrategy = workloadStrategy(() => ({
   revisionHistoryLimit: 10,
   persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
 }));
-const daemonSetStrategy = workloadStrategy(() => ({
+const daemonSetDefaults = workloadStrategy(() => ({
   updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
   revisionHistoryLimit: 10,
 }));
+const generationAnnotation = 'deprecated.daemonset.template.generation';
+/** The server counts the templates of a DaemonSet. */
+const daemonSetStrategy: Strategy = {
+  prepare(object, old, context) {
+    const made = daemonSetDefaults.prepare?.(object, old, context) ?? object;
+    if (context.subresource === 'status') return made;
+    const before = Number(old?.metadata.annotations?.[generationAnnotation] ?? 0);
+    const isSame = equalJson(templateIn(made), old && templateIn(old));
+    const generation = String(isSame ? before : before + 1);
+    const annotations = { ...made.metadata.annotations, [generationAnnotation]: generation };
+    return { ...made, metadata: { ...made.metadata, annotations } };
+  },
+};
 const replicaSetStrategy = workloadStrategy(() => ({ replicas: 1 }));
 
 const apps = {
