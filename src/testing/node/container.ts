@@ -7,12 +7,9 @@ import { formatTime } from '../../api/time.ts';
 import { delayWithin } from '../cluster-ports.ts';
 import type { Container, ContainerStatus } from '../objects.ts';
 import type { ContainerHost } from './container-host.ts';
+import { ContainerProcess } from './container-process.ts';
 import { ConfigError } from './container-sources.ts';
 import type { Behaviour, ContainerRole } from './program.ts';
-
-/** The kubelet gives no container less, in ms. */
-const leastGrace = 2000;
-const killed = 137;
 
 export class SimulatedContainer {
   readonly spec: Container;
@@ -30,9 +27,7 @@ export class SimulatedContainer {
   #pending: { cancel(): void } | undefined;
   /** It waits for something that no time brings. */
   #stuck = false;
-  /** What its process does by itself, or through a signal. */
-  readonly #process = new Set<{ cancel(): void }>();
-  #killAt = Number.POSITIVE_INFINITY;
+  #process: ContainerProcess | undefined;
 
   constructor(host: ContainerHost, spec: Container, role: ContainerRole, initial: string) {
     this.#host = host;
@@ -43,14 +38,6 @@ export class SimulatedContainer {
 
   get isRunning(): boolean {
     return this.#state.running !== undefined;
-  }
-
-  get hasStarted(): boolean {
-    return this.#starts > 0;
-  }
-
-  get isReady(): boolean {
-    return this.#ready;
   }
 
   /** Its last end, if it does not run. */
@@ -103,22 +90,13 @@ export class SimulatedContainer {
   /** SIGTERM, and SIGKILL after the grace, in ms. A later call can only shorten it. */
   stop(grace: number): void {
     this.abandon();
-    if (!this.isRunning) return;
-    const { time } = this.#host;
-    const wait = Math.max(grace, leastGrace);
-    const isFirst = this.#killAt === Number.POSITIVE_INFINITY;
-    const killAt = time.now + wait;
-    if (killAt >= this.#killAt) return;
-    this.#killAt = killAt;
-    const { onTerm } = this.#behaviour;
-    if (isFirst && onTerm !== undefined) this.#act(onTerm.exitAfter, () => this.#exit(onTerm.exitCode));
-    this.#act(wait, () => this.#exit(killed));
+    this.#process?.stop(grace);
   }
 
   /** Ends without a signal that it could answer, as at a loss of power. */
   die(exitCode: number, reason: string): void {
     this.abandon();
-    if (this.isRunning) this.#exit(exitCode, reason);
+    this.#process?.exit(exitCode, reason);
   }
 
   /** What a Pod's end makes of a container that has no end of its own. */
@@ -126,7 +104,7 @@ export class SimulatedContainer {
     if (this.isRunning || this.#state.terminated !== undefined) return;
     const message = 'The container could not be located when the pod was terminated';
     this.#state = {
-      terminated: { exitCode: killed, reason: 'ContainerStatusUnknown', message },
+      terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', message },
     };
   }
 
@@ -195,13 +173,15 @@ export class SimulatedContainer {
   }
 
   #run(): void {
-    const { exitAfter, exitCode = 0, readyAfter = 1000, reason } = this.#behaviour;
-    this.#startedAt = this.#host.clock();
+    const { time, clock } = this.#host;
+    this.#startedAt = clock();
     this.#state = { running: { startedAt: formatTime(this.#startedAt) } };
-    this.#killAt = Number.POSITIVE_INFINITY;
-    this.#ready = this.spec.readinessProbe === undefined;
-    if (!this.#ready && readyAfter !== 'never') this.#act(readyAfter, () => this.#becomeReady());
-    if (exitAfter !== undefined) this.#act(exitAfter, () => this.#exit(exitCode, reason));
+    const probed = this.spec.readinessProbe !== undefined;
+    this.#ready = !probed;
+    this.#process = new ContainerProcess(time, this.#behaviour, probed, {
+      ready: () => this.#becomeReady(),
+      exited: (exitCode, reason) => this.#exited(exitCode, reason),
+    });
   }
 
   #becomeReady(): void {
@@ -221,9 +201,8 @@ export class SimulatedContainer {
     this.#host.changed();
   }
 
-  #exit(exitCode: number, reason?: string): void {
-    for (const task of this.#process) task.cancel();
-    this.#process.clear();
+  #exited(exitCode: number, reason: string | undefined): void {
+    this.#process = undefined;
     const { log } = this.#behaviour;
     const says = exitCode !== 0 && this.spec.terminationMessagePolicy === 'FallbackToLogsOnError' && log;
     this.#state = {
@@ -252,14 +231,6 @@ export class SimulatedContainer {
       this.#pending = undefined;
       run();
     });
-  }
-
-  #act(delay: number, run: () => void): void {
-    const task = this.#host.time.schedule(delay, () => {
-      this.#process.delete(task);
-      run();
-    });
-    this.#process.add(task);
   }
 
   #draw(bounds: readonly [number, number]): number {

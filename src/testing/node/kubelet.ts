@@ -2,75 +2,27 @@
  * Kubelet: runs the Pods that are bound to its node and reports on them. It has a clock of its own, can lose its
  * power, its process or its connection, and comes back from each as a real one does.
  */
-import {
-  type ClusterAccess,
-  type ClusterChange,
-  isSameResource,
-  type RandomSource,
-} from '../cluster-ports.ts';
+import { type ClusterChange, isSameResource } from '../cluster-ports.ts';
 import { isSameContent } from '../controllers/content.ts';
 import { isDone, patchStatus, perform, remove } from '../controllers/write.ts';
 import { type Pod, pods } from '../objects.ts';
 import { type Outcome, WorkList } from '../work-list.ts';
 import { BackOff } from './back-off.ts';
-import type { NodeDelays } from './container-host.ts';
 import { ImageStore } from './image-store.ts';
-import type { KubeletServices, NodeListener } from './kubelet-services.ts';
+import { defaultDelays, type KubeletOptions, type KubeletState, retryDelays } from './kubelet-options.ts';
+import type { KubeletServices } from './kubelet-services.ts';
 import { NodeRegistration } from './node-registration.ts';
-import type { PodEnd } from './pod-status.ts';
-import { statusPatch } from './pod-status.ts';
+import { type PodEnd, statusPatch } from './pod-status.ts';
 import { PodWorker } from './pod-worker.ts';
-import type { Program } from './program.ts';
+import { PodWorkers } from './pod-workers.ts';
 import { SourceCache } from './source-cache.ts';
-
-export interface KubeletOptions {
-  readonly cluster: ClusterAccess;
-  readonly random: RandomSource;
-  readonly name: string;
-  /** What containers do. */
-  readonly program: Program;
-  /** Whether a registry has an image. Default: each. */
-  readonly hasImage?: (image: string) => boolean;
-  /** Default: no image. */
-  readonly runsAsRoot?: (image: string) => boolean;
-  readonly delays?: Partial<NodeDelays>;
-  /** Default 110. */
-  readonly maxPods?: number;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly listeners?: readonly NodeListener[];
-  /** Third number of the addresses on this node. */
-  readonly network?: number;
-}
-
-const defaultDelays: NodeDelays = {
-  notice: [5, 200],
-  start: [50, 1000],
-  settle: [1000, 5000],
-  report: [5, 100],
-  source: [500, 12_000],
-  refresh: [60_000, 90_000],
-};
-
-/** A status that could not be written is tried again. */
-const retryDelays = [1000, 10_000] as const;
-
-export type KubeletState =
-  | 'running'
-  /** Its process has ended; containers go on. */
-  | 'stopped'
-  /** It acts, and reaches no API server. */
-  | 'disconnected'
-  /** The whole node is without power. */
-  | 'off';
 
 export class Kubelet {
   readonly name: string;
   /** By how much its wall clock is ahead, in ms. */
   skew = 0;
   readonly #options: KubeletOptions;
-  readonly #workers = new Map<string, PodWorker[]>();
-  /** Those that have not ended. */
-  readonly #active = new Set<PodWorker>();
+  readonly #workers = new PodWorkers();
   readonly #notices: WorkList;
   readonly #reports: WorkList;
   readonly #services: KubeletServices;
@@ -123,10 +75,11 @@ export class Kubelet {
     const before = this.#state;
     if (state === before) return;
     this.#state = state;
-    if (state === 'off') this.#eachActive((worker) => worker.die());
-    if (state === 'off' || state === 'stopped') this.#eachActive((worker) => worker.pause());
+    if (state === 'off') for (const worker of this.#workers.active) worker.die();
+    if (state === 'off' || state === 'stopped') for (const worker of this.#workers.active) worker.pause();
     if (state === 'running') this.#registration.register();
-    if (state === 'running' || state === 'disconnected') this.#eachActive((worker) => worker.resume());
+    if (state === 'running' || state === 'disconnected')
+      for (const worker of this.#workers.active) worker.resume();
     if (state === 'running') this.#listPods();
     for (const listener of this.#stateListeners) listener(state);
   }
@@ -137,14 +90,14 @@ export class Kubelet {
    * @param grace seconds
    */
   endPod(pod: Pod, end: PodEnd, grace: number): void {
-    for (const worker of this.#workersOf(keyOf(pod))) {
+    for (const worker of this.#workers.of(keyOf(pod))) {
       if (worker.uid === pod.metadata.uid) worker.end(end, grace);
     }
   }
 
   /** Uids of the Pods whose containers it leads. */
   get running(): readonly string[] {
-    return [...this.#active].map(({ uid }) => uid);
+    return this.#workers.active.map(({ uid }) => uid);
   }
 
   get #isActing(): boolean {
@@ -185,16 +138,16 @@ export class Kubelet {
     if (!this.isHeard) return;
     const { namespace = '', name } = object.metadata;
     const reference = `${resource.kind}/${name}`;
-    this.#eachActive((worker) => {
+    for (const worker of this.#workers.active) {
       if (worker.pod.metadata.namespace === namespace && worker.references.has(reference))
         worker.sourceChanged();
-    });
+    }
   }
 
   #listPods(): void {
     const { view } = this.#options.cluster;
     for (const pod of view.list(pods)) if (pod.spec.nodeName === this.name) this.#notices.add(keyOf(pod));
-    for (const key of this.#workers.keys()) {
+    for (const key of this.#workers.keys) {
       this.#notices.add(key);
       this.#reports.add(key);
     }
@@ -203,14 +156,14 @@ export class Kubelet {
   #sync(key: string): Outcome {
     if (!this.isHeard) return {};
     const pod = this.#podOf(key);
-    for (const worker of this.#workersOf(key)) {
+    for (const worker of this.#workers.of(key)) {
       if (worker.uid === pod?.metadata.uid) continue;
       if (worker.isEnded) this.#drop(key, worker);
       // Its object is gone: nobody waits for it any more.
       else worker.end(undefined, 0);
     }
     if (pod === undefined) return {};
-    const worker = this.#workersOf(key).find(({ uid }) => uid === pod.metadata.uid);
+    const worker = this.#workers.of(key).find(({ uid }) => uid === pod.metadata.uid);
     if (worker === undefined) this.#takeOn(key, pod);
     else worker.update(pod);
     return {};
@@ -218,10 +171,9 @@ export class Kubelet {
 
   #takeOn(key: string, pod: Pod): void {
     const { maxPods = 110 } = this.#options;
-    const used = this.#active.size;
+    const used = this.#workers.activeCount;
     const worker = new PodWorker(this.#services, pod);
-    this.#workers.set(key, [...this.#workersOf(key), worker]);
-    this.#active.add(worker);
+    this.#workers.add(key, worker);
     this.#sources.register(worker.uid, pod.metadata.namespace ?? '', worker.references);
     if (used < maxPods || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') worker.admit();
     else
@@ -232,9 +184,7 @@ export class Kubelet {
   }
 
   #drop(key: string, worker: PodWorker): void {
-    const rest = this.#workersOf(key).filter((other) => other !== worker);
-    if (rest.length === 0) this.#workers.delete(key);
-    else this.#workers.set(key, rest);
+    this.#workers.drop(key, worker);
     this.#sources.unregister(worker.uid);
   }
 
@@ -242,9 +192,9 @@ export class Kubelet {
   #report(key: string): Outcome {
     if (!this.isHeard) return {};
     let retry = false;
-    for (const worker of this.#workersOf(key)) {
+    for (const worker of this.#workers.of(key)) {
       const pod = this.#podOf(key);
-      if (worker.isEnded) this.#active.delete(worker);
+      if (worker.isEnded) this.#workers.noteEnd(worker);
       if (pod?.metadata.uid !== worker.uid) {
         if (worker.isEnded) this.#drop(key, worker);
         continue;
@@ -275,14 +225,6 @@ export class Kubelet {
     const slash = key.indexOf('/');
     const pod = this.#options.cluster.view.get(pods, key.slice(0, slash), key.slice(slash + 1));
     return pod?.spec.nodeName === this.name ? pod : undefined;
-  }
-
-  #workersOf(key: string): readonly PodWorker[] {
-    return this.#workers.get(key) ?? [];
-  }
-
-  #eachActive(act: (worker: PodWorker) => void): void {
-    for (const worker of [...this.#active]) act(worker);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Shell program: the few commands that stories and conformance rows run in busybox, imitated. `sleep`, `echo`,
- * `exit`, `true`, `false` and `trap 'exit N' TERM`, one after the other; a server serves until it is stopped.
+ * `exit`, `true`, `false` and `trap 'exit N' TERM`, one after the other; a server serves until it is stopped. A readiness probe that runs `false` never succeeds.
  */
 import type { Behaviour, ContainerStart } from './program.ts';
 
@@ -23,7 +23,9 @@ export function shellProgram({ container }: ContainerStart): Behaviour {
   const end = performAll(isShell ? statements(words[2] ?? '') : [words.join(' ')], run);
   if (end === 'unknown' && !isShell) return { startError: notFound(first) };
   const { trap, log, elapsed, exitCode } = run;
+  const { exec } = (container.readinessProbe ?? {}) as { exec?: { command?: readonly string[] } };
   return {
+    ...(exec?.command?.[0] === 'false' && { readyAfter: 'never' as const }),
     ...(end !== 'serves' && { exitAfter: elapsed, exitCode }),
     ...(trap !== undefined && { onTerm: { exitAfter: 10, exitCode: trap } }),
     ...(log !== '' && { log }),
