@@ -4,6 +4,7 @@
  */
 import type { At } from '../api/at.generated.ts';
 import { type Pod, pods } from '../api/kubernetes.ts';
+import { isControlledBy } from '../api/owner.ts';
 import { ats } from '../api/resources.ts';
 import {
   ApiError,
@@ -12,12 +13,12 @@ import {
   isForbidden,
   isInvalid,
   isNotFound,
-  isTooManyRequests,
   TransportError,
 } from '../runtime/client/api-error.ts';
 import type { Client, WriteOptions } from '../runtime/client/client.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type ReconcileContext, type Result, RetryError } from '../runtime/controller/reconciler.ts';
+import { isRefusal, isUnreadable, mayHaveHappened } from './create-answer.ts';
 import {
   type Action,
   type CreateLimits,
@@ -106,9 +107,18 @@ export class Performer {
     const read = async (podName: string | undefined): Promise<Pod | undefined> =>
       podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));
     const { current, next } = podNames(at);
-    const live = withPods ? { pod: await read(current), nextPod: await read(next) } : {};
+    const live: Partial<Pick<Observed, 'pod' | 'nextPod'>> = withPods
+      ? { pod: await read(current), nextPod: await read(next) }
+      : {};
     const seen = { ...podsAt(at, findAmong(observed)), ...live };
-    return { next: 'decide', observed: { ...observed, at, ...seen, live: true, now: clock.now() } };
+    const known = { ...observed, at, ...seen, live: true, now: clock.now() };
+    // A create without an answer has not made that Pod: it counts as refused, so that the next look is later each time.
+    const isRefused =
+      observed.ambiguous === true &&
+      at.status?.launchAttempt === undefined &&
+      [live.pod, live.nextPod].some((pod) => pod !== undefined && !isControlledBy(pod, uid ?? ''));
+    const retryDelay = isRefused ? delayAfter(memory.refused(observed.at)) : observed.retryDelay;
+    return { next: 'decide', observed: { ...known, retryDelay } };
   }
 
   async #create(
@@ -212,31 +222,6 @@ async function found<T>(read: Promise<T>): Promise<T | undefined> {
     }
     throw error;
   }
-}
-
-/** Turned down as such: the Pod does not exist. */
-function isTurnedDown(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 408;
-}
-
-/** Turned down for what it is. Too many requests, a quota that others count in, a token that is over pass by themselves. */
-function isRefusal(error: unknown): error is ApiError {
-  const passes = isTooManyRequests(error) || isConflict(error) || isUnauthorized(error);
-  return isTurnedDown(error) && !passes;
-}
-
-/** The API server cannot make a Pod of what it was sent: some field of the template has a wrong type. */
-function isUnreadable({ code, message }: ApiError): boolean {
-  return code === 400 && message.includes('cannot be handled as a Pod: ');
-}
-
-/** No answer, or one that a server in trouble gives: it may have stored the Pod before. */
-function mayHaveHappened(error: unknown): boolean {
-  return error instanceof TransportError ? error.sent : !isTurnedDown(error);
-}
-
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 401;
 }
 
 /** 250 ms, doubled by each refusal in a row. */

@@ -44,14 +44,16 @@ interface Known {
   readonly state: WatcherState;
 }
 
-/** After somebody else's write: by then the watch has brought it. */
-const retryConflict = 250;
+/** After another writer's write, doubled while the watch does not bring it. */
+const retryConflict = { first: 250, longest: 10_000 };
 /** Each question is asked at most once; more would be a defect, and a loop. */
 const questionLimit = 4;
 
 export class ConfigWatcherReconciler implements Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #known = new Map<string, Known>();
+  /** How often in a row the status of a watcher was another one than the cache shows. */
+  readonly #conflicts = new Map<string, number>();
   #saidWithoutStatus = false;
 
   constructor(options: ReconcilerOptions) {
@@ -64,13 +66,18 @@ export class ConfigWatcherReconciler implements Reconciler {
     const known = this.#known.get(key);
     if (known && known.watcher.metadata.uid !== watcher?.metadata.uid) this.#forget(key, known);
     // One that is being deleted restarts nothing any more; there is no finalizer to take off.
-    if (!watcher || watcher.metadata.deletionTimestamp) return {};
+    if (!watcher || watcher.metadata.deletionTimestamp) {
+      this.#conflicts.delete(key);
+      return {};
+    }
     const { observed, decision } = await this.#decide(watcher, this.#known.get(key), context.signal);
     // The status is written before anything it announces is done: it is the lock (its resourceVersion makes
     // a stale operator fail here) and the memory of everything that follows. A crash right after it finds
     // the same decision again; see progress.ts for the windows.
     const written = await this.#write(watcher, decision, context);
-    if (written !== 'Written') return written === 'Conflict' ? { requeueAfter: retryConflict } : {};
+    if (written === 'Conflict') return { requeueAfter: this.#conflicted(key) };
+    this.#conflicts.delete(key);
+    if (written !== 'Written') return {};
     const { state } = decision;
     this.#known.set(key, { watcher, memory: decision.memory, state });
     const [{ outcomes, unsent }] = await Promise.all([
@@ -82,6 +89,13 @@ export class ConfigWatcherReconciler implements Reconciler {
     this.#known.set(key, { watcher, memory: after, state });
     if (unsent) throw unsent.reason;
     return resultOf(decision, after, now);
+  }
+
+  /** How long to wait after a conflict. A watch that is behind brings the other write late; the event wakes the watcher. */
+  #conflicted(key: string): number {
+    const before = this.#conflicts.get(key) ?? 0;
+    this.#conflicts.set(key, before + 1);
+    return Math.min(retryConflict.longest, retryConflict.first * 2 ** Math.min(before, 10));
   }
 
   /** Decides, reading what the decision turns out to need. */

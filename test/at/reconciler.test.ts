@@ -59,6 +59,21 @@ describe('AtReconciler', () => {
     assert.equal(world.creations.length, 1);
   });
 
+  it('looks less and less often at a stranger that has the name, also after a create without an answer', async () => {
+    const { world, operator } = due('lostBefore');
+    await operator.reconcile();
+    world.createStranger('example-at-pod');
+    const waits: (number | undefined)[] = [];
+    for (let tries = 0; tries < 7; tries += 1) {
+      const result = await operator.reconcile();
+      waits.push('requeueAfter' in result ? result.requeueAfter : undefined);
+    }
+    assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 8000, 10_000]);
+    world.removePods();
+    await operator.reconcile();
+    assert.equal(world.creations.length, 1);
+  });
+
   it('lets the watch event of its own intent not try at once again what was refused (AtMostOnce)', async () => {
     for (const hinder of ['stranger', 'quota']) {
       const world = new World(dueTime);

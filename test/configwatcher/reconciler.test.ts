@@ -29,6 +29,20 @@ describe('an edited ConfigMap', () => {
     );
   });
 
+  it('waits longer after each conflict while its watch does not show the write of another', async () => {
+    const { world, operator } = await settled();
+    const other = new Operator(world, 'other');
+    world.edit({ message: 'second' });
+    other.sync();
+    await other.reconcile();
+    operator.sync('configMap');
+    const waits: (number | undefined)[] = [];
+    for (let tries = 0; tries < 7; tries++) waits.push((await operator.reconcile()).requeueAfter);
+    assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 8000, 10_000]);
+    await converge(world, [operator]);
+    assert.equal(world.restarts.length, 4);
+  });
+
   it('never takes away more Ready Pods of an owner than allowed', async () => {
     for (const kind of ['Deployment', 'Custom'] as const) {
       const { world } = await settled({ strategy: { maxUnavailable: 2 } }, { replicas: 0 });

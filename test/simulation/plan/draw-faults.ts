@@ -196,6 +196,18 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
       for: span(draw.random),
     },
   ],
+  'node-loss': (draw) => [
+    {
+      ...{ at: when(draw), fault: 'node-off', node: draw.random.integer(3), for: span(draw.random) },
+      state: draw.random.pick(['stopped', 'disconnected', 'off']),
+    },
+  ],
+  'node-clock': (draw) => [
+    {
+      ...{ at: when(draw), fault: 'node-clock', node: draw.random.integer(3), for: span(draw.random) },
+      skew: draw.random.pick([-120_000, -2000, 2000, 120_000]),
+    },
+  ],
   'unobserved-state': unobservedState,
   'stale-state': staleState,
   'intermediate-state': intermediateState,
@@ -258,9 +270,5 @@ const actors: Partial<Readonly<Record<Feature, (draw: FaultDraw) => Deed>>> = {
     ...{ at: when(draw), do: 'pod', index: draw.random.integer(3) },
     label: ['app', draw.random.pick(['app-0', 'app-1', 'at-0', 'at-1', 'at-2', 'at-3'])],
     what: draw.random.pick(['delete', 'delete', 'force-delete', 'evict', 'strip-owner', 'strip-finalizers']),
-  }),
-  'node-loss': (draw) => ({
-    ...{ at: when(draw), do: 'pod', index: draw.random.integer(3), what: 'lose-node' },
-    label: ['app', draw.random.pick(['app-0', 'at-0', 'at-1'])],
   }),
 };

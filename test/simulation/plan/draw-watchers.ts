@@ -59,6 +59,7 @@ function podSpec(configMaps: readonly string[], random: Random, extra: Json = {}
     image: 'shop',
     command: ['serve', `--ready-after=${ready}`, '--breaks-with=bad'],
     envFrom,
+    readinessProbe: {},
   };
   return { containers: [main], terminationGracePeriodSeconds: random.pick([0, 1, 5]), ...extra };
 }

@@ -73,6 +73,7 @@ export const faultFeatures = [
   'crd',
   'pod-deletes',
   'node-loss',
+  'node-clock',
   'unobserved-state',
   'stale-state',
   'intermediate-state',

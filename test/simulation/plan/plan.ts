@@ -44,7 +44,7 @@ export type Deed =
       readonly do: 'pod';
       readonly label: readonly [string, string];
       readonly index: number;
-      readonly what: 'delete' | 'force-delete' | 'evict' | 'strip-owner' | 'strip-finalizers' | 'lose-node';
+      readonly what: 'delete' | 'force-delete' | 'evict' | 'strip-owner' | 'strip-finalizers';
     };
 
 /** What goes wrong. One that lasts has `for`, in ms. */
@@ -141,7 +141,14 @@ export type FaultPlan =
       readonly resource: 'ats' | 'configwatchers';
       readonly for: number;
     }
-  | { readonly at: number; readonly fault: 'node-clock'; readonly skew: number; readonly for: number };
+  | { readonly at: number; readonly fault: 'node-clock'; readonly node: number; readonly skew: number; readonly for: number }
+  | {
+      readonly at: number;
+      readonly fault: 'node-off';
+      readonly node: number;
+      readonly state: 'stopped' | 'disconnected' | 'off';
+      readonly for: number;
+    };
 
 export interface Plan {
   readonly seed: string;

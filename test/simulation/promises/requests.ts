@@ -74,7 +74,7 @@ export const silence: NamedPromise = {
         return isQuiet && isAccepted(request)
           ? {
               text: `${verb} ${resource}/${name} ${Math.round((time - history.busyAt) / 60_000)} min after the last event`,
-              clue: resource,
+              clue: request.body.includes('launchAttempt') ? 'intent' : resource,
             }
           : undefined;
       },

@@ -5,19 +5,16 @@ import type { History } from '../history.ts';
 import { namespace } from '../plan/draw-ats.ts';
 import type { Deed } from '../plan/plan.ts';
 import type { Cluster } from './cluster.ts';
-import type { Recorder } from './recorder.ts';
 
 const user = 'alice';
 
 export class Deeds {
   readonly #cluster: Cluster;
   readonly #history: History;
-  readonly #recorder: Recorder;
 
-  constructor(cluster: Cluster, history: History, recorder: Recorder) {
+  constructor(cluster: Cluster, history: History) {
     this.#cluster = cluster;
     this.#history = history;
-    this.#recorder = recorder;
   }
 
   perform(deed: Deed): void {
@@ -56,19 +53,18 @@ export class Deeds {
   }
 
   #path(resource: string, name = '', subresource = ''): string {
-    return this.#cluster.pathOf(resource, namespace, name, subresource);
+    return this.#cluster.pathOf(resource, name, subresource);
   }
 
   #request(method: Method, path: string, body: object | undefined, text: string): void {
     const time = this.#cluster.simulation.now;
-    this.#recorder.acts(user);
     this.#history.add({ type: 'edit', time, actor: user, text });
-    this.#cluster.server.request(user, method, path, body);
+    this.#cluster.request(user, method, path, body);
   }
 
   #toPod({ label: [key, value], index, what }: Deed & { readonly do: 'pod' }): void {
     const found = this.#cluster
-      .list<Pod>('pods', namespace)
+      .list<Pod>('pods')
       .filter(({ metadata }) => metadata.labels?.[key] === value)
       .sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1));
     const pod = found[index % Math.max(1, found.length)];
@@ -92,11 +88,6 @@ export class Deeds {
         return this.#request('PATCH', path, { metadata: { ownerReferences: null } }, text);
       case 'strip-finalizers':
         return this.#request('PATCH', path, { metadata: { finalizers: null } }, text);
-      case 'lose-node': {
-        const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' }];
-        this.#request('PATCH', `${path}/status`, { status: { conditions } }, text);
-        return this.#request('DELETE', path, {}, text);
-      }
     }
   }
 }

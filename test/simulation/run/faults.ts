@@ -3,9 +3,9 @@ import { type ApiRequest, isWatch } from '../../../src/testing/api-server/api-me
 import type { Fault } from '../../../src/testing/api-server/faults.ts';
 import type { History } from '../history.ts';
 import type { FaultPlan } from '../plan/plan.ts';
-import type { Cluster } from './cluster.ts';
+import { type Cluster, operatorNamespace } from './cluster.ts';
 import type { OwnRequest, Recorder, Strikes } from './recorder.ts';
-import { operatorNamespace, operatorUser, type Replicas } from './replicas.ts';
+import { operatorUser, type Replicas } from './replicas.ts';
 
 type FaultOf<K extends FaultPlan['fault']> = Extract<FaultPlan, { readonly fault: K }>;
 
@@ -41,7 +41,7 @@ export class KillAtWrites implements Strikes {
   #strike({ method, target, replica }: OwnRequest, when: FaultOf<'kill-at-write'>['when']): boolean {
     for (const armed of this.#armed) {
       const { plan } = armed;
-      const isIts = replica.startsWith(`replica-${plan.replica}.`);
+      const isIts = replica.startsWith(`replica-${plan.replica}#`);
       if (!isIts || plan.when !== when || plan.method !== method || !target.includes(plan.path)) continue;
       if (armed.skip-- > 0) continue;
       this.#armed.splice(this.#armed.indexOf(armed), 1);
@@ -119,7 +119,7 @@ export class Faults {
     this.#recorder = recorder;
     this.#replicas = replicas;
     this.#kills = kills;
-    for (const server of cluster.servers) {
+    for (const server of cluster.instances) {
       server.intercept = (request) => {
         recorder.begins(request);
         return this.#faultFor(request);
@@ -210,7 +210,7 @@ export class Faults {
         this.#cluster.etcd.compact();
         return undefined;
       case 'close-watches':
-        for (const server of this.#cluster.servers) for (const watch of [...server.watches]) watch.end();
+        for (const server of this.#cluster.instances) for (const watch of [...server.watches]) watch.end();
         return undefined;
       case 'lease-deleted':
       case 'lease-stolen':
@@ -219,21 +219,21 @@ export class Faults {
       case 'crd-removed':
         return this.#removeCrd(plan);
       case 'node-clock':
-        return undefined;
+      case 'node-off':
+        return this.#toNode(plan);
     }
   }
 
   #toProcess(
     plan: FaultOf<'kill' | 'terminate' | 'sigstop' | 'suspend' | 'clock-step' | 'kill-at-write'>,
   ): (() => void) | undefined {
-    const machine = this.#replicas.machine(plan.replica);
-    const { process } = machine;
+    const { process, time } = this.#replicas.replica(plan.replica);
     switch (plan.fault) {
       case 'kill':
         this.#replicas.kill(plan.replica, plan.for);
         return undefined;
       case 'terminate':
-        machine.downUntil = this.#cluster.simulation.elapsed + plan.for;
+        this.#replicas.keepDown(plan.replica, plan.for);
         process?.signal('SIGTERM');
         // The kubelet waits for the grace period.
         this.#cluster.simulation.schedule(30_000, () => process?.kill());
@@ -245,7 +245,7 @@ export class Faults {
         process?.suspend();
         return () => process?.resume();
       case 'clock-step':
-        machine.time.stepWall(plan.by);
+        time.stepWall(plan.by);
         return undefined;
       case 'kill-at-write':
         this.#kills.arm(plan, () => {
@@ -257,7 +257,7 @@ export class Faults {
   }
 
   #toNetwork(plan: FaultOf<'partition' | 'reset' | 'half-open' | 'bad-network'>): (() => void) | undefined {
-    const { link } = this.#replicas.machine(plan.replica);
+    const { link } = this.#replicas.replica(plan.replica);
     switch (plan.fault) {
       case 'partition':
         link.partition(plan.direction);
@@ -301,7 +301,7 @@ export class Faults {
   }
 
   #toServer(plan: FaultOf<'stale-cache' | 'slow-cache' | 'server-down'>): () => void {
-    const { servers, lags, network } = this.#cluster;
+    const { instances: servers, lags, network } = this.#cluster;
     const index = plan.server % servers.length;
     const server = servers[index];
     switch (plan.fault) {
@@ -314,13 +314,13 @@ export class Faults {
           lags[index] = 0;
         };
       case 'server-down':
-        network.stopServer(`server-${index}`);
-        return () => network.startServer(`server-${index}`);
+        network.stopServer(`api-${index}`);
+        return () => network.startServer(`api-${index}`);
     }
   }
 
   #toLease(fault: 'lease-deleted' | 'lease-stolen'): void {
-    const { server } = this.#cluster;
+    const { api: server } = this.#cluster;
     this.#recorder.acts('mallory');
     if (fault === 'lease-deleted') {
       server.request('mallory', 'DELETE', leasePath);
@@ -330,10 +330,22 @@ export class Faults {
     server.request('mallory', 'PATCH', leasePath, { spec: { holderIdentity: 'mallory', renewTime } });
   }
 
+  #toNode(plan: FaultOf<'node-clock' | 'node-off'>): () => void {
+    const { kubelets } = this.#cluster;
+    const kubelet = kubelets[plan.node % kubelets.length];
+    if (plan.fault === 'node-off') {
+      kubelet?.become(plan.state);
+      return () => kubelet?.become('running');
+    }
+    if (kubelet !== undefined) kubelet.skew = plan.skew;
+    return () => {
+      if (kubelet !== undefined) kubelet.skew = 0;
+    };
+  }
+
   #removeCrd({ resource: plural }: FaultOf<'crd-removed'>): () => void {
-    const { servers, etcd, byPlural } = this.#cluster;
-    const resource = byPlural.get(plural);
-    if (resource === undefined) return () => {};
+    const { instances: servers, etcd } = this.#cluster;
+    const resource = this.#cluster.resource(plural);
     this.#recorder.acts('mallory');
     const removed = this.#cluster.list(plural).map((object) => ({ resource, object }));
     if (removed.length > 0) etcd.removeAll(removed);

@@ -7,6 +7,7 @@ import type { KubernetesObject } from '../../../src/api/kubernetes.ts';
 import type { OpenConnection } from '../../../src/runtime/client/http-connection.ts';
 import type { ApiAnswer, ApiRequest } from '../../../src/testing/api-server/api-message.ts';
 import type { Change } from '../../../src/testing/api-server/etcd.ts';
+import type { SimulatedApiServer } from '../../../src/testing/api-server/simulated-api-server.ts';
 import type { Simulation } from '../../../src/testing/simulation.ts';
 import { type ChangeEntry, targetOf, verbOf } from '../entry.ts';
 import type { History } from '../history.ts';
@@ -90,6 +91,15 @@ export class Recorder {
   begins(request: ApiRequest): void {
     const { replica, sentAt } = this.#senderOf(request);
     this.#by = { replica, sentAt, user: request.user };
+  }
+
+  /** Has the changes that controllers, nodes and people make through this instance known as theirs. */
+  attribute(instance: SimulatedApiServer): void {
+    const request = instance.request.bind(instance);
+    instance.request = (user, ...rest) => {
+      this.acts(user);
+      return request(user, ...rest);
+    };
   }
 
   /** Somebody who is no replica acts in this turn. */

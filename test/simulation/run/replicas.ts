@@ -1,40 +1,29 @@
 /** Replicas: the processes of the operator in a run, one machine each. */
-import { KubeConfig } from '@kubernetes/client-node';
 import { parseCommandLine } from '../../../src/config.ts';
 import { createOperator } from '../../../src/operator.ts';
 import { errorFields, type Logger } from '../../../src/runtime/logger.ts';
-import { runManager } from '../../../src/runtime/manager/run-manager.ts';
-import { MachineTime } from '../../../src/testing/simulated-clock.ts';
-import { SimulatedProcess } from '../../../src/testing/simulated-process.ts';
+import type { Manager } from '../../../src/runtime/manager/manager.ts';
+import type { ProcessPorts, SimulatedProcess } from '../../../src/testing/simulated-process.ts';
+import type { SimulatedReplica } from '../../../src/testing/simulated-replica.ts';
 import type { EntryOf } from '../entry.ts';
 import type { History } from '../history.ts';
 import type { Plan } from '../plan/plan.ts';
-import type { Cluster } from './cluster.ts';
+import { type Cluster, operatorNamespace } from './cluster.ts';
 import type { Recorder } from './recorder.ts';
 
-export const operatorNamespace = 'atwatch-system';
 export const operatorUser = `system:serviceaccount:${operatorNamespace}:atwatch-controller-manager`;
 
 /** How soon a process that has ended by itself is started again, in ms. */
 const restartDelay = 1000;
 
-interface Machine {
-  readonly time: MachineTime;
-  readonly link: ReturnType<Cluster['network']['link']>;
-  process: SimulatedProcess | undefined;
-  lives: number;
-  /** Killed on purpose until then, in elapsed ms. */
-  downUntil: number;
-}
-
 export class Replicas {
-  readonly machines: readonly Machine[];
-  /** Sentences on standard error of processes that ended. */
+  /** Sentences on standard error of processes that ended with an error. */
   readonly deaths: string[] = [];
   readonly #cluster: Cluster;
   readonly #history: History;
   readonly #recorder: Recorder;
   readonly #args: readonly string[];
+  readonly #machines: readonly { readonly replica: SimulatedReplica; downUntil: number }[];
 
   constructor(plan: Plan, cluster: Cluster, history: History, recorder: Recorder) {
     this.#cluster = cluster;
@@ -42,86 +31,77 @@ export class Replicas {
     this.#recorder = recorder;
     const servers = ['--metrics-bind-address=0', '--health-probe-bind-address=0'];
     this.#args = [...servers, `--leader-elect=${plan.election}`];
-    this.machines = plan.clocks.map((clock, index) => ({
-      time: new MachineTime(cluster.simulation, { ...clock, monotonic: 1000 + index }),
-      link: cluster.network.link(`machine-${index}`),
-      process: undefined,
-      lives: 0,
-      downUntil: 0,
-    }));
+    this.#machines = plan.clocks.slice(0, plan.replicas).map((clocks, index) => {
+      const name = `replica-${index}`;
+      const build = (ports: ProcessPorts, process: SimulatedProcess) => this.#build(replica, ports, process);
+      const replica: SimulatedReplica = cluster.addReplica(name, build, { user: operatorUser, clocks });
+      replica.onStart((process) => this.#tell(process.name, 'started', this.#ahead(replica)));
+      replica.onEnd(({ code, stderr }) => {
+        const process = `${name}#${replica.ends.length}`;
+        this.#tell(process, code === 137 ? 'killed' : 'exited');
+        if (code !== 0 && code !== 137) this.deaths.push(`${process} ended with ${code}: ${stderr.slice(0, 2000)}`);
+        this.#revive(index);
+      });
+      return { replica, downUntil: 0 };
+    });
   }
 
-  machine(index: number): Machine {
-    return this.machines[index % this.machines.length] as Machine;
+  #ahead({ time }: SimulatedReplica): number {
+    return time.now() - this.#cluster.simulation.now;
+  }
+
+  replica(index: number): SimulatedReplica {
+    return this.#machine(index).replica;
+  }
+
+  #machine(index: number) {
+    const machine = this.#machines[index % this.#machines.length];
+    if (machine === undefined) throw new RangeError('there are no replicas');
+    return machine;
   }
 
   start(index: number): void {
-    const machine = this.machine(index);
-    if (machine.process?.isAlive) return;
-    const { simulation } = this.#cluster;
-    const name = `replica-${index}.${++machine.lives}`;
-    const process = new SimulatedProcess({
-      simulation,
-      name,
-      user: operatorUser,
-      time: machine.time,
-      link: machine.link,
-    });
-    machine.process = process;
-    const ahead = () => machine.time.now() - simulation.now;
-    this.tell(name, 'started', ahead());
-    process.onEnd(({ code, stderr }) => {
-      this.tell(name, code === 137 ? 'killed' : 'exited');
-      if (code !== 0 && code !== 137 && code !== 143)
-        this.deaths.push(`${name} ended with ${code}: ${stderr.slice(0, 2000)}`);
-      this.#revive(index);
-    });
-    process.start((ports, host) => {
-      const line = parseCommandLine(this.#args, { POD_NAMESPACE: operatorNamespace });
-      if (line.command !== 'run') throw new Error('the operator was not asked to run');
-      const manager = createOperator({
-        ...{ config: line.config, version: '0.0.0', kubeConfig: kubeConfig(), hostName: name },
-        log: this.#logOf(name, {}),
-        clock: ports.clock,
-        randomness: ports.randomness,
-        openConnection: this.#recorder.observe(name, ports.openConnection, ahead),
-        processMetrics: false,
-      });
-      return runManager(manager, host);
+    this.replica(index).start();
+  }
+
+  #build(replica: SimulatedReplica, ports: ProcessPorts, { name }: SimulatedProcess): Manager {
+    const line = parseCommandLine(this.#args, { POD_NAMESPACE: operatorNamespace });
+    if (line.command !== 'run') throw new Error('the operator was not asked to run');
+    return createOperator({
+      ...ports,
+      ...{ config: line.config, version: '0.0.0', kubeConfig: this.#cluster.kubeConfig, hostName: name },
+      log: this.#logOf(name, {}),
+      openConnection: this.#recorder.observe(name, ports.openConnection, () => this.#ahead(replica)),
+      processMetrics: false,
     });
   }
 
   /** As the kubelet would, unless it is to stay away for longer. */
   #revive(index: number): void {
     const { simulation } = this.#cluster;
-    const wait = Math.max(restartDelay, this.machine(index).downUntil - simulation.elapsed);
+    const wait = Math.max(restartDelay, this.#machine(index).downUntil - simulation.elapsed);
     simulation.schedule(wait, () => this.start(index));
   }
 
-  kill(index: number, forMs: number): void {
-    const machine = this.machine(index);
-    machine.downUntil = this.#cluster.simulation.elapsed + forMs;
-    machine.process?.kill();
+  /** Its next process does not start before that. */
+  keepDown(index: number, ms: number): void {
+    this.#machine(index).downUntil = this.#cluster.simulation.elapsed + ms;
   }
 
-  tell(replica: string, state: EntryOf<'replica'>['state'], clockAhead?: number): void {
+  kill(index: number, ms: number): void {
+    this.keepDown(index, ms);
+    this.replica(index).process?.kill();
+  }
+
+  #tell(replica: string, state: EntryOf<'replica'>['state'], clockAhead?: number): void {
     const time = this.#cluster.simulation.now;
-    this.#history.add({
-      type: 'replica',
-      time,
-      replica,
-      state,
-      ...(clockAhead !== undefined && { clockAhead }),
-    });
+    this.#history.add({ type: 'replica', time, replica, state, ...(clockAhead !== undefined && { clockAhead }) });
   }
 
   #logOf(replica: string, context: object): Logger {
     const line = (level: EntryOf<'log'>['level']) => {
       return (fields: object | string, message?: string) => {
-        const text =
-          typeof fields === 'string'
-            ? fields
-            : `${message} ${JSON.stringify({ ...context, ...plain(fields) })}`;
+        const text = typeof fields === 'string' ? fields : `${message} ${JSON.stringify({ ...context, ...plain(fields) })}`;
         this.#history.add({ type: 'log', time: this.#cluster.simulation.now, replica, level, text });
       };
     };
@@ -135,13 +115,4 @@ export class Replicas {
 /** As the operator's own log prints it. */
 function plain(fields: object): object {
   return 'err' in fields ? { ...fields, err: errorFields(fields.err) } : fields;
-}
-
-function kubeConfig(): KubeConfig {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser(
-    { name: 'simulated', server: 'http://api.simulated', skipTLSVerify: true },
-    { name: 'operator' },
-  );
-  return config;
 }

@@ -1,17 +1,15 @@
 /** Runs a plan: the operator on a simulated cluster, with the promises looking on. */
-import { Simulation } from '../../../src/testing/simulation.ts';
 import { Coverage } from '../coverage.ts';
 import type { Entry } from '../entry.ts';
 import { History, type NamedPromise, type Violation } from '../history.ts';
 import { explanationOf } from '../open-defects.ts';
-import { commandCanary, startsAt } from '../plan/draw-ats.ts';
+import { commandCanary } from '../plan/draw-ats.ts';
 import { configCanary, secretCanary } from '../plan/draw-watchers.ts';
 import type { Plan } from '../plan/plan.ts';
 import { allPromises } from '../promises/all.ts';
 import { Cluster } from './cluster.ts';
 import { Deeds } from './deeds.ts';
 import { Faults, KillAtWrites } from './faults.ts';
-import { KubeletStandIn } from './kubelet-stand-in.ts';
 import { Recorder } from './recorder.ts';
 import { Replicas } from './replicas.ts';
 
@@ -46,26 +44,25 @@ const lookEvery = 10_000;
 
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
   const { promises = allPromises, onEntry, stopsAtFirst = true } = options;
-  const simulation = new Simulation({ seed: plan.seed, startsAt });
   const history = new History(promises, { secrets: [commandCanary, configCanary, secretCanary] });
   const coverage = new Coverage(history);
   history.onEntry((entry) => {
     coverage.see(entry);
     onEntry?.(entry, history);
   });
-  const cluster = new Cluster(simulation, plan.servers);
+  const cluster = new Cluster(plan);
+  const { simulation } = cluster;
   const kills = new KillAtWrites();
   const recorder = new Recorder(history, simulation, kills);
   cluster.etcd.onChange((change) => recorder.changed(change));
-  for (const server of cluster.servers) {
-    server.onRequest((request, answer) => recorder.answered(request, answer));
-    cluster.network.addServer(server.name, server);
+  for (const instance of cluster.instances) {
+    instance.onRequest((request, answer) => recorder.answered(request, answer));
+    recorder.attribute(instance);
   }
-  cluster.start((user) => recorder.acts(user));
-  new KubeletStandIn(cluster, history, recorder);
+  cluster.start(history);
   const replicas = new Replicas(plan, cluster, history, recorder);
   const faults = new Faults(cluster, history, recorder, replicas, kills);
-  const deeds = new Deeds(cluster, history, recorder);
+  const deeds = new Deeds(cluster, history);
   for (let index = 0; index < plan.replicas; index++) {
     simulation.schedule(index * 37, () => replicas.start(index));
   }
