@@ -21,6 +21,22 @@ export function stateOf(resource: string, object: KubernetesObject): string | un
   return `ConfigWatcher ${stalled?.reason ?? status.pending?.reason ?? 'UpToDate'}`;
 }
 
+const stopping = new Set(['Canceled', 'DeadlineExceeded', 'PendingTimeout', 'BackoffLimitExceeded']);
+
+/** The row of the table: the state without what there are many of. */
+function rowOf(resource: string, object: KubernetesObject): string | undefined {
+  if (resource !== 'ats')
+    return stateOf(resource, object)?.replace(
+      / (Paused|OnDelete|Reverted|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
+      ' Stalled',
+    );
+  const { status } = object as At;
+  if (status?.phase === 'DONE') return `At DONE ${status.outcome}`;
+  if (status?.phase !== 'RUNNING') return stateOf(resource, object)?.replace(/Invalid\w+$/, 'InvalidCommand');
+  const { reason = 'Launched' } = status;
+  return `At RUNNING ${stopping.has(reason) ? 'Stopping' : reason}`;
+}
+
 export class Coverage {
   /** `state × fault` → how often. */
   readonly cells = new Map<string, number>();
@@ -33,7 +49,7 @@ export class Coverage {
   see(entry: Entry): void {
     if (entry.type === 'fault' && entry.state !== 'ends') this.#struck(entry.kind);
     if (entry.type !== 'change' || entry.change === 'DELETED') return;
-    const state = stateOf(entry.resource, entry.object);
+    const state = rowOf(entry.resource, entry.object);
     if (state === undefined) return;
     this.#count(state, 'no fault', this.#history.faults.size === 0);
     for (const { kind } of this.#history.faults.values()) this.#count(state, kind);
@@ -42,7 +58,7 @@ export class Coverage {
   #struck(kind: string): void {
     for (const resource of ['ats', 'configwatchers']) {
       for (const object of this.#history.objects.list(resource))
-        this.#count(stateOf(resource, object) ?? '', kind);
+        this.#count(rowOf(resource, object) ?? '', kind);
     }
   }
 

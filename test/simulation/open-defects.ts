@@ -20,16 +20,41 @@ function defect(name: string, promise: string, clue: string, sentence: string): 
 }
 
 export const openDefects: readonly OpenDefect[] = [
-  defect('end lost', 'R1', 'end lost', 'the end of a run is lost when its Pod goes before the turn of its At'),
+  defect(
+    'end lost',
+    'R1',
+    'end lost',
+    'the end of a run is lost when its Pod goes before the turn of its At',
+  ),
   defect('clock ahead', 'S2', 'clock ahead', 'an operator whose clock is ahead launches early'),
   defect('clock behind', 'L1', 'clock behind', 'an operator whose clock is behind launches late'),
-  defect('clock behind, untold', 'R2', 'clock behind', 'an operator whose clock is behind tells what is due too late'),
-  defect('clocks differ', 'R4', 'clocks differ', 'active replicas whose clocks differ write one status against each other'),
+  defect(
+    'clock behind, untold',
+    'R2',
+    'clock behind',
+    'an operator whose clock is behind tells what is due too late',
+  ),
+  defect(
+    'clocks differ',
+    'R4',
+    'clocks differ',
+    'active replicas whose clocks differ write one status against each other',
+  ),
   defect('intents', 'L5', 'intent', 'AtMostOnce writes an intent for each try, also while nothing changes'),
-  defect('untold', 'R2', 'untold', 'a create that is answered with 5xx, or not at all, is not told in status'),
+  defect(
+    'untold',
+    'R2',
+    'untold',
+    'a create that is answered with 5xx, or not at all, is not told in status',
+  ),
   defect('blame', 'R2', 'blame', 'LaunchedLate blames the operator for what the API server refused'),
   defect('born between', 'R3', 'born between', 'A→B→A: a Pod that was made in between keeps B'),
-  defect('rollout for nothing', 'S7', 'rollout for nothing', 'a template is changed although no Pod is stale'),
+  defect(
+    'rollout for nothing',
+    'S7',
+    'rollout for nothing',
+    'a template is changed although no Pod is stale',
+  ),
 ];
 
 /** The defect that explains it; undefined for news. */

@@ -141,7 +141,13 @@ export type FaultPlan =
       readonly resource: 'ats' | 'configwatchers';
       readonly for: number;
     }
-  | { readonly at: number; readonly fault: 'node-clock'; readonly node: number; readonly skew: number; readonly for: number }
+  | {
+      readonly at: number;
+      readonly fault: 'node-clock';
+      readonly node: number;
+      readonly skew: number;
+      readonly for: number;
+    }
   | {
       readonly at: number;
       readonly fault: 'node-off';

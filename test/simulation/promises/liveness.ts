@@ -75,10 +75,12 @@ export const dueIsLaunched: NamedPromise = {
       return [...history.runs.byUid.values()]
         .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
         .filter(({ at, pods }) => pods.length === 0 && !isTold(at))
-        .map((run): Finding => ({
-          text: `${run.at.metadata.name} is due and has no Pod`,
-          clue: history.time - launchableAt(run) <= settling + behind(history) ? 'clock behind' : '',
-        }));
+        .map(
+          (run): Finding => ({
+            text: `${run.at.metadata.name} is due and has no Pod`,
+            clue: history.time - launchableAt(run) <= settling + behind(history) ? 'clock behind' : '',
+          }),
+        );
     },
   }),
 };
@@ -310,7 +312,8 @@ export const reasonsAreTold: NamedPromise = {
           .map(
             (run): Finding => ({
               text: `${run.at.metadata.name} is due and status does not say why it has no Pod`,
-              clue: history.time - launchableAt(run) <= toldWithin + behind(history) ? 'clock behind' : 'untold',
+              clue:
+                history.time - launchableAt(run) <= toldWithin + behind(history) ? 'clock behind' : 'untold',
             }),
           );
       },

@@ -23,7 +23,9 @@ export const requestsAreBounded: NamedPromise = {
   start(history) {
     /** Replicas that do not agree on whether something is due. */
     const haveOtherClocks = () => {
-      const ahead = [...history.replicas.values()].filter(({ running }) => running).map((one) => one.clockAhead);
+      const ahead = [...history.replicas.values()]
+        .filter(({ running }) => running)
+        .map((one) => one.clockAhead);
       return Math.max(...ahead) - Math.min(...ahead) > 500;
     };
     let begin = 0;
@@ -51,7 +53,10 @@ export const requestsAreBounded: NamedPromise = {
         const count = (counts.get(key) ?? 0) + 1;
         counts.set(key, count);
         if (request.name !== '' && count > mostPerObject + perReason * reasons) {
-          return { text: `${key}: ${count} times in 10 s`, clue: haveOtherClocks() ? 'clocks differ' : 'object' };
+          return {
+            text: `${key}: ${count} times in 10 s`,
+            clue: haveOtherClocks() ? 'clocks differ' : 'object',
+          };
         }
         return all > mostPerSecond * (window / 1000) + perReason * reasons
           ? { text: `${request.replica} sent ${all} writes in 10 s`, clue: 'all' }

@@ -11,9 +11,13 @@ import { servedResources } from './served.ts';
 
 export const operatorNamespace = 'atwatch-system';
 
-const byPlural = new Map(servedResources.map((resource) => [`${resource.plural}.${resource.group}`, resource]));
+const byPlural = new Map(
+  servedResources.map((resource) => [`${resource.plural}.${resource.group}`, resource]),
+);
 const plurals = new Map(
-  servedResources.filter(({ group, plural }) => group !== '' || plural !== 'events').map((one) => [one.plural, one]),
+  servedResources
+    .filter(({ group, plural }) => group !== '' || plural !== 'events')
+    .map((one) => [one.plural, one]),
 );
 
 export class Cluster extends SimulatedCluster {

@@ -1,10 +1,11 @@
 /** The nodes of a run, and what the programs on them do, as the words of their commands say. */
-import type { SimulatedCluster } from '../../../src/testing/simulated-cluster.ts';
+
 import { startControllers } from '../../../src/testing/controllers/controller-manager.ts';
 import { Kubelet } from '../../../src/testing/node/kubelet.ts';
 import { NodeLifecycle } from '../../../src/testing/node/node-lifecycle.ts';
 import type { Behaviour, ContainerEnd, ContainerStart } from '../../../src/testing/node/program.ts';
 import { Scheduler } from '../../../src/testing/node/scheduler.ts';
+import type { SimulatedCluster } from '../../../src/testing/simulated-cluster.ts';
 import type { History } from '../history.ts';
 
 const nodeCount = 3;
@@ -25,7 +26,9 @@ export function program({ container, start, sources }: ContainerStart): Behaviou
     return { exitAfter: Number(flag(words, 'for') ?? 0), exitCode, log: `exit ${exitCode}` };
   }
   const word = flag(words, 'breaks-with');
-  const isBad = sources.some(({ data = {} }) => Object.values(data).some((value) => value.includes(`-${word}-`)));
+  const isBad = sources.some(({ data = {} }) =>
+    Object.values(data).some((value) => value.includes(`-${word}-`)),
+  );
   const onTerm = { exitAfter: 100, exitCode: 143 };
   return isBad
     ? { exitAfter: 1000, exitCode: 1, onTerm }
@@ -47,7 +50,14 @@ export function startNodes({ access: cluster, simulation }: SimulatedCluster, hi
   const lifecycle = new NodeLifecycle({ cluster, random: random.fork('lifecycle') });
   const kubelets = Array.from({ length: nodeCount }, (_, network) => {
     const name = `node-${network}`;
-    const kubelet = new Kubelet({ cluster, random: random.fork(name), name, network, program, listeners: [listener] });
+    const kubelet = new Kubelet({
+      cluster,
+      random: random.fork(name),
+      name,
+      network,
+      program,
+      listeners: [listener],
+    });
     lifecycle.watch(kubelet);
     kubelet.start();
     return kubelet;

@@ -39,7 +39,8 @@ export class Replicas {
       replica.onEnd(({ code, stderr }) => {
         const process = `${name}#${replica.ends.length}`;
         this.#tell(process, code === 137 ? 'killed' : 'exited');
-        if (code !== 0 && code !== 137) this.deaths.push(`${process} ended with ${code}: ${stderr.slice(0, 2000)}`);
+        if (code !== 0 && code !== 137)
+          this.deaths.push(`${process} ended with ${code}: ${stderr.slice(0, 2000)}`);
         this.#revive(index);
       });
       return { replica, downUntil: 0 };
@@ -95,13 +96,22 @@ export class Replicas {
 
   #tell(replica: string, state: EntryOf<'replica'>['state'], clockAhead?: number): void {
     const time = this.#cluster.simulation.now;
-    this.#history.add({ type: 'replica', time, replica, state, ...(clockAhead !== undefined && { clockAhead }) });
+    this.#history.add({
+      type: 'replica',
+      time,
+      replica,
+      state,
+      ...(clockAhead !== undefined && { clockAhead }),
+    });
   }
 
   #logOf(replica: string, context: object): Logger {
     const line = (level: EntryOf<'log'>['level']) => {
       return (fields: object | string, message?: string) => {
-        const text = typeof fields === 'string' ? fields : `${message} ${JSON.stringify({ ...context, ...plain(fields) })}`;
+        const text =
+          typeof fields === 'string'
+            ? fields
+            : `${message} ${JSON.stringify({ ...context, ...plain(fields) })}`;
         this.#history.add({ type: 'log', time: this.#cluster.simulation.now, replica, level, text });
       };
     };

@@ -1,0 +1,118 @@
+/** Figures: what many runs come to, and the table of states and faults that they have reached. */
+import type { RunResult } from './run/run.ts';
+
+/** What a run's process tells of it, as one line of JSON. */
+export interface RunReport {
+  readonly seed: string;
+  /** CPU time of the run, ms. */
+  readonly cpu: number;
+  readonly simulated: number;
+  readonly requests: number;
+  readonly known: Readonly<Record<string, number>>;
+  readonly cells: readonly (readonly [string, number])[];
+  /** Promise, clue and sentence of the first news. */
+  readonly news: { readonly promise: string; readonly clue: string; readonly text: string } | undefined;
+  readonly traceHash: string;
+}
+
+export function reportOf({ plan, cells, violations, ...result }: RunResult, cpu: number): RunReport {
+  const [first] = violations;
+  const { simulated, requests, known, traceHash } = result;
+  const news = first && { promise: first.promise, clue: first.clue, text: first.text };
+  return { seed: plan.seed, cpu, simulated, requests, known, cells: [...cells], news, traceHash };
+}
+
+const day = 86_400_000;
+
+export class Figures {
+  runs = 0;
+  cpu = 0;
+  simulated = 0;
+  requests = 0;
+  readonly known = new Map<string, number>();
+  readonly cells = new Map<string, number>();
+
+  add({ cpu, simulated, requests, known, cells }: RunReport): void {
+    this.runs += 1;
+    this.cpu += cpu;
+    this.simulated += simulated;
+    this.requests += requests;
+    for (const [name, count] of Object.entries(known))
+      this.known.set(name, (this.known.get(name) ?? 0) + count);
+    for (const [cell, count] of cells) this.cells.set(cell, (this.cells.get(cell) ?? 0) + count);
+  }
+
+  text(): string {
+    const minutes = this.cpu / 60_000;
+    return [
+      `${this.runs} runs, ${(this.simulated / day).toFixed(2)} simulated days in ${(this.cpu / 1000).toFixed(0)} CPU-seconds:`,
+      `  ${(this.simulated / day / minutes).toFixed(2)} days per CPU-minute, ${Math.round(this.requests / (this.cpu / 1000))} requests per CPU-second`,
+      ...[...this.known].map(([name, count]) => `  open defect "${name}": met ${count} times`),
+    ].join('\n');
+  }
+
+  /** One row per state, one column per fault; a dot is a cell that no run has reached. */
+  table(): string {
+    const pairs = [...this.cells].map(([cell, count]) => ({ pair: cell.split(' × '), count }));
+    const states = [...new Set([...expectedStates, ...pairs.map(({ pair: [state = ''] }) => state)])].sort();
+    const faults = [
+      ...new Set([...expectedFaults, ...pairs.map(({ pair: [, fault = ''] }) => fault)]),
+    ].sort();
+    const width = Math.max(...states.map((state) => state.length));
+    const legend = faults.map((fault, index) => `${letterOf(index)} ${fault}`);
+    const head = `${' '.repeat(width)} ${faults.map((_, index) => letterOf(index)).join('')}`;
+    const rows = states.map((state) => {
+      const row = faults.map((fault) => digitOf(this.cells.get(`${state} × ${fault}`) ?? 0)).join('');
+      return `${state.padEnd(width)} ${row}`;
+    });
+    const missing = states.flatMap((state) =>
+      faults.filter((fault) => !this.cells.has(`${state} × ${fault}`)),
+    );
+    return [
+      ...legend,
+      '',
+      head,
+      ...rows,
+      '',
+      `${missing.length} of ${states.length * faults.length} cells were not reached`,
+    ].join('\n');
+  }
+}
+
+function letterOf(index: number): string {
+  return 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'[index] ?? '?';
+}
+
+/** The order of magnitude: 1 is once to nine times. */
+function digitOf(count: number): string {
+  return count === 0 ? '.' : String(String(count).length);
+}
+
+/** All states that an object may be in. */
+const expectedStates = [
+  ...['New', 'Armed', 'Suspended', 'PodRejected', 'PodNameConflict', 'InvalidCommand'].map(
+    (one) => `At PENDING ${one}`,
+  ),
+  ...['Launched', 'ImagePullBackOff', 'Unschedulable', 'Stopping'].map((one) => `At RUNNING ${one}`),
+  ...['Succeeded', 'Failed', 'Missed', 'Canceled'].map((one) => `At DONE ${one}`),
+  ...['New', 'UpToDate', 'Debounce', 'Cooldown', 'Window', 'Suspended', 'DryRun', 'SourceMissing'].map(
+    (one) => `ConfigWatcher ${one}`,
+  ),
+  ...['InProgress', 'EvictionBlocked', 'Stalled'].map((one) => `ConfigWatcher ${one}`),
+];
+
+/** All kinds of faults of a plan. */
+const expectedFaults = [
+  ...['no fault', 'kill', 'terminate', 'sigstop', 'suspend', 'clock-step', 'partition', 'reset', 'half-open'],
+  ...['bad-network', 'kill-at-write', 'write-meets', 'refuse', 'watch-meets', 'stale-cache', 'slow-cache'],
+  ...[
+    'server-down',
+    'compact',
+    'close-watches',
+    'lease-deleted',
+    'lease-stolen',
+    'crd-removed',
+    'node-clock',
+    'node-off',
+  ],
+];
