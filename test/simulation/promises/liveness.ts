@@ -21,6 +21,14 @@ const settling = 30_000;
 /** After so long without a bookmark a watch counts as silent and is opened again; with its retries, in milliseconds. */
 const blindFor = 210_000;
 
+/** A watch that fell silent before its first bookmark is opened again when its time is over. */
+const blindUntilEnd = 11 * 60_000;
+
+/** A clue for what a replica may not have been shown. */
+function clueOf({ time, blindedAt }: History, otherwise: string): string {
+  return time - blindedAt < blindUntilEnd ? 'blind' : otherwise;
+}
+
 /** Whether some replica has been able to work for so long, in milliseconds. */
 function hasWorked(history: History, forMs: number): boolean {
   const since = history.time - forMs;
@@ -78,7 +86,10 @@ export const dueIsLaunched: NamedPromise = {
         .map(
           (run): Finding => ({
             text: `${run.at.metadata.name} is due and has no Pod`,
-            clue: history.time - launchableAt(run) <= settling + behind(history) ? 'clock behind' : '',
+            clue: clueOf(
+              history,
+              history.time - launchableAt(run) <= settling + behind(history) ? 'clock behind' : '',
+            ),
           }),
         );
     },
@@ -109,7 +120,12 @@ export const finishedIsDone: NamedPromise = {
           last.goneAt ?? Number.POSITIVE_INFINITY,
         );
         return history.time - Math.max(endedAt, history.disturbedAt) > waits
-          ? [{ text: `${last.name} has ended and ${at.metadata.name} is ${at.status?.phase}` }]
+          ? [
+              {
+                text: `${last.name} has ended and ${at.metadata.name} is ${at.status?.phase}`,
+                clue: clueOf(history, ''),
+              },
+            ]
           : [];
       });
     },
@@ -193,7 +209,7 @@ export const appliedRunsEverywhere: NamedPromise = {
             .map(
               (pod): Finding => ({
                 text: `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`,
-                clue: bornBetween(run, pod) ? 'born between' : 'old content',
+                clue: bornBetween(run, pod) ? 'born between' : clueOf(history, 'old content'),
               }),
             );
         });
@@ -245,7 +261,7 @@ export const changeIsActedOn: NamedPromise = {
         const waitsFor = pending.reason === 'Debounce' || pending.reason === 'Cooldown';
         const since = Math.max(changes.at(-1) ?? 0, history.disturbedAt);
         return !isHeld && waitsFor && history.time - since > patienceOf(watcher)
-          ? [{ text: `${name} still waits for ${pending.reason}` }]
+          ? [{ text: `${name} still waits for ${pending.reason}`, clue: clueOf(history, '') }]
           : [];
       });
     },
@@ -312,8 +328,10 @@ export const reasonsAreTold: NamedPromise = {
           .map(
             (run): Finding => ({
               text: `${run.at.metadata.name} is due and status does not say why it has no Pod`,
-              clue:
+              clue: clueOf(
+                history,
                 history.time - launchableAt(run) <= toldWithin + behind(history) ? 'clock behind' : 'untold',
+              ),
             }),
           );
       },

@@ -17,6 +17,36 @@ function keyOf({ replica, verb, resource, subresource, namespace, name }: Reques
   return `${replica} ${verb} ${resource}/${subresource} ${namespace}/${name}`;
 }
 
+/** What was sent in the present ten seconds. */
+class Counts {
+  #begin = 0;
+  readonly #byKey = new Map<string, number>();
+  #writes = 0;
+  #reasons = 0;
+
+  /** An edit, or a change of a Pod, is a reason to look and to write again. */
+  reason(): void {
+    this.#reasons += 1;
+  }
+
+  /** Which bound the request exceeds. */
+  exceeded(request: RequestEntry): 'object' | 'all' | undefined {
+    if (request.time - this.#begin > window) {
+      this.#begin = request.time;
+      this.#byKey.clear();
+      this.#writes = 0;
+      this.#reasons = 0;
+    }
+    this.#writes += isWrite(request) ? 1 : 0;
+    const key = keyOf(request);
+    const count = (this.#byKey.get(key) ?? 0) + 1;
+    this.#byKey.set(key, count);
+    const more = perReason * this.#reasons;
+    if (request.name !== '' && count > mostPerObject + more) return 'object';
+    return this.#writes > mostPerSecond * (window / 1000) + more ? 'all' : undefined;
+  }
+}
+
 export const requestsAreBounded: NamedPromise = {
   name: 'R4',
   sentence: 'requests are bounded, and nothing is written again and again',
@@ -28,39 +58,19 @@ export const requestsAreBounded: NamedPromise = {
         .map((one) => one.clockAhead);
       return Math.max(...ahead) - Math.min(...ahead) > 500;
     };
-    let begin = 0;
-    const counts = new Map<string, number>();
-    let all = 0;
-    let reasons = 0;
+    const counts = new Counts();
     return {
-      // Each edit, and each change of a Pod, is a reason to look and to write again.
       change({ by }) {
-        if (by?.replica === undefined) reasons += 1;
+        if (by?.replica === undefined) counts.reason();
         return undefined;
       },
       request(request) {
-        if (request.replica === undefined || request.resource === 'leases' || request.verb === 'watch') {
-          return undefined;
-        }
-        if (request.time - begin > window) {
-          begin = request.time;
-          counts.clear();
-          all = 0;
-          reasons = 0;
-        }
-        all += isWrite(request) ? 1 : 0;
-        const key = keyOf(request);
-        const count = (counts.get(key) ?? 0) + 1;
-        counts.set(key, count);
-        if (request.name !== '' && count > mostPerObject + perReason * reasons) {
-          return {
-            text: `${key}: ${count} times in 10 s`,
-            clue: haveOtherClocks() ? 'clocks differ' : 'object',
-          };
-        }
-        return all > mostPerSecond * (window / 1000) + perReason * reasons
-          ? { text: `${request.replica} sent ${all} writes in 10 s`, clue: 'all' }
-          : undefined;
+        const { replica, resource, verb } = request;
+        if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
+        const exceeded = counts.exceeded(request);
+        if (exceeded === undefined) return undefined;
+        const clue = exceeded === 'object' && haveOtherClocks() ? 'clocks differ' : exceeded;
+        return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
       },
     };
   },

@@ -74,20 +74,25 @@ export class Deeds {
     const text = `${what} pods/${name}`;
     switch (what) {
       case 'delete':
-        return this.#request('DELETE', path, {}, text);
+        this.#request('DELETE', path, {}, text);
+        break;
       case 'force-delete':
-        return this.#request('DELETE', path, { gracePeriodSeconds: 0 }, text);
+        this.#request('DELETE', path, { gracePeriodSeconds: 0 }, text);
+        break;
       case 'evict':
-        return this.#request(
+        this.#request(
           'POST',
           `${path}/eviction`,
           { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
           text,
         );
+        break;
       case 'strip-owner':
-        return this.#request('PATCH', path, { metadata: { ownerReferences: null } }, text);
+        this.#request('PATCH', path, { metadata: { ownerReferences: null } }, text);
+        break;
       case 'strip-finalizers':
-        return this.#request('PATCH', path, { metadata: { finalizers: null } }, text);
+        this.#request('PATCH', path, { metadata: { finalizers: null } }, text);
+        break;
     }
   }
 }

@@ -1,6 +1,8 @@
 /** Inflicts the faults of a plan: on processes, the network, the API servers and the Lease. */
 import { type ApiRequest, isWatch } from '../../../src/testing/api-server/api-message.ts';
 import type { Fault } from '../../../src/testing/api-server/faults.ts';
+import type { SimulatedApiServer } from '../../../src/testing/api-server/simulated-api-server.ts';
+import type { Kubelet } from '../../../src/testing/node/kubelet.ts';
 import type { History } from '../history.ts';
 import type { FaultPlan } from '../plan/plan.ts';
 import { type Cluster, operatorNamespace } from './cluster.ts';
@@ -8,6 +10,14 @@ import type { OwnRequest, Recorder, Strikes } from './recorder.ts';
 import { operatorUser, type Replicas } from './replicas.ts';
 
 type FaultOf<K extends FaultPlan['fault']> = Extract<FaultPlan, { readonly fault: K }>;
+
+/** Each returns what ends the fault, if it lasts. */
+type Inflictors = { readonly [K in FaultPlan['fault']]: (plan: FaultOf<K>) => (() => void) | undefined };
+
+/** For what lasts no time. */
+function once(run: () => unknown): undefined {
+  run();
+}
 
 interface Interception {
   readonly plan: FaultPlan;
@@ -184,139 +194,117 @@ export class Faults {
   }
 
   /** Returns what ends it. */
-  #begin(plan: FaultPlan): (() => void) | undefined {
-    switch (plan.fault) {
-      case 'kill':
-      case 'terminate':
-      case 'sigstop':
-      case 'suspend':
-      case 'clock-step':
-      case 'kill-at-write':
-        return this.#toProcess(plan);
-      case 'partition':
-      case 'reset':
-      case 'half-open':
-      case 'bad-network':
-        return this.#toNetwork(plan);
-      case 'write-meets':
-      case 'refuse':
-      case 'watch-meets':
-        return this.#toRequests(plan);
-      case 'stale-cache':
-      case 'slow-cache':
-      case 'server-down':
-        return this.#toServer(plan);
-      case 'compact':
-        this.#cluster.etcd.compact();
-        return undefined;
-      case 'close-watches':
-        for (const server of this.#cluster.instances) for (const watch of [...server.watches]) watch.end();
-        return undefined;
-      case 'lease-deleted':
-      case 'lease-stolen':
-        this.#toLease(plan.fault);
-        return undefined;
-      case 'crd-removed':
-        return this.#removeCrd(plan);
-      case 'node-clock':
-      case 'node-off':
-        return this.#toNode(plan);
-    }
+  #begin<K extends FaultPlan['fault']>(plan: FaultOf<K>): (() => void) | undefined {
+    const inflict = this.#inflictors[plan.fault] as (plan: FaultOf<K>) => (() => void) | undefined;
+    return inflict(plan);
   }
 
-  #toProcess(
-    plan: FaultOf<'kill' | 'terminate' | 'sigstop' | 'suspend' | 'clock-step' | 'kill-at-write'>,
-  ): (() => void) | undefined {
-    const { process, time } = this.#replicas.replica(plan.replica);
-    switch (plan.fault) {
-      case 'kill':
-        this.#replicas.kill(plan.replica, plan.for);
-        return undefined;
-      case 'terminate':
-        this.#replicas.keepDown(plan.replica, plan.for);
-        process?.signal('SIGTERM');
-        // The kubelet waits for the grace period.
-        this.#cluster.simulation.schedule(30_000, () => process?.kill());
-        return undefined;
-      case 'sigstop':
-        process?.stop();
-        return () => process?.continue();
-      case 'suspend':
-        process?.suspend();
-        return () => process?.resume();
-      case 'clock-step':
-        time.stepWall(plan.by);
-        return undefined;
-      case 'kill-at-write':
+  readonly #inflictors: Inflictors = {
+    kill: ({ replica, for: ms }) => once(() => this.#replicas.kill(replica, ms)),
+    terminate: ({ replica, for: ms }) => {
+      const { process } = this.#replicas.replica(replica);
+      this.#replicas.keepDown(replica, ms);
+      process?.signal('SIGTERM');
+      // The kubelet waits for the grace period.
+      this.#cluster.simulation.schedule(30_000, () => process?.kill());
+      return undefined;
+    },
+    sigstop: ({ replica }) => {
+      const { process } = this.#replicas.replica(replica);
+      process?.stop();
+      return () => process?.continue();
+    },
+    suspend: ({ replica }) => {
+      const { process } = this.#replicas.replica(replica);
+      process?.suspend();
+      return () => process?.resume();
+    },
+    'clock-step': ({ replica, by }) => once(() => this.#replicas.replica(replica).time.stepWall(by)),
+    'kill-at-write': (plan) =>
+      once(() =>
         this.#kills.arm(plan, () => {
           this.#tell(plan, 'strikes');
           this.#replicas.kill(plan.replica, plan.for);
-        });
-        return undefined;
-    }
+        }),
+      ),
+    partition: ({ replica, direction }) => {
+      const { link } = this.#replicas.replica(replica);
+      link.partition(direction);
+      return () => link.heal();
+    },
+    reset: ({ replica }) => once(() => this.#replicas.replica(replica).link.reset()),
+    'half-open': ({ replica }) => once(() => this.#replicas.replica(replica).link.halfOpen()),
+    'bad-network': ({ replica, kind, rate }) => {
+      const { link } = this.#replicas.replica(replica);
+      link.faultRates = { ...link.faultRates, [kind]: rate };
+      return () => {
+        link.faultRates = { ...link.faultRates, [kind]: 0 };
+      };
+    },
+    'write-meets': (plan) => {
+      const { method, path, skip, times, answer } = plan;
+      const matches = (request: ApiRequest) => request.method === method && request.path.includes(path);
+      return once(() => this.#intercept(plan, matches, answerOf(answer), times, skip));
+    },
+    refuse: (plan) => {
+      const { method, path, code, message } = plan;
+      const matches = (request: ApiRequest) =>
+        (method === '' || request.method === method) &&
+        request.path.includes(path) &&
+        !request.path.includes('/leases');
+      return this.#intercept(plan, matches, statusFault(code, message), Number.POSITIVE_INFINITY);
+    },
+    'watch-meets': (plan) => {
+      const matches = (request: ApiRequest) => isWatch(request) && request.path.endsWith(`/${plan.resource}`);
+      return once(() => this.#intercept(plan, matches, watchFaults[plan.what], plan.times));
+    },
+    'stale-cache': ({ server }) => {
+      const { cache } = this.#instance(server);
+      cache.hold();
+      return () => cache.release();
+    },
+    'slow-cache': ({ server, lag }) => {
+      const { lags } = this.#cluster;
+      lags[server % lags.length] = lag;
+      return () => {
+        lags[server % lags.length] = 0;
+      };
+    },
+    'server-down': ({ server }) => {
+      const { name } = this.#instance(server);
+      this.#cluster.network.stopServer(name);
+      return () => this.#cluster.network.startServer(name);
+    },
+    compact: () => once(() => this.#cluster.etcd.compact()),
+    'close-watches': () =>
+      once(() => {
+        for (const { watches } of this.#cluster.instances) for (const watch of [...watches]) watch.end();
+      }),
+    'lease-deleted': () => once(() => this.#toLease('lease-deleted')),
+    'lease-stolen': () => once(() => this.#toLease('lease-stolen')),
+    'crd-removed': (plan) => this.#removeCrd(plan),
+    'node-clock': ({ node, skew }) => {
+      const kubelet = this.#kubelet(node);
+      kubelet.skew = skew;
+      return () => {
+        kubelet.skew = 0;
+      };
+    },
+    'node-off': ({ node, state }) => {
+      const kubelet = this.#kubelet(node);
+      kubelet.become(state);
+      return () => kubelet.become('running');
+    },
+  };
+
+  #instance(index: number): SimulatedApiServer {
+    const { instances } = this.#cluster;
+    return instances[index % instances.length] as SimulatedApiServer;
   }
 
-  #toNetwork(plan: FaultOf<'partition' | 'reset' | 'half-open' | 'bad-network'>): (() => void) | undefined {
-    const { link } = this.#replicas.replica(plan.replica);
-    switch (plan.fault) {
-      case 'partition':
-        link.partition(plan.direction);
-        return () => link.heal();
-      case 'reset':
-        link.reset();
-        return undefined;
-      case 'half-open':
-        link.halfOpen();
-        return undefined;
-      case 'bad-network':
-        link.faultRates = { ...link.faultRates, [plan.kind]: plan.rate };
-        return () => {
-          link.faultRates = { ...link.faultRates, [plan.kind]: 0 };
-        };
-    }
-  }
-
-  #toRequests(plan: FaultOf<'write-meets' | 'refuse' | 'watch-meets'>): (() => void) | undefined {
-    switch (plan.fault) {
-      case 'write-meets': {
-        const { method, path, skip, times, answer } = plan;
-        const matches = (request: ApiRequest) => request.method === method && request.path.includes(path);
-        return this.#intercept(plan, matches, answerOf(answer), times, skip);
-      }
-      case 'refuse': {
-        const { method, path, code, message } = plan;
-        const matches = (request: ApiRequest) =>
-          (method === '' || request.method === method) &&
-          request.path.includes(path) &&
-          !request.path.includes('/leases');
-        return this.#intercept(plan, matches, statusFault(code, message), Number.POSITIVE_INFINITY);
-      }
-      case 'watch-meets': {
-        const matches = (request: ApiRequest) =>
-          isWatch(request) && request.path.endsWith(`/${plan.resource}`);
-        this.#intercept(plan, matches, watchFaults[plan.what], plan.times);
-        return undefined;
-      }
-    }
-  }
-
-  #toServer(plan: FaultOf<'stale-cache' | 'slow-cache' | 'server-down'>): () => void {
-    const { instances: servers, lags, network } = this.#cluster;
-    const index = plan.server % servers.length;
-    const server = servers[index];
-    switch (plan.fault) {
-      case 'stale-cache':
-        server?.cache.hold();
-        return () => server?.cache.release();
-      case 'slow-cache':
-        lags[index] = plan.lag;
-        return () => {
-          lags[index] = 0;
-        };
-      case 'server-down':
-        network.stopServer(`api-${index}`);
-        return () => network.startServer(`api-${index}`);
-    }
+  #kubelet(index: number): Kubelet {
+    const { kubelets } = this.#cluster;
+    return kubelets[index % kubelets.length] as Kubelet;
   }
 
   #toLease(fault: 'lease-deleted' | 'lease-stolen'): void {
@@ -328,19 +316,6 @@ export class Faults {
     }
     const renewTime = new Date(this.#now).toISOString().replace('Z', '000Z');
     server.request('mallory', 'PATCH', leasePath, { spec: { holderIdentity: 'mallory', renewTime } });
-  }
-
-  #toNode(plan: FaultOf<'node-clock' | 'node-off'>): () => void {
-    const { kubelets } = this.#cluster;
-    const kubelet = kubelets[plan.node % kubelets.length];
-    if (plan.fault === 'node-off') {
-      kubelet?.become(plan.state);
-      return () => kubelet?.become('running');
-    }
-    if (kubelet !== undefined) kubelet.skew = plan.skew;
-    return () => {
-      if (kubelet !== undefined) kubelet.skew = 0;
-    };
   }
 
   #removeCrd({ resource: plural }: FaultOf<'crd-removed'>): () => void {
