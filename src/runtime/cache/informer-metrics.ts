@@ -1,6 +1,6 @@
 /**
- * Informer metrics: how often informers list and watch, what they hold, and how long the API server has
- * been silent. One series per resource; informers of the same resource share it.
+ * Informer metrics: how often informers list and watch, what they hold, and how long they have
+ * not come further. One series per resource; informers of the same resource share it.
  */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 
@@ -53,7 +53,7 @@ export class InformerMetrics {
     this.#gauge(
       registry,
       'informer_last_contact_seconds',
-      'Time since the API server last answered; +Inf before it did.',
+      'Time since the resource was last followed further, or refused by the API server; +Inf before that.',
       (informers) => Math.max(...informers.map((informer) => informer.sinceLastContact())) / 1000,
     );
   }

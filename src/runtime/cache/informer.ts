@@ -30,7 +30,7 @@ export interface InformerOptions<T extends KubernetesObject> {
   /**
    * Slims an object before it is stored or shown to handlers. Must be pure and keep metadata's name,
    * namespace, uid and resourceVersion. managedFields are dropped in any case, after it ran. An object for
-   * which it throws is kept whole.
+   * which it throws or returns something else is kept whole.
    */
   readonly transform?: (object: T) => T;
 }
@@ -46,8 +46,9 @@ export interface Informer<T extends KubernetesObject> {
   /** A handler added after the sync is shown every stored object as an initial add. Returns a remover. */
   addHandler(handler: InformerHandler<T>): () => void;
   /**
-   * Milliseconds (monotonic) since the API server last answered; `Infinity` before its first answer. A
-   * refusal (403, 404) is an answer, too; silence and 5xx are none.
+   * Milliseconds (monotonic) since it last came further: the collection was loaded, a change or a bookmark came, or
+   * a watch ended as agreed; `Infinity` before the first time. A refusal (403, 404) of the API server itself counts,
+   * too; an open connection, silence, 5xx and the page of a proxy do not.
    */
   sinceLastContact(): number;
 }

@@ -124,7 +124,7 @@ export class Informers {
   }
 
   /**
-   * Milliseconds (monotonic) since the API server last answered, of the informer for which that is
+   * Milliseconds (monotonic) since an informer last came further, of the one for which that is
    * longest; counted from the start where it has not yet. 0 without informers.
    */
   sinceLastContact(): number {
