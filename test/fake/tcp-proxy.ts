@@ -10,6 +10,7 @@ export class TcpProxy {
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #refusing = false;
   #accepted = 0;
+  #received = 0;
 
   private constructor(target: URL) {
     this.#target = { host: target.hostname, port: Number(target.port) };
@@ -40,6 +41,11 @@ export class TcpProxy {
   /** Connections so far, those included that are over. */
   get accepted(): number {
     return this.#accepted;
+  }
+
+  /** Bytes that the server has sent. */
+  get received(): number {
+    return this.#received;
   }
 
   /** Resets all connections. */
@@ -77,5 +83,8 @@ export class TcpProxy {
       });
       socket.pipe(other);
     }
+    upstream.on('data', ({ length }) => {
+      this.#received += length;
+    });
   }
 }

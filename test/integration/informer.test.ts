@@ -9,6 +9,7 @@ import {
   type Resource,
 } from '../../src/api/kubernetes.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
+import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
@@ -23,6 +24,27 @@ function configMap(namespace: string, name: string, value = ''): ConfigMap {
 
 function valuePatch(value: string) {
   return { type: 'merge', body: { data: { value } } } as const;
+}
+
+/** A cluster-scoped kind in a group of its own, and what defines and removes it. */
+function thingsOf(group: string) {
+  const { client } = connectToTestCluster();
+  const things: Resource = { group, version: 'v1', plural: 'things', kind: 'Thing', namespaced: false };
+  const schema = { openAPIV3Schema: { type: 'object' } };
+  const definition = {
+    metadata: { name: `things.${group}` },
+    spec: {
+      group,
+      scope: 'Cluster',
+      names: { plural: 'things', kind: 'Thing' },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+  return {
+    things,
+    define: () => client.create<KubernetesObject>(customResourceDefinitions as Resource, definition),
+    remove: () => client.delete(customResourceDefinitions, { name: definition.metadata.name }),
+  };
 }
 
 describe('an informer on a real API server', () => {
@@ -179,21 +201,7 @@ describe('an informer on a real API server', () => {
     timeout: 120_000,
   }, async (t) => {
     const { client } = connectToTestCluster();
-    const group = `g${randomBytes(4).toString('hex')}.example.com`;
-    const things: Resource = { group, version: 'v1', plural: 'things', kind: 'Thing', namespaced: false };
-    const definition = {
-      metadata: { name: `things.${group}` },
-      spec: {
-        group,
-        scope: 'Cluster',
-        names: { plural: 'things', kind: 'Thing' },
-        versions: [
-          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
-        ],
-      },
-    };
-    const define = () => client.create<KubernetesObject>(customResourceDefinitions as Resource, definition);
-    const remove = () => client.delete(customResourceDefinitions, { name: definition.metadata.name });
+    const { things, define, remove } = thingsOf(`g${randomBytes(4).toString('hex')}.example.com`);
     const createThing = (name: string) =>
       eventually(() => client.create(things, { metadata: { name } }), { message: 'the CRD is served' });
     t.after(() => remove().catch(() => undefined));
@@ -219,6 +227,39 @@ describe('an informer on a real API server', () => {
     await createThing('two');
     await eventually(() => informer.lister.get('', 'two'), { timeout: 40_000 });
     assert.deepEqual([...audience.known.keys()], ['two']);
+    assert.deepEqual(audience.contradictions, []);
+  });
+
+  it('loses the objects of a kind that went away while nothing could be heard', {
+    timeout: 120_000,
+  }, async (t) => {
+    const { client } = connectToTestCluster();
+    const { things, define, remove } = thingsOf(`g${randomBytes(4).toString('hex')}.example.com`);
+    t.after(() => remove().catch(() => undefined));
+    await define();
+    await eventually(() => client.create(things, { metadata: { name: 'one' } }), {
+      message: 'the CRD is served',
+    });
+
+    const { connection, proxy } = await connectByProxy(t, testKubeConfig());
+    const { informers, signal } = informersOn(t, connection, []);
+    const informer = informers.informerFor(things);
+    const audience = new Audience(informer);
+    informers.start(signal);
+    await informers.waitForSync(AbortSignal.timeout(30_000));
+    assert.equal(informer.lister.size, 1);
+
+    proxy.refuse();
+    proxy.cut();
+    await remove();
+    await eventually(() => client.list(things).then(() => false, isNotFound), {
+      message: 'it is not served',
+    });
+    proxy.refuse(false);
+    await eventually(() => informers.problems[0]?.reason === 'NotServed', { timeout: 40_000 });
+    assert.equal(informer.lister.size, 1, 'one proof is not enough');
+    await eventually(() => informer.lister.size === 0, { timeout: 60_000 });
+    assert.deepEqual([...audience.known.keys()], []);
     assert.deepEqual(audience.contradictions, []);
   });
 });
