@@ -109,7 +109,7 @@ describe('a manager that runs', { concurrency: true }, () => {
       assert.equal(await ticker.get('/readyz?verbose'), '[+]informers ok\nreadyz check passed\n');
       assert.equal(
         await ticker.get('/healthz?verbose'),
-        '[+]ping ok\n[+]event-loop ok\n[+]informers ok\n[+]leader-election ok\nhealthz check passed\n',
+        '[+]ping ok\n[+]event-loop ok\n[+]informers ok\n[+]leader-election ok\n[+]controllers ok\nhealthz check passed\n',
       );
     }
     const scrape = await leader.get('/metrics');
