@@ -2,15 +2,23 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it, type TestContext } from 'node:test';
-import { type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
 import { isForbidden } from '../../src/runtime/client/api-error.ts';
 import { controllerManagedBy } from '../../src/runtime/controller/builder.ts';
+import { generationChanged } from '../../src/runtime/controller/predicate.ts';
 import type { Reconciler } from '../../src/runtime/controller/reconciler.ts';
 import { createManager } from '../../src/runtime/manager/create-manager.ts';
 import type { Manager } from '../../src/runtime/manager/manager.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { recordingLogger, series } from '../runtime/controller/fixtures.ts';
-import { applyCrds, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
+import {
+  applyCrds,
+  connectToTestCluster,
+  eventually,
+  isGone,
+  testKubeConfig,
+  withNamespace,
+} from './support.ts';
 
 interface CronTab extends KubernetesObject {
   readonly spec: { readonly cronSpec: string; readonly image: string };
@@ -154,5 +162,44 @@ describe('guards on a real API server', { concurrency: true }, () => {
     const { length } = rig.runs;
     await rig.edit('0 0 3 3 *');
     await eventually(() => rig.runs.length > length, { timeout: 4000, message: 'the edit is looked at' });
+  });
+
+  it('a deletion is seen through generationChanged, also of an object that has no generation', async (t) => {
+    const { client } = connectToTestCluster();
+    const namespace = await withNamespace(t);
+    const finalizer = 'guards.example.com/test';
+    const key = { namespace, name: 'finalized' };
+    await client.create(configMaps, { metadata: { ...key, finalizers: [finalizer] } });
+    const manager = createManager({
+      ...{
+        name: 'guards-test',
+        kubeConfig: testKubeConfig(),
+        namespaces: [namespace],
+        log: recordingLogger(),
+      },
+    });
+    const { lister } = manager.informers.informerFor(configMaps);
+    let runs = 0;
+    controllerManagedBy(manager)
+      .for(configMaps, { predicates: [generationChanged] })
+      .complete({
+        async reconcile({ namespace: where, name }) {
+          if (name !== key.name) return {};
+          runs++;
+          if (lister.get(where, name)?.metadata.deletionTimestamp === undefined) return {};
+          const body = { metadata: { finalizers: null } };
+          await manager.client.patch(configMaps, { namespace: where, name }, { type: 'merge', body });
+          return {};
+        },
+      });
+    const stop = new AbortController();
+    const ended = manager.start(stop.signal);
+    t.after(async () => {
+      stop.abort();
+      await ended;
+    });
+    await eventually(() => runs === 1, { message: 'the ConfigMap is looked at' });
+    await client.delete(configMaps, key);
+    await eventually(() => isGone(client, configMaps, namespace, key.name), { message: 'it is gone' });
   });
 });

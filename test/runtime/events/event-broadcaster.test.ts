@@ -326,6 +326,18 @@ describe('EventBroadcaster: failures', () => {
     });
   }
 
+  it('waits between its tries also when the Retry-After is no number', async () => {
+    const { clock, record, world, calls } = setUp();
+    world.answer = async () => {
+      throw new ApiError('slow down', 429, { code: 429 }, Number.NaN);
+    };
+    record('a');
+    await clock.advanceAsync(900);
+    assert.equal(calls.length, 1);
+    await clock.advanceAsync(10_000);
+    assert.equal(calls.length, 3);
+  });
+
   it('finds a creation done whose answer was lost', async () => {
     const { clock, record, world, calls, count } = setUp();
     const errors = [new TransportError('cut', true), apiError(409, 'AlreadyExists')];
