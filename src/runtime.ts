@@ -57,7 +57,8 @@ export type {
 } from './runtime/client/client.ts';
 export { type Connection, type ConnectOptions, connect } from './runtime/client/connect.ts';
 export { discover, findServed, type ServedResource } from './runtime/client/discovery.ts';
-export { KubeConfigError, type KubeConfigSources, loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
+export { KubeConfigError } from './runtime/client/kubeconfig-entries.ts';
+export { type KubeConfigSources, loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
 export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
 export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
 export {

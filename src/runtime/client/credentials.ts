@@ -3,13 +3,21 @@
  * certificates rotate, so everything is read again when it is a minute old, without blocking, once for
  * all who ask meanwhile, and at once when the server refused what was sent.
  */
-import type { Cluster, KubeConfig, User } from '@kubernetes/client-node';
+import type { KubeConfig, User } from '@kubernetes/client-node';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import { AuthPlugin, type PluginCredentials } from './auth-plugin.ts';
 import { CredentialFile } from './credential-file.ts';
 import { Endpoint, type TlsOptions } from './endpoint.ts';
-import { type ImpersonatingUser, KubeConfigError } from './load-kubeconfig.ts';
+import { ExecPlugin, type PluginCredentials } from './exec-plugin.ts';
+import {
+  assertSupported,
+  type CompleteCluster,
+  type CompleteUser,
+  clusterInfo,
+  idTokenOf,
+  KubeConfigError,
+  tokenFileOf,
+} from './kubeconfig-entries.ts';
 
 /** Valid together; the same object until something has changed. */
 export interface CredentialSet {
@@ -36,8 +44,8 @@ interface Flight {
 export class Credentials {
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #cluster: Cluster;
-  readonly #user: ImpersonatingUser;
+  readonly #cluster: CompleteCluster;
+  readonly #user: CompleteUser;
   readonly #server: URL;
   readonly #sources: {
     readonly ca: Source;
@@ -45,14 +53,14 @@ export class Credentials {
     readonly key: Source;
     readonly token: Source;
   };
-  readonly #plugin: AuthPlugin | undefined;
+  readonly #plugin: ExecPlugin | undefined;
   #current: CredentialSet | undefined;
   #fingerprint = '';
   #readAt = Number.NEGATIVE_INFINITY;
   #flight: Flight | undefined;
   #problem = '';
 
-  /** @throws {KubeConfigError} when the configuration names no cluster. */
+  /** @throws {KubeConfigError} when the configuration names no cluster, or a way to log in that does not work here. */
   constructor(kubeConfig: KubeConfig, clock: Clock, log: Logger) {
     const cluster = kubeConfig.getCurrentCluster();
     if (!cluster?.server) throw new KubeConfigError('the kubeconfig names no server for its current context');
@@ -65,15 +73,15 @@ export class Credentials {
     // As kubectl: nothing secret goes to a server that is not asked over TLS.
     const user = this.#server.protocol === 'https:' ? kubeConfig.getCurrentUser() : null;
     this.#user = user ?? { name: '' };
-    const tokenFile = tokenFileOf(this.#user);
+    assertSupported(this.#user, cluster);
     this.#sources = {
       ca: source(cluster.caFile, cluster.caData),
       cert: source(this.#user.certFile, this.#user.certData),
       key: source(this.#user.keyFile, this.#user.keyData),
-      token: source(tokenFile, undefined),
+      token: tokenSource(this.#user),
     };
-    const hasPlugin = this.#user.exec || (this.#user.authProvider && tokenFile === undefined);
-    this.#plugin = hasPlugin ? new AuthPlugin(this.#user) : undefined;
+    const { name, exec, execEnvironment: environment = {} } = this.#user;
+    this.#plugin = exec ? new ExecPlugin({ user: name, exec, environment, clock }) : undefined;
   }
 
   /** The URL of the API server. */
@@ -143,12 +151,12 @@ export class Credentials {
 
   async #read(now: number, kept: (reason: unknown) => void): Promise<CredentialSet> {
     const { ca, cert, key, token } = this.#sources;
-    const [caPem, certPem, keyPem, bearer, plugin] = await Promise.all([
-      ca(kept),
+    const caPem = await ca(kept);
+    const [certPem, keyPem, bearer, plugin] = await Promise.all([
       cert(kept),
       key(kept),
       token(kept),
-      this.#plugin?.credentials(),
+      this.#plugin?.credentials(clusterInfo(this.#cluster, caPem)),
     ]);
     const tls = this.#tls(caPem, plugin?.cert ?? certPem, plugin?.key ?? keyPem);
     const headers = [...authorization(this.#user, bearer, plugin), ...impersonation(this.#user)];
@@ -185,9 +193,9 @@ export class Credentials {
   }
 }
 
-/** A file wins over data beside it, as in client-node. */
+/** Data wins over a file beside it, as in kubectl. */
 function source(path: string | undefined, base64: string | undefined): Source {
-  if (path) {
+  if (path && !base64) {
     const file = new CredentialFile(path);
     return (kept) => file.read(kept);
   }
@@ -195,9 +203,15 @@ function source(path: string | undefined, base64: string | undefined): Source {
   return async () => data;
 }
 
-function tokenFileOf(user: User): string | undefined {
-  const file: unknown = user.authProvider?.config?.tokenFile;
-  return typeof file === 'string' && file !== '' ? file : undefined;
+/** The file wins over a token beside it, as long as it can be read. */
+function tokenSource(user: User): Source {
+  const read = source(tokenFileOf(user), undefined);
+  if (!user.token) return read;
+  return (kept) =>
+    read(kept).catch((error: unknown) => {
+      kept(error);
+      return undefined;
+    });
 }
 
 function authorization(
@@ -205,15 +219,15 @@ function authorization(
   bearer: Buffer | undefined,
   plugin: PluginCredentials | undefined,
 ): string[] {
-  const token = bearer?.toString('utf8').trim() ?? user.token?.trim();
+  const token = bearer?.toString('utf8').trim() ?? user.token?.trim() ?? idTokenOf(user);
   if (token) return ['authorization', `Bearer ${token}`];
-  if (plugin?.authorization !== undefined) return ['authorization', plugin.authorization];
+  if (plugin?.token !== undefined) return ['authorization', `Bearer ${plugin.token}`];
   if (!user.username) return [];
   const basic = Buffer.from(`${user.username}:${user.password ?? ''}`).toString('base64');
   return ['authorization', `Basic ${basic}`];
 }
 
-function impersonation(user: ImpersonatingUser): string[] {
+function impersonation(user: CompleteUser): string[] {
   if (!user.impersonateUser) return [];
   const headers = ['impersonate-user', user.impersonateUser];
   if (user.impersonateUid !== undefined) headers.push('impersonate-uid', user.impersonateUid);

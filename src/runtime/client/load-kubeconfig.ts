@@ -4,24 +4,22 @@
  * default server: a program that guessed `localhost:8080` would fail later and less clearly.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { type Cluster, type Context, KubeConfig, loadYaml, type User } from '@kubernetes/client-node';
-
-/** Nothing says which cluster to use, or what says so is wrong. The message is one sentence. */
-export class KubeConfigError extends Error {
-  override readonly name = 'KubeConfigError';
-}
-
-/** A user of a KubeConfig with the impersonation fields that client-node leaves out. */
-export interface ImpersonatingUser extends User {
-  readonly impersonateUid?: string;
-  readonly impersonateGroups?: readonly string[];
-  readonly impersonateExtra?: Readonly<Record<string, readonly string[]>>;
-}
+import { delimiter, dirname, join } from 'node:path';
+import { type Cluster, type Context, KubeConfig, type User } from '@kubernetes/client-node';
+import {
+  type CompleteUser,
+  completeEntries,
+  KubeConfigError,
+  tokenFileProvider,
+} from './kubeconfig-entries.ts';
+import { proxyFor } from './proxy-environment.ts';
 
 /** Where to look: what of the process and the machine decides. */
 export interface KubeConfigSources {
-  /** The process's environment: KUBECONFIG, HOME, KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT. */
+  /**
+   * The process's environment: KUBECONFIG, HOME, KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT; HTTPS_PROXY,
+   * HTTP_PROXY and NO_PROXY for clusters without `proxy-url`. Exec plugins run in it.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where a Pod finds its token and CA. Default /var/run/secrets/kubernetes.io/serviceaccount. */
   readonly serviceAccount?: string;
@@ -36,6 +34,18 @@ export function loadKubeConfig({
   env,
   serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount',
 }: KubeConfigSources): KubeConfig {
+  const config = find(env, serviceAccount);
+  config.clusters = config.clusters.map((cluster) => {
+    const proxyUrl = cluster.proxyUrl || proxyFor(cluster.server, env);
+    return proxyUrl ? { ...cluster, proxyUrl } : cluster;
+  });
+  config.users = config.users.map(
+    (user): CompleteUser => (user.exec ? { ...user, execEnvironment: env } : user),
+  );
+  return config;
+}
+
+function find(env: KubeConfigSources['env'], serviceAccount: string): KubeConfig {
   if (env.KUBECONFIG !== undefined && env.KUBECONFIG !== '') {
     const files = env.KUBECONFIG.split(delimiter).filter((file) => file !== '');
     return fromFiles(files, `KUBECONFIG (${env.KUBECONFIG})`);
@@ -117,7 +127,7 @@ function parseFile(file: string): KubeConfig {
     const config = new KubeConfig();
     config.loadFromString(text);
     config.makePathsAbsolute(dirname(file));
-    config.users = completeUsers(config.users, text, dirname(file));
+    completeEntries(config, text, dirname(file));
     return config;
   } catch (error) {
     // Without its cause, and of its message the first line only: the parser's error carries the whole text,
@@ -137,38 +147,4 @@ function readText(file: string): string {
 function unreadable(file: string, error: unknown, options?: ErrorOptions): KubeConfigError {
   const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
   return new KubeConfigError(`${file} is no readable kubeconfig: ${reason}`, options);
-}
-
-interface RawUser {
-  readonly name?: string;
-  readonly user?: {
-    readonly tokenFile?: string;
-    readonly 'as-uid'?: string;
-    readonly 'as-groups'?: readonly string[];
-    readonly 'as-user-extra'?: Readonly<Record<string, readonly string[]>>;
-  };
-}
-
-/** Adds what client-node does not read: `tokenFile`, and whom to impersonate beyond the name. */
-function completeUsers(users: readonly User[], text: string, directory: string): User[] {
-  const raw = loadYaml<{ readonly users?: readonly RawUser[] }>(text).users ?? [];
-  return users.map((user): ImpersonatingUser => {
-    const fields = raw.find(({ name }) => name === user.name)?.user ?? {};
-    const { tokenFile } = fields;
-    return {
-      ...user,
-      // The file wins over a token beside it, as in kubectl.
-      ...(tokenFile && {
-        authProvider: tokenFileProvider(isAbsolute(tokenFile) ? tokenFile : join(directory, tokenFile)),
-      }),
-      ...(fields['as-uid'] && { impersonateUid: fields['as-uid'] }),
-      ...(fields['as-groups'] && { impersonateGroups: fields['as-groups'] }),
-      ...(fields['as-user-extra'] && { impersonateExtra: fields['as-user-extra'] }),
-    };
-  });
-}
-
-/** The form in which client-node's in-cluster configuration names the token's file. */
-function tokenFileProvider(tokenFile: string) {
-  return { name: 'tokenFile', config: { tokenFile } };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { configMaps } from '../../../src/api/kubernetes.ts';
-import { KubeConfigError } from '../../../src/runtime/client/load-kubeconfig.ts';
+import { KubeConfigError } from '../../../src/runtime/client/kubeconfig-entries.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { connectTo } from '../../fake/connection.ts';
 import { until } from '../../fake/until.ts';

@@ -1,262 +1,124 @@
 /**
- * Credentials that rotate, are refused, or come from plugins, against servers that check them over TLS.
+ * Credentials that rotate or are refused, against servers that check them over TLS.
  */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { TLSSocket } from 'node:tls';
-import { inspect } from 'node:util';
-import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
 import { createAuthority } from '../../../local-cluster/pki.ts';
 import { configMaps } from '../../../src/api/kubernetes.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { Credentials } from '../../../src/runtime/client/credentials.ts';
-import { type Logger, silentLogger } from '../../../src/runtime/logger.ts';
+import type { CompleteCluster } from '../../../src/runtime/client/kubeconfig-entries.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
-import { FakeClock } from '../../fake/clock.ts';
 import { connectTo } from '../../fake/connection.ts';
 import { until } from '../../fake/until.ts';
+import { authority, CredentialsRig, minute } from './credentials-rig.ts';
 
-const minute = 60_000;
-const authority = await createAuthority('ca');
-const serving = await authority.issue({ name: 'server', hosts: ['127.0.0.1', 'api.internal'] });
-
-let directory: string;
-let clock: FakeClock;
-let server: FakeApiServer;
-/** The Authorization headers that the server lets in; undefined: anything. */
-let accepted: string | undefined;
-/** Common names of the client certificates, in the order of the requests. */
-let peers: (string | undefined)[];
-let logged: string[];
-const recording: Logger = {
-  ...silentLogger,
-  info: (...args: unknown[]) => logged.push(`info: ${args.at(-1)}`),
-  warn: (...args: unknown[]) => logged.push(`warn: ${args.at(-1)}`),
-};
-
+let rig: CredentialsRig;
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'credentials-'));
-  clock = new FakeClock();
-  accepted = undefined;
-  peers = [];
-  logged = [];
-  server = await FakeApiServer.start({
-    tls: { key: serving.key, cert: serving.certificate, clientCa: authority.certificate },
-    authenticate: ({ headers, socket }: IncomingMessage) => {
-      if (socket instanceof TLSSocket) peers.push(socket.getPeerCertificate().subject?.CN?.toString());
-      return accepted === undefined || headers.authorization === accepted;
-    },
-  });
+  rig = await CredentialsRig.start();
 });
-afterEach(async () => {
-  await server.stop();
-  rmSync(directory, { recursive: true });
-});
-
-function file(name: string, content: string): string {
-  const path = join(directory, name);
-  writeFileSync(path, content);
-  return path;
-}
-
-function kubeConfig(user: Omit<User, 'name'> = {}, cluster: Partial<Cluster> = {}): KubeConfig {
-  const config = new KubeConfig();
-  const trusted = {
-    name: 'c',
-    server: server.url,
-    skipTLSVerify: false,
-    caFile: file('ca.crt', authority.certificate),
-  };
-  config.loadFromClusterAndUser({ ...trusted, ...cluster }, { name: 'u', ...user });
-  return config;
-}
-
-function client(config: KubeConfig) {
-  return connectTo(server, { kubeConfig: config, clock, log: recording }).client;
-}
-
-/** An exec plugin whose token is the content of the file `token`; it notes each run in the file `runs`. */
-function plugin(): {
-  user: Omit<User, 'name'>;
-  runs: () => number;
-  setToken: (token: string, expirationTimestamp?: string) => void;
-} {
-  const runs = file('runs', '');
-  const setToken = (token: string, expirationTimestamp?: string) => {
-    const status = { token, expirationTimestamp };
-    file(
-      'credential.json',
-      JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }),
-    );
-  };
-  const command = file(
-    'plugin.sh',
-    `#!/bin/sh\necho run >> ${runs}\ncat ${join(directory, 'credential.json')}\n`,
-  );
-  chmodSync(command, 0o755);
-  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command, args: [] };
-  return { user: { exec }, runs: () => readFileSync(runs, 'utf8').split('\n').length - 1, setToken };
-}
+afterEach(() => rig.stop());
 
 describe('a token file', () => {
   const provider = (tokenFile: string) => ({ authProvider: { name: 'tokenFile', config: { tokenFile } } });
 
   test('is read again after a minute, not before', async () => {
-    const path = file('token', 'first\n');
-    const api = client(kubeConfig(provider(path)));
+    const path = rig.file('token', 'first\n');
+    const api = rig.client(rig.kubeConfig(provider(path)));
     const sent = async () => {
       await api.list(configMaps);
-      return server.requests.at(-1)?.headers.authorization;
+      return rig.server.requests.at(-1)?.headers.authorization;
     };
     assert.equal(await sent(), 'Bearer first');
-    file('token', 'second');
-    clock.advance(minute - 1);
+    rig.file('token', 'second');
+    rig.clock.advance(minute - 1);
     assert.equal(await sent(), 'Bearer first');
-    clock.advance(1);
+    rig.clock.advance(1);
     assert.equal(await sent(), 'Bearer second');
-    assert.equal(server.connections.opened, 1, 'a new token needs no new connection');
+    assert.equal(rig.server.connections.opened, 1, 'a new token needs no new connection');
   });
 
   test('is read again at once when the server refuses the token, and the request repeated', async () => {
-    const path = file('token', 'old');
-    const api = client(kubeConfig(provider(path)));
+    const path = rig.file('token', 'old');
+    const api = rig.client(rig.kubeConfig(provider(path)));
     await api.list(configMaps);
-    file('token', 'new');
-    accepted = 'Bearer new';
-    clock.advance(10_000);
+    rig.file('token', 'new');
+    rig.accepted = 'Bearer new';
+    rig.clock.advance(10_000);
     await api.create(configMaps, { metadata: { namespace: 'n', name: 'a' } });
     assert.deepEqual(
-      server.requests.map(({ code }) => code),
+      rig.server.requests.map(({ code }) => code),
       [200, 401, 201],
     );
   });
 
   test('that has not changed is not sent again, and not read for each refusal', async () => {
-    const api = client(kubeConfig(provider(file('token', 'revoked'))));
-    accepted = 'Bearer other';
-    clock.advance(10_000);
+    const api = rig.client(rig.kubeConfig(provider(rig.file('token', 'revoked'))));
+    rig.accepted = 'Bearer other';
+    rig.clock.advance(10_000);
     for (let i = 0; i < 3; i++) {
       await assert.rejects(api.list(configMaps), (error) => error instanceof ApiError && error.code === 401);
     }
-    assert.equal(server.requests.length, 3);
+    assert.equal(rig.server.requests.length, 3);
   });
 
   test('that is just being written leaves the last good one', async () => {
-    const credentials = new Credentials(kubeConfig(provider(file('token', 'good'))), clock, recording);
+    const credentials = new Credentials(
+      rig.kubeConfig(provider(rig.file('token', 'good'))),
+      rig.clock,
+      rig.log,
+    );
     await credentials.refresh();
-    file('token', '');
+    rig.file('token', '');
     assert.deepEqual((await credentials.refresh()).headers, ['authorization', 'Bearer good']);
-    rmSync(join(directory, 'token'));
+    rmSync(join(rig.directory, 'token'));
     assert.deepEqual((await credentials.refresh()).headers, ['authorization', 'Bearer good']);
-    file('token', 'new');
+    rig.file('token', 'new');
     assert.deepEqual((await credentials.refresh()).headers, ['authorization', 'Bearer new']);
     const begins = 'warn: the credentials cannot be read again; the last good ones stay in use';
-    assert.deepEqual(logged, [begins, begins, 'info: the credentials can be read again']);
+    assert.deepEqual(rig.logged, [begins, begins, 'info: the credentials can be read again']);
   });
 
   test('that never was there is an error that names it, and nothing is sent', async () => {
-    const path = join(directory, 'missing');
-    await assert.rejects(client(kubeConfig(provider(path))).list(configMaps), (error) => {
+    const path = join(rig.directory, 'missing');
+    await assert.rejects(rig.client(rig.kubeConfig(provider(path))).list(configMaps), (error) => {
       return error instanceof TransportError && !error.sent && error.message.includes(path);
     });
   });
 });
 
-describe('an exec plugin', () => {
-  test('is run once for all who need it', async () => {
-    const { user, runs, setToken } = plugin();
-    setToken('secret');
-    const api = client(kubeConfig(user));
-    await Promise.all(Array.from({ length: 10 }, () => api.list(configMaps)));
-    assert.equal(runs(), 1);
-    assert.ok(server.requests.every(({ headers }) => headers.authorization === 'Bearer secret'));
+describe('of two that say the same', () => {
+  const data = (pem: string) => Buffer.from(pem).toString('base64');
+
+  test('data win over a file', async () => {
+    const { key, certificate } = await authority.issue({ name: 'data' });
+    const other = await createAuthority('other');
+    const wrong = await other.issue({ name: 'file' });
+    const user = {
+      ...{ certData: data(certificate), certFile: rig.file('client.crt', wrong.certificate) },
+      ...{ keyData: data(key), keyFile: rig.file('client.key', wrong.key) },
+    };
+    const cluster = { caData: data(authority.certificate), caFile: rig.file('other.crt', other.certificate) };
+    await rig.client(rig.kubeConfig(user, cluster)).list(configMaps);
+    await rig
+      .client(rig.kubeConfig(user, { ...cluster, caFile: join(rig.directory, 'missing') }))
+      .list(configMaps);
+    assert.deepEqual(rig.peers, ['data', 'data']);
   });
 
-  test('is run again when the server refuses its token, and at most every 5 s', async () => {
-    const { user, runs, setToken } = plugin();
-    setToken('old');
-    const api = client(kubeConfig(user));
-    await api.list(configMaps);
-    accepted = 'Bearer new';
-    clock.advance(5000);
-    await assert.rejects(api.list(configMaps));
-    await assert.rejects(api.list(configMaps));
-    assert.equal(runs(), 2);
-    setToken('new');
-    clock.advance(5000);
-    await api.list(configMaps);
-    assert.equal(runs(), 3);
-  });
-
-  test('is run anew when its token has expired, and nobody waits for it', async () => {
-    const { user, runs, setToken } = plugin();
-    setToken('first', '2000-01-01T00:00:00Z');
-    const credentials = new Credentials(kubeConfig(user), clock, recording);
-    await credentials.refresh();
-    setToken('second');
-    clock.advance(minute);
-    assert.deepEqual(credentials.fresh?.headers, ['authorization', 'Bearer first']);
-    await until(() => credentials.fresh?.headers[1] === 'Bearer second');
-    assert.equal(runs(), 2);
-    clock.advance(2 * minute);
-    assert.equal(credentials.fresh, undefined, 'after a long silence the old ones may have expired');
-  });
-
-  test('that fails is an error with what it said, until it has worked once', async () => {
-    const { user, setToken } = plugin();
-    const api = client(kubeConfig(user));
-    await assert.rejects(api.list(configMaps), (error) => {
-      return (
-        error instanceof TransportError && !error.sent && /user u: .*credential\.json/.test(error.message)
-      );
-    });
-    setToken('good', '2000-01-01T00:00:00Z');
-    await api.list(configMaps);
-    rmSync(join(directory, 'credential.json'));
-    for (let i = 0; i < 3; i++) {
-      clock.advance(minute);
-      await api.list(configMaps);
-    }
-    await until(() => logged.length > 0);
-    setToken('good');
-    clock.advance(minute);
-    await api.list(configMaps);
-    await until(() => logged.length > 1);
-    assert.deepEqual(logged, [
-      'warn: the credentials cannot be read again; the last good ones stay in use',
-      'info: the credentials can be read again',
-    ]);
-  });
-
-  test('that prints a bare token is an error that does not quote it', async () => {
-    const command = file('bare.sh', '#!/bin/sh\necho s3cret\n');
-    chmodSync(command, 0o755);
-    await assert.rejects(client(kubeConfig({ exec: { command, args: [] } })).list(configMaps), (error) => {
-      return (
-        error instanceof TransportError &&
-        /not JSON/.test(error.message) &&
-        !inspect(error).includes('s3cret')
-      );
-    });
-  });
-
-  test('that never ends is started anew after a minute', async () => {
-    const started = file('pids', '');
-    const command = file('hang.sh', `#!/bin/sh\necho $$ >> ${started}\nexec sleep 60\n`);
-    chmodSync(command, 0o755);
-    const pids = () => readFileSync(started, 'utf8').trim().split('\n');
-    const credentials = new Credentials(kubeConfig({ exec: { command, args: [] } }), clock, recording);
-    const flights = [credentials.refresh(), credentials.refresh()];
-    clock.advance(minute + 1);
-    flights.push(credentials.refresh());
-    for (const flight of flights) flight.catch(() => {});
-    await until(() => pids().length === 2);
-    for (const pid of pids()) process.kill(Number(pid), 'SIGKILL');
-    await Promise.allSettled(flights);
+  test('a token file wins over a token, as long as it can be read', async () => {
+    const tokenFile = rig.file('token', 'of the file');
+    const authProvider = { name: 'tokenFile', config: { tokenFile } };
+    const token = 'of the user';
+    const sent = async () => {
+      await rig.client(rig.kubeConfig({ token, authProvider })).list(configMaps);
+      return rig.server.requests.at(-1)?.headers.authorization;
+    };
+    assert.equal(await sent(), 'Bearer of the file');
+    rmSync(tokenFile);
+    assert.equal(await sent(), 'Bearer of the user');
   });
 });
 
@@ -264,28 +126,28 @@ describe('TLS', () => {
   test('a new client certificate is used for new connections, and the old ones are left', async () => {
     const issue = async (name: string) => {
       const { key, certificate } = await authority.issue({ name });
-      return { certFile: file('client.crt', certificate), keyFile: file('client.key', key) };
+      return { certFile: rig.file('client.crt', certificate), keyFile: rig.file('client.key', key) };
     };
-    const api = client(kubeConfig(await issue('first')));
+    const api = rig.client(rig.kubeConfig(await issue('first')));
     await api.list(configMaps);
     await issue('second');
-    clock.advance(minute);
+    rig.clock.advance(minute);
     await api.list(configMaps);
     await api.list(configMaps);
-    assert.deepEqual(peers, ['first', 'second', 'second']);
-    assert.equal(server.connections.opened, 2);
-    await until(() => server.connections.open === 1);
+    assert.deepEqual(rig.peers, ['first', 'second', 'second']);
+    assert.equal(rig.server.connections.opened, 2);
+    await until(() => rig.server.connections.open === 1);
   });
 
   test('a new CA is trusted after a minute', async () => {
     const other = await createAuthority('other');
-    const config = kubeConfig({}, { caFile: file('bundle.crt', other.certificate) });
-    const api = client(config);
+    const config = rig.kubeConfig({}, { caFile: rig.file('bundle.crt', other.certificate) });
+    const api = rig.client(config);
     await assert.rejects(api.create(configMaps, { metadata: { namespace: 'n', name: 'a' } }), (error) => {
       return error instanceof TransportError && !error.sent;
     });
-    file('bundle.crt', `${other.certificate}\n${authority.certificate}`);
-    clock.advance(minute);
+    rig.file('bundle.crt', `${other.certificate}\n${authority.certificate}`);
+    rig.clock.advance(minute);
     await api.list(configMaps);
   });
 
@@ -295,25 +157,25 @@ describe('TLS', () => {
         throw new TransportError('not leading', false);
       },
     };
-    const api = connectTo(server, { kubeConfig: kubeConfig(), gate }).client;
+    const api = connectTo(rig.server, { kubeConfig: rig.kubeConfig(), gate }).client;
     const object = { metadata: { namespace: 'n', name: 'a' } };
     await assert.rejects(api.create(configMaps, object), /not leading/);
     await api.list(configMaps);
-    assert.deepEqual([server.requests.length, server.connections.opened], [1, 1]);
+    assert.deepEqual([rig.server.requests.length, rig.server.connections.opened], [1, 1]);
   });
 
   test('a call that ends in the very turn in which its connection stands does no harm', async () => {
     const controller = new AbortController();
     const gate = { assertMayWrite: () => controller.abort(new Error('leadership lost')) };
-    const api = connectTo(server, { kubeConfig: kubeConfig(), gate }).client;
+    const api = connectTo(rig.server, { kubeConfig: rig.kubeConfig(), gate }).client;
     const object = { metadata: { namespace: 'n', name: 'a' } };
     await assert.rejects(api.create(configMaps, object, { signal: controller.signal }), /leadership lost/);
-    await until(() => server.connections.opened === 1 && server.connections.open === 0);
-    assert.equal(server.requests.length, 0);
+    await until(() => rig.server.connections.opened === 1 && rig.server.connections.open === 0);
+    assert.equal(rig.server.requests.length, 0);
   });
 
   test('a watch that is left in the turn of its event ends its connection', async () => {
-    const api = connectTo(server, { kubeConfig: kubeConfig() }).client;
+    const api = connectTo(rig.server, { kubeConfig: rig.kubeConfig() }).client;
     const controller = new AbortController();
     const options = { timeoutSeconds: 60, signal: controller.signal };
     for (let i = 0; i < 20; i++) {
@@ -321,26 +183,26 @@ describe('TLS', () => {
         configMaps,
         i % 2 === 0 ? options : { ...options, sendInitialEvents: true },
       );
-      server.put(configMaps, { metadata: { namespace: 'n', name: 'a' }, data: { i: String(i) } });
+      rig.server.put(configMaps, { metadata: { namespace: 'n', name: 'a' }, data: { i: String(i) } });
       for await (const event of stream) {
         assert.ok(event.type === 'ADDED');
         break;
       }
     }
-    await until(() => server.connections.open === 0);
+    await until(() => rig.server.connections.open === 0);
   });
 
   test('a write that is given up resets its connection', async () => {
-    server.fail({}, { kind: 'hang' });
+    rig.server.fail({}, { kind: 'hang' });
     // The deadline is real time here.
-    const api = connectTo(server, { kubeConfig: kubeConfig() }).client;
+    const api = connectTo(rig.server, { kubeConfig: rig.kubeConfig() }).client;
     const object = { metadata: { namespace: 'n', name: 'a' } };
     await assert.rejects(api.create(configMaps, object, { timeout: 200 }));
-    await until(() => server.connections.open === 0);
-    assert.equal(server.connections.resets, 1);
+    await until(() => rig.server.connections.open === 0);
+    assert.equal(rig.server.connections.resets, 1);
   });
 
-  const rows: readonly { title: string; cluster: () => Partial<Cluster>; works: boolean }[] = [
+  const rows: readonly { title: string; cluster: () => Partial<CompleteCluster>; works: boolean }[] = [
     { title: 'insecure-skip-tls-verify', cluster: () => ({ caFile: '', skipTLSVerify: true }), works: true },
     { title: 'no CA', cluster: () => ({ caFile: '' }), works: false },
     {
@@ -357,7 +219,9 @@ describe('TLS', () => {
   ];
   for (const { title, cluster, works } of rows) {
     test(`${title} ${works ? 'works' : 'is refused'}`, async () => {
-      const call = connectTo(server, { kubeConfig: kubeConfig({}, cluster()) }).leaseClient.list(configMaps);
+      const call = connectTo(rig.server, { kubeConfig: rig.kubeConfig({}, cluster()) }).leaseClient.list(
+        configMaps,
+      );
       if (works) await call;
       else await assert.rejects(call, (error) => error instanceof TransportError && !error.sent);
     });
@@ -401,8 +265,8 @@ describe('headers', () => {
   ];
   for (const { title, user, headers } of rows) {
     test(title, async () => {
-      await client(kubeConfig(user)).list(configMaps);
-      const sent = server.requests[0]?.headers ?? {};
+      await rig.client(rig.kubeConfig(user)).list(configMaps);
+      const sent = rig.server.requests[0]?.headers ?? {};
       for (const [name, value] of Object.entries(headers)) assert.equal(sent[name], value);
     });
   }
@@ -410,8 +274,8 @@ describe('headers', () => {
   test('nothing secret goes to a server without TLS', async () => {
     const plain = await FakeApiServer.start();
     const user = { token: 't', impersonateUser: 'x', exec: { command: 'false' } };
-    const config = kubeConfig(user, { server: plain.url });
-    await client(config).list(configMaps);
+    const config = rig.kubeConfig(user, { server: plain.url });
+    await rig.client(config).list(configMaps);
     assert.equal(plain.requests[0]?.headers.authorization, undefined);
     assert.equal(plain.requests[0]?.headers['impersonate-user'], undefined);
     await plain.stop();

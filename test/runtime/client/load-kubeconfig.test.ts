@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import {
-  type ImpersonatingUser,
+  type CompleteCluster,
+  type CompleteUser,
   KubeConfigError,
-  loadKubeConfig,
-} from '../../../src/runtime/client/load-kubeconfig.ts';
+} from '../../../src/runtime/client/kubeconfig-entries.ts';
+import { loadKubeConfig } from '../../../src/runtime/client/load-kubeconfig.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -87,11 +88,63 @@ describe('what a file says', () => {
   test('whom to impersonate is complete', () => {
     const user = { as: 'x', 'as-uid': '7', 'as-groups': ['a', 'b'], 'as-user-extra': { k: ['v'] } };
     const KUBECONFIG = file('config', kubeconfig('c', user));
-    const loaded: ImpersonatingUser | null = loadKubeConfig({ env: { KUBECONFIG } }).getCurrentUser();
+    const loaded: CompleteUser | null = loadKubeConfig({ env: { KUBECONFIG } }).getCurrentUser();
     assert.deepEqual(
       [loaded?.impersonateUser, loaded?.impersonateUid, loaded?.impersonateGroups, loaded?.impersonateExtra],
       ['x', '7', ['a', 'b'], { k: ['v'] }],
     );
+  });
+});
+
+describe('the environment', () => {
+  test('says which proxy is used, where the file does not', () => {
+    const KUBECONFIG = file('config', {
+      ...kubeconfig('c'),
+      clusters: [
+        { name: 'c', cluster: { server: 'https://c:6443' } },
+        { name: 'own', cluster: { server: 'https://own:6443', 'proxy-url': 'http://own-proxy' } },
+        { name: 'near', cluster: { server: 'https://near.local:6443' } },
+      ],
+    });
+    const config = loadKubeConfig({ env: { KUBECONFIG, HTTPS_PROXY: 'proxy:3128', NO_PROXY: '.local' } });
+    assert.deepEqual(
+      config.clusters.map(({ proxyUrl }) => proxyUrl),
+      ['http://proxy:3128', 'http://own-proxy', undefined],
+    );
+  });
+
+  test('says it in a Pod, too', () => {
+    file('sa/token', 'token');
+    const env = {
+      KUBERNETES_SERVICE_HOST: '10.0.0.1',
+      KUBERNETES_SERVICE_PORT: '443',
+      https_proxy: 'http://p',
+    };
+    const load = (more: object) =>
+      loadKubeConfig({ env: { ...env, ...more }, serviceAccount: join(directory, 'sa') });
+    assert.equal(load({}).getCurrentCluster()?.proxyUrl, 'http://p');
+    assert.equal(load({ NO_PROXY: '10.0.0.0/8' }).getCurrentCluster()?.proxyUrl, undefined);
+  });
+
+  test('is that in which an exec plugin runs, which is looked for beside the file, or in PATH', () => {
+    const config = { 'key of': ['the', 'plugin'] };
+    const extensions = [{ name: 'other' }, { name: 'client.authentication.k8s.io/exec', extension: config }];
+    const load = (command: string) => {
+      const env = {
+        KUBECONFIG: file('deep/config', {
+          ...kubeconfig('c', { exec: { command } }),
+          clusters: [{ name: 'c', cluster: { server: 'https://c', extensions } }],
+        }),
+        PATH: '/bin',
+      };
+      const loaded = loadKubeConfig({ env });
+      const user: CompleteUser | null = loaded.getCurrentUser();
+      const cluster: CompleteCluster | null = loaded.getCurrentCluster();
+      assert.deepEqual([user?.execEnvironment, cluster?.execConfig], [env, config]);
+      return user?.exec.command;
+    };
+    assert.equal(load('bin/login'), join(directory, 'deep/bin/login'));
+    assert.equal(load('login'), 'login');
   });
 });
 

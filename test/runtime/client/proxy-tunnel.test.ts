@@ -2,11 +2,16 @@
  * Calls through the proxy of a kubeconfig's proxy-url.
  */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { configMaps } from '../../../src/api/kubernetes.ts';
 import { TransportError } from '../../../src/runtime/client/api-error.ts';
+import { KubeConfigError } from '../../../src/runtime/client/kubeconfig-entries.ts';
+import { loadKubeConfig } from '../../../src/runtime/client/load-kubeconfig.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { connectTo } from '../../fake/connection.ts';
 
@@ -74,6 +79,39 @@ test('a proxy that refuses is an error without its password', async () => {
   });
 });
 
-test('a proxy of another kind is refused by name', async () => {
-  await assert.rejects(clientThrough(`ftp://${address()}`).list(configMaps), /ftp/);
+test('a proxy of another kind is refused at the start, without its password', () => {
+  for (const url of [`socks5://user:secret@${address()}`, 'nonsense']) {
+    assert.throws(
+      () => clientThrough(url),
+      (error) => {
+        assert.ok(error instanceof KubeConfigError && !error.message.includes('secret'));
+        assert.match(error.message, /^the proxy (socks5:.*|nonsense) is no URL of an HTTP or HTTPS proxy$/);
+        return true;
+      },
+    );
+  }
+});
+
+test('the proxy of the environment is used as that of a kubeconfig is', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
+  const KUBECONFIG = join(directory, 'config');
+  // By a name, since the loopback is always reached directly.
+  const cluster = { server: server.url.replace('127.0.0.1', '0.0.0.0') };
+  const user = { name: 'u', user: {} };
+  const context = { name: 'c', context: { cluster: 'c', user: 'u' } };
+  const content = {
+    clusters: [{ name: 'c', cluster }],
+    users: [user],
+    contexts: [context],
+    'current-context': 'c',
+  };
+  writeFileSync(KUBECONFIG, JSON.stringify(content));
+  const listWith = async (env: object) => {
+    const kubeConfig = loadKubeConfig({ env: { KUBECONFIG, HTTP_PROXY: address(), ...env } });
+    await connectTo(server, { kubeConfig }).leaseClient.list(configMaps);
+  };
+  await listWith({});
+  await listWith({ NO_PROXY: '0.0.0.0' });
+  rmSync(directory, { recursive: true });
+  assert.deepEqual(asked, [`0.0.0.0:${server.port} -`]);
 });
