@@ -199,6 +199,29 @@ test('a write that takes 6 s succeeds where nobody else may lead, and fails wher
   await assert.rejects(client.get(configMaps, { namespace, name: 'gated' }), isNotFound);
 });
 
+test('warnings of the API server are logged once each, from itself and from webhooks', async (t) => {
+  const namespace = await withNamespace(t);
+  const warned: unknown[] = [];
+  const log = { ...silentLogger, warn: (fields: unknown) => void warned.push(fields) };
+  const connection = newConnection({ log });
+  t.after(() => connection.close());
+  await startWebhook(t, client, namespace, async () => ({ warnings: ['mind the gap'] }));
+  const create = (name: string) =>
+    connection.client.create(configMaps, { metadata: { namespace, name, annotations: { [name]: '' } } });
+  let count = 0;
+  await eventually(async () => (await create(`c-${count++}`)) && warned.length > 0, {
+    message: 'the webhook has warned',
+  });
+  await create('again');
+  const body = { spec: { size: 1, unheard: 's3cret' } };
+  await connection.client.create(widgets, { metadata: { namespace, name: 'w' }, ...body });
+  await connection.client.patch(widgets, { namespace, name: 'w' }, { type: 'merge', body });
+  assert.deepEqual(warned, [
+    { request: 'POST configmaps', warning: 'mind the gap' },
+    { request: 'POST widgets.conformance.example.com', warning: 'unknown field "spec.unheard"' },
+  ]);
+});
+
 test('with the gate closed nothing is sent', async (t) => {
   const namespace = await withNamespace(t);
   const gate = {

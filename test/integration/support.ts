@@ -35,7 +35,10 @@ export function testKubeConfig(): KubeConfig {
   return loadKubeConfig({ env: process.env });
 }
 
-export type TestConnectionOptions = Pick<Partial<ConnectOptions>, 'gate' | 'maxRequests' | 'requestTimeouts'>;
+export type TestConnectionOptions = Pick<
+  Partial<ConnectOptions>,
+  'gate' | 'log' | 'maxRequests' | 'requestTimeouts'
+>;
 
 /** A connection of its own, for a test that closes or counts it. */
 export function newConnection(options: TestConnectionOptions = {}): Connection {

@@ -16,6 +16,7 @@ import { RequestLimits, unlimited } from './request-limits.ts';
 import { type RequestTimeouts, requestTimeouts } from './request-timeouts.ts';
 import { Transport } from './transport.ts';
 import { UndiciConnection } from './undici-connection.ts';
+import { Warnings } from './warnings.ts';
 import type { WriteGate } from './write-gate.ts';
 import type { WriteListener } from './written.ts';
 
@@ -100,6 +101,7 @@ export function connect(options: ConnectOptions): Connection {
     clock,
     userAgent,
     timeouts,
+    warnings: new Warnings(options.log),
     random: options.random ?? Math.random,
     metrics: registry === undefined ? noClientMetrics : clientMetrics(registry, credentials.server.host),
     onDate(date: string) {

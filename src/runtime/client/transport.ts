@@ -16,8 +16,10 @@ import { dispatchOptions, type HttpRequest } from './http-request.ts';
 import { currentLane } from './lane.ts';
 import { type Sorts, unlimited } from './request-limits.ts';
 import type { RequestTimeouts } from './request-timeouts.ts';
+import { resourceOf } from './resource-path.ts';
 import { errorOfResponse } from './response-error.ts';
 import { retryDelay, wasTurnedAway } from './retry.ts';
+import type { Warnings } from './warnings.ts';
 import type { WriteGate } from './write-gate.ts';
 
 export interface TransportOptions {
@@ -31,6 +33,7 @@ export interface TransportOptions {
   readonly watches: ConnectionPool;
   readonly timeouts: Required<RequestTimeouts>;
   readonly metrics: ClientMetrics;
+  readonly warnings: Warnings;
   readonly userAgent: string;
   /** False for callers with a retry loop of their own. */
   readonly retry: boolean;
@@ -238,11 +241,12 @@ export class Transport {
     });
   }
 
-  #account({ method }: HttpRequest, response: Response | undefined, startedAt: number): void {
-    const { metrics, clock, onDate } = this.#options;
+  #account({ method, path }: HttpRequest, response: Response | undefined, startedAt: number): void {
+    const { metrics, clock, onDate, warnings } = this.#options;
     metrics.observe(method, response?.code, clock.monotonic() - startedAt);
-    const date = response?.headers.date;
+    const { date, warning } = response?.headers ?? {};
     if (typeof date === 'string') onDate?.(date);
+    if (warning !== undefined) warnings.observe(warning, () => `${method} ${resourceOf(path) ?? path}`);
   }
 }
 
