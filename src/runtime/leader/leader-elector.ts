@@ -104,8 +104,18 @@ export class LeaderElector {
     if (this.#renewing || this.#leadership.isOver) throw new Error('a lease is acquired only once');
     signal.throwIfAborted();
     this.#log.info({ identity: this.#identity }, 'waiting for leadership');
-    const ended = AbortSignal.any([signal, this.#stopped.signal]);
-    while (!(await this.#tryToAcquire())) await sleep(this.#clock, this.#untilNextTry(), ended);
+    const signals = [signal, this.#stopped.signal];
+    // Not AbortSignal.any: a signal made by it lives on for good when its listener is never removed.
+    const ended = new AbortController();
+    const onAbort = ({ target }: Event) => ended.abort((target as AbortSignal).reason);
+    for (const one of signals) one.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!(await this.#tryToAcquire())) {
+        await sleep(this.#clock, this.#untilNextTry(), ended.signal);
+      }
+    } finally {
+      for (const one of signals) one.removeEventListener('abort', onAbort);
+    }
     this.#watchDeadline();
     this.#renewing = this.#keepRenewing();
     if (signal.aborted) {
