@@ -42,7 +42,7 @@ export class SimulatedExchange implements Responder, Dispatcher.DispatchControll
   #over = false;
   /** Calls of a paused handler. */
   #paused: (() => void)[] | undefined;
-  /** Text of a stream that leaves the server in this instant. */
+  /** Text of a stream that leaves the server in this instant, in one piece. */
   #outbox: { text: string; readonly at: number } | undefined;
   /** Bytes of the answer's body so far. */
   #bytes = 0;
@@ -105,29 +105,26 @@ export class SimulatedExchange implements Responder, Dispatcher.DispatchControll
 
   write(text: string): void {
     this.#simulation.trace(text);
-    const { elapsed } = this.#simulation;
-    if (this.#outbox?.at === elapsed) {
-      this.#outbox.text += text;
-      return;
+    const { elapsed: at } = this.#simulation;
+    if (this.#fault?.kind === 'cut' || this.#fault?.kind === 'drip') this.#data(text);
+    else if (this.#outbox?.at === at) this.#outbox.text += text;
+    else {
+      const outbox = { text, at };
+      this.#outbox = outbox;
+      this.#toClient(() => {
+        if (this.#outbox === outbox) this.#outbox = undefined;
+        this.#handler.onResponseData?.(this, Buffer.from(outbox.text));
+      });
     }
-    this.#flush();
-    const outbox = { text, at: elapsed };
-    this.#outbox = outbox;
-    // With all that is written in this instant.
-    this.#simulation.schedule(0, () => {
-      if (this.#outbox === outbox) this.#flush();
-    });
   }
 
   end(): void {
-    this.#flush();
     this.#answered = true;
     this.#wire.serve(undefined);
     this.#toClient(() => this.#finish());
   }
 
   cut(): void {
-    this.#flush();
     this.#wire.cut();
   }
 
@@ -191,12 +188,6 @@ export class SimulatedExchange implements Responder, Dispatcher.DispatchControll
     const late = this.#fault?.kind === 'delay' ? this.#fault.answer : 0;
     const dated = this.#dated(headers);
     this.#toClient(() => this.#handler.onResponseStart?.(this, code, dated), late);
-  }
-
-  #flush(): void {
-    const text = this.#outbox?.text;
-    this.#outbox = undefined;
-    if (text !== undefined) this.#data(text);
   }
 
   #data(text: string): void {
