@@ -39,7 +39,7 @@ export class SimulatedConnection implements HttpConnection, WireClient {
   #wire: Wire | undefined;
   #exchange: SimulatedExchange | undefined;
   /** A request that waits for its connection, and the end of its patience. */
-  #waiting: { readonly dispatched: Dispatched; readonly timer: Timer } | undefined;
+  #waiting: { readonly dispatched: Dispatched; readonly timer: Timer; wire?: Wire } | undefined;
 
   constructor({ endpoint, link, process }: SimulatedConnectionOptions) {
     this.endpoint = endpoint;
@@ -80,6 +80,11 @@ export class SimulatedConnection implements HttpConnection, WireClient {
   }
 
   lost(wire: Wire, message: string): void {
+    const waiting = this.#waiting;
+    if (waiting?.wire === wire) {
+      this.#process.deliver(() => this.#refuse(waiting.dispatched, message), 'network');
+      return;
+    }
     if (wire !== this.#wire) return;
     this.#wire = undefined;
     const exchange = this.#exchange;
@@ -111,6 +116,7 @@ export class SimulatedConnection implements HttpConnection, WireClient {
       return;
     }
     const wire = new Wire(this.#link, server, this.#process, this);
+    this.#waiting.wire = wire;
     // The first two round trips as one delay.
     const late = Array.from({ length: 4 }, () => this.#link.delay()).reduce((sum, delay) => sum + delay);
     wire.toServer(() => {

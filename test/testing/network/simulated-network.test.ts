@@ -156,6 +156,16 @@ describe('a request', () => {
     assert.equal(next.ended, true);
   });
 
+  it('fails when its server stops while it connects', async () => {
+    link.latency = { usual: 100, slow: 100, slowChance: 0 };
+    const heard = send();
+    await pass(50);
+    network.stopServer('api-0');
+    await pass(1000);
+    assert.equal(codeOf(heard), 'ECONNRESET');
+    assert.deepEqual([heard.sent, received.length, link.connections], [false, 0, 0]);
+  });
+
   it('connects again after 45 s without a request', async () => {
     await connected();
     await pass(46_000);
