@@ -4,7 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import type { RawAnswer, RawRequests } from './raw-requests.ts';
-import { assertRefused, type ConformanceRow, newName, type Subject, succeeded } from './subject.ts';
+import {
+  assertRefused,
+  type ConformanceRow,
+  eventually,
+  newName,
+  type Subject,
+  succeeded,
+} from './subject.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const group = 'rules.example.com';
@@ -106,14 +113,6 @@ function definition(plural: string, kind: string) {
   };
 }
 
-async function until(what: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 45_000;
-  while (!(await what())) {
-    assert.ok(performance.now() < end, 'it takes too long');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 interface Things {
   readonly path: string;
   readonly definition: string;
@@ -127,7 +126,7 @@ async function define({ api, namespace }: Subject, plural: string, kind: string)
   if ((await api.send('GET', place)).code === 404) {
     succeeded(await api.send('POST', definitions, { body: definition(plural, kind) }));
   }
-  await until(async () => (await api.send('GET', path)).code === 200);
+  await eventually(async () => (await api.send('GET', path)).code === 200);
   const body = (spec: object, name = newName('t')) => ({
     apiVersion: `${group}/v1`,
     kind,
@@ -376,10 +375,10 @@ export const customRows: readonly ConformanceRow[] = [
       await watch.until(({ length }) => length >= 1);
       const deleted = succeeded(await api.send('DELETE', definition));
       assert.deepEqual(deleted.body.metadata.finalizers, ['customresourcecleanup.apiextensions.k8s.io']);
-      await until(async () => (await api.send('GET', definition)).code === 404);
+      await eventually(async () => (await api.send('GET', definition)).code === 404);
       await watch.ended;
       assert.equal(watch.events.at(-1)?.type, 'DELETED');
-      await until(async () => (await api.send('GET', path)).code === 404);
+      await eventually(async () => (await api.send('GET', path)).code === 404);
       const gone = await api.send('GET', path);
       assert.equal(gone.text.trim(), '404 page not found');
       const again = await define(subject, 'passings', 'Passing');
@@ -396,13 +395,13 @@ export const customRows: readonly ConformanceRow[] = [
       const finalizers = ['conformance.example.com/hold'];
       succeeded(await patched(api, `${path}/${name}`, { metadata: { finalizers } }));
       succeeded(await api.send('DELETE', definition));
-      await until(
+      await eventually(
         async () => (await api.send('GET', `${path}/${name}`)).body.metadata.deletionTimestamp !== undefined,
       );
-      await until(async () => (await api.send('POST', path, { body: body({}) })).code === 403);
+      await eventually(async () => (await api.send('POST', path, { body: body({}) })).code === 403);
       assert.equal((await api.send('GET', definition)).code, 200);
       succeeded(await patched(api, `${path}/${name}`, { metadata: { finalizers: null } }));
-      await until(async () => (await api.send('GET', definition)).code === 404);
+      await eventually(async () => (await api.send('GET', definition)).code === 404);
     },
   },
 ];

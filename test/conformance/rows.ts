@@ -5,6 +5,7 @@ import { deleteRows } from './deletes.ts';
 import { evictionRows } from './evictions.ts';
 import { podRows } from './pods.ts';
 import { readRows } from './reads.ts';
+import { refusalRows } from './refusals.ts';
 import type { ConformanceRow } from './subject.ts';
 import { versionRows } from './versions.ts';
 import { writeRows } from './writes.ts';
@@ -20,5 +21,6 @@ export const conformanceRows: readonly {
   { about: 'pods', rows: podRows },
   { about: 'evictions', rows: evictionRows },
   { about: 'custom resources', rows: customRows },
+  { about: 'refusals', rows: refusalRows },
   { about: 'admission of the kinds of this project', rows: admissionRows },
 ];

@@ -139,3 +139,12 @@ export function succeeded(answer: RawAnswer): RawAnswer {
   assert.ok(answer.code < 300, `${answer.code} ${answer.text}`);
   return answer;
 }
+
+/** Waits until something holds, at most 45 seconds. */
+export async function eventually(what: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 45_000;
+  while (!(await what())) {
+    assert.ok(performance.now() < end, 'it takes too long');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -14,7 +14,9 @@ describe('the fake API server does what the real one does', () => {
   before(async () => {
     server = await FakeApiServer.start({ resources: [...clusterResources, widgets] });
     const api = await rawRequests(server.kubeConfig());
-    await api.send('POST', '/api/v1/namespaces', { body: { metadata: { name: 'conformance' } } });
+    for (const name of ['conformance', 'default']) {
+      await api.send('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+    }
     for (const file of ['crds/ats.yaml', 'crds/configwatchers.yaml']) {
       const body = parse(await readFile(file, 'utf8'));
       await api.send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body });

@@ -6,6 +6,7 @@ import { servedDefinitions } from './custom/definitions.ts';
 import { equalJson, isJsonObject, type JsonObject } from './json-value.ts';
 import { defaultedTemplateSpec } from './pod-defaults.ts';
 import { podStrategy } from './pods.ts';
+import { servedRights } from './rights.ts';
 import type { ServedResource } from './served-resource.ts';
 import type { AnyObject, Strategy } from './strategy.ts';
 
@@ -134,6 +135,7 @@ export const servedNamespaces: ServedResource = {
 /** All of them. */
 export const clusterResources: readonly ServedResource[] = [
   servedDefinitions,
+  ...Object.values(servedRights),
   servedPods,
   servedNamespaces,
   { ...configMaps, ...data },

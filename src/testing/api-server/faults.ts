@@ -19,6 +19,8 @@ export type Fault =
   | { readonly kind: 'hang'; readonly commit?: boolean }
   /** Cuts the connection without an answer, before or after the request was done. */
   | { readonly kind: 'cut'; readonly when: 'before' | 'after' }
+  /** Gives up at the request's own time limit; `commit` says whether the request is done all the same. */
+  | { readonly kind: 'timeout'; readonly commit?: boolean }
   /** Answers so many milliseconds late. */
   | { readonly kind: 'delay'; readonly ms: number }
   /** A watch that opens and then never says anything. */

@@ -4,7 +4,7 @@
  */
 import { apiVersionOf, type KubernetesObject, type ObjectMeta } from '../../api/kubernetes.ts';
 import type { Random } from '../random.ts';
-import type { AdmissionReview, Admit } from './admission.ts';
+import type { AdmissionReview, Admit } from './admission/admission.ts';
 import type { ServerTime } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
 import { alreadyExists, conflict, Failure, invalid, notFound, requiredValue, stale } from './failure.ts';
@@ -149,7 +149,9 @@ export class Registry {
   delete(target: Target, options: DeleteOptions, write: WriteOptions): Deleted {
     const current = this.existing(target);
     assertPreconditions(target, current, options);
-    this.#admit(reviewOf(target, 'DELETE', write, undefined, current));
+    const review = reviewOf(target, 'DELETE', write, undefined, current);
+    this.#enter(review);
+    this.#admit(review);
     const grace = graceOf(target, current, options);
     if (grace === 'pending') return { object: current, isGone: false };
     const finalizers = finalizersFor(current.metadata.finalizers ?? [], options.propagationPolicy);
@@ -221,8 +223,9 @@ export class Registry {
     const owners = applied ?? this.ownersOf(current);
     const by: Manager = { name: manager, operation: 'Update', subresource };
     if (applied === undefined) owners.update(current ?? {}, next, by, this.timestamp);
-    const managedFields = resource.managedFields ? owners.entries(apiVersionOf(resource)) : undefined;
-    const object = managedFields ? { ...next, metadata: { ...next.metadata, managedFields } } : next;
+    const managedFields = resource.managedFields ? owners.entries(apiVersionOf(resource)) : [];
+    const object =
+      managedFields.length > 0 ? { ...next, metadata: { ...next.metadata, managedFields } } : next;
     const stored = this.#etcd.put(resource, object);
     Registry.#owners.set(stored, owners);
     return stored;

@@ -5,6 +5,12 @@
  */
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
 import type { Random } from '../random.ts';
+import type { AdmissionReview } from './admission/admission.ts';
+import { namespaceLifecycle } from './admission/namespace-lifecycle.ts';
+import { podSecurity } from './admission/pod-security.ts';
+import { resourceQuota } from './admission/resource-quota.ts';
+import { assertAdmitted, assertAllowed, type Policy, type Webhook } from './admission/webhooks.ts';
+import { AnswerHeaders } from './answer-headers.ts';
 import {
   type ApiAnswer,
   type ApiRequest,
@@ -15,18 +21,20 @@ import {
   splitTarget,
 } from './api-message.ts';
 import type { ApiWatch } from './api-watch.ts';
+import { Arrival } from './arrival.ts';
 import { CustomResources } from './custom/custom-resources.ts';
 import { discovery } from './discovery.ts';
 import type { Change, Etcd } from './etcd.ts';
 import { Failure, PageNotFound, versionTooLarge } from './failure.ts';
 import type { Fault } from './faults.ts';
-import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { Reads } from './reads.ts';
 import { Registry } from './registry.ts';
+import { Rights } from './rights.ts';
 import { Router, type Target } from './route.ts';
 import { collectionOf, type ServedResource } from './served-resource.ts';
 import { Subresources } from './subresources.ts';
-import { AwaitsRevision, freshnessLimit } from './wait.ts';
+import { timedOut, timeLimitOf } from './time-limit.ts';
+import { AwaitsRevision, AwaitsTime, freshnessLimit } from './wait.ts';
 import { WatchCache } from './watch-cache.ts';
 import { Watches } from './watches.ts';
 import { type Result, Writes } from './writes.ts';
@@ -43,6 +51,8 @@ export interface SimulatedApiServerOptions {
   readonly intercept?: (request: ApiRequest, target: Target | undefined) => Fault | undefined;
 }
 
+const noWaits: ReadonlyMap<string, number> = new Map();
+
 /** How many writes are worked on at the same time, and for how long on each. */
 export interface Seats {
   readonly count: number;
@@ -58,6 +68,9 @@ export class SimulatedApiServer {
   readonly cache: WatchCache;
   /** Beyond them writes are turned away, as priority and fairness does. Undefined: any number. */
   seats: Seats | undefined;
+  /** Asked about every write that is valid, in this order: policies before webhooks. */
+  readonly policies: Policy[] = [];
+  readonly webhooks: Webhook[] = [];
   intercept: SimulatedApiServerOptions['intercept'];
   readonly #time: ServerTime;
   readonly #router = new Router();
@@ -65,10 +78,12 @@ export class SimulatedApiServer {
   readonly #writes: Writes;
   readonly #subresources: Subresources;
   readonly #custom: CustomResources;
+  readonly #rights: Rights;
+  /** Milliseconds that the request which is worked on has waited, by whom it waited for. */
+  #waited: ReadonlyMap<string, number> = noWaits;
   readonly #watches: Watches;
   readonly #listeners: ((request: ApiRequest, answer: ApiAnswer) => void)[] = [];
-  readonly #auditPrefix: string;
-  #requests = 0;
+  readonly #headers: AnswerHeaders;
   #writesUnderWay = 0;
 
   constructor({
@@ -87,13 +102,25 @@ export class SimulatedApiServer {
     this.cache = new WatchCache({ etcd, time, lag, onChange: (change) => this.#show(change) });
     this.#reads = new Reads(etcd, this.cache);
     this.#watches = new Watches({ etcd, cache: this.cache, time, random });
-    const admission = { enter: namespaceLifecycle(etcd, this.#router), admit: () => {} };
-    const registry = new Registry({ etcd, time, random, ...admission });
+    this.#rights = new Rights(etcd);
+    const security = podSecurity(etcd, this.#router);
+    const quota = resourceQuota(etcd, this.#router);
+    const registry = new Registry({
+      etcd,
+      time,
+      random,
+      enter: namespaceLifecycle(etcd, this.#router),
+      admit: (review) => {
+        security(review);
+        this.#admit(review);
+        quota(review);
+      },
+    });
     this.#writes = new Writes(registry);
     this.#subresources = new Subresources(registry, etcd, this.#router);
     const onGone = (resource: Resource) => this.#endWatches(resource);
     this.#custom = new CustomResources({ etcd, registry, router: this.#router, onGone });
-    this.#auditPrefix = random.uuid().slice(0, 24);
+    this.#headers = new AnswerHeaders(time, random);
     for (const resource of resources) this.#router.add(resource);
   }
 
@@ -154,7 +181,7 @@ export class SimulatedApiServer {
     try {
       answer = this.#answered(this.#perform(request, this.#router.route(request.path)));
     } catch (error) {
-      answer = this.#failed(error instanceof AwaitsRevision ? this.#tooLarge(error) : error);
+      answer = this.#failed(this.#outOfTime(error));
     }
     this.#tell(request, answer);
     return answer;
@@ -200,6 +227,12 @@ export class SimulatedApiServer {
         if (fault.when === 'after') this.#performSilently(arrival);
         arrival.responder.cut();
         break;
+      case 'timeout':
+        if (fault.commit) this.#performSilently(arrival);
+        this.#time.schedule(timeLimitOf(arrival.request.query), () =>
+          this.#answer(arrival, this.#failed(timedOut())),
+        );
+        break;
       case 'delay':
         this.#time.schedule(fault.ms, () => this.#serve(arrival, undefined));
         break;
@@ -213,13 +246,14 @@ export class SimulatedApiServer {
   }
 
   #serve(arrival: Arrival, fault: Fault | undefined): void {
-    if (arrival.isClosed && arrival.request.method === 'GET') return;
+    if (arrival.isOver || (arrival.isClosed && arrival.request.method === 'GET')) return;
+    const { request, target } = arrival;
     try {
-      if (arrival.target !== undefined && isWatch(arrival.request))
-        this.#watch(arrival, arrival.target, fault);
-      else this.#answer(arrival, this.#answered(this.#perform(arrival.request, arrival.target)));
+      if (target !== undefined && isWatch(request)) this.#watch(arrival, target, fault);
+      else this.#answer(arrival, this.#answered(this.#perform(request, target, arrival.waited)));
     } catch (error) {
       if (error instanceof AwaitsRevision) this.#serveWhenAt(arrival, error);
+      else if (error instanceof AwaitsTime) this.#serveAfter(arrival, error);
       else this.#answer(arrival, this.#failed(error));
     }
   }
@@ -229,9 +263,10 @@ export class SimulatedApiServer {
       timer.cancel();
       this.#serve(arrival, undefined);
     });
-    const timer = this.#time.schedule(freshnessLimit, () => {
+    const limit = Math.min(freshnessLimit, timeLimitOf(arrival.request.query));
+    const timer = this.#time.schedule(limit, () => {
       cancel();
-      this.#answer(arrival, this.#failed(this.#tooLarge(awaits)));
+      this.#answer(arrival, this.#failed(this.#outOfTime(awaits)));
     });
     arrival.onClose(() => {
       cancel();
@@ -239,13 +274,31 @@ export class SimulatedApiServer {
     });
   }
 
-  #tooLarge({ revision }: AwaitsRevision): Failure {
-    return versionTooLarge(String(revision), this.cache.revision);
+  /** A webhook takes its time; the request gives up at its own limit. */
+  #serveAfter(arrival: Arrival, { ms, whom }: AwaitsTime): void {
+    const limit = timeLimitOf(arrival.request.query);
+    if (arrival.waitedInAll + ms > limit) {
+      this.#time.schedule(limit - arrival.waitedInAll, () => this.#answer(arrival, this.#failed(timedOut())));
+      return;
+    }
+    this.#time.schedule(ms, () => {
+      arrival.wait(whom, ms);
+      this.#serve(arrival, undefined);
+    });
+  }
+
+  /** What a request that cannot wait is answered. */
+  #outOfTime(error: unknown): unknown {
+    if (error instanceof AwaitsTime) return timedOut();
+    return error instanceof AwaitsRevision
+      ? versionTooLarge(String(error.revision), this.cache.revision)
+      : error;
   }
 
   #watch(arrival: Arrival, target: Target, fault: Fault | undefined): void {
     const { request, responder } = arrival;
-    const headers = this.#headers('application/json');
+    if (this.#router.find('rbac.authorization.k8s.io', 'v1', 'clusterroles')) this.#rights.assertMay(request);
+    const headers = this.#headers.next();
     const close = this.#watches.start(request, target, responder, {
       fault,
       begin: () => {
@@ -260,11 +313,22 @@ export class SimulatedApiServer {
     try {
       this.#perform(request, target);
     } catch (error) {
-      if (!(error instanceof Failure || error instanceof AwaitsRevision)) throw error;
+      if (!(error instanceof Failure || error instanceof AwaitsRevision || error instanceof AwaitsTime))
+        throw error;
     }
   }
 
-  #perform(request: ApiRequest, target: Target | undefined): Result {
+  #admit(review: AdmissionReview): void {
+    for (const policy of this.policies) assertAllowed(policy, review);
+    for (const webhook of this.webhooks) {
+      assertAdmitted(webhook, review, this.#waited.get(webhook.name) ?? 0);
+    }
+  }
+
+  #perform(request: ApiRequest, target: Target | undefined, waited = noWaits): Result {
+    this.#waited = waited;
+    timeLimitOf(request.query);
+    if (this.#router.find('rbac.authorization.k8s.io', 'v1', 'clusterroles')) this.#rights.assertMay(request);
     if (target === undefined) return { code: 200, body: discovery(request.path, this.#router.resources) };
     const { subresource, resource } = target;
     if (subresource !== '' && !(subresource === 'status' && resource.status !== false)) {
@@ -303,16 +367,16 @@ export class SimulatedApiServer {
   }
 
   #answered({ code, body }: Result): ApiAnswer {
-    return { code, headers: this.#headers('application/json'), body };
+    return { code, headers: this.#headers.next(), body };
   }
 
   #failed(error: unknown): ApiAnswer {
     if (!(error instanceof Failure)) throw error;
     if (error instanceof PageNotFound) {
-      return { code: 404, headers: this.#headers('text/plain; charset=utf-8'), body: error.text };
+      return { code: 404, headers: this.#headers.next('text/plain; charset=utf-8'), body: error.text };
     }
     const retryAfter = error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) };
-    const headers = { ...this.#headers('application/json'), ...retryAfter };
+    const headers = { ...this.#headers.next(), ...retryAfter };
     return { code: error.status.code, headers, body: JSON.stringify(error.status) };
   }
 
@@ -330,6 +394,7 @@ export class SimulatedApiServer {
   }
 
   #answer(arrival: Arrival, answer: ApiAnswer): void {
+    arrival.isOver = true;
     this.#tell(arrival.request, answer);
     arrival.responder.answer(answer);
   }
@@ -337,50 +402,4 @@ export class SimulatedApiServer {
   #tell(request: ApiRequest, answer: ApiAnswer): void {
     for (const listener of this.#listeners) listener(request, answer);
   }
-
-  #headers(contentType: string): Record<string, string> {
-    this.#requests++;
-    return {
-      'content-type': contentType,
-      date: httpDate(this.#time.now),
-      'audit-id': `${this.#auditPrefix}${this.#requests.toString(16).padStart(12, '0')}`,
-    };
-  }
-}
-
-/** One request on its way through the server. */
-class Arrival {
-  readonly request: ApiRequest;
-  readonly target: Target | undefined;
-  readonly responder: Responder;
-  isClosed = false;
-  #onClose: (() => void) | undefined;
-
-  constructor(request: ApiRequest, target: Target | undefined, responder: Responder) {
-    this.request = request;
-    this.target = target;
-    this.responder = responder;
-  }
-
-  onClose(run: () => void): void {
-    this.#onClose = run;
-  }
-
-  close(): void {
-    this.isClosed = true;
-    this.#onClose?.();
-  }
-}
-
-let dateSecond = -1;
-let dateText = '';
-
-/** Whole seconds, as HTTP has them. */
-function httpDate(now: number): string {
-  const second = Math.floor(now / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateText = new Date(second * 1000).toUTCString();
-  }
-  return dateText;
 }

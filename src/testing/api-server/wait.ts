@@ -14,3 +14,15 @@ export class AwaitsRevision extends Error {
 
 /** Milliseconds for which a read waits until the cache has the version that it asks for. */
 export const freshnessLimit = 3000;
+
+/** So many milliseconds, for somebody who takes them. */
+export class AwaitsTime extends Error {
+  readonly ms: number;
+  readonly whom: string;
+
+  constructor(ms: number, whom: string) {
+    super(`waits ${ms} ms for ${whom}`);
+    this.ms = ms;
+    this.whom = whom;
+  }
+}

@@ -1,8 +1,8 @@
 /**
  * Admission: what may refuse a write that is valid.
  */
-import type { ServedResource } from './served-resource.ts';
-import type { AnyObject } from './strategy.ts';
+import type { ServedResource } from '../served-resource.ts';
+import type { AnyObject } from '../strategy.ts';
 
 /** A write that is about to be done. */
 export interface AdmissionReview {
