@@ -139,12 +139,14 @@ export class Watches {
   /** Sends bookmarks, and ends the watch when its time is over. */
   #keepTime(watch: ApiWatch, query: ReadonlyMap<string, string>): () => void {
     const { time, random, cache } = this.#options;
-    const seconds = Number(query.get('timeoutSeconds') ?? 0) || defaultTimeout * (1 + random.next());
+    const seconds =
+      Number(query.get('timeoutSeconds') ?? 0) || Math.round(defaultTimeout * (1 + random.next()));
     const end = time.now + seconds * 1000;
     let timer: { cancel(): void };
     const plan = () => {
       const left = end - time.now;
-      const next = Math.min(bookmarks.every * (1 - random.next() / 4), left - bookmarks.beforeEnd);
+      const usual = Math.round(bookmarks.every * (1 - random.next() / 4));
+      const next = Math.min(usual, left - bookmarks.beforeEnd);
       if (next <= 0) timer = time.schedule(Math.max(0, left), () => watch.end());
       else {
         timer = time.schedule(next, () => {

@@ -12,7 +12,7 @@ export type Verdict =
   | { readonly kind: 'fail'; readonly why: string }
   /** The webhook does not answer within its time limit. */
   | { readonly kind: 'hang' }
-  | { readonly kind: 'slow'; readonly ms: number; readonly then: Verdict };
+  | { readonly kind: 'slow'; readonly ms: number; readonly finally: Verdict };
 
 /** A validating webhook. */
 export interface Webhook {
@@ -57,7 +57,7 @@ export function assertAdmitted(webhook: Webhook, review: AdmissionReview, waited
     fail(webhook, 'context deadline exceeded');
   } else if (verdict?.kind === 'slow') {
     if (waited < verdict.ms) throw new AwaitsTime(verdict.ms - waited, name);
-    settle(webhook, verdict.then);
+    settle(webhook, verdict.finally);
   } else if (verdict !== undefined) settle(webhook, verdict);
 }
 
