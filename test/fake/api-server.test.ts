@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { clusterResources } from '../../src/testing/api-server/cluster-resources.ts';
+import { rightsResources } from '../../src/testing/api-server/rights.ts';
 import { rawRequests } from '../conformance/raw-requests.ts';
 import { conformanceRows } from '../conformance/rows.ts';
 import { type Subject, widgets } from '../conformance/subject.ts';
@@ -12,7 +13,7 @@ describe('the fake API server does what the real one does', () => {
   let server: FakeApiServer;
   let subject: Subject;
   before(async () => {
-    server = await FakeApiServer.start({ resources: [...clusterResources, widgets] });
+    server = await FakeApiServer.start({ resources: [...clusterResources, ...rightsResources, widgets] });
     const api = await rawRequests(server.kubeConfig());
     for (const name of ['conformance', 'default']) {
       await api.send('POST', '/api/v1/namespaces', { body: { metadata: { name } } });

@@ -6,7 +6,6 @@ import { servedDefinitions } from './custom/definitions.ts';
 import { equalJson, isJsonObject, type JsonObject } from './json-value.ts';
 import { defaultedTemplateSpec } from './pod-defaults.ts';
 import { podStrategy } from './pods.ts';
-import { servedRights } from './rights.ts';
 import type { ServedResource } from './served-resource.ts';
 import type { AnyObject, Strategy } from './strategy.ts';
 
@@ -132,10 +131,9 @@ export const servedNamespaces: ServedResource = {
   strategy: namespaceStrategy,
 };
 
-/** All of them. */
+/** All of them but Roles and their bindings: where those are served, too, rights are asked for. */
 export const clusterResources: readonly ServedResource[] = [
   servedDefinitions,
-  ...Object.values(servedRights),
   servedPods,
   servedNamespaces,
   { ...configMaps, ...data },

@@ -17,7 +17,7 @@ const plainRole = {
   conditionalUpdate: false,
 } as const;
 
-export const servedRights = {
+const servedRights = {
   roles: { ...plainRole, plural: 'roles', kind: 'Role', namespaced: true },
   roleBindings: { ...plainRole, plural: 'rolebindings', kind: 'RoleBinding', namespaced: true },
   clusterRoles: { ...plainRole, plural: 'clusterroles', kind: 'ClusterRole', namespaced: false },
@@ -28,6 +28,9 @@ export const servedRights = {
     namespaced: false,
   },
 } as const satisfies Readonly<Record<string, ServedResource>>;
+
+/** Where these are served, everybody but the cluster's own components needs rights; elsewhere everybody has all. */
+export const rightsResources: readonly ServedResource[] = Object.values(servedRights);
 
 interface PolicyRule {
   readonly apiGroups?: readonly string[];

@@ -10,6 +10,7 @@ import type {
 import { splitTarget } from '../../../src/testing/api-server/api-message.ts';
 import { clusterResources } from '../../../src/testing/api-server/cluster-resources.ts';
 import { Etcd } from '../../../src/testing/api-server/etcd.ts';
+import { rightsResources } from '../../../src/testing/api-server/rights.ts';
 import { SimulatedApiServer } from '../../../src/testing/api-server/simulated-api-server.ts';
 import { Random } from '../../../src/testing/random.ts';
 import { FakeClock } from '../../fake/clock.ts';
@@ -38,7 +39,7 @@ export function world(): World {
     etcd,
     server(name, lag) {
       const random = new Random(name);
-      const options = { etcd, time, random, name, resources: clusterResources };
+      const options = { etcd, time, random, name, resources: [...clusterResources, ...rightsResources] };
       return new SimulatedApiServer(lag === undefined ? options : { ...options, lag });
     },
   };
