@@ -6,13 +6,12 @@ import { Etcd } from '../../src/testing/api-server/etcd.ts';
 import { SimulatedApiServer } from '../../src/testing/api-server/simulated-api-server.ts';
 import type { ClusterAccess, WriteAnswer, WriteMethod } from '../../src/testing/cluster-ports.ts';
 import { startControllers } from '../../src/testing/controllers/controller-manager.ts';
-import { Kubelet } from '../../src/testing/node/kubelet.ts';
+import type { Kubelet } from '../../src/testing/node/kubelet.ts';
 import type { KubeletOptions } from '../../src/testing/node/kubelet-options.ts';
 import type { VolumeRefresh } from '../../src/testing/node/kubelet-services.ts';
-import { NodeLifecycle } from '../../src/testing/node/node-lifecycle.ts';
 import type { ContainerEnd, ContainerStart } from '../../src/testing/node/program.ts';
-import { Scheduler } from '../../src/testing/node/scheduler.ts';
 import { shellProgram } from '../../src/testing/node/shell-program.ts';
+import { startNodes } from '../../src/testing/node/start-nodes.ts';
 import { namespaces, type Pod, pods } from '../../src/testing/objects.ts';
 import { Random } from '../../src/testing/random.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -67,17 +66,11 @@ export class TestCluster {
     };
     this.create(namespaces, { metadata: { name: namespace } });
     if (controllers) startControllers({ cluster: this.access, random: this.random.fork('controllers') });
-    new Scheduler({ cluster: this.access, random: this.random.fork('scheduler') });
-    const lifecycle = new NodeLifecycle({ cluster: this.access, random: this.random.fork('lifecycle') });
-    this.kubelets = Array.from({ length: nodes }, (_, index) => this.#kubelet(`node-${index}`, options));
-    for (const kubelet of this.kubelets) lifecycle.watch(kubelet);
-  }
-
-  #kubelet(name: string, { program = shellProgram, hasImage, maxPods }: TestClusterOptions): Kubelet {
-    const kubelet = new Kubelet({
+    const { program = shellProgram, hasImage, maxPods } = options;
+    this.kubelets = startNodes({
       cluster: this.access,
-      random: this.random.fork(name),
-      name,
+      random: this.random,
+      count: nodes,
       program,
       hasImage: hasImage ?? ((image) => !image.includes('no-such-image')),
       ...(maxPods !== undefined && { maxPods }),
@@ -88,9 +81,7 @@ export class TestCluster {
           onRefresh: (refresh) => this.refreshes.push(refresh),
         },
       ],
-    });
-    kubelet.start();
-    return kubelet;
+    }).kubelets;
   }
 
   request(method: WriteMethod, path: string, body?: object, contentType?: string): WriteAnswer {

@@ -1,4 +1,4 @@
-/** Template hash and content comparison: how workload controllers tell one template or status from another. */
+/** Content of objects: the hash that names a Pod template, and a status as the API writes it. */
 import { fnv32a } from '../fnv.ts';
 
 /** The letters and digits that never make a word (apimachinery's rand.SafeEncodeString). */
@@ -10,11 +10,6 @@ const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
  */
 export function templateHash(value: unknown, collisions = 0): string {
   return safe(String(fnv32a(`${canonical(value)}${collisions === 0 ? '' : collisions}`)));
-}
-
-/** Content equality of JSON values, whatever the order of their keys; absent and undefined are the same. */
-export function isSameContent(a: unknown, b: unknown): boolean {
-  return a === b || canonical(a) === canonical(b);
 }
 
 function safe(text: string): string {

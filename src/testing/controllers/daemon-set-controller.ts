@@ -1,9 +1,10 @@
 /** DaemonSet controller: wakes {@link daemonSetPlan}. */
+
+import { equalJson } from '../api-server/json-value.ts';
 import { type ClusterChange, type ClusterView, isSameResource } from '../cluster-ports.ts';
 import { selects } from '../label-selector.ts';
 import { type Node, nodes, pods } from '../objects.ts';
 import { controllerRevisions, daemonSets } from '../workloads.ts';
-import { isSameContent } from './content.ts';
 import { Controller, type ControllerSetting, controllerUser, keyOf, splitKey } from './controller.ts';
 import { daemonSetPlan } from './daemon-set.ts';
 import { ownerKeys } from './owner-keys.ts';
@@ -49,8 +50,8 @@ function movesPods({ type, object, previous }: ClusterChange): boolean {
   return (
     type !== 'MODIFIED' ||
     before === undefined ||
-    !isSameContent(after.spec, before.spec) ||
-    !isSameContent(after.metadata.labels, before.metadata.labels) ||
+    !equalJson(after.spec, before.spec) ||
+    !equalJson(after.metadata.labels, before.metadata.labels) ||
     after.metadata.deletionTimestamp !== before.metadata.deletionTimestamp
   );
 }

@@ -1,5 +1,6 @@
 /** DaemonSet: one Pod on every node that it fits. A pure decision, after kube-controller-manager's. */
 
+import { equalJson } from '../api-server/json-value.ts';
 import { scaled } from '../int-or-percent.ts';
 import { affineNode, affinityTo, matchesNode, untolerated } from '../node-fit.ts';
 import { type Node, type Pod, pods as podResource, type Toleration } from '../objects.ts';
@@ -13,7 +14,7 @@ import {
 } from '../pod-facts.ts';
 import { type ControllerRevision, type DaemonSet, type DaemonSetStatus, daemonSets } from '../workloads.ts';
 import { claim } from './claim.ts';
-import { isSameContent, withoutZeros } from './content.ts';
+import { withoutZeros } from './content.ts';
 import type { Plan } from './controller.ts';
 import { podOf, slowStart } from './replica-set.ts';
 import { revisionLabel, revisionPlan, truncated } from './revisions.ts';
@@ -59,7 +60,7 @@ export function daemonSetPlan({ daemonSet, nodes, pods, revisions, now }: Daemon
       ...(dying ? [] : [...nodeWrites(layout), rollingUpdate(layout), truncated(daemonSet, history, used)]),
     ],
     status: () =>
-      isSameContent(status, daemonSet.status ?? {})
+      equalJson(status, daemonSet.status ?? {})
         ? undefined
         : updateStatus(daemonSets, { ...daemonSet, status }),
     after: nextAvailability(claimed.owned, minReadySeconds, now),

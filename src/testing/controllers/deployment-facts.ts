@@ -1,10 +1,9 @@
 /** What the decisions about a Deployment have in common: its numbers, revisions and annotations. */
 
+import { equalJson } from '../api-server/json-value.ts';
 import { scaled } from '../int-or-percent.ts';
 import type { PodTemplate } from '../objects.ts';
-import { createdAt } from '../pod-facts.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../workloads.ts';
-import { isSameContent } from './content.ts';
 
 export const revisionAnnotation = 'deployment.kubernetes.io/revision';
 export const revisionHistoryAnnotation = 'deployment.kubernetes.io/revision-history';
@@ -55,7 +54,7 @@ export function rolloutOf(deployment: Deployment, replicaSets: readonly ReplicaS
 }
 
 export function isSameTemplate(a: PodTemplate, b: PodTemplate): boolean {
-  return isSameContent(withoutHash(a), withoutHash(b));
+  return equalJson(withoutHash(a), withoutHash(b));
 }
 
 function withoutHash({ metadata = {}, spec }: PodTemplate): PodTemplate {
@@ -65,9 +64,17 @@ function withoutHash({ metadata = {}, spec }: PodTemplate): PodTemplate {
 }
 
 export function byAge<T extends ReplicaSet>(replicaSets: readonly T[]): readonly T[] {
-  return [...replicaSets].sort(
-    (a, b) => createdAt(a) - createdAt(b) || (a.metadata.name < b.metadata.name ? -1 : 1),
-  );
+  return [...replicaSets].sort((a, b) => compareText(ageOf(a), ageOf(b)));
+}
+
+/** Creation times are texts of one form, so that their order is that of the instants. */
+function ageOf({ metadata }: ReplicaSet): string {
+  return `${metadata.creationTimestamp} ${metadata.name}`;
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 export function all({ newest, old }: Rollout): readonly ReplicaSet[] {

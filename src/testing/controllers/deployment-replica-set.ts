@@ -1,8 +1,10 @@
 /** The ReplicaSets of a Deployment as objects: a new one, and what changes in those there are. */
+
+import { equalJson } from '../api-server/json-value.ts';
 import type { LabelSelector } from '../objects.ts';
 import { type Deployment, deployments, type ReplicaSet } from '../workloads.ts';
 import { workloadRef } from './claim.ts';
-import { isSameContent, templateHash } from './content.ts';
+import { templateHash } from './content.ts';
 import {
   desiredAnnotation,
   fenceposts,
@@ -70,7 +72,7 @@ export function broughtUp(rollout: Rollout, newest: ReplicaSet): ReplicaSet | un
   const revision = newRevision(rollout);
   const annotations = { ...before, ...copied(deployment), ...revised(before, revisionOf(newest), revision) };
   const { minReadySeconds } = deployment.spec;
-  if (isSameContent(annotations, before) && (minReadySeconds ?? 0) === (newest.spec.minReadySeconds ?? 0)) {
+  if (equalJson(annotations, before) && (minReadySeconds ?? 0) === (newest.spec.minReadySeconds ?? 0)) {
     return undefined;
   }
   return {

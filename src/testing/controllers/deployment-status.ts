@@ -1,5 +1,6 @@
 /** Status of a Deployment: its counts, and whether its rollout makes progress. */
 import { formatTime, parseTime } from '../../api/time.ts';
+import { equalJson } from '../api-server/json-value.ts';
 import {
   type Deployment,
   type DeploymentStatus,
@@ -7,7 +8,7 @@ import {
   type ReplicaSet,
   type WorkloadCondition,
 } from '../workloads.ts';
-import { isSameContent, withoutZeros } from './content.ts';
+import { withoutZeros } from './content.ts';
 import {
   all,
   isComplete,
@@ -44,7 +45,7 @@ export function deploymentStatus(
   if (progressing) conditions = withProgress(rollout, counts, conditions, now);
   if (stated !== undefined) conditions = set(conditions, stated, now);
   const status = { ...counts, ...(conditions.length > 0 && { conditions }) };
-  const same = isSameContent(status, deployment.status ?? {});
+  const same = equalJson(status, deployment.status ?? {});
   return {
     write: same ? undefined : updateStatus(deployments, { ...deployment, status }),
     after: deadlineIn(deployment, status, now),

@@ -1,12 +1,12 @@
 /** Disruption: the status of a PodDisruptionBudget, by which evictions are granted. A pure decision. */
 import { controllerOf, type OwnerReference } from '../../api/kubernetes.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
+import { equalJson } from '../api-server/json-value.ts';
 import { scaled } from '../int-or-percent.ts';
 import { selects } from '../label-selector.ts';
 import type { Pod } from '../objects.ts';
 import { isReady, isTerminating } from '../pod-facts.ts';
 import { type PodDisruptionBudget, podDisruptionBudgets, type WorkloadCondition } from '../workloads.ts';
-import { isSameContent } from './content.ts';
 import type { Plan } from './controller.ts';
 import { updateStatus } from './write.ts';
 
@@ -108,7 +108,7 @@ function failedStatus(budget: PodDisruptionBudget, message: string, now: number)
 }
 
 function statusWrite(budget: PodDisruptionBudget, status: NonNullable<PodDisruptionBudget['status']>) {
-  if (isSameContent(budget.status, status)) return undefined;
+  if (equalJson(budget.status, status)) return undefined;
   return updateStatus(podDisruptionBudgets, { ...budget, status });
 }
 

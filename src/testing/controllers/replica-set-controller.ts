@@ -20,7 +20,7 @@ export function replicaSetController(setting: ControllerSetting): Controller {
       const replicaSet = view.get(replicaSets, namespace, name);
       if (replicaSet === undefined) return undefined;
       const inNamespace = view.list(pods, namespace);
-      const related = relatedPods(replicaSet, view.list(replicaSets, namespace), inNamespace);
+      const related = () => relatedPods(replicaSet, view.list(replicaSets, namespace), inNamespace);
       return replicaSetPlan({ replicaSet, pods: inNamespace, related, now: time.now });
     },
   });

@@ -1,6 +1,7 @@
 /** ReplicaSet: as many Pods of a template as are wanted. A pure decision, after kube-controller-manager's. */
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
 import { formatTime } from '../../api/time.ts';
+import { equalJson } from '../api-server/json-value.ts';
 import type { WriteAnswer } from '../cluster-ports.ts';
 import { selects } from '../label-selector.ts';
 import type { Pod, PodTemplate } from '../objects.ts';
@@ -8,7 +9,7 @@ import { pods as podResource } from '../objects.ts';
 import { isActive, isAvailable, isReady, nextAvailability } from '../pod-facts.ts';
 import { type ReplicaSet, replicaSets, type WorkloadCondition } from '../workloads.ts';
 import { claim, workloadRef } from './claim.ts';
-import { isSameContent, withoutZeros } from './content.ts';
+import { withoutZeros } from './content.ts';
 import type { Plan } from './controller.ts';
 import { victims } from './replica-set-victims.ts';
 import { create, remove, updateStatus, type Write } from './write.ts';
@@ -21,7 +22,7 @@ export interface ReplicaSetFacts {
   /** All Pods of its namespace. */
   readonly pods: readonly Pod[];
   /** Active Pods of all ReplicaSets of the same controller, by which crowded nodes are found. */
-  readonly related?: readonly Pod[];
+  readonly related?: () => readonly Pod[];
   /** Epoch ms. */
   readonly now: number;
 }
@@ -37,7 +38,8 @@ export function replicaSetPlan({ replicaSet, pods, related, now }: ReplicaSetFac
   const dying = replicaSet.metadata.deletionTimestamp !== undefined;
   const missing = dying ? 0 : replicas - owned.length;
   const creations = Math.min(burst, missing);
-  const surplus = victims(owned, Math.min(burst, -missing), { related: related ?? owned, now });
+  const surplus =
+    missing < 0 ? victims(owned, Math.min(burst, -missing), { related: related?.() ?? owned, now }) : [];
   return {
     batches: [
       claimed.writes,
@@ -103,7 +105,7 @@ function statusWrite(
   };
   const told = conditions(status.conditions ?? [], missing, failure, now);
   const next = { ...withoutZeros(counts, ['replicas']), ...(told.length > 0 && { conditions: told }) };
-  return isSameContent(status, next) ? undefined : updateStatus(replicaSets, { ...replicaSet, status: next });
+  return equalJson(status, next) ? undefined : updateStatus(replicaSets, { ...replicaSet, status: next });
 }
 
 function conditions(

@@ -2,10 +2,11 @@
  * Revisions: the ControllerRevisions of a StatefulSet or DaemonSet, one for each Pod template that it had.
  */
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import { equalJson } from '../api-server/json-value.ts';
 import type { LabelSelector, PodTemplate } from '../objects.ts';
 import { type ControllerRevision, controllerRevisions } from '../workloads.ts';
 import { type Claim, claim, workloadRef } from './claim.ts';
-import { isSameContent, templateHash } from './content.ts';
+import { templateHash } from './content.ts';
 import { create, patch, remove, type Write } from './write.ts';
 
 export const revisionLabel = 'controller-revision-hash';
@@ -36,7 +37,7 @@ export function revisionPlan(
 ): RevisionPlan {
   const { owned, writes } = ownedRevisions(resource, owner, present);
   const next = Math.max(0, ...owned.map(({ revision }) => revision)) + 1;
-  const same = owned.filter(({ data }) => isSameContent(data, dataOf(owner.spec.template))).at(-1);
+  const same = owned.filter(({ data }) => equalJson(data, dataOf(owner.spec.template))).at(-1);
   if (same !== undefined) {
     if (same.revision === next - 1) return { current: same, all: owned, writes, collides: false };
     const raised = patch(controllerRevisions, same, { revision: next });

@@ -4,6 +4,7 @@
  * replacement from being made (kubernetes#67250).
  */
 
+import { equalJson } from '../api-server/json-value.ts';
 import { type Pod, pods as podResource } from '../objects.ts';
 import { isAvailable, isTerminal, isTerminating, nextAvailability } from '../pod-facts.ts';
 import {
@@ -13,7 +14,7 @@ import {
   statefulSets,
 } from '../workloads.ts';
 import { claim } from './claim.ts';
-import { isSameContent, withoutZeros } from './content.ts';
+import { withoutZeros } from './content.ts';
 import type { Plan } from './controller.ts';
 import { type RevisionPlan, revisionPlan, truncated } from './revisions.ts';
 import {
@@ -69,7 +70,7 @@ export function statefulSetPlan({ set, pods, revisions, now }: StatefulSetFacts)
       dying ? [] : truncated(set, history, used),
     ],
     status: () =>
-      isSameContent(status, set.status ?? {}) ? undefined : updateStatus(statefulSets, { ...set, status }),
+      equalJson(status, set.status ?? {}) ? undefined : updateStatus(statefulSets, { ...set, status }),
     after: nextAvailability(claimed.owned, set.spec.minReadySeconds ?? 0, now),
   };
 }

@@ -2,8 +2,9 @@
  * Kubelet: runs the Pods that are bound to its node and reports on them. It has a clock of its own, can lose its
  * power, its process or its connection, and comes back from each as a real one does.
  */
+
+import { equalJson } from '../api-server/json-value.ts';
 import { type ClusterChange, isSameResource } from '../cluster-ports.ts';
-import { isSameContent } from '../controllers/content.ts';
 import { isDone, patchStatus, perform, remove } from '../controllers/write.ts';
 import { type Pod, pods } from '../objects.ts';
 import { type Outcome, WorkList } from '../work-list.ts';
@@ -75,12 +76,10 @@ export class Kubelet {
     const before = this.#state;
     if (state === before) return;
     this.#state = state;
-    if (state === 'off') for (const worker of this.#workers.active) worker.die();
-    if (state === 'off' || state === 'stopped') for (const worker of this.#workers.active) worker.pause();
-    if (state === 'running') this.#registration.register();
-    if (state === 'running' || state === 'disconnected')
-      for (const worker of this.#workers.active) worker.resume();
-    if (state === 'running') this.#listPods();
+    if (state === 'running') this.#sources.thaw();
+    else if (before === 'running') this.#sources.freeze();
+    for (const worker of this.#workers.active) tellWorker(worker, state);
+    if (state === 'running') this.start();
     for (const listener of this.#stateListeners) listener(state);
   }
 
@@ -205,7 +204,7 @@ export class Kubelet {
   }
 
   #writeStatus(worker: PodWorker, pod: Pod): boolean {
-    const patch = statusPatch(pod.status, worker.status(pod), isSameContent);
+    const patch = statusPatch(pod.status, worker.status(pod), equalJson);
     if (patch === undefined) return true;
     const answer = perform(this.#options.cluster.writes, this.user, patchStatus(pods, pod, patch));
     return isDone(answer) || answer.code === 404 || answer.code === 409;
@@ -225,6 +224,22 @@ export class Kubelet {
     const slash = key.indexOf('/');
     const pod = this.#options.cluster.view.get(pods, key.slice(0, slash), key.slice(slash + 1));
     return pod?.spec.nodeName === this.name ? pod : undefined;
+  }
+}
+
+function tellWorker(worker: PodWorker, state: KubeletState): void {
+  switch (state) {
+    case 'off':
+      worker.die();
+      worker.pause();
+      break;
+    case 'stopped':
+      worker.pause();
+      break;
+    case 'running':
+    case 'disconnected':
+      worker.resume();
+      break;
   }
 }
 

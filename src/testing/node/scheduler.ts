@@ -6,7 +6,7 @@ import {
   isSameResource,
   type RandomSource,
 } from '../cluster-ports.ts';
-import { isDone, patchStatus, perform } from '../controllers/write.ts';
+import { isDone, patchStatus, perform, remove } from '../controllers/write.ts';
 import { matchesNode, podCapacity, untolerated } from '../node-fit.ts';
 import { type Node, nodes, type Pod, pods } from '../objects.ts';
 import { withCondition } from '../pod-conditions.ts';
@@ -82,7 +82,34 @@ export class Scheduler {
     const node = this.#emptiest(fitting);
     if (node !== undefined) return { retry: !this.#bind(pod, node) };
     this.#unschedulable.add(key);
-    return { retry: !this.#tell(pod, message) };
+    const told = this.#tell(pod, message);
+    return { retry: !told || !this.#preempt(pod) };
+  }
+
+  /** Deletes one Pod of the lowest priority, unless one is going already: its place is then taken. */
+  #preempt(pod: Pod): boolean {
+    const { priority = 0 } = pod.spec;
+    if (priority <= 0) return true;
+    const { view, writes, time } = this.#cluster;
+    const fits = view
+      .list(nodes)
+      .filter((node) => obstacle(pod, node, 0) === undefined)
+      .map(({ metadata }) => metadata.name);
+    const victim = preempted(
+      view.list(pods).filter(({ spec }) => fits.includes(spec.nodeName ?? '')),
+      priority,
+    );
+    if (victim === undefined) return true;
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'PreemptionByScheduler',
+      message: 'default-scheduler: preempting to accommodate a higher priority pod',
+    };
+    const conditions = withCondition(victim.status?.conditions ?? [], condition, formatTime(time.now));
+    return [patchStatus(pods, victim, { conditions }), remove(pods, victim)]
+      .map((write) => perform(writes, user, write))
+      .every((answer) => isDone(answer) || answer.code === 404);
   }
 
   #emptiest(fitting: readonly Candidate[]): Node | undefined {
@@ -108,6 +135,18 @@ export class Scheduler {
     const answer = perform(this.#cluster.writes, user, patchStatus(pods, pod, { conditions }));
     return isDone(answer) || answer.code === 404;
   }
+}
+
+/** The youngest Pod of the lowest priority below this one; none while one of them is going. */
+export function preempted(present: readonly Pod[], priority: number): Pod | undefined {
+  const lower = present.filter((pod) => !isTerminal(pod) && (pod.spec.priority ?? 0) < priority);
+  if (lower.some(isTerminating)) return undefined;
+  const age = ({ metadata }: Pod) => metadata.creationTimestamp ?? '';
+  return lower.reduce<Pod | undefined>((chosen, pod) => {
+    if (chosen === undefined) return pod;
+    const difference = (pod.spec.priority ?? 0) - (chosen.spec.priority ?? 0);
+    return difference < 0 || (difference === 0 && age(pod) > age(chosen)) ? pod : chosen;
+  }, undefined);
 }
 
 interface Candidate {

@@ -10,6 +10,8 @@ import type { SourceKind, SourceObject, SourceReader } from './container-sources
 export class SourceCache {
   readonly #view: ClusterView;
   readonly #immutable = new Map<string, SourceObject>();
+  /** What it saw last, while it cannot look. */
+  #frozen: Map<string, SourceObject | undefined> | undefined;
   /** By Pod uid, the keys that it uses. */
   readonly #users = new Map<string, ReadonlySet<string>>();
 
@@ -30,6 +32,16 @@ export class SourceCache {
     }
   }
 
+  /** From now on it sees what there is now, as without a connection. */
+  freeze(): void {
+    const keys = new Set([...this.#users.values()].flatMap((used) => [...used]));
+    this.#frozen = new Map([...keys].map((key) => [key, this.#look(key)]));
+  }
+
+  thaw(): void {
+    this.#frozen = undefined;
+  }
+
   reader(namespace: string): SourceReader {
     return (kind, name) => this.#read(kind, namespace, name);
   }
@@ -38,11 +50,15 @@ export class SourceCache {
     const key = `${namespace}/${kind}/${name}`;
     const kept = this.#immutable.get(key);
     if (kept !== undefined) return kept;
-    const object =
-      kind === 'Secret'
-        ? this.#view.get(secrets, namespace, name)
-        : this.#view.get(configMaps, namespace, name);
+    const object = this.#frozen === undefined ? this.#look(key) : this.#frozen.get(key);
     if (object?.immutable === true) this.#immutable.set(key, object);
     return object;
+  }
+
+  #look(key: string): SourceObject | undefined {
+    const [namespace = '', kind, name = ''] = key.split('/');
+    return kind === 'Secret'
+      ? this.#view.get(secrets, namespace, name)
+      : this.#view.get(configMaps, namespace, name);
   }
 }

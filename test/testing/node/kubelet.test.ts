@@ -279,6 +279,20 @@ describe('A lost node', () => {
   });
 });
 
+describe('A Pod of a higher priority', () => {
+  it('takes the place of one of a lower, and waits until that has ended', () => {
+    const cluster = new TestCluster({ maxPods: 1 });
+    cluster.create(pods, newPod('low', 'sleep 3600'));
+    cluster.time.until('its start', () => cluster.get(pods, 'low').status?.phase === 'Running');
+    cluster.create(pods, newPod('high', 'sleep 3600', { priority: 1000 }));
+    cluster.time.until('the preemption', () => isTerminating(cluster.get(pods, 'low')));
+    const condition = conditionOf(cluster.get(pods, 'low'), 'DisruptionTarget');
+    assert.equal(condition?.reason, 'PreemptionByScheduler');
+    cluster.time.until('its start', () => cluster.get(pods, 'high').status?.phase === 'Running');
+    assert.equal(cluster.find(pods, 'low'), undefined);
+  });
+});
+
 describe('The content that a container gets', () => {
   const environment = { envFrom: [{ configMapRef: { name: 'settings' } }] };
   const byContent: Program = ({ env }): Behaviour =>
@@ -300,6 +314,20 @@ describe('The content that a container gets', () => {
     assert.equal(contents[0]?.uid, contents.at(-1)?.uid);
     assert.notEqual(contents[0]?.digest, contents.at(-1)?.digest);
     assert.deepEqual(contents.at(-1)?.data, { mode: 'serve' });
+  });
+
+  it('is what the kubelet saw last where it has no connection', () => {
+    const cluster = new TestCluster();
+    cluster.create(configMaps, { metadata: { name: 'settings' }, data: { mode: 'old' } });
+    cluster.create(pods, newPod('a', 'sleep 30', { restartPolicy: 'Always' }, environment));
+    cluster.time.until('its start', () => cluster.starts.length === 1);
+    kubelet(cluster, 'node-0').become('disconnected');
+    cluster.patch(configMaps, 'settings', { data: { mode: 'new' } });
+    cluster.time.until('another start', () => cluster.starts.length === 2);
+    assert.equal(cluster.starts[1]?.env.mode, 'old');
+    kubelet(cluster, 'node-0').become('running');
+    cluster.time.until('one more', () => cluster.starts.length === 3);
+    assert.equal(cluster.starts[2]?.env.mode, 'new');
   });
 
   it('in a volume follows its source after a minute or more', () => {
