@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { type ContainerState, configMaps } from '../../src/api/kubernetes.ts';
 import { type ContainerStatus, type Pod, pods } from '../../src/testing/objects.ts';
 import { conditionOf } from '../../src/testing/pod-facts.ts';
-import { newPod, running, serving, type WorkloadRow, type WorkloadSubject } from './workload-subject.ts';
+import {
+  failingProbe,
+  newPod,
+  running,
+  serving,
+  type WorkloadRow,
+  type WorkloadSubject,
+} from './workload-subject.ts';
 
 const sleeper = 'sleep 3600';
 const polite = "trap 'exit 5' TERM; sleep 3600 & wait";
@@ -49,7 +56,7 @@ const endRows: readonly WorkloadRow[] = [
   {
     title: 'a Pod that succeeds goes from Pending to Running to Succeeded',
     async run(subject) {
-      await subject.create(pods, newPod('ok', running('sleep 1')));
+      await subject.create(pods, newPod('ok', running('sleep 4')));
       const pod = await inPhase(subject, 'ok', 'Succeeded');
       const phases = subject.history(pods).map(({ object }) => (object as Pod).status?.phase);
       assert.deepEqual([...new Set(phases)], ['Pending', 'Running', 'Succeeded']);
@@ -69,9 +76,9 @@ const endRows: readonly WorkloadRow[] = [
   {
     title: 'a Pod that runs is ready, one whose probe fails is not',
     async run(subject) {
-      await subject.create(pods, newPod('ready', serving()));
-      const never = { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } };
-      await subject.create(pods, newPod('unready', serving(never)));
+      const probe = { exec: { command: ['true'] }, periodSeconds: 2 };
+      await subject.create(pods, newPod('ready', serving({ readinessProbe: probe })));
+      await subject.create(pods, newPod('unready', serving({ readinessProbe: failingProbe })));
       const ready = await subject.until('readiness', async () => {
         const pod = await subject.find(pods, 'ready');
         return pod && conditionOf(pod, 'Ready')?.status === 'True' && pod;

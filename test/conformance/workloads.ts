@@ -14,6 +14,7 @@ import {
   statefulSets,
 } from '../../src/testing/workloads.ts';
 import {
+  failingProbe,
   ofVersion,
   serving,
   versionOf,
@@ -130,7 +131,7 @@ const deploymentRows: readonly WorkloadRow[] = [
       const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } };
       await subject.create(deployments, {
         metadata: { name: 'web' },
-        spec: { replicas: 4, strategy, ...workload('web', '1') },
+        spec: { replicas: 3, strategy, ...workload('web', '1') },
       });
       await rolledOut(subject, 'web');
       const begun = subject.history(replicaSets).length;
@@ -142,14 +143,14 @@ const deploymentRows: readonly WorkloadRow[] = [
       assert.equal(third.metadata.annotations?.['deployment.kubernetes.io/revision'], '3');
       const all = await owned(subject, replicaSets);
       assert.equal(all.length, 2);
-      const back = all.find(({ spec }) => spec.replicas === 4);
+      const back = all.find(({ spec }) => spec.replicas === 3);
       assert.equal(back?.metadata.annotations?.['deployment.kubernetes.io/revision'], '3');
       assert.equal(back?.metadata.annotations?.['deployment.kubernetes.io/revision-history'], '1');
       let index = 0;
       for (const states of replicaSetStates(subject)) {
-        assert.ok(total(states, ({ spec }) => spec.replicas) <= 5, 'never above the surge');
+        assert.ok(total(states, ({ spec }) => spec.replicas) <= 4, 'never above the surge');
         if (++index <= begun) continue;
-        assert.ok(total(states, ({ status }) => status?.availableReplicas) >= 3, 'never below the floor');
+        assert.ok(total(states, ({ status }) => status?.availableReplicas) >= 2, 'never below the floor');
       }
     },
   },
@@ -200,7 +201,7 @@ const deploymentRows: readonly WorkloadRow[] = [
   {
     title: 'a Deployment whose Pods never get ready stops within its surge, and says so after its deadline',
     async run(subject) {
-      const never = { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } };
+      const never = { readinessProbe: failingProbe };
       await subject.create(deployments, {
         metadata: { name: 'web' },
         spec: { replicas: 2, progressDeadlineSeconds: 6, ...workload('web', '1') },
@@ -223,7 +224,7 @@ const deploymentRows: readonly WorkloadRow[] = [
     title:
       'a ReplicaSet adopts what it selects, releases what it selects no more, and gives up the unready first',
     async run(subject) {
-      const never = { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } };
+      const never = { readinessProbe: failingProbe };
       await subject.create(pods, {
         metadata: { name: 'orphan', labels: { app: 'web' } },
         spec: { containers: [serving(never)], terminationGracePeriodSeconds: 2 },
@@ -338,7 +339,7 @@ const setRows: readonly WorkloadRow[] = [
         spec: { replicas: 2, ...workload('db', '1') },
       });
       await readySet(subject, 'db', '1');
-      const never = { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } };
+      const never = { readinessProbe: failingProbe };
       await subject.patch(statefulSets, 'db', ofVersion('broken', never));
       await subject.until('the broken Pod', async () => {
         const pod = await subject.find(pods, 'db-1');

@@ -83,7 +83,7 @@ export async function clusterSubject(t: TestContext, client: Client): Promise<Wo
     },
     list: async (resource) => (await client.list(resource, { namespace })).items,
     history: (resource) => changes.filter((change) => isSameResource(change.resource, resource)),
-    until: (what, check) => eventually(what, check, 80_000),
+    until: (what, check) => eventually(what, check, 150_000),
     // What must not happen cannot be waited for.
     pass: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
   };

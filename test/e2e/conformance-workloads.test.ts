@@ -5,7 +5,7 @@ import { nodeRows } from '../conformance/nodes.ts';
 import { workloadRows } from '../conformance/workloads.ts';
 import { clusterSubject, connectToCluster } from './cluster-subject.ts';
 
-describe('the real controllers and node do what the simulated ones do', { concurrency: 5 }, () => {
+describe('the real controllers and node do what the simulated ones do', { concurrency: 6 }, () => {
   const client = connectToCluster();
   for (const { title, run } of [...workloadRows, ...garbageRows, ...nodeRows]) {
     it(title, async (t) => run(await clusterSubject(t, client)));

@@ -176,7 +176,7 @@ export class SimulatedContainer {
     const { time, clock } = this.#host;
     this.#startedAt = clock();
     this.#state = { running: { startedAt: formatTime(this.#startedAt) } };
-    const probed = this.spec.readinessProbe !== undefined;
+    const probed = this.spec.readinessProbe !== undefined || this.#behaviour.readyAfter !== undefined;
     this.#ready = !probed;
     this.#process = new ContainerProcess(time, this.#behaviour, probed, {
       ready: () => this.#becomeReady(),

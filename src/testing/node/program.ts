@@ -44,7 +44,10 @@ export interface Behaviour {
   readonly exitAfter?: number;
   /** Default 0. */
   readonly exitCode?: number;
-  /** ms after its start until its readiness probe succeeds; counts with a readinessProbe only. Default 1000. */
+  /**
+   * ms after its start until it is found ready. Default: 1000 with a readinessProbe; a container without one is
+   * ready at once.
+   */
   readonly readyAfter?: number | 'never';
   /** The process cannot be started, with the runtime's sentence. */
   readonly startError?: string;
