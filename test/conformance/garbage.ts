@@ -88,7 +88,7 @@ export const garbageRows: readonly WorkloadRow[] = [
       await subject.create(configMaps, {
         metadata: { name: 'stranger', ownerReferences: [reference(other)] },
       });
-      const both = [reference(owner.metadata.uid), { ...reference(other), name: 'nobody' }];
+      const both = [reference(owner.metadata.uid), { ...reference(other), name: 'absent' }];
       await subject.create(configMaps, { metadata: { name: 'child', ownerReferences: both } });
       await subject.until(
         'the end of the stranger',

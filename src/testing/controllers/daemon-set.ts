@@ -144,7 +144,7 @@ function placeOf({ spec }: DaemonSet, node: Node): { readonly runs: boolean; rea
   };
 }
 
-/** Of the old Pods those that serve nobody, and as many others as maxUnavailable leaves. */
+/** Of the old Pods those that are not available, and as many others as maxUnavailable leaves. */
 function rollingUpdate({ daemonSet, nodes, byNode, hash, now }: Layout): readonly Write[] {
   const { updateStrategy = {}, minReadySeconds = 0 } = daemonSet.spec;
   if ((updateStrategy.type ?? 'RollingUpdate') !== 'RollingUpdate') return [];

@@ -37,7 +37,7 @@ export function newReplicasOf({ deployment, newest, old }: Rollout): number {
   return present + Math.min(most - total, wanted - present);
 }
 
-/** The old ReplicaSets that may shrink now: first what serves nobody, then what availability allows. */
+/** The old ReplicaSets that may shrink now: first Pods that are not available, then what availability allows. */
 export function shrunkOld({ deployment, newest, old }: Rollout): Sizes {
   if (newest === undefined || sum(old, replicasOf) === 0) return [];
   const replicaSets = [...old, newest];

@@ -13,7 +13,7 @@ export const orphanFinalizer = 'orphan';
 export type Owner =
   | { readonly found: KubernetesObject }
   | 'gone'
-  /** Nobody serves its kind: it is not known whether it exists. */
+  /** Its kind is not served: it is not known whether it exists. */
   | 'unknown';
 
 export interface Dependent {

@@ -7,6 +7,7 @@ import { equalJson } from '../api-server/json-value.ts';
 import { type ClusterChange, isSameResource } from '../cluster-ports.ts';
 import { isDone, patchStatus, perform, remove } from '../controllers/write.ts';
 import { type Pod, pods } from '../objects.ts';
+import { isTerminal } from '../pod-facts.ts';
 import { type Outcome, WorkList } from '../work-list.ts';
 import { BackOff } from './back-off.ts';
 import { ImageStore } from './image-store.ts';
@@ -158,7 +159,7 @@ export class Kubelet {
     for (const worker of this.#workers.of(key)) {
       if (worker.uid === pod?.metadata.uid) continue;
       if (worker.isEnded) this.#drop(key, worker);
-      // Its object is gone: nobody waits for it any more.
+      // A Pod without an object has no grace left.
       else worker.end(undefined, 0);
     }
     if (pod === undefined) return {};
@@ -174,12 +175,13 @@ export class Kubelet {
     const worker = new PodWorker(this.#services, pod);
     this.#workers.add(key, worker);
     this.#sources.register(worker.uid, pod.metadata.namespace ?? '', worker.references);
-    if (used < maxPods || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') worker.admit();
+    if (used < maxPods || isTerminal(pod)) worker.admit();
     else
       worker.reject({
         reason: 'OutOfpods',
         message: `Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: ${used}, capacity: ${maxPods}`,
       });
+    if (worker.isEnded) this.#workers.noteEnd(worker);
   }
 
   #drop(key: string, worker: PodWorker): void {

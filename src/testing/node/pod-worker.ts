@@ -57,8 +57,9 @@ export class PodWorker {
 
   /** Takes the Pod on. One that has ended before, under another kubelet process, is only remembered. */
   admit(): void {
-    if (isTerminal(this.#pod)) {
-      this.#ended = true;
+    this.#ended = isTerminal(this.#pod);
+    if (this.#ended) {
+      this.update(this.#pod);
       return;
     }
     this.#startTime = Math.floor(this.#services.clock() / 1000) * 1000;
@@ -120,7 +121,8 @@ export class PodWorker {
       const wait = delayWithin(random, delays.source);
       cluster.time.schedule(wait, () => {
         if (this.#ending !== undefined) return;
-        for (const run of waiting) run();
+        if (!this.#services.isActing) this.#waiting.push(...waiting);
+        else for (const run of waiting) run();
       });
     }
     if (this.#files === undefined || this.#files.sources.length === 0) return;

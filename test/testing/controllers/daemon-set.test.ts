@@ -79,7 +79,7 @@ describe('A DaemonSet', () => {
     assert.deepEqual(writesOf(plan(three, pods)), ['delete agent-a', 'delete double']);
   });
 
-  it('updates one at a time, and first what serves nobody', () => {
+  it('updates one at a time, and first what is not available', () => {
     const old = ['a', 'b', 'c'].map((name) => agent(name, '1'));
     assert.deepEqual(writesOf(plan(three, old)), ['delete agent-a']);
     const broken = pod('agent-c', {

@@ -75,7 +75,7 @@ describe('A step of a rollout', () => {
     assert.equal(newReplicasOf({ ...rollout, newest: replicaSet(3), old: [replicaSet(1)] }), 4);
   });
 
-  it('takes away what serves nobody first, then what availability leaves', () => {
+  it('takes away first what is not available, then what availability leaves', () => {
     const spare = replicaSet(4);
     const broken = replicaSet(3, 1);
     const rollout = { deployment: deployment({ replicas: 6 }), newest: replicaSet(0), old: [spare, broken] };

@@ -229,7 +229,7 @@ describe('A lost node', () => {
       [255],
     );
     cluster.time.advance(20_000);
-    assert.equal(main(cluster.get(pods, 'a'))?.restartCount, 0, 'nobody reports');
+    assert.equal(main(cluster.get(pods, 'a'))?.restartCount, 0, 'no kubelet reports');
     node.become('running');
     cluster.time.until('a restart', () => main(cluster.get(pods, 'a'))?.restartCount === 1);
     assert.equal(main(cluster.get(pods, 'a'))?.lastState?.terminated?.reason, 'Unknown');
