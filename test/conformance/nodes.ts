@@ -64,7 +64,12 @@ const endRows: readonly WorkloadRow[] = [
       assert.equal(terminated?.exitCode, 0);
       assert.equal(terminated?.reason, 'Completed');
       assert.ok(terminated?.startedAt && terminated.finishedAt);
-      assert.deepEqual(conditionsOf(pod), {
+      // The network of the Pod is taken down a moment later.
+      const settled = await subject.until('the end of its network', async () => {
+        const now = await subject.find(pods, 'ok');
+        return now && conditionsOf(now).PodReadyToStartContainers === 'False' && now;
+      });
+      assert.deepEqual(conditionsOf(settled), {
         ContainersReady: 'False PodCompleted',
         Initialized: 'True PodCompleted',
         PodReadyToStartContainers: 'False',
