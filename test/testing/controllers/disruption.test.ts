@@ -15,9 +15,17 @@ const owner: OwnerReference = {
   controller: true,
 };
 
+interface Counts {
+  readonly ready?: number;
+  readonly unready?: number;
+  /** Ready, and terminating. */
+  readonly leaving?: number;
+  readonly replicas?: number;
+}
+
 function statusOf(
   spec: Omit<PodDisruptionBudget['spec'], 'selector'>,
-  { ready = 0, unready = 0, replicas }: { ready?: number; unready?: number; replicas?: number },
+  { ready = 0, unready = 0, leaving = 0, replicas }: Counts,
   before?: PodDisruptionBudget['status'],
 ) {
   const budget = {
@@ -27,6 +35,9 @@ function statusOf(
   };
   const pods = [
     ...Array.from({ length: ready }, (_, index) => pod(`ready-${index}`, { owner, readyFor: 60 })),
+    ...Array.from({ length: leaving }, (_, index) =>
+      pod(`leaving-${index}`, { owner, readyFor: 60, terminating: true }),
+    ),
     ...Array.from({ length: unready }, (_, index) => pod(`unready-${index}`, { owner })),
   ];
   const scaleOf = (): Scale | undefined => (replicas === undefined ? undefined : { uid: 'web', replicas });
@@ -39,6 +50,7 @@ describe('A budget', () => {
   for (const { spec, pods, allowed, desired, expected } of [
     { spec: { minAvailable: 2 }, pods: { ready: 3 }, allowed: 1, desired: 2, expected: 3 },
     { spec: { minAvailable: 2 }, pods: { ready: 2, unready: 2 }, allowed: 0, desired: 2, expected: 4 },
+    { spec: { minAvailable: 2 }, pods: { ready: 2, leaving: 1 }, allowed: 0, desired: 2, expected: 3 },
     { spec: { minAvailable: '50%' }, pods: { ready: 3, replicas: 3 }, allowed: 1, desired: 2, expected: 3 },
     { spec: { maxUnavailable: 1 }, pods: { ready: 3, replicas: 3 }, allowed: 1, desired: 2, expected: 3 },
     { spec: { maxUnavailable: 1 }, pods: { ready: 2, replicas: 3 }, allowed: 0, desired: 2, expected: 3 },
