@@ -74,6 +74,13 @@ export class Memory {
     return entry.refusals;
   }
 
+  /** What became of a create is unknown, and another Pod has its name. Returns how often in a row that was seen. */
+  lookedInVain(at: At): number {
+    const entry = this.#entry(at);
+    entry.refusals += 1;
+    return entry.refusals;
+  }
+
   /** Its next try is to wait, whatever wakes it. */
   pause(at: At, until: number): void {
     this.#entry(at).pausedUntil = until;

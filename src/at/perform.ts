@@ -112,12 +112,11 @@ export class Performer {
       : {};
     const seen = { ...podsAt(at, findAmong(observed)), ...live };
     const known = { ...observed, at, ...seen, live: true, now: clock.now() };
-    // A create without an answer has not made that Pod: it counts as refused, so that the next look is later each time.
-    const isRefused =
+    // A create without an answer has not made that Pod. The next look comes later each time.
+    const isInVain =
       observed.ambiguous === true &&
-      at.status?.launchAttempt === undefined &&
       [live.pod, live.nextPod].some((pod) => pod !== undefined && !isControlledBy(pod, uid ?? ''));
-    const retryDelay = isRefused ? delayAfter(memory.refused(observed.at)) : observed.retryDelay;
+    const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
     return { next: 'decide', observed: { ...known, retryDelay } };
   }
 

@@ -41,7 +41,7 @@ export const openDefects: readonly OpenDefect[] = [
     'active replicas whose clocks differ write one status against each other',
   ),
   defect('intents', 'L5', 'intent', 'AtMostOnce writes an intent for each try, also while nothing changes'),
-  ...['L1', 'L2', 'L3', 'R2', 'R3'].map((promise) =>
+  ...['L1', 'L2', 'L3', 'L6', 'R2', 'R3'].map((promise) =>
     defect(
       'blind',
       promise,

@@ -7,9 +7,11 @@ import {
   changeIsActedOn,
   dueIsLaunched,
   finishedIsDone,
+  nothingRunsOn,
   reasonsAreTold,
   someReplicaLeads,
 } from './liveness.ts';
+import { batchesAreBounded, notTooSoon } from './pace.ts';
 import { requestsAreBounded, silence } from './requests.ts';
 import {
   budgetsHold,
@@ -40,10 +42,13 @@ export const allPromises: readonly NamedPromise[] = [
   resultsAreTrue,
   reasonsAreTold,
   appliedRunsEverywhere,
+  batchesAreBounded,
+  notTooSoon,
   requestsAreBounded,
   absenceIsProven,
   dueIsLaunched,
   finishedIsDone,
+  nothingRunsOn,
   changeIsActedOn,
   someReplicaLeads,
   silence,

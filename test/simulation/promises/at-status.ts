@@ -62,9 +62,9 @@ export const resultsAreTrue: NamedPromise = {
     change(entry) {
       if (entry.resource === 'pods' && entry.change === 'ADDED') return runAgain(history, entry);
       const write = statusWriteOf(history, entry);
-      if (write === undefined || write.after.phase !== 'DONE' || write.before.phase === 'DONE')
-        return undefined;
-      return write.run.forgedAt === undefined ? wrongEnd(write) : undefined;
+      if (write === undefined || write.run.forgedAt !== undefined) return undefined;
+      const isDone = write.after.phase === 'DONE' && write.before.phase !== 'DONE';
+      return wrongLaunchTime(history, write) ?? (isDone ? wrongEnd(write) : undefined);
     },
   }),
 };
@@ -82,6 +82,22 @@ function runAgain(history: History, { object }: ChangeEntry): Finding | undefine
       };
 }
 
+/** So much later than its Pod the answer to a create may arrive, in milliseconds. */
+const answeredWithin = 60_000;
+
+function wrongLaunchTime(
+  { replicas }: History,
+  { at, before, after, run, by }: StatusWrite,
+): Finding | undefined {
+  const pod = run.pods.find(({ uid }) => uid === after.podUID);
+  if (pod === undefined || before.podUID === after.podUID || after.launchTime === undefined) return undefined;
+  const { clockAhead = 0 } = replicas.get(by.replica ?? '') ?? {};
+  const error = Math.abs(Date.parse(after.launchTime) - pod.createdAt);
+  return error > answeredWithin + Math.abs(clockAhead)
+    ? { text: `launchTime of ${at.metadata.name} is ${after.launchTime}`, clue: 'launch time' }
+    : undefined;
+}
+
 function wrongEnd({ at, after, run }: StatusWrite): Finding | undefined {
   const { name } = at.metadata;
   const pod = run.pods.find(({ uid }) => uid === after.podUID);
@@ -97,6 +113,9 @@ function wrongEnd({ at, after, run }: StatusWrite): Finding | undefined {
       text: `${name} succeeded and status says ${after.outcome} (${after.reason})`,
       clue: lost || 'success denied',
     };
+  const stillRuns = pod !== undefined && pod.endedAt === undefined && pod.goneAt === undefined && lost === '';
+  if (stillRuns)
+    return { text: `${name} is ${after.outcome} and ${pod.name} still runs`, clue: 'still runs' };
   const { exitCode } = after;
   const written = pod?.pod.metadata.annotations?.['cnat.programming-kubernetes.info/exit-code'];
   if (

@@ -65,6 +65,11 @@ function isLaunchable({ at, goneAt, forgedAt }: AtRun): boolean {
   );
 }
 
+/** Whether another Pod has the name. */
+function isTaken({ objects }: History, { metadata: { namespace = '', name } }: At): boolean {
+  return objects.get('pods', namespace, `${name}-pod`) !== undefined;
+}
+
 /** Whether status names a reason for which the Pod is not there. */
 function isTold({ status }: At): boolean {
   const launched = status?.conditions?.find(({ type }) => type === 'Launched');
@@ -82,7 +87,7 @@ export const dueIsLaunched: NamedPromise = {
       if (!hasWorked(history, settling)) return undefined;
       return [...history.runs.byUid.values()]
         .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
-        .filter(({ at, pods }) => pods.length === 0 && !isTold(at))
+        .filter(({ at, pods }) => pods.length === 0 && !isTaken(history, at))
         .map(
           (run): Finding => ({
             text: `${run.at.metadata.name} is due and has no Pod`,
@@ -92,6 +97,33 @@ export const dueIsLaunched: NamedPromise = {
             ),
           }),
         );
+    },
+  }),
+};
+
+/** A Pod of an At that has ended otherwise is stopped, and deleted when that takes too long. */
+const strayFor = 120_000;
+
+export const nothingRunsOn: NamedPromise = {
+  name: 'L6',
+  sentence: 'once an At is DONE no Pod of it runs on',
+  start: (history) => ({
+    calm() {
+      if (!hasWorked(history, strayFor)) return undefined;
+      return [...history.runs.byUid.values()].flatMap(({ at, pods, goneAt, forgedAt }): Finding[] => {
+        if (goneAt !== undefined || forgedAt !== undefined || at.status?.phase !== 'DONE') return [];
+        const stray = pods.find(
+          ({ endedAt, goneAt: gone, createdAt, pod }) =>
+            endedAt === undefined &&
+            gone === undefined &&
+            history.time - createdAt > strayFor &&
+            controllerOf(pod)?.uid === at.metadata.uid &&
+            pod.metadata.deletionTimestamp === undefined,
+        );
+        return stray === undefined
+          ? []
+          : [{ text: `${at.metadata.name} is DONE and ${stray.name} runs`, clue: clueOf(history, '') }];
+      });
     },
   }),
 };

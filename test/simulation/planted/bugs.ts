@@ -1,0 +1,332 @@
+/** Planted bugs: mistakes that operators make, each as one replacement in the source. */
+
+export interface PlantedBug {
+  readonly name: string;
+  /** In the words of who would have made it. */
+  readonly sentence: string;
+  /** Below the root of the project. */
+  readonly file: string;
+  /** Occurs exactly once in the file. */
+  readonly find: string;
+  readonly replace: string;
+  /** The promise that it breaks; another one may notice it first. */
+  readonly promise: string;
+}
+
+const at = {
+  pending: 'src/at/decide/decide-pending.ts',
+  running: 'src/at/decide/decide-running.ts',
+  outcome: 'src/at/decide/outcome.ts',
+  perform: 'src/at/perform.ts',
+  reconciler: 'src/at/reconciler.ts',
+};
+const watcher = {
+  change: 'src/configwatcher/decide/change.ts',
+  pending: 'src/configwatcher/decide/pending.ts',
+  groups: 'src/configwatcher/decide/pod-groups.ts',
+  restart: 'src/configwatcher/decide/restart.ts',
+  restarter: 'src/configwatcher/pod-restarter.ts',
+  hash: 'src/configwatcher/spec/config-hash.ts',
+  store: 'src/configwatcher/state-store.ts',
+};
+
+const ofAt: readonly PlantedBug[] = [
+  {
+    name: 'random Pod name',
+    sentence: 'a Pod gets a name of its own each time',
+    file: 'src/at/spec/pod.ts',
+    find: 'name: atPodName(at.metadata.name, attempt)',
+    replace: 'name: `${atPodName(at.metadata.name, attempt)}-x${Math.random().toString(36).slice(2, 8)}`',
+    promise: 'S1',
+  },
+  {
+    name: 'foreign Pod adopted',
+    sentence: 'whatever Pod has the name is taken for ours',
+    file: 'src/at/decide/own-pod.ts',
+    find: 'return pod !== undefined && isOurs(o, pod) ? pod : undefined;',
+    replace: 'return pod;',
+    promise: 'S4',
+  },
+  {
+    name: 'suspended At launched',
+    sentence: 'suspend is not looked at',
+    file: at.pending,
+    find: 'if (o.at.spec.suspend === true) {',
+    replace: 'if (false) {',
+    promise: 'S3',
+  },
+  {
+    name: 'canceled At launched',
+    sentence: 'cancel is not looked at before the launch',
+    file: at.pending,
+    find: 'if (o.at.spec.cancel === true) {',
+    replace: 'if (false) {',
+    promise: 'S3',
+  },
+  {
+    name: 'early by a second',
+    sentence: 'whole seconds are compared',
+    file: at.pending,
+    find: 'if (o.now < plan.dueAt) {',
+    replace: 'if (o.now < plan.dueAt - 1000) {',
+    promise: 'S2',
+  },
+  {
+    name: 'forgotten requeue',
+    sentence: 'nothing wakes an At when it is due',
+    file: at.pending,
+    find: 'return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };',
+    replace: 'return { actions, status, events };',
+    promise: 'L1',
+  },
+  {
+    name: 'forgotten retry',
+    sentence: 'a refused create is not tried again',
+    file: at.pending,
+    find: 'requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),',
+    replace: '',
+    promise: 'L1',
+  },
+  {
+    name: 'unbounded retry',
+    sentence: 'a refused create is tried again at once',
+    file: at.pending,
+    find: 'requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),',
+    replace: 'requeueAfter: 1,',
+    promise: 'R4',
+  },
+  {
+    name: 'trusted cache',
+    sentence: 'an At is Missed although the cache only does not show its Pod yet',
+    file: at.pending,
+    find: '  if (!o.live) {\n    return readLive;\n  }\n  const { podName: _, ...from }',
+    replace: '  const { podName: _, ...from }',
+    promise: 'R5',
+  },
+  {
+    name: 'lost because not in the cache',
+    sentence: 'a Pod that the cache does not show is lost',
+    file: at.running,
+    find: 'if (view === undefined && !o.live) {',
+    replace: 'if (false) {',
+    promise: 'R5',
+  },
+  {
+    name: 'retry after success',
+    sentence: 'every end is followed by another attempt',
+    file: at.running,
+    find: 'if (found.disrupted && mayRetry(o, launch, status)) {',
+    replace: 'if (mayRetry(o, launch, status)) {',
+    promise: 'R1',
+  },
+  {
+    name: 'early completion',
+    sentence: 'a stop counts as the end before the Pod has ended',
+    file: at.running,
+    find: '    return followStop(o, running, view.stop);',
+    replace: '    return done(o, running.status, stoppedEnding(view.stop.reason, undefined), running);',
+    promise: 'R1',
+  },
+  {
+    name: 'failure called success',
+    sentence: 'the phase of the Pod is not looked at, only that it has ended',
+    file: at.outcome,
+    find: "if (view.ended === 'Succeeded' || (exitCode === 0",
+    replace: 'if (view.ended !== undefined || (exitCode === 0',
+    promise: 'R1',
+  },
+  {
+    name: 'deletion called failure',
+    sentence: 'a command that ended with 0 is lost because its Pod was deleted later',
+    file: at.outcome,
+    find: "if (view.ended === 'Succeeded' || (exitCode === 0 && disruptionOf(view) !== undefined)) {",
+    replace: "if (view.ended === 'Succeeded' && disruptionOf(view) === undefined) {",
+    promise: 'R1',
+  },
+  {
+    name: 'strays left alone',
+    sentence: 'a Pod that came too late runs on',
+    file: 'src/at/decide/strays.ts',
+    find: 'if (views.length === 0 || isDecidedAgain(decision)) {',
+    replace: 'if (true) {',
+    promise: 'L2',
+  },
+  {
+    name: '409 taken as ours',
+    sentence: 'AlreadyExists counts as created',
+    file: at.perform,
+    find: '        // What follows is another try, if anything.',
+    replace:
+      "        memory.launched(at, { attempt, podName: pod.metadata.name, podUID: 'assumed', launchTime: clock.now(), launchedSpec: undefined, scheduledTime: undefined } as never);",
+    promise: 'S4',
+  },
+  {
+    name: 'delete without UID',
+    sentence: 'a Pod is deleted by its name alone',
+    file: at.perform,
+    find: 'const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };',
+    replace: 'const preconditions = {};',
+    promise: 'S12',
+  },
+  {
+    name: 'status without version',
+    sentence: 'a status is patched whatever was written meanwhile',
+    file: 'src/at/status-patch.ts',
+    find: 'return { metadata: { resourceVersion: at.metadata.resourceVersion }, status: changes };',
+    replace: 'return { status: changes };',
+    promise: 'S12',
+  },
+  {
+    name: 'errors swallowed',
+    sentence: 'a failed reconcile counts as done',
+    file: at.reconciler,
+    find: 'throw isWaitedFor ? new RetryError(error.message, mostDelayWithoutAnswer, { cause: error }) : error;',
+    replace: 'return {};',
+    promise: 'L1',
+  },
+  {
+    name: 'wrong clock',
+    sentence: 'the monotonic clock is taken for the time of day',
+    file: at.perform,
+    find: "podUID: metadata.uid ?? '', launchTime: clock.now() };",
+    replace: "podUID: metadata.uid ?? '', launchTime: clock.monotonic() };",
+    promise: 'R1',
+  },
+  {
+    name: 'command in an Event',
+    sentence: 'the command is told for convenience',
+    file: 'src/at/decide/launch.ts',
+    find: 'const note = acceptance === accepted ? event.note :',
+    replace: 'const note = acceptance === accepted ? `${event.note}: ${o.at.spec.command}` :',
+    promise: 'S14',
+  },
+];
+
+const ofConfigWatcher: readonly PlantedBug[] = [
+  {
+    name: 'no debounce memory',
+    sentence: 'a change is acted on at once',
+    file: watcher.pending,
+    find: 'const delay = running ? undefined : startDelay(spec, state, pending, now);',
+    replace: 'const delay = undefined as Wait | undefined;',
+    promise: 'S7',
+  },
+  {
+    name: 'fresh Pods restarted',
+    sentence: 'the cutoff is not compared',
+    file: watcher.groups,
+    find: "if (cutoff === undefined || pod.created > cutoff) return 'fresh';",
+    replace: "if (cutoff === undefined) return 'fresh';",
+    promise: 'S7',
+  },
+  {
+    name: 'cutoff from now on',
+    sentence: 'the cutoff follows the newest Pod at each look',
+    file: watcher.change,
+    find: '      ...(pending && { pending: { ...pending, hash } }),',
+    replace: '      ...(pending && { pending: { ...pending, hash, cutoff: now } }),',
+    promise: 'S7',
+  },
+  {
+    name: 'metadata counts',
+    sentence: 'the whole object is hashed',
+    file: watcher.hash,
+    find: "feed(digest, content ? 'present' : 'absent');",
+    replace: "feed(digest, content ? JSON.stringify(content) : 'absent');",
+    promise: 'S8',
+  },
+  {
+    name: 'keys ignored',
+    sentence: 'a key that does not count restarts, too',
+    file: watcher.hash,
+    find: 'const counts = (key: string) => source.keys.length === 0 || source.keys.includes(key);',
+    replace: 'const counts = (key: string) => key !== undefined;',
+    promise: 'S9',
+  },
+  {
+    name: 'baseline forgotten',
+    sentence: 'the first sight of a content counts as a change',
+    file: watcher.change,
+    find: 'if (state.appliedHash === undefined || hash === undefined) return baseline(observed, spec, comparison);',
+    replace: 'if (hash === undefined) return baseline(observed, spec, comparison);',
+    promise: 'S9',
+  },
+  {
+    name: 'budget passed by',
+    sentence: 'a Pod is deleted instead of evicted',
+    file: watcher.restarter,
+    find: 'await this.#client.evict({ namespace, name }, { uid, signal });',
+    replace: 'await this.#client.delete(pods, { namespace, name }, { uid, signal });',
+    promise: 'S15',
+  },
+  {
+    name: 'eviction without UID',
+    sentence: 'a Pod is evicted by its name alone',
+    file: watcher.restarter,
+    find: 'await this.#client.evict({ namespace, name }, { uid, signal });',
+    replace: 'await this.#client.evict({ namespace, name }, { signal } as never);',
+    promise: 'S12',
+  },
+  {
+    name: 'all at once',
+    sentence: 'maxUnavailable is not looked at',
+    file: watcher.restart,
+    find: '...serving.slice(0, room)];',
+    replace: '...serving];',
+    promise: 'R3',
+  },
+  {
+    name: 'blind PUT',
+    sentence: 'a status is replaced without its version',
+    file: watcher.store,
+    find: 'this.#client.updateStatus(this.#resource, { ...watcher, status }, { signal });',
+    replace:
+      'this.#client.updateStatus(this.#resource, { ...watcher, metadata: { ...watcher.metadata, resourceVersion: undefined }, status } as never, { signal });',
+    promise: 'S12',
+  },
+  {
+    name: 'selector ignored',
+    sentence: 'one matching label is enough',
+    file: 'src/configwatcher/spec/selector.ts',
+    find: "return [...labels.map(([key, value]) => `${key}=${value}`), ...selector.expressions.map(parameterOf)].join(\n    ',',\n  );",
+    replace: 'return labels.map(([key]) => key).join();',
+    promise: 'S10',
+  },
+];
+
+const ofRuntime: readonly PlantedBug[] = [
+  {
+    name: 'gate not asked',
+    sentence: 'a process that has lost the Lease goes on writing',
+    file: 'src/runtime/client/transport.ts',
+    find: "if (method !== 'GET') this.#options.gate?.assertMayWrite();",
+    replace: '',
+    promise: 'S11',
+  },
+  {
+    name: 'lease stolen',
+    sentence: 'a Lease is taken although it has not expired',
+    file: 'src/runtime/leader/leader-elector.ts',
+    find: 'const free = this.#clock.monotonic() >= this.#observation.expiresAt;',
+    replace: 'const free = this.#clock.monotonic() >= 0;',
+    promise: 'S11',
+  },
+  {
+    name: '410 ignored',
+    sentence: 'an expired version is tried again and again',
+    file: 'src/runtime/cache/recovery.ts',
+    find: '    if (mustReload(error)) {',
+    replace: '    if (mustReload(error) && error === undefined) {',
+    promise: 'L1',
+  },
+  {
+    name: 'lost delete',
+    sentence: 'a deleted object stays in the cache',
+    file: 'src/runtime/cache/own-writes.ts',
+    find: "    if (pending !== undefined) this.#pending.delete(keyOf(metadata));\n    this.#store.delete(metadata.namespace ?? '', metadata.name);",
+    replace: '    if (pending !== undefined) this.#pending.delete(keyOf(metadata));',
+    promise: 'L2',
+  },
+];
+
+export const plantedBugs: readonly PlantedBug[] = [...ofAt, ...ofConfigWatcher, ...ofRuntime];

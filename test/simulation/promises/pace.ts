@@ -1,0 +1,108 @@
+/** How fast a restart may be: not before its debounce is over, and not more Pods at a time than allowed. */
+import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
+import { controllerOf, type KubernetesObject, type Pod } from '../../../src/api/kubernetes.ts';
+import type { ChangeEntry } from '../entry.ts';
+import { isAccepted } from '../entry.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
+import { durationOf } from './liveness.ts';
+
+/** So long an edit may not have been seen yet, in milliseconds. */
+const unseenFor = 500;
+/** A fault may have hidden something for so long, in milliseconds. */
+const calmFor = 60_000;
+
+/** Whether nothing has happened lately but what the operator did itself. */
+function isCalm({ faults, faultedAt, time, replicas }: History): boolean {
+  const rightClocks = [...replicas.values()].every(({ clockAhead }) => Math.abs(clockAhead) < 50);
+  return rightClocks && faults.size === 0 && time - faultedAt > calmFor;
+}
+
+export const notTooSoon: NamedPromise = {
+  name: 'S7',
+  sentence: 'a restart begins when its edits have been quiet for the debounce',
+  start: (history) => ({
+    change({ resource, object, previous, time, by }: ChangeEntry): Finding | undefined {
+      if (resource !== 'configwatchers' || by?.replica === undefined || !isCalm(history)) return undefined;
+      const [before, after] = [previous as ConfigWatcher | undefined, object as ConfigWatcher];
+      const { pending } = after.status ?? {};
+      if (pending?.started === undefined || before?.status?.pending?.started === pending.started)
+        return undefined;
+      const { quiet = '2s', max = '30s' } = after.spec.debounce ?? {};
+      const seen = history.watchers.byUid
+        .get(object.metadata.uid ?? '')
+        ?.changes.filter((one) => one < time - unseenFor);
+      const last = seen?.at(-1);
+      const isOver = time - Date.parse(pending.since ?? '') >= durationOf(max) - unseenFor;
+      return last !== undefined && !isOver && time - last < durationOf(quiet) - 50
+        ? {
+            text: `${object.metadata.name} began ${Math.round(time - last)} ms after an edit`,
+            clue: 'too soon',
+          }
+        : undefined;
+    },
+  }),
+};
+
+function isReady({ metadata, status }: Pod): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' && metadata.deletionTimestamp === undefined;
+}
+
+/** The Deployment, StatefulSet or ReplicaSet that says how many Pods there should be. */
+function ownerOf(history: History, pod: Pod): KubernetesObject | undefined {
+  const { namespace = '' } = pod.metadata;
+  const controller = controllerOf(pod);
+  const plural = controller?.kind === 'StatefulSet' ? 'statefulsets' : 'replicasets';
+  const direct = history.objects.get(plural, namespace, controller?.name ?? '');
+  const above = direct && controllerOf(direct);
+  return above === undefined ? direct : history.objects.get('deployments', namespace, above.name);
+}
+
+function roomOf({ spec }: ConfigWatcher, wanted: number): number {
+  const { maxUnavailable = '25%' } = spec.strategy ?? {};
+  if (typeof maxUnavailable === 'number') return maxUnavailable;
+  return Math.max(1, Math.floor((wanted * Number.parseInt(maxUnavailable, 10)) / 100));
+}
+
+export const batchesAreBounded: NamedPromise = {
+  name: 'R3',
+  sentence: 'of what works no more is taken away than maxUnavailable allows',
+  start(history) {
+    /** Who is not available for a reason of its own is no fault of the operator: when a Pod last became unready by itself. */
+    let shakenAt = Number.NEGATIVE_INFINITY;
+    return {
+      change({ resource, object, previous, by, time }) {
+        if (resource === 'deployments' || resource === 'statefulsets') {
+          const generation = previous?.metadata.generation;
+          if (generation !== object.metadata.generation) shakenAt = time;
+        }
+        if (resource !== 'pods' || previous === undefined || by?.replica !== undefined) return undefined;
+        const [before, after] = [previous as Pod, object as Pod];
+        const isTerminating = before.metadata.deletionTimestamp !== undefined;
+        if (isReady(before) && !isReady(after) && !isTerminating) shakenAt = time;
+        return undefined;
+      },
+      request(request): Finding | undefined {
+        const { replica, resource, subresource, verb, namespace, name, time } = request;
+        const isRemoval = resource === 'pods' && (subresource === 'eviction' || verb === 'delete');
+        if (replica === undefined || !isRemoval || !isAccepted(request)) return undefined;
+        if (!isCalm(history) || time - shakenAt < calmFor) return undefined;
+        const pod =
+          history.removed.get(`${namespace}/${name}`) ?? history.objects.get<Pod>('pods', namespace, name);
+        const owner = pod && ownerOf(history, pod);
+        if (pod === undefined || owner === undefined) return undefined;
+        const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};
+        const ready = history.objects
+          .in<Pod>('pods', namespace)
+          .filter((one) => one !== pod && isReady(one) && ownerOf(history, one) === owner).length;
+        const room = Math.max(
+          0,
+          ...history.watchers.selecting(pod, time, calmFor).map(({ watcher }) => roomOf(watcher, wanted)),
+        );
+        return wanted - ready > room
+          ? { text: `${name} was taken away and ${ready} of ${wanted} Pods are left`, clue: 'room' }
+          : undefined;
+      },
+    };
+  },
+};
