@@ -105,6 +105,18 @@ test-e2e: build ## Run the end-to-end tests on a real node (Linux and root, or K
 		$(HELM) --build && $(CLUSTER) run --node -- $(NODE_TEST) --test-concurrency=1 'test/e2e/**/*.test.ts'; \
 	else echo "test-e2e left out: a real node needs Linux and root, this is $$(uname -s) as $$(id -un)"; fi
 
+.PHONY: test-simulation
+test-simulation: packages ## Run the operator in simulated clusters, with the same seeds each time: a minute of CPU time.
+	@$(NODE) test/simulation/main.ts --fixed
+
+.PHONY: simulate
+simulate: packages ## The same with new seeds; SEED=… replays one and tells its story, HOURS=… goes on for so long.
+	@$(NODE) test/simulation/main.ts
+
+.PHONY: simulate-check
+simulate-check: packages ## Plant bugs one by one, and print how soon the simulation finds each; BUG=… for one of them.
+	@$(NODE) test/simulation/planted/check.ts
+
 .PHONY: soak
 soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) and four of quiet, and watch its size.
 	@$(CLUSTER) run -- $(NODE) --test --test-concurrency=2 'test/soak/**/*.test.ts'

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code.
 /** Planted bugs: mistakes that operators make, each as one replacement in the source. */
 
 export interface PlantedBug {

@@ -40,7 +40,7 @@ export const phasesNeverGoBack: NamedPromise = {
       if (write === undefined) return undefined;
       const { at, before, after } = write;
       const { name } = at.metadata;
-      if (phases.indexOf(after.phase ?? '') < phases.indexOf(before.phase ?? 'PENDING')) {
+      if (phases.indexOf(after.phase ?? 'PENDING') < phases.indexOf(before.phase ?? 'PENDING')) {
         return { text: `${name} went from ${before.phase} back to ${after.phase}`, clue: 'phase' };
       }
       if (before.phase === 'DONE' && final(before) !== final(after)) {

@@ -64,6 +64,21 @@ function roomOf({ spec }: ConfigWatcher, wanted: number): number {
   return Math.max(1, Math.floor((wanted * Number.parseInt(maxUnavailable, 10)) / 100));
 }
 
+function tooManyGone(history: History, pod: Pod): Finding | undefined {
+  const owner = ownerOf(history, pod);
+  if (owner === undefined) return undefined;
+  const { namespace = '', name } = pod.metadata;
+  const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};
+  const ready = history.objects
+    .in<Pod>('pods', namespace)
+    .filter((one) => one !== pod && isReady(one) && ownerOf(history, one) === owner).length;
+  const watchers = history.watchers.selecting(pod, history.time, calmFor);
+  const room = Math.max(0, ...watchers.map(({ watcher }) => roomOf(watcher, wanted)));
+  return wanted - ready > room
+    ? { text: `${name} was taken away and ${ready} of ${wanted} Pods are left`, clue: 'room' }
+    : undefined;
+}
+
 export const batchesAreBounded: NamedPromise = {
   name: 'R3',
   sentence: 'of what works no more is taken away than maxUnavailable allows',
@@ -89,19 +104,7 @@ export const batchesAreBounded: NamedPromise = {
         if (!isCalm(history) || time - shakenAt < calmFor) return undefined;
         const pod =
           history.removed.get(`${namespace}/${name}`) ?? history.objects.get<Pod>('pods', namespace, name);
-        const owner = pod && ownerOf(history, pod);
-        if (pod === undefined || owner === undefined) return undefined;
-        const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};
-        const ready = history.objects
-          .in<Pod>('pods', namespace)
-          .filter((one) => one !== pod && isReady(one) && ownerOf(history, one) === owner).length;
-        const room = Math.max(
-          0,
-          ...history.watchers.selecting(pod, time, calmFor).map(({ watcher }) => roomOf(watcher, wanted)),
-        );
-        return wanted - ready > room
-          ? { text: `${name} was taken away and ${ready} of ${wanted} Pods are left`, clue: 'room' }
-          : undefined;
+        return pod && tooManyGone(history, pod);
       },
     };
   },

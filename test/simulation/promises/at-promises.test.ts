@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { at, atPod, begin, HandMade, second } from '../hand-made.ts';
+
+const failed = { phase: 'Failed' };
+const succeeded = { phase: 'Succeeded' };
+
+/** An At that is due, and its Pod, made by a replica that knows the At. */
+function launched(promise: string, spec = {}): HandMade {
+  return new HandMade([promise])
+    .change('ats', at('a', 0, spec), 'ADDED', 'alice')
+    .show('replica-0', 'ats', 'a')
+    .pass(10 * second)
+    .change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+}
+
+/** The Pod is gone, and the same replica makes another one of that name. */
+function again(made: HandMade): HandMade {
+  return made
+    .pass(10 * second)
+    .change('pods', atPod('a-pod', 'first', 'a'), 'DELETED')
+    .pass(10 * second)
+    .change('pods', atPod('a-pod', 'second', 'a'), 'ADDED', 'replica-0');
+}
+
+describe('S1, one Pod per attempt', () => {
+  it('is kept by one Pod, and by another one of the next attempt', () => {
+    const made = launched('S1').change('pods', atPod('a-pod', 'first', 'a', failed), 'MODIFIED');
+    made.change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');
+    assert.deepEqual(made.broken, []);
+  });
+
+  it('allows a second Pod to a replica that was never shown the first', () => {
+    assert.deepEqual(again(launched('S1')).broken, []);
+  });
+
+  it('is broken by a second Pod of a replica that was shown the first', () => {
+    const made = launched('S1').show('replica-0', 'pods', 'a-pod');
+    assert.deepEqual(again(made).broken, ['S1 known']);
+  });
+
+  it('is broken by any second Pod under AtMostOnce', () => {
+    assert.deepEqual(again(launched('S1', { launchGuarantee: 'AtMostOnce' })).broken, ['S1 at most once']);
+  });
+
+  it('allows several gated Pods under ExactlyOnce, and the release of one', () => {
+    const gated = (name: string, uid: string) => {
+      const pod = atPod(name, uid, 'a');
+      const schedulingGates = [{ name: 'cnat.programming-kubernetes.info/recorded' }];
+      return { ...pod, spec: { ...pod.spec, schedulingGates } };
+    };
+    const made = new HandMade(['S1']).change(
+      'ats',
+      at('a', 0, { launchGuarantee: 'ExactlyOnce' }),
+      'ADDED',
+      'alice',
+    );
+    made.change('pods', gated('a-pod', 'first'), 'ADDED', 'replica-0');
+    made.change('pods', gated('a-pod', 'first'), 'DELETED');
+    made.change('pods', gated('a-pod', 'second'), 'ADDED', 'replica-0');
+    made.change('pods', atPod('a-pod', 'second', 'a'), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.broken, []);
+    made.change('pods', atPod('a-pod', 'second', 'a'), 'DELETED');
+    made.change('pods', atPod('a-pod', 'third', 'a'), 'ADDED', 'replica-0');
+    assert.deepEqual(made.broken, ['S1 released twice']);
+  });
+
+  it('is broken by an attempt while the one before has not ended', () => {
+    const made = launched('S1').change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');
+    assert.deepEqual(made.broken, ['S1 overlap']);
+  });
+});
+
+describe('S2, never early', () => {
+  const launchedAt = (ms: number, ahead = 0) => {
+    const made = new HandMade(['S2']).change('ats', at('a', 60_000), 'ADDED', 'alice');
+    made.add({ type: 'replica', time: begin, replica: 'replica-0', state: 'started', clockAhead: ahead });
+    made.show('replica-0', 'ats', 'a').pass(ms);
+    return made.change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0').broken;
+  };
+  it('is kept from the very instant on', () => assert.deepEqual(launchedAt(60_000), []));
+  it('is broken by a Pod a millisecond before it', () => assert.deepEqual(launchedAt(59_999), ['S2 early']));
+  it('names a clock that is ahead', () => assert.deepEqual(launchedAt(30_000, 40_000), ['S2 clock ahead']));
+
+  it('is kept by a launch at the time before an edit that was not shown yet', () => {
+    const made = new HandMade(['S2'])
+      .change('ats', at('a', 1000), 'ADDED', 'alice')
+      .show('replica-0', 'ats', 'a');
+    made.pass(900).change('ats', at('a', 600_000), 'MODIFIED', 'alice').pass(200);
+    made.change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+    assert.deepEqual(made.broken, []);
+  });
+});
+
+describe('S3, not for an At that was seen to be deleted, suspended, canceled or done', () => {
+  const rows: readonly (readonly [object, string])[] = [
+    [at('a', 0, { suspend: true }), 'S3 suspended'],
+    [at('a', 0, { cancel: true }), 'S3 canceled'],
+    [at('a', 0, {}, { phase: 'DONE' }), 'S3 done'],
+  ];
+  for (const [state, broken] of rows) {
+    for (const isShown of [true, false]) {
+      it(`${isShown ? 'is broken when' : 'is kept when it was not shown that'} it is ${broken.slice(3)}`, () => {
+        const made = new HandMade(['S3'])
+          .change('ats', at('a'), 'ADDED', 'alice')
+          .show('replica-0', 'ats', 'a');
+        made.pass(second).change('ats', state as ReturnType<typeof at>, 'MODIFIED', 'alice');
+        if (isShown) made.show('replica-0', 'ats', 'a');
+        made.pass(10 * second).change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+        assert.deepEqual(made.broken, isShown ? [broken] : []);
+      });
+    }
+  }
+});
+
+describe('S5, phases never go back', () => {
+  const write = (before: object, after: object) =>
+    new HandMade(['S5'])
+      .change('ats', at('a', 0, {}, { ...before }), 'ADDED', 'alice')
+      .change('ats', at('a', 0, {}, { ...after }), 'MODIFIED', 'replica-0').broken;
+  it('is kept by PENDING → RUNNING → DONE', () => {
+    assert.deepEqual(write({ phase: 'PENDING' }, { phase: 'RUNNING' }), []);
+    assert.deepEqual(write({ phase: 'RUNNING' }, { phase: 'DONE', outcome: 'Failed' }), []);
+  });
+  it('is broken by RUNNING → PENDING, and by another end', () => {
+    assert.deepEqual(write({ phase: 'RUNNING' }, { phase: 'PENDING' }), ['S5 phase']);
+    assert.deepEqual(write({ phase: 'DONE', outcome: 'Failed' }, { phase: 'DONE', outcome: 'Succeeded' }), [
+      'S5 done',
+    ]);
+  });
+  it('is broken by an observedGeneration that falls', () => {
+    assert.deepEqual(write({ observedGeneration: 3 }, { observedGeneration: 2 }), ['S5 generation']);
+  });
+});
+
+describe('S6, edits after the Pod change nothing', () => {
+  const second = (image: string) => {
+    const pod = atPod('a-pod-2', 'second', 'a');
+    return { ...pod, spec: { containers: [{ name: 'main', image }] } };
+  };
+  it('is kept by another attempt at the same', () => {
+    const made = launched('S6').change('pods', second('busybox'), 'ADDED', 'replica-0');
+    assert.deepEqual(made.broken, []);
+  });
+  it('is broken by an attempt that runs something else', () => {
+    assert.deepEqual(launched('S6').change('pods', second('other'), 'ADDED', 'replica-0').broken, ['S6']);
+  });
+});
+
+describe('R1, results are true', () => {
+  const ended = (pod: object, status: object, isGone = false) => {
+    const launchTime = new Date(begin + 10 * second).toISOString();
+    const running = { phase: 'RUNNING', podUID: 'first', launchTime };
+    const made = launched('R1').change('ats', at('a', 0, {}, running), 'MODIFIED', 'replica-0');
+    made.change('pods', atPod('a-pod', 'first', 'a', { ...pod }), 'MODIFIED');
+    if (isGone) made.change('pods', atPod('a-pod', 'first', 'a', { ...pod }), 'DELETED');
+    const done = { ...running, phase: 'DONE', ...status };
+    return made.change('ats', at('a', 0, {}, done), 'MODIFIED', 'replica-0').broken;
+  };
+  it('is kept by what the Pod shows', () => {
+    assert.deepEqual(ended(succeeded, { outcome: 'Succeeded' }), []);
+    assert.deepEqual(ended(failed, { outcome: 'Failed' }), []);
+  });
+  it('is broken by a success that was none, and by one that is denied', () => {
+    assert.deepEqual(ended(failed, { outcome: 'Succeeded' }), ['R1 no success']);
+    assert.deepEqual(ended(succeeded, { outcome: 'Failed' }), ['R1 success denied']);
+  });
+  it('names the loss of an end whose Pod is gone', () => {
+    assert.deepEqual(ended(succeeded, { outcome: 'Failed', reason: 'PodLost' }, true), ['R1 end lost']);
+  });
+  it('is broken by an end while the Pod runs, and by an exit code that never was', () => {
+    assert.deepEqual(ended({ phase: 'Running' }, { outcome: 'Canceled' }), ['R1 still runs']);
+    assert.deepEqual(ended(failed, { outcome: 'Failed', exitCode: 7 }), ['R1 exit code']);
+  });
+  it('is broken by another run of what has succeeded', () => {
+    const made = launched('R1').change('pods', atPod('a-pod', 'first', 'a', succeeded), 'MODIFIED');
+    made.change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');
+    assert.deepEqual(made.broken, ['R1 run again']);
+  });
+});
+
+describe('R5, absence is proven', () => {
+  const lost = { phase: 'DONE', outcome: 'Failed', reason: 'PodLost', podUID: 'first' };
+  it('is broken by PodLost while the Pod is there, and kept once it is gone', () => {
+    const made = launched('R5').change('ats', at('a', 0, {}, lost), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.broken, ['R5 lost']);
+    const gone = launched('R5').change('pods', atPod('a-pod', 'first', 'a'), 'DELETED');
+    assert.deepEqual(gone.change('ats', at('a', 0, {}, lost), 'MODIFIED', 'replica-0').broken, []);
+  });
+  it('is broken by Missed with a Pod', () => {
+    const missed = { phase: 'DONE', outcome: 'Missed' };
+    const made = launched('R5').pass(10 * second);
+    assert.deepEqual(made.change('ats', at('a', 0, {}, missed), 'MODIFIED', 'replica-0').broken, [
+      'R5 overlooked',
+    ]);
+  });
+});
+
+describe('liveness of At', () => {
+  const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
+  const quiet = (promise: string) =>
+    new HandMade([promise]).add(started).change('ats', at('a'), 'ADDED', 'alice');
+  const blind = 1_000_000;
+  it('L1 is broken by a due At without a Pod, and kept with one', () => {
+    assert.deepEqual(quiet('L1').calm(blind).broken, ['L1']);
+    const made = quiet('L1').change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+    assert.deepEqual(made.calm(blind).broken, []);
+  });
+  it('L1 waits for a replica', () => {
+    assert.deepEqual(
+      quiet('L1')
+        .add({ ...started, state: 'killed' })
+        .calm(blind).broken,
+      [],
+    );
+  });
+  it('L2 is broken by an end that nobody records', () => {
+    const made = quiet('L2').change('pods', atPod('a-pod', 'first', 'a', failed), 'ADDED', 'replica-0');
+    made.change('pods', atPod('a-pod', 'first', 'a', failed), 'MODIFIED');
+    made.change('ats', at('a', 0, {}, { phase: 'RUNNING', podUID: 'first' }), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.calm(blind).broken, ['L2']);
+    made.change('ats', at('a', 0, {}, { phase: 'DONE', podUID: 'first' }), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.calm(blind).broken, ['L2']);
+  });
+  it('R2 is broken by a due At that says nothing, and kept by one that says why', () => {
+    assert.deepEqual(quiet('R2').calm(blind).broken, ['R2 untold']);
+    const condition = { type: 'Launched', status: 'False', reason: 'PodRejected' };
+    const told = { phase: 'PENDING', conditions: [condition] };
+    const made = quiet('R2').change('ats', at('a', 0, {}, told), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.calm(blind).broken, []);
+  });
+});

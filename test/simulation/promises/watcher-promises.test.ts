@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { at, atPod, begin, HandMade, second, watcher, webPod } from '../hand-made.ts';
+
+const config = (message: string, labels = {}) => ({
+  metadata: { name: 'config', labels },
+  data: { message },
+});
+const applied = { appliedHash: 'v1:one' };
+const pendingAt = (ms: number) => ({
+  ...applied,
+  pending: { hash: `v1:${ms}`, cutoff: new Date(begin + ms).toISOString(), reason: 'Debounce' },
+});
+
+/** A watcher with its baseline, and a Pod that it selects. */
+function watched(...promises: string[]): HandMade {
+  return new HandMade(promises)
+    .change('configmaps', config('one'), 'ADDED', 'alice')
+    .change('pods', webPod('old'))
+    .change('configwatchers', watcher('w'), 'ADDED', 'alice')
+    .change('configwatchers', watcher('w', applied), 'MODIFIED', 'replica-0')
+    .pass(600 * second);
+}
+
+/** The content changes, and the operator records it. */
+function edited(...promises: string[]): HandMade {
+  const made = watched(...promises)
+    .change('configmaps', config('two'), 'MODIFIED', 'alice')
+    .pass(100);
+  return made
+    .change('configwatchers', watcher('w', pendingAt(600_000)), 'MODIFIED', 'replica-0')
+    .pass(5 * second);
+}
+
+const eviction = { subresource: 'eviction', code: 201 };
+
+describe('S4, only own Pods', () => {
+  it('is broken by a patch of a Pod of another owner, and by its adoption', () => {
+    const made = new HandMade(['S4']).change('pods', webPod('web-1')).request('patch', 'pods', 'web-1');
+    assert.deepEqual(made.broken, ['S4']);
+    const other = new HandMade(['S4'])
+      .change('ats', at('a'), 'ADDED', 'alice')
+      .change('pods', webPod('a-pod'));
+    const taken = at('a', 0, {}, { phase: 'RUNNING', podUID: 'a-pod-uid' });
+    assert.deepEqual(other.change('ats', taken, 'MODIFIED', 'replica-0').broken, ['S4 adopted']);
+  });
+  it('is kept by a patch of the Pod of an At', () => {
+    const made = new HandMade(['S4']).change('ats', at('a'), 'ADDED', 'alice');
+    made.change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0').request('patch', 'pods', 'a-pod');
+    assert.deepEqual(made.broken, []);
+  });
+});
+
+describe('S7, once per change', () => {
+  it('is kept by the eviction of a Pod from before the change', () => {
+    assert.deepEqual(edited('S7').request('create', 'pods', 'old', eviction).broken, []);
+  });
+  it('is broken by an eviction without a change, and by that of a fresh Pod', () => {
+    assert.deepEqual(watched('S7').request('create', 'pods', 'old', eviction).broken, ['S7 no change']);
+    const made = edited('S7').change('pods', webPod('new')).request('create', 'pods', 'new', eviction);
+    assert.deepEqual(made.broken, ['S7 fresh']);
+  });
+  it('is broken by a start before the debounce is over', () => {
+    const started = { ...pendingAt(600_000).pending, started: new Date(begin + 601_000).toISOString() };
+    const made = watched('S7').change('configmaps', config('two'), 'MODIFIED', 'alice').pass(1000);
+    made.change('configwatchers', watcher('w', { ...applied, pending: started }), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.broken, ['S7 too soon']);
+  });
+});
+
+describe('S8 and S9, nothing without a reason', () => {
+  const raise = (made: HandMade) =>
+    made.change('configwatchers', watcher('w', pendingAt(700_000)), 'MODIFIED', 'replica-0').broken;
+  it('are kept by a change of the content', () => {
+    assert.deepEqual(edited('S8', 'S9').broken, []);
+  });
+  it('S8 is broken by an edit of metadata', () => {
+    assert.deepEqual(
+      raise(watched('S8', 'S9').change('configmaps', config('one', { a: 'b' }), 'MODIFIED', 'alice')),
+      ['S8'],
+    );
+  });
+  it('S9 is broken by a restart for nothing at all, and by a second one for one change', () => {
+    assert.deepEqual(raise(watched('S8', 'S9')), ['S9']);
+    const made = edited('S8', 'S9').change('configwatchers', watcher('w', applied), 'MODIFIED', 'replica-0');
+    assert.deepEqual(raise(made.pass(600 * second)), ['S9']);
+  });
+});
+
+describe('S10 and S15, which Pods go and how', () => {
+  it('S10 is broken by a Pod that nobody selects', () => {
+    const made = watched('S10').change('pods', webPod('other', { app: 'other' }));
+    assert.deepEqual(made.request('create', 'pods', 'other', eviction).broken, ['S10']);
+    assert.deepEqual(watched('S10').request('create', 'pods', 'old', eviction).broken, []);
+  });
+  it('S15 is broken by a delete under Evict, and kept under Delete', () => {
+    assert.deepEqual(watched('S15').request('delete', 'pods', 'old').broken, ['S15']);
+    const edited = {
+      ...watcher('w', {}, { strategy: { type: 'Delete' } }),
+      metadata: { name: 'w', generation: 2 },
+    };
+    const made = watched('S15').change('configwatchers', edited, 'MODIFIED', 'alice');
+    assert.deepEqual(made.request('delete', 'pods', 'old').broken, []);
+  });
+});
+
+describe('R3, an applied content runs everywhere', () => {
+  const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
+  const start = (made: HandMade, pod: string, message: string) =>
+    made.add({
+      ...{
+        type: 'container-start',
+        time: made.time,
+        namespace: 'shop',
+        pod,
+        podUid: `${pod}-uid`,
+        container: 'main',
+      },
+      sources: [{ kind: 'ConfigMap', name: 'config', data: { message } }],
+    });
+  it('is broken by a Pod with an old content, and kept without one', () => {
+    const made = start(watched('R3').add(started), 'old', 'one').change(
+      'configmaps',
+      config('two'),
+      'MODIFIED',
+      'alice',
+    );
+    assert.deepEqual(made.calm(1_000_000).broken, ['R3 old content']);
+    const other = start(watched('R3').add(started), 'old', 'one').change(
+      'configmaps',
+      config('two'),
+      'MODIFIED',
+      'alice',
+    );
+    start(other.change('pods', webPod('old'), 'DELETED').change('pods', webPod('new')), 'new', 'two');
+    assert.deepEqual(other.calm(1_000_000).broken, []);
+  });
+});
+
+describe('S11, only leaders write', () => {
+  const lease = (made: HandMade, replica: string) =>
+    made.request('update', 'leases', 'atwatch', {
+      replica,
+      body: JSON.stringify({ spec: { holderIdentity: `${replica}_1` } }),
+    });
+  const write = (made: HandMade, replica: string, sentAt = made.time) =>
+    made.request('patch', 'ats', 'a', { replica, sentAt, subresource: 'status' });
+  it('is kept by the holder, and by anybody without an election', () => {
+    assert.deepEqual(write(lease(new HandMade(['S11']), 'replica-0'), 'replica-0').broken, []);
+    assert.deepEqual(write(new HandMade(['S11']), 'replica-1').broken, []);
+  });
+  it('is broken by a standby, and by who has lost it', () => {
+    assert.deepEqual(write(lease(new HandMade(['S11']), 'replica-0'), 'replica-1').broken, ['S11 standby']);
+    const made = lease(lease(new HandMade(['S11']), 'replica-0').pass(second), 'replica-1').pass(second);
+    assert.deepEqual(write(made, 'replica-0').broken, ['S11 lost lease']);
+  });
+  it('is kept by what was sent before it was lost', () => {
+    const made = lease(lease(new HandMade(['S11']), 'replica-0').pass(second), 'replica-1').pass(second);
+    assert.deepEqual(write(made, 'replica-0', begin + 500).broken, []);
+  });
+});
+
+describe('S12 to S14, how writes look', () => {
+  const status = { subresource: 'status' };
+  const body = (value: unknown) => JSON.stringify(value);
+  const sent = (verb: 'patch' | 'delete' | 'update', value: unknown, rest = {}) =>
+    new HandMade(['S12']).request(verb, 'ats', 'a', { body: body(value), ...rest }).broken.length;
+  it('S12 is kept by versions, tests and UIDs', () => {
+    assert.equal(sent('patch', { metadata: { resourceVersion: '7' } }, status), 0);
+    assert.equal(sent('patch', [{ op: 'test', path: '/metadata/uid', value: 'x' }], status), 0);
+    assert.equal(sent('delete', { preconditions: { uid: 'x' } }), 0);
+    assert.equal(sent('update', { metadata: { resourceVersion: '7' } }, status), 0);
+  });
+  it('S12 is broken without them', () => {
+    assert.equal(sent('patch', { metadata: { uid: 'x' } }, status), 1);
+    assert.equal(sent('delete', {}), 1);
+    assert.equal(sent('update', { metadata: {} }, status), 1);
+  });
+  it('S13 is broken by what is not granted', () => {
+    assert.deepEqual(new HandMade(['S13']).request('get', 'pods', 'p').broken, []);
+    assert.deepEqual(new HandMade(['S13']).request('list', 'nodes', '').broken, ['S13 list /nodes']);
+  });
+  it('S14 is broken by a value in a log or an Event, and kept by the command in its Pod', () => {
+    const made = () => new HandMade(['S14'], ['s3cret']);
+    const line = { type: 'log', time: begin, replica: 'replica-0', level: 'info', text: 'a s3cret' } as const;
+    assert.deepEqual(made().add(line).broken, ['S14 log']);
+    assert.deepEqual(made().add({ ...line, level: 'debug' }).broken, []);
+    assert.deepEqual(made().request('create', 'events', '', { body: body('s3cret') }).broken, ['S14 events']);
+    assert.deepEqual(made().request('create', 'pods', '', { body: body('s3cret') }).broken, []);
+  });
+});
+
+describe('R4 and L5, how many requests', () => {
+  it('R4 is broken by forty writes of one status in a second, and kept by ten', () => {
+    const many = (count: number) => {
+      const made = new HandMade(['R4']);
+      for (let index = 0; index < count; index++) made.pass(25).request('patch', 'ats', 'a');
+      return made.broken.length > 0;
+    };
+    assert.deepEqual([many(10), many(40)], [false, true]);
+  });
+  it('L5 is broken by a write long after everything', () => {
+    const made = new HandMade(['L5']).change('ats', at('a'), 'ADDED', 'alice');
+    assert.deepEqual(made.pass(60 * second).request('patch', 'ats', 'a').broken, []);
+    assert.deepEqual(made.pass(3600 * second).request('patch', 'ats', 'a').broken, ['L5 ats']);
+  });
+});
+
+describe('L4, some replica leads', () => {
+  it('is broken by a Lease that nobody renews', () => {
+    const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
+    const made = new HandMade(['L4']).add(started).request('update', 'leases', 'atwatch', { body: '{}' });
+    assert.deepEqual(made.calm(10 * second).broken, []);
+    assert.deepEqual(made.calm(1000 * second).broken, ['L4']);
+  });
+});

@@ -1,0 +1,77 @@
+/** What simulations have found: each row is a plan that broke a promise, as small as it can be, with its story. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startsAt } from './plan/draw-ats.ts';
+import type { Deed, FaultPlan, Plan } from './plan/plan.ts';
+import { runPlan } from './run/run.ts';
+import { Story } from './story.ts';
+
+interface Regression {
+  readonly sentence: string;
+  /** The promise that it broke. */
+  readonly promise: string;
+  readonly plan: Partial<Plan>;
+}
+
+const minute = 60_000;
+const metadata = (name: string) => ({ name, namespace: 'shop' });
+
+function at(name: string, spec: object, when = 1): Deed {
+  const past = '2019-04-12T10:12:00Z';
+  const object = {
+    apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
+    kind: 'At',
+    metadata: metadata(name),
+    spec: { schedule: past, command: 'job --for=1000', ...spec },
+  };
+  return { at: when, do: 'create', resource: 'ats', name, object };
+}
+
+function pod(name: string, when = 1): Deed {
+  const spec = { containers: [{ name: 'main', image: 'busybox', command: ['serve'] }] };
+  const object = { apiVersion: 'v1', kind: 'Pod', metadata: metadata(name), spec };
+  return { at: when, do: 'create', resource: 'pods', name, object };
+}
+
+const webhookDown: FaultPlan = {
+  ...{ at: 10_000, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 50 },
+  message: 'failed calling webhook',
+};
+
+const regressions: readonly Regression[] = [
+  {
+    sentence:
+      'AtMostOnce, and a stranger has the name: the watch events of its own intents made it try without a pause',
+    promise: 'R4',
+    plan: { deeds: [pod('at-0-pod'), at('at-0', { launchGuarantee: 'AtMostOnce', backoffLimit: 0 }, 1000)] },
+  },
+  {
+    sentence:
+      'a create without an answer, and then a stranger has the name: read four times a second for ever',
+    promise: 'R4',
+    plan: { deeds: [at('at-0', {}, 10_001), pod('at-0-pod', 10_002)], faults: [webhookDown] },
+  },
+];
+
+function planOf(seed: string, plan: Partial<Plan>): Plan {
+  const defaults = {
+    duration: minute,
+    replicas: 1,
+    servers: 1,
+    election: false,
+    features: [],
+    deeds: [],
+    faults: [],
+  };
+  return { ...defaults, seed, clocks: [{ skew: 0, drift: 0 }], ...plan };
+}
+
+describe('what simulations have found', () => {
+  for (const { sentence, promise, plan } of regressions) {
+    it(`stays mended: ${sentence} (${promise})`, async () => {
+      const story = new Story(startsAt);
+      const { violations } = await runPlan(planOf(sentence, plan), { onEntry: (entry) => story.see(entry) });
+      assert.deepEqual(violations, [], story.text(violations, 60));
+    });
+  }
+});
