@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { historyOfAuditLog, readAuditLog } from '../simulation/audit-history.ts';
+import { onlyLeadersWrite } from '../simulation/promises/writes.ts';
 
 export interface AuditedWrite {
   readonly writer: string;
@@ -51,19 +53,14 @@ export function turnsOf(writes: readonly AuditedWrite[], resource: string): stri
     .filter((writer, index, all) => writer !== all[index - 1]);
 }
 
-/**
- * Every write but those of the Lease came from the process that had written the Lease last; and nobody who
- * has held it sent anything at all once somebody else held it.
- */
-export function assertOnlyLeadersWrote(writes: readonly AuditedWrite[]): void {
-  const taken = writes
-    .filter(({ resource, code }) => resource === 'leases' && code < 300)
-    .sort((a, b) => (a.answered < b.answered ? -1 : 1));
-  for (const write of writes) {
-    const before = taken.filter(({ answered }) => answered <= write.received);
-    const holder = before.at(-1)?.writer;
-    const hasLed = before.some(({ writer }) => writer === write.writer);
-    if (write.resource === 'leases' && !hasLed) continue;
-    assert.equal(write.writer, holder, `who wrote ${write.resource} at ${write.received}, and who led`);
-  }
+/** No other process than the holder of the Lease wrote anything else, and none after it had lost it (S11). */
+export async function assertOnlyLeadersWrote(
+  log: string | undefined,
+  writers: readonly string[],
+): Promise<void> {
+  const { violations } = historyOfAuditLog(await readAuditLog(log), {
+    promises: [onlyLeadersWrite],
+    replicaOf: ({ userAgent }) => (writers.includes(userAgent) ? userAgent : undefined),
+  });
+  assert.deepEqual(violations, []);
 }

@@ -48,7 +48,7 @@ it('SIGSTOP for 20 s and SIGCONT, then SIGTERM: no write of a process that does 
 
   const writers = processes.map(({ identity }) => identity);
   const writes = await writesOf(cluster.auditLog, writers);
-  assertOnlyLeadersWrote(writes);
+  await assertOnlyLeadersWrote(cluster.auditLog, writers);
   const turns = [a.identity, next.identity, last.identity];
   assert.deepEqual(turnsOf(writes, 'configmaps'), turns);
   assert.deepEqual(turnsOf(writes, 'leases'), turns);

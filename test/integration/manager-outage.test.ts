@@ -54,7 +54,7 @@ it('30 s without an API server: the leader ends, the standby lives and takes ove
   assert.equal((await b.ended).code, 0);
 
   const writes = await writesOf(cluster.auditLog, [a.identity, b.identity]);
-  assertOnlyLeadersWrote(writes);
+  await assertOnlyLeadersWrote(cluster.auditLog, [a.identity, b.identity]);
   for (const resource of ['configmaps', 'leases']) {
     assert.deepEqual(turnsOf(writes, resource), [a.identity, b.identity], `who wrote ${resource}, in turns`);
   }

@@ -21,7 +21,8 @@ class Leases {
   request(request: RequestEntry): void {
     this.isElected = true;
     const { spec } = (jsonOf(request.body) ?? {}) as Lease;
-    const identity = spec?.holderIdentity ?? '';
+    // An audit log has no bodies: there its writer counts as the holder.
+    const identity = spec?.holderIdentity ?? (request.body === '' ? (request.replica ?? '') : '');
     if (identity !== '') this.#identities.set(identity, request.replica ?? '');
     if (!isAccepted(request)) return;
     const next = this.#identities.get(identity);
