@@ -55,7 +55,6 @@ export function createOperator(options: OperatorOptions): Manager {
   });
   addAtController(manager, {});
   addConfigWatcherController(manager, {
-    onServerDate: (listener) => manager.connection.onServerDate(listener),
     annotationController,
     ...(secretAccess && { secretKeyNamespace: ownNamespace }),
     ...(podNamespace !== undefined && { ownPod: { namespace: podNamespace, name: hostName } }),

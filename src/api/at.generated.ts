@@ -136,7 +136,7 @@ export interface AtStatus {
   readonly attempts?: number;
   /** Intent to create the Pod, written before the attempt. Used by launchGuarantee AtMostOnce only. */
   readonly launchAttempt?: AtStatusLaunchAttempt;
-  /** When the Pod had been created, with milliseconds, by the operator's clock. */
+  /** When the Pod had been created, with milliseconds, by the API server's clock. */
   readonly launchTime?: string;
   /** When the command started for the first time. */
   readonly startTime?: string;

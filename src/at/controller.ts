@@ -4,12 +4,15 @@
 import { pods } from '../api/kubernetes.ts';
 import { ats } from '../api/resources.ts';
 import type { Client } from '../runtime/client/client.ts';
+import { ClockProbe } from '../runtime/clock-probe.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import type { Controller } from '../runtime/controller/controller.ts';
 import type { Request } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import type { ServerClock } from '../runtime/server-clock.ts';
 import { AtMetrics } from './at-metrics.ts';
 import { ClockSkew } from './clock-skew.ts';
+import { DueSoon } from './due-soon.ts';
 import { queuePriority } from './queue-priority.ts';
 import { AtReconciler } from './reconciler.ts';
 import { slimAt, slimPod } from './slim.ts';
@@ -18,7 +21,8 @@ import { podUidLabel } from './spec/pod.ts';
 /** What this controller needs of the Manager. */
 export interface AtHost extends ControllerHost {
   readonly client: Client;
-  readonly connection: { onServerDate(listener: (serverTime: number) => void): unknown };
+  readonly clock: ServerClock;
+  readonly connection: { onAnswer(listener: () => void): unknown };
   recorder(controllerName: string): EventRecorder;
 }
 
@@ -41,10 +45,13 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   const atOptions = { transform: slimAt };
   // Only Pods with the label of an At: the other Pods of the cluster cost nothing.
   const podOptions = { transform: slimPod, labelSelector: podUidLabel };
-  const atLister = informers.informerFor(ats, atOptions).lister;
+  const atInformer = informers.informerFor(ats, atOptions);
+  const atLister = atInformer.lister;
   const podLister = informers.informerFor(pods, podOptions).lister;
   const skew = new ClockSkew(registry, clock, log.child({ controller: name }));
-  host.connection.onServerDate((serverTime) => skew.observe(serverTime));
+  host.connection.onAnswer(() => skew.check());
+  const dueSoon = new DueSoon(atInformer, clock);
+  host.add(new ClockProbe({ name: 'clock-probe', client, clock, log, isNeeded: () => dueSoon.isNear }));
   const metrics = new AtMetrics(
     registry,
     () => atLister.list(),

@@ -15,13 +15,13 @@ import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import { generationChanged, resourceVersionChanged } from '../runtime/controller/predicate.ts';
 import type { Runnable } from '../runtime/controller/runnable.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import type { ServerClock } from '../runtime/server-clock.ts';
 import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './annotated-config-map.ts';
 import { AnnotationStore } from './annotation-store.ts';
 import { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
 import { HashKeyStore, secrets } from './observe/hash-key.ts';
 import { Observer } from './observe/observer.ts';
 import { podWakeUps } from './observe/pod-wake-ups.ts';
-import { ServerClock } from './observe/server-clock.ts';
 import { slimPod, slimSource, sourceIndex, sourcesOf, watchersOf } from './observe/watched-objects.ts';
 import { PodRestarter } from './pod-restarter.ts';
 import { ConfigWatcherReconciler, type ReconcilerOptions } from './reconciler.ts';
@@ -32,12 +32,11 @@ import { statusChecks } from './status-checks.ts';
 /** What this controller needs of the Manager. */
 export interface ConfigWatcherHost extends ControllerHost {
   readonly client: Client;
+  readonly clock: ServerClock;
   recorder(controllerName: string): EventRecorder;
 }
 
 export interface ConfigWatcherControllerOptions {
-  /** Tells the listener each `Date` of an API server's answer, epoch ms: `Connection.onServerDate`. */
-  readonly onServerDate: (listener: (serverTime: number) => void) => unknown;
   /** The Pod this process runs in, which is restarted after all others. */
   readonly ownPod?: { readonly namespace: string; readonly name: string };
   /**
@@ -73,7 +72,6 @@ const watcherOptions = { indexes: { [sourceIndex]: sourcesOf } };
 interface Shared {
   readonly host: ConfigWatcherHost;
   readonly options: ConfigWatcherControllerOptions;
-  readonly serverClock: ServerClock;
   readonly restarter: PodRestarter;
   readonly metrics: ConfigWatcherMetrics;
   readonly keys: HashKeyStore | undefined;
@@ -88,11 +86,9 @@ export function addConfigWatcherController(
   options: ConfigWatcherControllerOptions,
 ): void {
   const { client, clock, randomness, log, registry } = host;
-  const serverClock = new ServerClock(clock);
-  options.onServerDate((serverTime) => serverClock.observe(serverTime));
   const { secretKeyNamespace } = options;
   const shared = {
-    ...{ host, options, serverClock },
+    ...{ host, options },
     restarter: new PodRestarter(client),
     metrics: new ConfigWatcherMetrics(registry),
     keys:
@@ -167,13 +163,13 @@ type Watchers = Pick<ReconcilerOptions, 'resource' | 'watchers' | 'store'> & { r
 
 function reconcilerOf(
   { resource, group, watchers, store }: Watchers,
-  { host, options, serverClock, restarter, metrics, keys }: Shared,
+  { host, options, restarter, metrics, keys }: Shared,
 ): ConfigWatcherReconciler {
   const { informers, client, clock, randomness } = host;
   const { ownPod } = options;
   const listerOf = (source: Resource) => informers.informerFor(metadataOf(source), sourceOptions).lister;
   const observer = new Observer({
-    ...{ group, kind: resource.kind, client, serverClock },
+    ...{ group, kind: resource.kind, client, clock },
     configMaps: listerOf(configMaps),
     ...(keys && { secrets: { metadata: listerOf(secrets), hashKey: () => keys.key() } }),
     pods: informers.informerFor(metadataOf(pods), podOptions).lister,

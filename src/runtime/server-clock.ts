@@ -71,6 +71,11 @@ export class ServerClock implements Clock {
     return own >= bounds.earliest && own < bounds.latest ? own : bounds.earliest;
   }
 
+  /** Epoch ms that the server's clock shows at least; before the first answer, the own wall clock. */
+  earliest(): number {
+    return this.bounds?.earliest ?? this.#own.now();
+  }
+
   monotonic(): number {
     return this.#own.monotonic();
   }
@@ -125,16 +130,17 @@ export class ServerClock implements Clock {
 
   /**
    * Monotonic ms at which a request should be sent so that its answer halves the bounds: the server's second turns
-   * between them. Undefined while they are close enough, and before the first answer.
+   * between them. At once when the last answer is old; undefined while recent bounds are close enough.
    *
    * @param roundTrip ms that a request takes.
    */
   probeAt(roundTrip: number): number | undefined {
-    const bounds = this.bounds;
-    if (bounds === undefined || bounds.latest - bounds.earliest <= Math.max(narrow, roundTrip))
-      return undefined;
+    const { bounds } = this;
+    const monotonic = this.#own.monotonic();
+    if (bounds === undefined || monotonic - this.#agreedAt > maxAge / 2) return monotonic;
+    if (bounds.latest - bounds.earliest <= Math.max(narrow, roundTrip)) return undefined;
     const middle = (bounds.earliest + bounds.latest) / 2 + roundTrip / 2;
-    return this.#own.monotonic() + headerStep - (middle % headerStep);
+    return monotonic + headerStep - (middle % headerStep);
   }
 
   get #isRecent(): boolean {

@@ -9,7 +9,6 @@ import type { KubernetesObject } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { ConfigWatcherMetrics } from '../../src/configwatcher/configwatcher-metrics.ts';
 import { Observer } from '../../src/configwatcher/observe/observer.ts';
-import { ServerClock } from '../../src/configwatcher/observe/server-clock.ts';
 import { PodRestarter } from '../../src/configwatcher/pod-restarter.ts';
 import { ConfigWatcherReconciler } from '../../src/configwatcher/reconciler.ts';
 import { StateStore } from '../../src/configwatcher/state-store.ts';
@@ -17,6 +16,7 @@ import type { Lister } from '../../src/runtime/cache/lister.ts';
 import type { Result } from '../../src/runtime/controller/reconciler.ts';
 import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
+import { ServerClock } from '../../src/runtime/server-clock.ts';
 import { settle } from '../fake/clock.ts';
 import { first, targetOf, World } from './world.ts';
 
@@ -78,7 +78,11 @@ export class Operator {
     const client = world.client(
       name,
       () => this.#turn(),
-      () => serverClock.observe(Math.floor(world.now / 1000) * 1000),
+      () => {
+        const sentAt = clock.monotonic();
+        const date = Math.floor(world.now / 1000) * 1000;
+        serverClock.observe({ date, sentAt, receivedAt: sentAt });
+      },
     );
     this.store = new StateStore(configWatchers, client, clock);
     this.#reconciler = new ConfigWatcherReconciler({
@@ -89,7 +93,7 @@ export class Operator {
         group: configWatchers.group,
         kind: configWatchers.kind,
         client,
-        serverClock,
+        clock: serverClock,
         configMaps: this.#configMaps,
         pods: this.#pods,
       }),

@@ -169,7 +169,6 @@ export class Shop {
       healthProbeBindAddress: '0',
     });
     addConfigWatcherController(manager, {
-      onServerDate: (listener) => manager.connection.onServerDate(listener),
       annotationController,
       ...(secretAccess && { secretKeyNamespace: this.namespace }),
     });

@@ -177,11 +177,12 @@ describe('ServerClock', () => {
     assert.equal(server.serverClock.bounds, undefined);
   });
 
-  it('asks for no request before the first answer, nor when its bounds are close', () => {
+  it('asks for no request while its bounds are close, and for one at once when they are old', () => {
     const server = new Server(0);
-    assert.equal(server.serverClock.probeAt(4), undefined);
     server.answer();
     server.probe();
     assert.equal(server.serverClock.probeAt(4), undefined);
+    server.clock.advance(31_000);
+    assert.equal(server.serverClock.probeAt(4), server.clock.monotonic());
   });
 });

@@ -6,6 +6,7 @@ import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { controllerOf, type KubernetesObject, type Pod, pods } from '../../api/kubernetes.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
+import type { ServerClock } from '../../runtime/server-clock.ts';
 import type { Observed, OwnerFacts, Question, SourceContent } from '../decide/observed.ts';
 import { mayRestartNow } from '../decide/pending.ts';
 import { type PodFacts, podFactsOf, slimListedPod } from '../decide/pod-facts.ts';
@@ -16,7 +17,6 @@ import { labelSelectorOf, selects } from '../spec/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../spec/spec.ts';
 import { withRight } from './missing-right.ts';
 import { OwnerReader } from './owner-reader.ts';
-import type { ServerClock } from './server-clock.ts';
 import { type SecretAccess, SourceReader } from './source-reader.ts';
 import { specOf } from './watched-objects.ts';
 
@@ -26,7 +26,7 @@ export interface ObserverOptions {
   /** Of the objects that ask for restarts. */
   readonly kind: string;
   readonly client: Client;
-  readonly serverClock: ServerClock;
+  readonly clock: Pick<ServerClock, 'earliest'>;
   /** Metadata only. */
   readonly configMaps: Lister<KubernetesObject>;
   /** Absent where the operator is installed without access to Secrets. */
@@ -50,7 +50,7 @@ export class Observer {
 
   /** Never later than the API server's clock, epoch ms. */
   now(): number {
-    return this.#options.serverClock.now();
+    return Math.floor(this.#options.clock.earliest());
   }
 
   /** What is known without any request. */

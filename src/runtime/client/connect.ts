@@ -6,6 +6,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Registry } from '@prometheus-io/client';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import type { AnswerTime } from '../server-clock.ts';
 import { ApiClient } from './api-client.ts';
 import type { Client } from './client.ts';
 import { clientMetrics, noClientMetrics, showLimits } from './client-metrics.ts';
@@ -76,8 +77,8 @@ export interface Connection {
   readonly isBusy: () => boolean;
   /** Told each successful write but the Lease's, before its caller. Must not throw. Returns a remover. */
   onWrite(listener: WriteListener): () => void;
-  /** Told the API server's wall clock, epoch ms of whole seconds, with each answer. Returns a remover. */
-  onServerDate(listener: (serverTime: number) => void): () => void;
+  /** Told of each answer of Kubernetes itself when it was given. Returns a remover. */
+  onAnswer(listener: (answer: AnswerTime) => void): () => void;
   /** Breaks off everything in progress; later calls are refused. */
   close(): void;
 }
@@ -93,7 +94,7 @@ export function connect(options: ConnectOptions): Connection {
   const { openConnection = (endpoint) => new UndiciConnection(endpoint) } = options;
   const credentials = new Credentials(options.kubeConfig, clock, options.log);
   const timeouts = requestTimeouts(options.requestTimeouts);
-  const dateListeners = new Set<(serverTime: number) => void>();
+  const answerListeners = new Set<(answer: AnswerTime) => void>();
   const sorts = new RequestLimits(maxRequests);
   if (registry !== undefined) showLimits(registry, credentials.server.host, sorts);
   const shared = {
@@ -104,11 +105,8 @@ export function connect(options: ConnectOptions): Connection {
     warnings: new Warnings(options.log),
     random: options.random ?? Math.random,
     metrics: registry === undefined ? noClientMetrics : clientMetrics(registry, credentials.server.host),
-    onDate(date: string) {
-      if (dateListeners.size === 0) return;
-      const serverTime = Date.parse(date);
-      if (Number.isNaN(serverTime)) return;
-      for (const listener of dateListeners) listener(serverTime);
+    onAnswer(answer: AnswerTime) {
+      for (const listener of answerListeners) listener(answer);
     },
   };
   const requests = new ConnectionPool(maxRequests, openConnection);
@@ -141,9 +139,9 @@ export function connect(options: ConnectOptions): Connection {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    onServerDate(listener) {
-      dateListeners.add(listener);
-      return () => dateListeners.delete(listener);
+    onAnswer(listener) {
+      answerListeners.add(listener);
+      return () => answerListeners.delete(listener);
     },
     close() {
       transport.close();

@@ -3,6 +3,7 @@
  * of connections, retries where they are harmless, the write gate, and accounting.
  */
 import { type Clock, sleep, stopwatch } from '../clock.ts';
+import type { AnswerTime } from '../server-clock.ts';
 import { ApiError, TransportError } from './api-error.ts';
 import type { ClientMetrics } from './client-metrics.ts';
 import type { Answered } from './concurrency-limit.ts';
@@ -39,8 +40,8 @@ export interface TransportOptions {
   readonly retry: boolean;
   /** Uniform in [0, 1), such as Math.random. */
   readonly random: () => number;
-  /** Told every `Date` header, which has whole seconds. */
-  readonly onDate?: ((date: string) => void) | undefined;
+  /** Told of every answer of Kubernetes itself when it was given. */
+  readonly onAnswer?: ((answer: AnswerTime) => void) | undefined;
 }
 
 /** Milliseconds that a gate allows a write which names no limit: 15 s lease duration − 10 s renew deadline. */
@@ -242,11 +243,14 @@ export class Transport {
   }
 
   #account({ method, path }: HttpRequest, response: Response | undefined, startedAt: number): void {
-    const { metrics, clock, onDate, warnings } = this.#options;
-    metrics.observe(method, response?.code, clock.monotonic() - startedAt);
-    const { date, warning } = response?.headers ?? {};
-    if (typeof date === 'string') onDate?.(date);
+    const { metrics, clock, onAnswer, warnings } = this.#options;
+    const receivedAt = clock.monotonic();
+    metrics.observe(method, response?.code, receivedAt - startedAt);
+    const { date, warning, 'audit-id': auditId } = response?.headers ?? {};
     if (warning !== undefined) warnings.observe(warning, () => `${method} ${resourceOf(path) ?? path}`);
+    // A proxy that answers by itself has a clock of its own, and no audit log.
+    if (typeof date !== 'string' || auditId === undefined) return;
+    onAnswer?.({ date: Date.parse(date), sentAt: startedAt, receivedAt });
   }
 }
 

@@ -12,7 +12,6 @@ import { Informers } from '../cache/informers.ts';
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connect.ts';
 import { openGate } from '../client/write-gate.ts';
-import type { Clock } from '../clock.ts';
 import type { ControllerHost } from '../controller/builder.ts';
 import { currentScope } from '../controller/reconcile-scope.ts';
 import { requestKey } from '../controller/reconciler.ts';
@@ -27,6 +26,7 @@ import { leases } from '../leader/lease.ts';
 import { breakOffLimit, checkedDurations, type Durations, flushLimit, releaseLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
+import { ServerClock } from '../server-clock.ts';
 import { aborted, endsWithin } from '../time-limit.ts';
 import { ManagerError } from './manager-error.ts';
 import type { ManagerOptions } from './manager-options.ts';
@@ -36,7 +36,8 @@ import { assertPermitted, awaitSync, reachApiServer } from './startup.ts';
 
 /** One per process, started once. */
 export class Manager implements ControllerHost {
-  readonly clock: Clock;
+  /** The API server's time; leader election goes by the machine's own clock. */
+  readonly clock: ServerClock;
   readonly randomness: Randomness;
   readonly log: Logger;
   readonly registry: Registry;
@@ -62,7 +63,7 @@ export class Manager implements ControllerHost {
     this.#options = options;
     this.#durations = checkedDurations(options);
     const { leaseDuration, renewDeadline, retryPeriod } = this.#durations;
-    this.clock = clock;
+    this.clock = new ServerClock(clock);
     this.randomness = options.randomness ?? systemRandomness;
     this.log = log;
     this.registry = registry;
@@ -76,6 +77,7 @@ export class Manager implements ControllerHost {
     this.informers = new Informers({
       ...{ client: informerClient, clock, log, namespaces, registry, random, maxWatches },
     });
+    this.connection.onAnswer((answer) => this.clock.observe(answer));
     this.connection.onWrite((resource, written) => {
       this.informers.observeWrite(resource, written);
       currentScope()?.wrote(written);

@@ -382,15 +382,14 @@ export class SimulatedApiServer {
 
   #sendFault(arrival: Arrival, fault: Fault & { kind: 'status' }): void {
     const { code, reason = '', retryAfter, text, contentType = 'text/plain; charset=utf-8' } = fault;
-    const details = retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter };
-    const answer = this.#failed(new Failure(code, reason, `scripted ${code}`, details));
-    if (text === undefined) this.#answer(arrival, answer);
-    else
-      this.#answer(arrival, {
-        code,
-        headers: { ...answer.headers, 'content-type': contentType },
-        body: text,
-      });
+    if (text === undefined) {
+      const details = retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter };
+      this.#answer(arrival, this.#failed(new Failure(code, reason, `scripted ${code}`, details)));
+      return;
+    }
+    // As something in between answers: without what tells an answer of Kubernetes.
+    const headers = { 'content-type': contentType, ...(retryAfter && { 'retry-after': String(retryAfter) }) };
+    this.#answer(arrival, { code, headers, body: text });
   }
 
   #answer(arrival: Arrival, answer: ApiAnswer): void {

@@ -5,9 +5,9 @@ import type { KubernetesObject, Resource } from '../../../src/api/kubernetes.ts'
 import { emptyMemory } from '../../../src/configwatcher/decide/restart-memory.ts';
 import { readState } from '../../../src/configwatcher/decide/state.ts';
 import { Observer } from '../../../src/configwatcher/observe/observer.ts';
-import { ServerClock } from '../../../src/configwatcher/observe/server-clock.ts';
 import type { Lister } from '../../../src/runtime/cache/lister.ts';
 import type { Client, ObjectKey } from '../../../src/runtime/client/client.ts';
+import { ServerClock } from '../../../src/runtime/server-clock.ts';
 import { FakeClock } from '../../fake/clock.ts';
 import { watching, webapp } from '../../fixtures/configwatcher.ts';
 
@@ -36,7 +36,7 @@ async function askedWithTheList(
   } as unknown as Client;
   const observer = new Observer({
     ...{ group: 'k8spatterns.io', kind: 'ConfigWatcher', client },
-    serverClock: new ServerClock(new FakeClock()),
+    clock: new ServerClock(new FakeClock()),
     configMaps: {} as Lister<KubernetesObject>,
     pods: { list: () => known } as unknown as Lister<KubernetesObject>,
   });

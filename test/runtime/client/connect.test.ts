@@ -3,21 +3,29 @@ import { test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { configMaps } from '../../../src/api/kubernetes.ts';
 import { KubeConfigError } from '../../../src/runtime/client/kubeconfig-entries.ts';
+import type { AnswerTime } from '../../../src/runtime/server-clock.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { connectTo } from '../../fake/connection.ts';
 import { until } from '../../fake/until.ts';
 
-test('the wall clock of the server is told with each answer, until the listener is removed', async () => {
+test('each answer of Kubernetes tells when it was given, until the listener is removed', async () => {
   const server = await FakeApiServer.start();
-  const { client, onServerDate } = connectTo(server);
-  const times: number[] = [];
-  const remove = onServerDate((time) => times.push(time));
+  const { client, onAnswer } = connectTo(server);
+  const answers: AnswerTime[] = [];
+  const remove = onAnswer((answer) => answers.push(answer));
   await client.list(configMaps);
   await assert.rejects(client.get(configMaps, { namespace: 'n', name: 'a' }));
+  // A proxy's page proves nothing about the clock of the API server.
+  server.fail({ method: 'GET' }, { kind: 'status', code: 404, text: 'no such page' });
+  await assert.rejects(client.list(configMaps));
+  assert.equal(answers.length, 2);
   remove();
   await client.list(configMaps);
-  assert.equal(times.length, 2);
-  for (const time of times) assert.ok(Math.abs(time - Date.now()) < 2000 && time % 1000 === 0, `${time}`);
+  assert.equal(answers.length, 2);
+  for (const { date, sentAt, receivedAt } of answers) {
+    assert.ok(Math.abs(date - Date.now()) < 5000 && date % 1000 === 0, `${date}`);
+    assert.ok(sentAt <= receivedAt);
+  }
   await server.stop();
 });
 

@@ -163,7 +163,7 @@ export class ManagerWorld {
         this.writeListeners.push(listener);
         return () => {};
       },
-      onServerDate: () => () => {},
+      onAnswer: () => () => {},
       close: () => {
         this.closed = true;
       },
