@@ -29,7 +29,12 @@ export {
 } from './api/kubernetes.ts';
 export { controllerRef, isControlledBy } from './api/owner.ts';
 export { formatTime, parseTime } from './api/time.ts';
-export type { Informer, InformerHandler, InformerOptions } from './runtime/cache/informer.ts';
+export type {
+  Informer,
+  InformerHandler,
+  InformerOptions,
+  MetadataInformerOptions,
+} from './runtime/cache/informer.ts';
 export type { Informers } from './runtime/cache/informers.ts';
 export type { IndexFunction, Lister } from './runtime/cache/lister.ts';
 export {
@@ -50,6 +55,7 @@ export type {
   JsonPatchOperation,
   ListOptions,
   ListResult,
+  MetadataOnly,
   ObjectKey,
   Patch,
   Status,
@@ -59,6 +65,8 @@ export { type Connection, type ConnectOptions, connect } from './runtime/client/
 export { discover, findServed, type ServedResource } from './runtime/client/discovery.ts';
 export { KubeConfigError } from './runtime/client/kubeconfig-entries.ts';
 export { type KubeConfigSources, loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
+export type { PartialObjectMetadata, Whole } from './runtime/client/partial-object.ts';
+export type { RequestTimeouts } from './runtime/client/request-timeouts.ts';
 export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
 export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
 export {

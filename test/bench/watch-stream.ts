@@ -9,10 +9,11 @@ import {
   type ConfigMap,
   configMaps,
   type KubernetesObject,
+  type Resource,
 } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
 import { formatTime } from '../../src/api/time.ts';
-import type { Client, WatchEvent } from '../../src/runtime/client/client.ts';
+import type { Client, WatchEvent, WatchOptions } from '../../src/runtime/client/client.ts';
 import { typed } from '../../src/runtime/client/typed.ts';
 import { watchEvents } from '../../src/runtime/client/watch-stream.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -128,9 +129,9 @@ export function watchingClient(bytes: Iterable<Buffer>): Client {
     yield* bytes;
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   }
-  const client: Pick<Client, 'watch'> = {
-    watch: async (resource, { signal }) =>
+  const client = {
+    watch: async (resource: Resource, { signal }: WatchOptions) =>
       watchEvents(stream(signal), (object) => typed(resource, object), systemClock),
   };
-  return client as Client;
+  return client as unknown as Client;
 }

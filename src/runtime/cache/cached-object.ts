@@ -6,6 +6,7 @@
  * Freezing deeply costs 0.7 µs and no memory for an object of 20 fields, so nothing less is offered.
  */
 import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { partial } from '../client/partial-object.ts';
 
 /** Freezes an object and all it holds. With an explicit stack: objects may be nested thousands deep. */
 export function deepFreeze<T extends object>(value: T): T {
@@ -75,7 +76,9 @@ export function toCachedObject<T extends KubernetesObject>(
   const { managedFields: _dropped, ...metadata } = slim.metadata;
   const identity = identityOf(resource);
   // PartialObjectMetadata is the kind of the answer; the kind of the thing is what references need.
-  const cached = form.metadataOnly ? { ...identity, metadata } : { ...slim, ...identity, metadata };
+  const cached = form.metadataOnly
+    ? { ...identity, metadata, [partial]: true }
+    : { ...slim, ...identity, metadata };
   // After the transform, which may have left little to copy.
   return (form.copied ? frozenCopy(cached) : deepFreeze(cached)) as T;
 }

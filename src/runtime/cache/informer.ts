@@ -4,6 +4,7 @@
  * long as the process lives, whatever the API server does.
  */
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { PartialObjectMetadata } from '../client/partial-object.ts';
 import type { IndexFunction, Lister } from './lister.ts';
 
 /**
@@ -23,7 +24,7 @@ export interface InformerHandler<T> {
 export interface InformerOptions<T extends KubernetesObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Watch PartialObjectMetadata only: `T` then has no more than apiVersion, kind and metadata. */
+  /** Watch {@link PartialObjectMetadata} only. */
   readonly metadataOnly?: boolean;
   /** Named indexes for {@link Lister.byIndex}. An object for which one throws is not found by it. */
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
@@ -33,6 +34,13 @@ export interface InformerOptions<T extends KubernetesObject> {
    * which it throws or returns something else is kept whole.
    */
   readonly transform?: (object: T) => T;
+}
+
+/** What is kept of which objects, where only their metadata is read. */
+export interface MetadataInformerOptions
+  extends Omit<InformerOptions<PartialObjectMetadata>, 'metadataOnly' | 'transform'> {
+  readonly metadataOnly: true;
+  readonly transform?: (object: KubernetesObject) => KubernetesObject;
 }
 
 /** One shared copy and its watch; made by {@link Informers.informerFor}. */

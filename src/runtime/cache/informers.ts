@@ -5,10 +5,11 @@
 import type { Registry } from '@prometheus-io/client';
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
 import type { Client } from '../client/client.ts';
+import type { PartialObjectMetadata } from '../client/partial-object.ts';
 import type { Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import type { Informer, InformerOptions } from './informer.ts';
+import type { Informer, InformerOptions, MetadataInformerOptions } from './informer.ts';
 import { InformerMetrics, uncounted } from './informer-metrics.ts';
 import { LoadSlots } from './load-slots.ts';
 import { type ReflectorProblem, resourceName } from './reflector-problem.ts';
@@ -69,6 +70,8 @@ export class Informers {
    * @throws {SyntaxError} when a selector is not one.
    * @throws {RangeError} after {@link start}, when there is no connection left for its watches.
    */
+  informerFor(resource: Resource, options: MetadataInformerOptions): Informer<PartialObjectMetadata>;
+  informerFor<T extends KubernetesObject>(resource: Resource<T>, options?: InformerOptions<T>): Informer<T>;
   informerFor<T extends KubernetesObject>(
     resource: Resource<T>,
     options: InformerOptions<T> = {},

@@ -136,7 +136,8 @@ export class Reflector<T extends KubernetesObject> {
       transform: (object) => this.#target.prepare(object as T),
     });
     signal.throwIfAborted();
-    this.#load(list.items, list.resourceVersion);
+    // Where only metadata is asked for, T is no more than that.
+    this.#load(list.items as T[], list.resourceVersion);
   }
 
   /**

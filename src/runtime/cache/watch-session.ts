@@ -94,7 +94,8 @@ export class WatchSession<T extends KubernetesObject> {
       this.#controller.signal.throwIfAborted();
       this.#checkLimits();
       const options = { ...this.#options, signal: this.#controller.signal };
-      const stream = await this.#client.watch(this.#resource, options);
+      // Where only metadata is asked for, T is no more than that.
+      const stream = (await this.#client.watch(this.#resource, options)) as AsyncIterable<WatchEvent<T>>;
       this.#controller.signal.throwIfAborted();
       this.#openedAt = this.#lastEvent = this.#clock.monotonic();
       opened();

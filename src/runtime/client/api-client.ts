@@ -22,6 +22,7 @@ import { deleteBody, evictionBody } from './delete-body.ts';
 import type { HttpRequest } from './http-request.ts';
 import { metadataListType, metadataType, patchContentTypes } from './media-types.ts';
 import { listPages } from './paged-list.ts';
+import { isPartial } from './partial-object.ts';
 import { type RequestTimeouts, serverTimeout } from './request-timeouts.ts';
 import { collectionPath, creationPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
 import type { Transport } from './transport.ts';
@@ -171,6 +172,10 @@ export class ApiClient implements Client {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
+    if (isPartial(object)) {
+      const message = `${method} ${path}: of the object only the metadata was read, and the rest would be lost`;
+      return Promise.reject(new TransportError(message, false));
+    }
     const body = JSON.stringify({ ...object, apiVersion: apiVersionOf(resource), kind: resource.kind });
     const query = { fieldManager: options.fieldManager ?? this.#options.fieldManager };
     return this.#write(resource, { method, path, body }, query, options);

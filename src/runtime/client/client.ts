@@ -4,6 +4,7 @@
  * {@link TransportError} when there was none (api-error.ts).
  */
 import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { PartialObjectMetadata, Whole } from './partial-object.ts';
 
 /** Namespace and name; `namespace` is absent for cluster-scoped resources. */
 export interface ObjectKey {
@@ -48,6 +49,11 @@ export interface SelectorOptions {
   readonly fieldSelector?: string;
 }
 
+/** Of a read that asks for metadata alone. */
+export interface MetadataOnly {
+  readonly metadataOnly: true;
+}
+
 /** What to list, and in which form. */
 export interface ListOptions extends CallOptions, SelectorOptions {
   /** Absent or empty: all namespaces. */
@@ -58,7 +64,7 @@ export interface ListOptions extends CallOptions, SelectorOptions {
   readonly timeout?: number;
   /** Absent: consistent read from etcd. `'0'`: any version the server has cached. */
   readonly resourceVersion?: string;
-  /** Ask for PartialObjectMetadata: the items carry apiVersion, kind and metadata only. */
+  /** Ask for {@link PartialObjectMetadata}: the items carry apiVersion, kind and metadata only. */
   readonly metadataOnly?: boolean;
   /**
    * Slims an object of the listed type as it arrives, so that of a large list little is ever held as it was sent;
@@ -150,29 +156,58 @@ export interface DeleteOptions extends CallOptions {
  */
 export interface Client {
   /** The object as the API server has it now. */
+  get(
+    resource: Resource,
+    key: ObjectKey,
+    options: CallOptions & MetadataOnly,
+  ): Promise<PartialObjectMetadata>;
   get<T extends KubernetesObject>(
     resource: Resource<T>,
     key: ObjectKey,
-    options?: CallOptions & { readonly metadataOnly?: boolean },
+    options?: CallOptions & { readonly metadataOnly?: false },
   ): Promise<T>;
   /** The whole collection, page by page. */
-  list<T extends KubernetesObject>(resource: Resource<T>, options?: ListOptions): Promise<ListResult<T>>;
+  list(resource: Resource, options: ListOptions & MetadataOnly): Promise<ListResult<PartialObjectMetadata>>;
+  list<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options?: ListOptions & { readonly metadataOnly?: false },
+  ): Promise<ListResult<T>>;
+  /** Whether they are whole is known at run time only. */
+  list<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: ListOptions,
+  ): Promise<ListResult<T | PartialObjectMetadata>>;
   /**
    * Opens a watch. The returned promise resolves once the server has answered 200; the iterable ends when
    * the server ends the stream and throws when it breaks.
    */
+  watch(
+    resource: Resource,
+    options: WatchOptions & MetadataOnly,
+  ): Promise<AsyncIterable<WatchEvent<PartialObjectMetadata>>>;
+  watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: WatchOptions & { readonly metadataOnly?: false },
+  ): Promise<AsyncIterable<WatchEvent<T>>>;
   watch<T extends KubernetesObject>(
     resource: Resource<T>,
     options: WatchOptions,
-  ): Promise<AsyncIterable<WatchEvent<T>>>;
+  ): Promise<AsyncIterable<WatchEvent<T | PartialObjectMetadata>>>;
   /** `object.metadata.namespace` says where. */
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
-  /** PUT; `object.metadata.resourceVersion` makes it conditional. */
-  update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
+  /**
+   * PUT; `object.metadata.resourceVersion` makes it conditional. What was read with `metadataOnly` is refused: it
+   * would empty the object.
+   */
+  update<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: Whole<T>,
+    options?: WriteOptions,
+  ): Promise<T>;
   /** PUT of the status subresource: everything but the status is ignored. */
   updateStatus<T extends KubernetesObject>(
     resource: Resource<T>,
-    object: T,
+    object: Whole<T>,
     options?: WriteOptions,
   ): Promise<T>;
   /** `metadata.resourceVersion` in a merge or apply body makes it conditional, a `test` a JSON patch. */

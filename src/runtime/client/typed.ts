@@ -3,10 +3,12 @@
  * list, and writes its own into metadata-only objects.
  */
 import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { partial } from './partial-object.ts';
 
-/** The object with the resource's apiVersion and kind. */
+/** The object with the resource's apiVersion and kind, marked when it is metadata alone. */
 export function typed<T extends KubernetesObject>(resource: Resource<T>, object: T): T {
   const apiVersion = apiVersionOf(resource);
   if (object.apiVersion === apiVersion && object.kind === resource.kind) return object;
-  return { ...object, apiVersion, kind: resource.kind };
+  const mark = object.kind === 'PartialObjectMetadata' ? { [partial]: true } : {};
+  return { ...object, ...mark, apiVersion, kind: resource.kind };
 }

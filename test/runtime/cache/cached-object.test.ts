@@ -6,6 +6,7 @@ import {
   isStorable,
   toCachedObject,
 } from '../../../src/runtime/cache/cached-object.ts';
+import { partial } from '../../../src/runtime/client/partial-object.ts';
 import { type Widget, widget, widgets } from './widget.ts';
 
 const whole = { metadataOnly: false, transform: undefined };
@@ -31,13 +32,13 @@ describe('toCachedObject', () => {
   });
 
   it('leaves only the metadata where no more is wanted, with the kind of the thing', () => {
-    const partial = {
+    const sent = {
       ...widget({ spec: { size: 1 } }),
       apiVersion: 'meta.k8s.io/v1',
       kind: 'PartialObjectMetadata',
     };
-    const object = toCachedObject<Widget>(widgets, { ...whole, metadataOnly: true }, partial);
-    assert.deepEqual(object, widget());
+    const object = toCachedObject<Widget>(widgets, { ...whole, metadataOnly: true }, sent);
+    assert.deepEqual(object, { ...widget(), [partial]: true });
   });
 
   it('stores what the transform makes of the object', () => {
