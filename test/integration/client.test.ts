@@ -27,6 +27,7 @@ import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { widgets, widgetsDefinition } from '../conformance/subject.ts';
+import { kubectl } from '../e2e/kubectl.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import {
   applyCrd,
@@ -220,6 +221,38 @@ test('warnings of the API server are logged once each, from itself and from webh
     { request: 'POST configmaps', warning: 'mind the gap' },
     { request: 'POST widgets.conformance.example.com', warning: 'unknown field "spec.unheard"' },
   ]);
+});
+
+test('an integer beyond 2^53 survives: an update that would round it is refused, a patch leaves it alone', async (t) => {
+  const namespace = await withNamespace(t);
+  const key = { namespace, name: 'a' };
+  await client.create(widgets, { metadata: key, spec: { size: 1 } });
+  // As a client with 64 bits writes it.
+  const operations = '[{"op":"replace","path":"/spec/size","value":9007199254740993}]';
+  const path = `/apis/conformance.example.com/v1/namespaces/${namespace}/widgets/a`;
+  const stored = async () => {
+    return /"size":(\d+)/.exec(String(await client.getRaw(path, { text: true })))?.[1];
+  };
+  await kubectl([
+    'patch',
+    'widgets.conformance.example.com',
+    'a',
+    '-n',
+    namespace,
+    '--type=json',
+    '-p',
+    operations,
+  ]);
+  assert.equal(await stored(), '9007199254740993');
+  const got = await client.get(widgets, key);
+  await assert.rejects(
+    client.update(widgets, { ...got, spec: { ...got.spec, text: 'x' } }),
+    (error) =>
+      error instanceof TransportError && !error.sent && /spec\.size is an integer beyond/.test(error.message),
+  );
+  await client.patch(widgets, key, { type: 'merge', body: { spec: { text: 'x' } } });
+  await client.updateStatus(widgets, { ...(await client.get(widgets, key)), status: { count: 1 } });
+  assert.equal(await stored(), '9007199254740993');
 });
 
 test('with the gate closed nothing is sent', async (t) => {

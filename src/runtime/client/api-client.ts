@@ -2,7 +2,7 @@
  * ApiClient: the {@link Client} over a {@link Transport}: which path, query, content type and body each
  * verb has in the Kubernetes REST API, and what comes back.
  */
-import { apiVersionOf, type KubernetesObject, pods, type Resource } from '../../api/kubernetes.ts';
+import { type KubernetesObject, pods, type Resource } from '../../api/kubernetes.ts';
 import type { Clock } from '../clock.ts';
 import { deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
 import { TransportError } from './api-error.ts';
@@ -21,8 +21,8 @@ import type {
 import { deleteBody, evictionBody } from './delete-body.ts';
 import type { HttpRequest } from './http-request.ts';
 import { metadataListType, metadataType, patchContentTypes } from './media-types.ts';
+import { objectBody } from './object-body.ts';
 import { listPages } from './paged-list.ts';
-import { isPartial } from './partial-object.ts';
 import { type RequestTimeouts, serverTimeout } from './request-timeouts.ts';
 import { collectionPath, creationPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
 import type { Transport } from './transport.ts';
@@ -101,11 +101,12 @@ export class ApiClient implements Client {
 
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
     const path = creationPath(resource, object.metadata.namespace);
-    return this.#store(resource, 'POST', path, object, options);
+    return this.#store(resource, { method: 'POST', path }, { object }, options);
   }
 
   update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
-    return this.#store(resource, 'PUT', objectPath(resource, object.metadata), object, options);
+    const path = objectPath(resource, object.metadata);
+    return this.#store(resource, { method: 'PUT', path }, { object, replaced: object }, options);
   }
 
   updateStatus<T extends KubernetesObject>(
@@ -113,7 +114,10 @@ export class ApiClient implements Client {
     object: T,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#store(resource, 'PUT', objectPath(resource, object.metadata, 'status'), object, options);
+    const path = objectPath(resource, object.metadata, 'status');
+    // Of the rest the server takes no notice.
+    const replaced = { status: Reflect.get(object, 'status') };
+    return this.#store(resource, { method: 'PUT', path }, { object, replaced }, options);
   }
 
   patch<T extends KubernetesObject>(
@@ -160,25 +164,20 @@ export class ApiClient implements Client {
   async getRaw(path: string, options: CallOptions & { readonly text?: boolean } = {}): Promise<unknown> {
     if (!options.text) return await this.#read(path, options);
     const { signal, timeout } = options;
-    return (
-      await this.#options.transport.request({ method: 'GET', path, accept: '*/*', signal, timeout })
-    ).toString();
+    const { transport, lane } = this.#options;
+    const request = { method: 'GET', path, accept: '*/*', signal, timeout, lane } as const;
+    return (await transport.request(request)).toString();
   }
 
-  #store<T extends KubernetesObject>(
+  async #store<T extends KubernetesObject>(
     resource: Resource<T>,
-    method: 'POST' | 'PUT',
-    path: string,
-    object: T,
+    asked: { readonly method: 'POST' | 'PUT'; readonly path: string },
+    { object, replaced }: { readonly object: T; readonly replaced?: unknown },
     options: WriteOptions = {},
   ): Promise<T> {
-    if (isPartial(object)) {
-      const message = `${method} ${path}: of the object only the metadata was read, and the rest would be lost`;
-      return Promise.reject(new TransportError(message, false));
-    }
-    const body = JSON.stringify({ ...object, apiVersion: apiVersionOf(resource), kind: resource.kind });
+    const body = objectBody(asked, resource, object, replaced);
     const query = { fieldManager: options.fieldManager ?? this.#options.fieldManager };
-    return this.#write(resource, { method, path, body }, query, options);
+    return this.#write(resource, { ...asked, body }, query, options);
   }
 
   #patch<T extends KubernetesObject>(

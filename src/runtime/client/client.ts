@@ -196,8 +196,8 @@ export interface Client {
   /** `object.metadata.namespace` says where. */
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   /**
-   * PUT; `object.metadata.resourceVersion` makes it conditional. What was read with `metadataOnly` is refused: it
-   * would empty the object.
+   * PUT; `object.metadata.resourceVersion` makes it conditional. What was read with `metadataOnly` is refused, since
+   * it would empty the object, and so is an object with an integer beyond ±2^53, which is not what is stored any more.
    */
   update<T extends KubernetesObject>(
     resource: Resource<T>,
