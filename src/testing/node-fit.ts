@@ -2,8 +2,7 @@
 import type { Node, PodSpec, Taint, Toleration } from './objects.ts';
 
 export const unreachableTaint = 'node.kubernetes.io/unreachable';
-export const notReadyTaint = 'node.kubernetes.io/not-ready';
-export const unschedulableTaint = 'node.kubernetes.io/unschedulable';
+const unschedulableTaint = 'node.kubernetes.io/unschedulable';
 
 /** The node that `affinity` names, as the Pods of a DaemonSet have it; undefined: any. */
 export function affineNode({ affinity }: PodSpec): string | undefined {

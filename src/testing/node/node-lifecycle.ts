@@ -12,7 +12,7 @@ import {
 } from '../cluster-ports.ts';
 import { controllerUser } from '../controllers/controller.ts';
 import { isDone, patch, patchStatus, perform, remove, type Write } from '../controllers/write.ts';
-import { isTolerated, notReadyTaint, unreachableTaint } from '../node-fit.ts';
+import { isTolerated, unreachableTaint } from '../node-fit.ts';
 import { type Node, nodes, type Pod, pods, type Taint } from '../objects.ts';
 import { withCondition } from '../pod-conditions.ts';
 import { isTerminating } from '../pod-facts.ts';
@@ -27,8 +27,6 @@ export interface NodeLifecycleOptions {
 }
 
 const user = controllerUser('node-controller');
-/** What the API server's admission gives every Pod that says nothing about these taints, in ms. */
-const defaultToleration = 300_000;
 
 export class NodeLifecycle {
   readonly #cluster: ClusterAccess;
@@ -147,16 +145,12 @@ export function evictionTime({ spec }: Pod, taints: readonly Taint[]): number | 
   const times = taints.map((taint) => {
     const added = parseTime(taint.timeAdded ?? '') || 0;
     const tolerations = (spec.tolerations ?? []).filter((toleration) => isTolerated(toleration, taint));
-    if (tolerations.length === 0) return added + (isByDefault(taint) ? defaultToleration : 0);
+    if (tolerations.length === 0) return added;
     const seconds = tolerations.map(({ tolerationSeconds }) => tolerationSeconds ?? Number.POSITIVE_INFINITY);
     return added + Math.min(...seconds) * 1000;
   });
   const first = Math.min(...times);
   return first === Number.POSITIVE_INFINITY ? undefined : first;
-}
-
-function isByDefault({ key }: Taint): boolean {
-  return key === unreachableTaint || key === notReadyTaint;
 }
 
 function notReady(pod: Pod, now: number): Write | undefined {

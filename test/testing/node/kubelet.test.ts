@@ -111,6 +111,52 @@ describe('A simulated node', () => {
     assert.equal(second.status?.reason, 'OutOfpods');
   });
 
+  it('repeats of a log only the end of a failure, and only when it is asked to', () => {
+    const cluster = new TestCluster();
+    const fallback = { terminationMessagePolicy: 'FallbackToLogsOnError' };
+    cluster.create(pods, newPod('silent', 'echo broken; exit 1'));
+    cluster.create(pods, newPod('fine', 'echo all good', {}, fallback));
+    const lines = Array.from({ length: 100 }, (_, line) => `echo ${line}`).join('; ');
+    cluster.create(pods, newPod('long', `${lines}; exit 1`, {}, fallback));
+    cluster.time.advance(20_000);
+    const messages = ['silent', 'fine', 'long'].map(
+      (name) => main(cluster.get(pods, name))?.state?.terminated?.message,
+    );
+    assert.deepEqual(messages.slice(0, 2), [undefined, undefined]);
+    assert.match(messages[2] ?? '', /^20\n21\n[\s\S]*\n99\n$/);
+  });
+
+  it('takes its hold off a deleted Pod once, whatever else holds it', () => {
+    const cluster = new TestCluster();
+    cluster.create(pods, newPod('held', 'sleep 3600', { terminationGracePeriodSeconds: 2 }));
+    cluster.patch(pods, 'held', { metadata: { finalizers: ['example.com/hold'] } });
+    cluster.time.until('its start', () => cluster.get(pods, 'held').status?.phase === 'Running');
+    cluster.delete(pods, 'held');
+    cluster.time.advance(60_000);
+    cluster.patch(pods, 'held', { metadata: { annotations: { look: 'again' } } });
+    cluster.time.advance(60_000);
+    const deletes = cluster.requests.filter((request) => request.startsWith('DELETE'));
+    assert.equal(deletes.length, 2, 'one from outside, one from the kubelet');
+  });
+
+  it('says that a Pod has failed when its last container has ended', () => {
+    const slow: Program = ({ role }): Behaviour =>
+      role === 'sidecar'
+        ? { onTerm: { exitAfter: 10_000, exitCode: 0 } }
+        : { exitAfter: 1000, exitCode: role === 'init' ? 1 : 0 };
+    const cluster = new TestCluster({ program: slow });
+    const initContainers = [
+      { name: 'sidecar', image: 'busybox', restartPolicy: 'Always' },
+      { name: 'init', image: 'busybox' },
+    ];
+    cluster.create(pods, newPod('a', '', { initContainers }));
+    cluster.time.until('the failure', () => cluster.ends.length === 1);
+    cluster.time.advance(5000);
+    assert.equal(cluster.get(pods, 'a').status?.phase, 'Pending');
+    cluster.time.until('the end', () => cluster.get(pods, 'a').status?.phase === 'Failed');
+    assert.equal(cluster.ends.length, 2);
+  });
+
   it('leaves a Pod without a place pending until there is one', () => {
     const cluster = new TestCluster({ maxPods: 1 });
     cluster.create(pods, newPod('first', 'sleep 60'));
