@@ -69,7 +69,7 @@ export const requestsAreBounded: NamedPromise = {
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
         if (exceeded === undefined) return undefined;
-        const clue = exceeded === 'object' && haveOtherClocks() ? 'clocks differ' : exceeded;
+        const clue = haveOtherClocks() ? 'clocks differ' : exceeded;
         return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
       },
     };
