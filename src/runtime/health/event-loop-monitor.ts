@@ -9,11 +9,8 @@ import { eventLoopLagLimit } from '../limits.ts';
 /** Ms between two looks. */
 const period = 1000;
 
-/** A lag longer than this is worth telling of, ms. */
-const noticeable = 1000;
-
 /**
- * How long one that is too long stays a failure, ms. Longer than one period of a probe (10 s by default), so that each lag is seen;
+ * How long it stays one, ms. Longer than one period of a probe (10 s by default), so that each lag is seen;
  * shorter than three, so that a single one, as after a stopped process, is no reason to restart.
  */
 const remembered = 15_000;
@@ -42,25 +39,17 @@ export class EventLoopMonitor {
     this.#due = Infinity;
   }
 
-  /** Ms that the event loop stood still at once, at most, lately; 0 when it did not. A stopped process counts, too. */
-  get longestLag(): number {
-    this.#look();
-    return this.#clock.monotonic() - this.#laggedAt > remembered ? 0 : this.#lag;
-  }
-
   /** @throws {Error} when the event loop lagged too much, now or lately. */
   check(): void {
-    const lag = this.longestLag;
-    if (lag > eventLoopLagLimit)
-      throw new Error(`the event loop stood still for ${Math.round(lag / 1000)} s`);
+    this.#look();
+    if (this.#clock.monotonic() - this.#laggedAt > remembered) return;
+    throw new Error(`the event loop stood still for ${Math.round(this.#lag / 1000)} s`);
   }
 
   #look(): void {
     const now = this.#clock.monotonic();
     const lag = now - this.#due;
-    const isOver = now - this.#laggedAt > remembered;
-    // A lesser one must not shorten how long a failure is remembered, nor lengthen it.
-    if (lag <= (isOver || lag > eventLoopLagLimit ? noticeable : this.#lag)) return;
+    if (lag <= eventLoopLagLimit) return;
     this.#lag = lag;
     this.#laggedAt = now;
   }

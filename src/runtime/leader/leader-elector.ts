@@ -18,6 +18,7 @@ import type { Leadership } from './leadership.ts';
 import { holderOf, type Lease } from './lease.ts';
 import { LeaseLock } from './lease-lock.ts';
 import { LeaseObservation } from './lease-observation.ts';
+import { Standstill } from './standstill.ts';
 
 /** How often one renewal starts again because somebody else wrote the lease meanwhile. */
 const conflictRounds = 3;
@@ -40,8 +41,6 @@ export interface LeaderElectorOptions {
   readonly leaseDuration?: number;
   /** Between two renewals, and, plus up to a tenth, between two looks of a candidate, ms. Default 2000. */
   readonly retryPeriod?: number;
-  /** Ms that the event loop stood still lately, for the reason of a loss. Default: it did not. */
-  readonly eventLoopLag?: () => number;
   /** 0 ≤ x < 1; for the candidates' jitter. Default Math.random. */
   readonly random?: () => number;
 }
@@ -59,7 +58,8 @@ export class LeaderElector {
   readonly #identity: string;
   readonly #retryPeriod: number;
   readonly #random: () => number;
-  readonly #eventLoopLag: () => number;
+  readonly #standstill: Standstill;
+  readonly #callTimeout: number;
   readonly #lock: LeaseLock;
   readonly #observation: LeaseObservation;
   readonly #lost = new AbortController();
@@ -75,7 +75,6 @@ export class LeaderElector {
       ...options,
       renewDeadline: leadership.term,
     });
-    const callTimeout = Math.min(leaseCallLimit, renewDeadline / leaseCallsPerDeadline);
     const holder = { namespace, name, identity, leaseDurationSeconds: leaseDuration / 1000 };
     this.#leadership = leadership;
     this.#clock = options.clock;
@@ -84,8 +83,9 @@ export class LeaderElector {
     this.#identity = identity;
     this.#retryPeriod = retryPeriod;
     this.#random = options.random ?? Math.random;
-    this.#eventLoopLag = options.eventLoopLag ?? (() => 0);
-    this.#lock = new LeaseLock(options.client, options.clock, holder, callTimeout);
+    this.#standstill = new Standstill(options.clock);
+    this.#callTimeout = Math.min(leaseCallLimit, renewDeadline / leaseCallsPerDeadline);
+    this.#lock = new LeaseLock(options.client, options.clock, holder, this.#callTimeout);
     this.#observation = new LeaseObservation(identity, leaseDuration);
     if (options.registry) leaderMetrics(options.registry, name, () => leadership.isHeld);
   }
@@ -192,7 +192,7 @@ export class LeaderElector {
     let begun = this.#clock.monotonic();
     while (!signal.aborted) {
       const pause = Math.max(0, begun + this.#retryPeriod - this.#clock.monotonic());
-      await sleep(this.#clock, pause, signal).catch(() => {});
+      await this.#standstill.watch(pause, sleep(this.#clock, pause, signal)).catch(() => {});
       begun = this.#clock.monotonic();
       if (!signal.aborted) await this.#tryToRenew();
     }
@@ -209,12 +209,18 @@ export class LeaderElector {
 
   async #renew(): Promise<void> {
     const { signal } = this.#stopped;
-    const current = this.#lock.known ?? (await this.#lock.read(signal));
+    const current = this.#lock.known ?? (await this.#call(this.#lock.read(signal)));
     const holder = holderOf(current);
     if (holder !== '' && holder !== this.#identity) this.#lose(`${holder} holds it now`);
     // Asked again right before sending: the process may have been stopped since this attempt began.
     else if (this.#leadership.remaining <= 0) this.#loseForLateness();
-    else this.#leadership.extend(await this.#lock.take(current, signal));
+    else if (this.#leadership.extend(await this.#call(this.#lock.take(current, signal)))) {
+      this.#standstill.reset();
+    }
+  }
+
+  #call<T>(call: Promise<T>): Promise<T> {
+    return this.#standstill.watch(this.#callTimeout, call);
   }
 
   /** A call that hangs must not delay the end: this timer does not wait for it. */
@@ -231,10 +237,11 @@ export class LeaderElector {
   #lose(why: string): void {
     if (this.#leadership.isOver) return;
     this.abandon();
-    const lag = this.#eventLoopLag();
+    const { longest } = this.#standstill;
     // A shorter one leaves time enough to renew.
-    const isBlocked = lag >= this.#leadership.term / 2;
-    const standstill = `before, the event loop was blocked, or the process stopped, for ${Math.round(lag / 1000)} s`;
+    const isBlocked = longest >= this.#leadership.term / 2;
+    const seconds = Math.floor(longest / 1000);
+    const standstill = `the event loop was blocked, or the process stopped, for ${seconds} s or longer before that`;
     const cause = isBlocked ? `${why}; ${standstill}` : why;
     this.#log.error({ why: cause }, 'lost the lease');
     this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${cause}`));

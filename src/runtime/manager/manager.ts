@@ -90,7 +90,6 @@ export class Manager implements ControllerHost {
       this.#elector = new LeaderElector({
         ...leaderElection,
         ...{ client: leaseClient, leadership, leaseDuration, retryPeriod, clock, log, registry, random },
-        eventLoopLag: () => this.#probes.eventLoopLag,
       });
     }
     this.#probes = new Probes(options, {

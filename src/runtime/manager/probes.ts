@@ -60,11 +60,6 @@ export class Probes {
     this.#addChecks(state);
   }
 
-  /** Ms that the event loop stood still at once, at most, in the last 15 s. */
-  get eventLoopLag(): number {
-    return this.#eventLoop.longestLag;
-  }
-
   /** @throws {ListenError} when an address cannot be served. */
   async start(): Promise<void> {
     for (const server of this.#servers) await server.start();

@@ -44,24 +44,6 @@ describe('EventLoopMonitor', () => {
     assert.throws(() => monitor.check(), /stood still/);
   });
 
-  it('remembers the longest lag of the last 15 s, also one that is tolerated', () => {
-    const { clock, monitor, block } = monitored();
-    clock.advance(5000);
-    assert.equal(monitor.longestLag, 0);
-    block(6000);
-    clock.advance(0);
-    assert.equal(monitor.longestLag, 5000);
-    block(3000);
-    clock.advance(3000);
-    assert.equal(monitor.longestLag, 5000, 'a shorter one is not told instead');
-    monitor.check();
-    block(8000);
-    clock.advance(0);
-    assert.equal(monitor.longestLag, 7000);
-    clock.advance(15_001);
-    assert.equal(monitor.longestLag, 0);
-  });
-
   it('leaves no timer behind', () => {
     const { clock, monitor, block } = monitored();
     clock.advance(5000);
