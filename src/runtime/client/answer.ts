@@ -11,15 +11,17 @@ import type { RawList } from './paged-list.ts';
 export interface Asked {
   readonly method: string;
   readonly path: string;
+  /** The object was sent without a name, as a SubjectAccessReview is, so the answer needs none. Default false. */
+  readonly nameless?: boolean;
 }
 
-/** @throws {TransportError} unless it is an object of this resource with a name. */
+/** @throws {TransportError} unless it is an object of this resource, with a name where one is expected. */
 export function objectAnswer<T extends KubernetesObject>(
   asked: Asked,
   resource: Resource<T>,
   answer: unknown,
 ): T {
-  if (isObjectOf(resource, answer)) return answer as T;
+  if (isObjectOf(resource, answer, asked.nameless)) return answer as T;
   throw refused(asked, answer, `a ${resource.kind} of ${apiVersionOf(resource)}`);
 }
 
@@ -45,10 +47,10 @@ export function listAnswer<T>(asked: Asked, resource: Resource, answer: unknown)
   throw refused(asked, answer, `a list of ${resource.plural}`);
 }
 
-function isObjectOf(resource: Resource, answer: unknown): boolean {
+function isObjectOf(resource: Resource, answer: unknown, nameless = false): boolean {
   if (!isJson(answer) || !isJson(answer.metadata)) return false;
   const { apiVersion, kind, metadata } = answer;
-  if (typeof metadata.name !== 'string' || metadata.name === '') return false;
+  if (!nameless && (typeof metadata.name !== 'string' || metadata.name === '')) return false;
   return kind === 'PartialObjectMetadata'
     ? apiVersion === 'meta.k8s.io/v1'
     : kind === resource.kind && apiVersion === apiVersionOf(resource);

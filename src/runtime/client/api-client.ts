@@ -4,7 +4,7 @@
  */
 import { type KubernetesObject, pods, type Resource } from '../../api/kubernetes.ts';
 import type { Clock } from '../clock.ts';
-import { deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
+import { type Asked, deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
 import { TransportError } from './api-error.ts';
 import type {
   CallOptions,
@@ -100,8 +100,14 @@ export class ApiClient implements Client {
   }
 
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
-    const path = creationPath(resource, object.metadata.namespace);
-    return this.#store(resource, { method: 'POST', path }, { object }, options);
+    const { namespace, name, generateName } = object.metadata;
+    const path = creationPath(resource, namespace);
+    return this.#store(
+      resource,
+      { method: 'POST', path, nameless: !name && !generateName },
+      { object },
+      options,
+    );
   }
 
   update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
@@ -171,7 +177,7 @@ export class ApiClient implements Client {
 
   async #store<T extends KubernetesObject>(
     resource: Resource<T>,
-    asked: { readonly method: 'POST' | 'PUT'; readonly path: string },
+    asked: Asked & { readonly method: 'POST' | 'PUT' },
     { object, replaced }: { readonly object: T; readonly replaced?: unknown },
     options: WriteOptions = {},
   ): Promise<T> {
@@ -202,7 +208,7 @@ export class ApiClient implements Client {
 
   async #write<T extends KubernetesObject>(
     resource: Resource<T>,
-    request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
+    request: Asked & Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
     query: Readonly<Record<string, QueryValue>>,
     options: WriteOptions,
   ): Promise<T> {

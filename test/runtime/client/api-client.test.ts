@@ -250,6 +250,18 @@ describe('answers', () => {
     });
   });
 
+  test('to what was sent without a name needs none, as that to a review', async () => {
+    const review = {
+      kind: 'Widget',
+      apiVersion: 'conformance.example.com/v1',
+      metadata: {},
+      spec: { size: 1 },
+    };
+    server.fail({ method: 'POST' }, { kind: 'status', code: 201, text: JSON.stringify(review) });
+    const sent = { metadata: { namespace: 'n' }, spec: { size: 1 } } as unknown as Widget;
+    assert.deepEqual(await client.create(widgets, sent), review);
+  });
+
   /** What a server answers 200 with instead of an object, and how the error names it. */
   const strange: readonly (readonly [answer: unknown, name: RegExp])[] = [
     [null, /is null,/],
