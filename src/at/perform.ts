@@ -139,7 +139,7 @@ export class Performer {
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
       if (isAlreadyExists(error)) {
-        const retryDelay = this.#refused(at, limits);
+        const retryDelay = delayAfter(memory.refused(at));
         // What follows is another try, if anything.
         return this.#readLive({ ...observed, continued: false, retryDelay }, true, signal);
       }
