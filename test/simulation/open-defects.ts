@@ -26,7 +26,6 @@ export const openDefects: readonly OpenDefect[] = [
     'end lost',
     'the end of a run is lost when its Pod goes before the turn of its At',
   ),
-  defect('clock ahead', 'S2', 'clock ahead', 'an operator whose clock is ahead launches early'),
   defect('clock behind', 'L1', 'clock behind', 'an operator whose clock is behind launches late'),
   defect(
     'clock behind, untold',
