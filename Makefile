@@ -72,7 +72,7 @@ typecheck: packages ## Check the types.
 ##@ Test
 
 .PHONY: test
-test: lint typecheck verify build lint-manifests test-unit test-integration test-chart test-e2e ## Run every check there is.
+test: lint typecheck verify build lint-manifests test-unit test-simulation test-integration test-chart test-e2e ## Run every check there is.
 
 .PHONY: test-unit
 test-unit: packages ## Run the unit tests.
