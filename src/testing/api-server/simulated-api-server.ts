@@ -388,7 +388,10 @@ export class SimulatedApiServer {
       return;
     }
     // As something in between answers: without what tells an answer of Kubernetes.
-    const headers = { 'content-type': contentType, ...(retryAfter && { 'retry-after': String(retryAfter) }) };
+    const headers = {
+      'content-type': contentType,
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+    };
     this.#answer(arrival, { code, headers, body: text });
   }
 
