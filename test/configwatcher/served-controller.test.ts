@@ -20,7 +20,10 @@ function world({ optional = true } = {}) {
       if (answers.failure) throw answers.failure;
       const group = path.split('/')[2] ?? '';
       if (!served.has(group)) throw notServed();
-      return { resources: [{ name: 'configwatchers', kind: 'ConfigWatcher', namespaced: true }] };
+      return {
+        kind: 'APIResourceList',
+        resources: [{ name: 'configwatchers', kind: 'ConfigWatcher', namespaced: true }],
+      };
     },
   } as Partial<Client> as Client;
   const controller = new ServedController({

@@ -18,7 +18,8 @@ async function started(t: TestContext, { hasStatus }: { readonly hasStatus: bool
   const client = {
     getRaw: async () => {
       if (server.failure) throw server.failure;
-      return { resources: server.hasStatus ? [kind, { ...kind, name: 'configwatchers/status' }] : [kind] };
+      const resources = server.hasStatus ? [kind, { ...kind, name: 'configwatchers/status' }] : [kind];
+      return { kind: 'APIResourceList', resources };
     },
   } as Partial<Client> as Client;
   const watchers = { list: () => [watching()] } as Partial<Lister<ConfigWatcher>> as Lister<ConfigWatcher>;

@@ -63,6 +63,13 @@ export async function findServed(
 }
 
 function resourcesOf(answer: unknown): readonly ApiResource[] | undefined {
-  if (typeof answer !== 'object' || answer === null || !('resources' in answer)) return undefined;
-  return Array.isArray(answer.resources) ? answer.resources : undefined;
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  if (!('kind' in answer && answer.kind === 'APIResourceList' && 'resources' in answer)) return undefined;
+  return Array.isArray(answer.resources) && answer.resources.every(isApiResource)
+    ? answer.resources
+    : undefined;
+}
+
+function isApiResource(value: unknown): value is ApiResource {
+  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
 }

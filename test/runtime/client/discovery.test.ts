@@ -37,7 +37,10 @@ test('no answer, another error and a strange answer are not taken for "not serve
     findServed(client, widgets),
     (error) => error instanceof ApiError && error.code === 403,
   );
-  server.fail({}, { kind: 'status', code: 200, text: '{}' });
-  await assert.rejects(findServed(client, widgets), TransportError);
+  const kind = 'APIResourceList';
+  for (const answer of [{}, { resources: [] }, { kind, resources: {} }, { kind, resources: [null] }, null]) {
+    server.fail({}, { kind: 'status', code: 200, text: JSON.stringify(answer) });
+    await assert.rejects(findServed(client, widgets), TransportError);
+  }
   await assert.rejects(findServed(client, widgets, { signal: AbortSignal.abort() }), TransportError);
 });
