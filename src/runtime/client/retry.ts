@@ -3,6 +3,7 @@
  * everything longer is left to the caller's own backoff.
  */
 import { ApiError, TransportError } from './api-error.ts';
+import type { Answered } from './concurrency-limit.ts';
 import { isStatusError } from './response-error.ts';
 
 /** Repetitions of one call without being asked to wait by the server. */
@@ -50,4 +51,10 @@ export function wasTurnedAway(error: unknown): boolean {
   return (
     error instanceof ApiError && error.code === 429 && error.retryAfter !== undefined && !isStatusError(error)
   );
+}
+
+/** What an attempt that ended so, undefined for well, tells of the load of the server. */
+export function outcomeOf(error: unknown): Answered['outcome'] {
+  if (error instanceof TransportError) return 'unanswered';
+  return wasTurnedAway(error) ? 'turnedAway' : 'answered';
 }

@@ -6,7 +6,6 @@ import { type Clock, sleep, stopwatch } from '../clock.ts';
 import type { AnswerTime } from '../server-clock.ts';
 import { ApiError, TransportError } from './api-error.ts';
 import type { ClientMetrics } from './client-metrics.ts';
-import type { Answered } from './concurrency-limit.ts';
 import type { ConnectionPool, Waiting } from './connection-pool.ts';
 import { decoded } from './content-encoding.ts';
 import type { CredentialSet, Credentials } from './credentials.ts';
@@ -19,7 +18,7 @@ import { type Sorts, unlimited } from './request-limits.ts';
 import type { RequestTimeouts } from './request-timeouts.ts';
 import { resourceOf } from './resource-path.ts';
 import { errorOfResponse } from './response-error.ts';
-import { retryDelay, wasTurnedAway } from './retry.ts';
+import { outcomeOf, retryDelay } from './retry.ts';
 import type { Warnings } from './warnings.ts';
 import type { WriteGate } from './write-gate.ts';
 
@@ -89,7 +88,13 @@ export class Transport {
    */
   async parts(request: HttpRequest): Promise<AsyncIterable<Buffer>> {
     const exchange = await this.#perform(request, 'parts');
-    return decoded(streamOf(exchange), (await exchange.response).headers);
+    try {
+      return decoded(streamOf(exchange), (await exchange.response).headers);
+    } catch (error) {
+      // Nothing is going to read the body, which would hold its connection up to the time limit.
+      exchange.abandon(error);
+      throw error;
+    }
   }
 
   /**
@@ -257,9 +262,4 @@ export class Transport {
 function streamOf({ stream }: Exchange): AsyncIterable<Buffer> {
   if (stream === undefined) throw new TransportError('the answer is not 200 and no error', true);
   return stream;
-}
-
-function outcomeOf(error: unknown): Answered['outcome'] {
-  if (error instanceof TransportError) return 'unanswered';
-  return wasTurnedAway(error) ? 'turnedAway' : 'answered';
 }

@@ -92,6 +92,12 @@ describe('a list', () => {
     });
   }
 
+  test('whose compression was not asked for holds no connection', async () => {
+    answer = (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).write('{');
+    await assert.rejects(clientOf('0.0.0.0').list(configMaps), TransportError);
+    assert.equal(connection?.isBusy(), false);
+  });
+
   test('of huge objects lets the event loop turn after a few of them', async () => {
     const text = listText(40, 1_000_000);
     answer = (_, response) => response.end(text);
