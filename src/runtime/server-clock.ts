@@ -52,6 +52,8 @@ export class ServerClock implements Clock {
   #agreedAt = Number.NEGATIVE_INFINITY;
   /** Wall minus monotonic time when the clocks were last read. */
   #wallOffset: number;
+  /** Monotonic ms when the wall clock was last seen to have jumped forward. */
+  #jumpedAt = Number.NEGATIVE_INFINITY;
 
   /** @param own the machine's clock. */
   constructor(own: Clock) {
@@ -108,13 +110,12 @@ export class ServerClock implements Clock {
   /** The API server answered. Answers that do not come from Kubernetes itself, such as a proxy's, must be left out. */
   observe(answer: AnswerTime): void {
     this.#noticeJump();
-    const proved: Interval = {
-      lower: answer.date - answer.receivedAt,
-      lowerSince: answer.receivedAt,
-      upper: answer.date + headerStep - answer.sentAt,
-      upperSince: answer.sentAt,
-    };
-    if (!Number.isFinite(proved.lower) || !Number.isFinite(proved.upper)) return;
+    const { date, sentAt, receivedAt } = answer;
+    if (![date, sentAt, receivedAt].every(Number.isFinite)) return;
+    // The monotonic clock may have stood still between the two, so that the answer bounds nothing from above.
+    if (sentAt < this.#jumpedAt) return;
+    const upper = date + headerStep - sentAt;
+    const proved: Interval = { lower: date - receivedAt, lowerSince: receivedAt, upper, upperSince: sentAt };
     const known = this.#interval;
     const monotonic = this.#own.monotonic();
     if (known !== undefined && at(proved, monotonic).lower >= at(known, monotonic).upper) {
@@ -172,7 +173,9 @@ export class ServerClock implements Clock {
     const offset = this.#own.now() - this.#own.monotonic();
     const jumped = offset - this.#wallOffset > jump;
     this.#wallOffset = offset;
-    if (!jumped || this.#interval === undefined) return;
+    if (!jumped) return;
+    this.#jumpedAt = this.#own.monotonic();
+    if (this.#interval === undefined) return;
     this.#interval = { ...this.#interval, upper: Number.POSITIVE_INFINITY };
     this.#later = undefined;
     this.#agreedAt = Number.NEGATIVE_INFINITY;

@@ -151,6 +151,23 @@ describe('ServerClock', () => {
     assert.equal(server.serverClock.now(), server.clock.now());
   });
 
+  it('takes an answer from before the machine was suspended for no proof of what time it is after that', () => {
+    const server = new Server(0);
+    server.answer();
+    const sentAt = server.clock.monotonic();
+    server.clock.advance(2);
+    const before = server.time;
+    server.clock.suspend(60 * minute);
+    const receivedAt = server.clock.monotonic();
+    const at = (time: number) => Math.floor(time / 1000) * 1000;
+    server.serverClock.observe({ date: at(before), sentAt, receivedAt });
+    server.clock.advance(100);
+    const asked = { sentAt: server.clock.monotonic(), receivedAt: server.clock.monotonic() + 2 };
+    server.clock.advance(2);
+    server.serverClock.observe({ ...asked, date: at(before + 60 * minute + 101) });
+    assert.equal(server.serverClock.now(), server.clock.now());
+  });
+
   describe('without an answer for a minute', () => {
     it('it is the earlier of the own clock and what is proved', () => {
       for (const step of [10 * minute, -10 * minute]) {
