@@ -47,13 +47,13 @@ function mayPass({ code, status }: ApiError): boolean {
  * down, answer 429 with Retry-After and no Status. A Status means that the request was worked on (an
  * eviction against a disruption budget is refused so), and the decision is the caller's.
  */
-export function wasTurnedAway(error: unknown): boolean {
+function wasTurnedAway(error: unknown): boolean {
   return (
     error instanceof ApiError && error.code === 429 && error.retryAfter !== undefined && !isStatusError(error)
   );
 }
 
-/** What an attempt that ended so, undefined for well, tells of the load of the server. */
+/** What an attempt that ended with this error tells about the load of the server. */
 export function outcomeOf(error: unknown): Answered['outcome'] {
   if (error instanceof TransportError) return 'unanswered';
   return wasTurnedAway(error) ? 'turnedAway' : 'answered';
