@@ -237,12 +237,9 @@ export class LeaderElector {
   #lose(why: string): void {
     if (this.#leadership.isOver) return;
     this.abandon();
-    const { longest } = this.#standstill;
-    // A shorter one leaves time enough to renew.
-    const isBlocked = longest >= this.#leadership.term / 2;
-    const seconds = Math.floor(longest / 1000);
-    const standstill = `the event loop was blocked, or the process stopped, for ${seconds} s or longer before that`;
-    const cause = isBlocked ? `${why}; ${standstill}` : why;
+    // A shorter standstill leaves time enough to renew.
+    const standstill = this.#standstill.describe(this.#leadership.term / 2);
+    const cause = standstill === undefined ? why : `${why}; ${standstill} before that`;
     this.#log.error({ why: cause }, 'lost the lease');
     this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${cause}`));
   }

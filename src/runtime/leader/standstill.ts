@@ -20,17 +20,25 @@ export class Standstill {
     try {
       return await work;
     } finally {
-      this.#longest = this.longest;
+      this.#longest = this.#current();
       this.#due = Infinity;
     }
   }
 
-  /** Ms of the longest one since {@link reset}, at least; one that lasts until now included. */
-  get longest(): number {
-    return Math.max(this.#longest, this.#clock.monotonic() - this.#due);
+  /** The longest one since {@link reset} in words; undefined when it was shorter than `atLeast` ms. */
+  describe(atLeast: number): string | undefined {
+    const longest = this.#current();
+    if (longest < atLeast) return undefined;
+    const seconds = Math.floor(longest / 1000);
+    return `the event loop was blocked, or the process stopped, for ${seconds} s or longer`;
   }
 
   reset(): void {
     this.#longest = 0;
+  }
+
+  /** Ms, one that lasts until now included. */
+  #current(): number {
+    return Math.max(this.#longest, this.#clock.monotonic() - this.#due);
   }
 }
