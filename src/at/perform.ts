@@ -120,11 +120,8 @@ export class Performer {
     return { next: 'decide', observed: { ...known, retryDelay } };
   }
 
-  async #create(
-    { pod, attempt, limits }: CreatePod,
-    observed: Observed,
-    signal: AbortSignal,
-  ): Promise<Performed> {
+  async #create(action: CreatePod, observed: Observed, signal: AbortSignal): Promise<Performed> {
+    const { pod, attempt, limits } = action;
     const { client, clock, memory } = this.#options;
     const { at } = observed;
     // Whatever still waits to be sent when the limits are over is cut off with its connection.
@@ -138,13 +135,10 @@ export class Performer {
       return goOn;
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
-      if (isAlreadyExists(error)) {
-        const retryDelay = delayAfter(memory.refused(at));
-        // What follows is another try, if anything.
-        return this.#readLive({ ...observed, continued: false, retryDelay }, true, signal);
-      }
+      if (isAlreadyExists(error)) return this.#lookAtExisting(action, observed, signal);
       if (isRefusal(error)) {
-        const retryDelay = this.#refused(at, limits);
+        const retryDelay = delayAfter(memory.refused(at));
+        this.#pause(at, limits, retryDelay);
         const refusal = { message: error.message };
         return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
       }
@@ -161,12 +155,23 @@ export class Performer {
     }
   }
 
-  /** How long to wait until the next try. The watch event of the intent before this one would wake it at once. */
-  #refused(at: At, limits: CreateLimits | undefined): number {
+  /** A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. */
+  async #lookAtExisting(
+    { pod, limits }: CreatePod,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<Performed> {
+    const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
+    // What follows is another try, if anything.
+    const read = await this.#readLive({ ...observed, continued: false, retryDelay }, true, signal);
+    if (read.next === 'decide' && !holdsOwn(read.observed, pod)) this.#pause(observed.at, limits, retryDelay);
+    return read;
+  }
+
+  /** Keeps the watch event of the intent before this create from trying again at once. */
+  #pause(at: At, limits: CreateLimits | undefined, delay: number): void {
     const { clock, memory } = this.#options;
-    const delay = delayAfter(memory.refused(at));
     if (limits !== undefined) memory.pause(at, clock.monotonic() + delay);
-    return delay;
   }
 
   async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
@@ -197,6 +202,12 @@ export class Performer {
     }
     return undefined;
   }
+}
+
+/** Whether the Pod of that name belongs to the At: another replica has created it. */
+function holdsOwn({ at, pod, nextPod }: Observed, sent: Pod): boolean {
+  const found = [pod, nextPod].find((one) => one?.metadata.name === sent.metadata.name);
+  return found !== undefined && isControlledBy(found, at.metadata.uid ?? '');
 }
 
 /** Somebody was faster: what they did is in the cache soon, and decided upon then. */
