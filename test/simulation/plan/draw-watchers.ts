@@ -185,6 +185,11 @@ function edits(app: string, config: string, workload: string, { random, features
       }),
     );
   }
+  if (chance('watcher-keys')) {
+    deeds.push(
+      patch(later(), 'configmaps', config, { data: { other: `${configCanary}-${random.integer(9)}` } }),
+    );
+  }
   if (chance('watcher-recreate-source')) {
     const at = later();
     const data = { message: value(), other: configCanary };
