@@ -156,9 +156,9 @@ const ofAt: readonly PlantedBug[] = [
     name: '409 taken as ours',
     sentence: 'AlreadyExists counts as created',
     file: at.perform,
-    find: '        // What follows is another try, if anything.',
+    find: 'if (isAlreadyExists(error)) return this.#lookAtExisting(action, observed, signal);',
     replace:
-      "        memory.launched(at, { attempt, podName: pod.metadata.name, podUID: 'assumed', launchTime: clock.now(), launchedSpec: undefined, scheduledTime: undefined } as never);",
+      "if (isAlreadyExists(error)) { memory.launched(at, { attempt, podName: pod.metadata.name, podUID: 'assumed', launchTime: clock.now(), launchedSpec: undefined, scheduledTime: undefined } as never); return this.#lookAtExisting(action, observed, signal); }",
     promise: 'S4',
   },
   {
