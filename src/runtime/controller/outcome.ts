@@ -1,6 +1,6 @@
 /**
  * Outcome: how one call of a reconciler ended, as one of five kinds, so that what follows from each stands in
- * one switch (controller.ts).
+ * one switch (wakes.ts).
  */
 import { ApiError } from '../client/api-error.ts';
 import { isDelay, maxRetryAfter } from '../delay.ts';

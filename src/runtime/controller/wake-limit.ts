@@ -3,7 +3,8 @@
  * twenty of them a second (a token bucket); beyond that each waits, first 50 ms, then longer, up to 1 s.
  *
  * Progress gives a key all its tokens back: a deleted object, an object that was not written before, or one whose
- * spec was changed (its generation moved). A run that a source has asked for takes no token.
+ * spec was changed (its generation moved). It counts for a limited number of objects, because a loop may create and
+ * delete by turns. A run that a source has asked for takes no token.
  */
 import type { Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
@@ -22,7 +23,7 @@ const longestSpacing = 1000;
 const runsPerStep = 20;
 /** Ms in which the slowing down of one key is reported once. */
 const reportPeriod = 10 * 60_000;
-/** Objects remembered per key. */
+/** Objects per key whose writes and deletions count as progress, until the key has been quiet for a second. */
 const mostObjects = 1000;
 /** Ms between two looks for buckets that are full and not needed any more. */
 const sweepPeriod = 1000;
@@ -37,7 +38,7 @@ interface Bucket {
   /** Runs in a row that were slowed down. */
   slowed: number;
   reportedAt: number;
-  /** The generation of each object that was written, by uid. */
+  /** The generation of each object that was written, and undefined for each deletion, by what names it. */
   readonly generations: Map<string, number | undefined>;
 }
 
@@ -125,12 +126,19 @@ export class WakeLimit {
 }
 
 function isProgress(generations: Map<string, number | undefined>, written: Written): boolean {
-  if ('deleted' in written) return true;
-  const { uid, generation } = written.metadata;
-  if (uid === undefined) return false;
-  const isKnown = generations.has(uid);
-  if (isKnown && generations.get(uid) === generation) return false;
+  const name = nameOf(written);
+  const generation = 'deleted' in written ? undefined : written.metadata.generation;
+  if (name === undefined) return false;
+  const isKnown = generations.has(name);
+  if (isKnown && generations.get(name) === generation) return false;
   if (!isKnown && generations.size >= mostObjects) return false;
-  generations.set(uid, generation);
+  generations.set(name, generation);
   return true;
+}
+
+/** Of a deletion another one than of a write of the same object. */
+function nameOf(written: Written): string | undefined {
+  if (!('deleted' in written)) return written.metadata.uid;
+  const { uid, namespace, name } = written;
+  return `deleted ${uid ?? `${namespace}/${name}`}`;
 }

@@ -136,6 +136,21 @@ describe('Guards: a reconcile that wakes itself by', () => {
     });
   }
 
+  it('creating and deleting by turns is slowed down after a thousand objects', async () => {
+    const world = start(async (_, run) => {
+      currentScope()?.wrote(widget(`made-${run}`));
+      currentScope()?.wrote({ namespace: 'default', name: 'a', uid: `made-${run}`, deleted: true });
+      return { requeueAfter: 0 };
+    });
+    for (let turn = 0; turn < 30; turn++) await settle();
+    const { length } = world.runs;
+    assert.ok(length >= 500 && length <= 1000, `${length} runs at once`);
+    await world.clock.advanceAsync(60 * second);
+    assert.ok(world.runs.length - length <= 160, `${world.runs.length - length} runs in a minute`);
+    assert.equal(world.warnings().length, 1);
+    await world.end();
+  });
+
   it('requeueAfter: 0 acts at once on what others do', async () => {
     const world = start(async () => ({ requeueAfter: 0 }));
     await world.clock.advanceAsync(30 * second);
