@@ -2,10 +2,8 @@
  * What a call to the API server can end with instead of an answer. Not-found, conflict and already-exists
  * are normal control flow: ask with the predicates below, never by comparing messages.
  */
+import { isDelay, maxRetryAfter } from '../delay.ts';
 import type { Status } from './client.ts';
-
-/** Milliseconds; a longer wait is no answer to a busy server but a mistake of whatever stands before it. */
-const longestRetryAfter = 3_600_000;
 
 /** The API server answered, and the answer was not 2xx. */
 export class ApiError extends Error {
@@ -47,7 +45,7 @@ export class TransportError extends Error {
 
 /** Whether a server may ask for such a wait. */
 export function isRetryAfter(milliseconds: number | undefined): boolean {
-  return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= longestRetryAfter;
+  return isDelay(milliseconds) && milliseconds <= maxRetryAfter;
 }
 
 function hasReason(error: unknown, code: number, reason: string): boolean {
