@@ -112,9 +112,10 @@ export class Performer {
       : {};
     const seen = { ...podsAt(at, findAmong(observed)), ...live };
     const known = { ...observed, at, ...seen, live: true, now: clock.now() };
-    // A create without an answer has not made that Pod. The next look comes later each time.
+    // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
+    // look comes later each time.
     const isInVain =
-      observed.ambiguous === true &&
+      (observed.ambiguous === true || observed.behind === true) &&
       [live.pod, live.nextPod].some((pod) => pod !== undefined && !isControlledBy(pod, uid ?? ''));
     const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
     return { next: 'decide', observed: { ...known, retryDelay } };
