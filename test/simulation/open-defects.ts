@@ -39,6 +39,7 @@ export const openDefects: readonly OpenDefect[] = [
     'clocks differ',
     'active replicas whose clocks differ write one status against each other',
   ),
+  defect('intents', 'R4', 'intent', 'AtMostOnce looks again and again while its name is taken'),
   defect('intents', 'L5', 'intent', 'AtMostOnce writes an intent for each try, also while nothing changes'),
   ...['L1', 'L2', 'L3', 'L6', 'R2', 'R3'].map((promise) =>
     defect(

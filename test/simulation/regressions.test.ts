@@ -41,6 +41,20 @@ const webhookDown: FaultPlan = {
 const regressions: readonly Regression[] = [
   {
     sentence:
+      'the watch cache is stale, and a stranger has the name: read four times a second until it is not',
+    promise: 'R4',
+    plan: {
+      replicas: 2,
+      clocks: [
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+      ],
+      deeds: [pod('at-0-pod'), at('at-0', { schedule: '2024-01-01T00:16:04Z' }, 2 * minute)],
+      faults: [{ at: 15 * minute, fault: 'stale-cache', server: 0, for: 2 * minute }],
+    },
+  },
+  {
+    sentence:
       'AtMostOnce, and a stranger has the name: the watch events of its own intents made it try without a pause',
     promise: 'R4',
     plan: { deeds: [pod('at-0-pod'), at('at-0', { launchGuarantee: 'AtMostOnce', backoffLimit: 0 }, 1000)] },

@@ -3,6 +3,7 @@
  * when no fault lasts and everything that somebody waits for has had its time.
  */
 import type { At } from '../../../src/api/at.generated.ts';
+import { findCondition } from '../../../src/api/conditions.ts';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import { controllerOf, type Pod } from '../../../src/api/kubernetes.ts';
 import { contentOf } from '../content.ts';
@@ -11,6 +12,7 @@ import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { selects, sourcesOf } from '../selector.ts';
+import type { WatcherRun } from '../watchers.ts';
 
 const accepted = (at: At) =>
   at.status?.conditions?.find(({ type }) => type === 'Accepted')?.status !== 'False';
@@ -177,16 +179,18 @@ class Running {
   }
 
   /** Whether the Pod was started with another content of a watched source than there is now. */
-  isOutdated(history: History, { metadata: { namespace = '' }, spec }: ConfigWatcher, uid: string): boolean {
+  isOutdated(history: History, { watcher, baselineAt = 0 }: WatcherRun, uid: string): boolean {
+    const { metadata, spec } = watcher;
     const entry = this.#byPod.get(uid);
     return sourcesOf(spec).some((source) => {
       const mounted = entry?.sources.find(({ kind, name }) => kind === source.kind && name === source.name);
-      if (mounted === undefined) return false;
+      if (entry === undefined || mounted === undefined) return false;
+      const present = history.watchers.source(source.kind, metadata.namespace ?? '', source.name);
+      // First sight is the baseline, also of a source that was missing when the others were seen first.
+      const madeAt = Date.parse(present?.metadata.creationTimestamp ?? '');
+      if (entry.time < baselineAt && madeAt > baselineAt) return false;
       const had = mounted.data && { metadata: { name: mounted.name }, data: mounted.data };
-      return (
-        contentOf(source, had) !==
-        contentOf(source, history.watchers.source(source.kind, namespace, source.name))
-      );
+      return contentOf(source, had) !== contentOf(source, present);
     });
   }
 }
@@ -208,7 +212,9 @@ function mayWait({ spec, status }: ConfigWatcher): boolean {
     spec.suspend === true ||
     spec.dryRun === true ||
     (spec.windows ?? []).length > 0 ||
-    status?.pending !== undefined
+    status?.pending !== undefined ||
+    // Nothing is restarted while a required source is missing: new Pods could not start.
+    findCondition(status?.conditions, 'SourceAvailable')?.status === 'False'
   );
 }
 
@@ -237,7 +243,7 @@ export const appliedRunsEverywhere: NamedPromise = {
           return history.objects
             .in<Pod>('pods', watcher.metadata.namespace ?? '')
             .filter((pod) => selects(watcher.spec, pod) && isRestartable(watcher.spec, pod))
-            .filter((pod) => running.isOutdated(history, watcher, pod.metadata.uid ?? ''))
+            .filter((pod) => running.isOutdated(history, run, pod.metadata.uid ?? ''))
             .map(
               (pod): Finding => ({
                 text: `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`,

@@ -17,6 +17,9 @@ function isCalm({ faults, faultedAt, time, replicas }: History): boolean {
   return rightClocks && faults.size === 0 && time - faultedAt > calmFor;
 }
 
+/** By how many milliseconds replicas may differ in the server's time: a `Date` has whole seconds. */
+const unprovable = 1100;
+
 export const notTooSoon: NamedPromise = {
   name: 'S7',
   sentence: 'a restart begins when its edits have been quiet for the debounce',
@@ -33,7 +36,7 @@ export const notTooSoon: NamedPromise = {
         ?.changes.filter((one) => one < time - unseenFor);
       const last = seen?.at(-1);
       const isOver = time - Date.parse(pending.since ?? '') >= durationOf(max) - unseenFor;
-      return last !== undefined && !isOver && time - last < durationOf(quiet) - 50
+      return last !== undefined && !isOver && time - last < durationOf(quiet) - unprovable
         ? {
             text: `${object.metadata.name} began ${Math.round(time - last)} ms after an edit`,
             clue: 'too soon',

@@ -1,6 +1,7 @@
 /** R4 and silence: how many requests there may be. */
+import type { At } from '../../../src/api/at.generated.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
-import type { NamedPromise } from '../history.ts';
+import type { History, NamedPromise } from '../history.ts';
 
 /** In milliseconds. */
 const window = 10_000;
@@ -15,6 +16,14 @@ const quietAfter = 15 * 60_000;
 
 function keyOf({ replica, verb, resource, subresource, namespace, name }: RequestEntry): string {
   return `${replica} ${verb} ${resource}/${subresource} ${namespace}/${name}`;
+}
+
+/** Whether it is about an At of that guarantee, or about its Pod. */
+function isAtMostOnce(history: History, { namespace, name }: RequestEntry): boolean {
+  return history.objects
+    .in<At>('ats', namespace)
+    .filter(({ spec }) => spec.launchGuarantee === 'AtMostOnce')
+    .some(({ metadata }) => name === metadata.name || name.startsWith(`${metadata.name}-pod`));
 }
 
 /** What was sent in the present ten seconds. */
@@ -69,7 +78,8 @@ export const requestsAreBounded: NamedPromise = {
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
         if (exceeded === undefined) return undefined;
-        const clue = haveOtherClocks() ? 'clocks differ' : exceeded;
+        const known = isAtMostOnce(history, request) ? 'intent' : exceeded;
+        const clue = haveOtherClocks() ? 'clocks differ' : known;
         return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
       },
     };
