@@ -62,7 +62,7 @@ describe('S7, once per change', () => {
   });
   it('is broken by a start before the debounce is over', () => {
     const started = { ...pendingAt(600_000).pending, started: new Date(begin + 601_000).toISOString() };
-    const made = watched('S7').change('configmaps', config('two'), 'MODIFIED', 'alice').pass(500);
+    const made = watched('S7').change('configmaps', config('two'), 'MODIFIED', 'alice').pass(700);
     made.change('configwatchers', watcher('w', { ...applied, pending: started }), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.broken, ['S7 too soon']);
   });
