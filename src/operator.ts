@@ -74,7 +74,7 @@ export async function runOperator(
   host: HostProcess & Pick<NodeJS.Process, 'env'>,
 ): Promise<void> {
   // Each line is written at once. What is collected for a write in the background is written at the exit, over and
-  // over, for ever, when nobody reads the pipe any more.
+  // over, for ever, when the pipe has no reader any more.
   const output = pino.destination({ dest: 1, sync: true });
   const options: LoggerOptions = {
     level: config.logLevel,

@@ -1,8 +1,8 @@
 /**
  * HttpServer: answers GET and HEAD on one address, for machines that look in from outside (kubelet,
- * Prometheus). It believes nobody: requests are small, soon over, and few at a time. A connection is for one
+ * Prometheus). It trusts no client: requests are small, soon over, and few at a time. A connection is for one
  * request, and when there are too many, the one that has been idle for longest gives way: what only holds
- * connections open keeps nobody else out.
+ * connections open keeps no other client out.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -121,7 +121,7 @@ export class HttpServer {
     const { method, socket } = request;
     this.#idle.delete(socket);
     response.shouldKeepAlive = false;
-    // Whoever does not read the answer holds a connection like any other idle one.
+    // A client that does not read the answer holds a connection like any other idle one.
     response.once('prefinish', () => {
       if (!socket.destroyed) this.#idle.add(socket);
     });

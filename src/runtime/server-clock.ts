@@ -149,7 +149,7 @@ export class ServerClock implements Clock {
   }
 
   /**
-   * Another server is ahead of the one that was heard, or the server's clock was set forward, which nobody can tell
+   * Another server is ahead of the one that was heard, or the server's clock was set forward, which no answer can tell
    * apart at once. So it counts only when no answer agreed with the earlier time for a minute.
    */
   #observeLater(proved: Interval, monotonic: number): void {

@@ -1,5 +1,5 @@
 /**
- * Connection pool: a bounded number of connections to the API server. Whoever needs one when there is none to be
+ * Connection pool: a bounded number of connections to the API server. A caller that needs one when there is none to be
  * had waits in line, and a {@link FairQueue} says who is next; the request itself is handed over only when its
  * connection is free, so nothing lies in a queue between the decision to send and the sending.
  */
@@ -8,7 +8,7 @@ import { FairQueue, type Flow } from './fair-queue.ts';
 import type { HttpConnection, OpenConnection } from './http-connection.ts';
 import type { Sort } from './request-limits.ts';
 
-/** Whoever waits in line for a connection. */
+/** A caller that waits in line for a connection. */
 export interface Waiting {
   readonly endpoint: Endpoint;
   readonly flow: Flow<Waiting>;
@@ -97,7 +97,7 @@ export class ConnectionPool {
     this.#idle.length = 0;
   }
 
-  /** Lets in whoever is next: nobody or several when a limit has changed since the last time. */
+  /** Lets in the callers that are next: none or several when a limit has changed since the last time. */
   #admit(): void {
     for (let next = this.#queue.next(); next !== undefined; next = this.#queue.next()) {
       next.resolve(this.#next(next.flow, next.endpoint));

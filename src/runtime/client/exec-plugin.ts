@@ -1,7 +1,7 @@
 /**
  * Exec plugin: the command of a kubeconfig user that prints credentials, as an ExecCredential of
  * client.authentication.k8s.io. It is told what it is run for in KUBERNETES_EXEC_INFO, and has no standard input:
- * nobody is there to answer its questions.
+ * no person is there to answer its questions.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../clock.ts';

@@ -85,7 +85,7 @@ export class FairQueue<W extends object> {
     this.#underWay--;
   }
 
-  /** Whoever may go now, out of line and with a place; undefined when nobody may. */
+  /** The one that may go now, out of line and with a place; undefined when none may. */
   next(): W | undefined {
     let best: Flow<W> | undefined;
     for (const flow of this.#inLine) {

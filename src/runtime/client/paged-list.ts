@@ -32,7 +32,7 @@ export interface PageSource<T extends KubernetesObject> {
   readonly complete: (item: T) => T;
 }
 
-/** A body that breaks off is asked for again so many times; whoever lists has a backoff of its own. */
+/** A body that breaks off is asked for again so many times; the caller of a list has a backoff of its own. */
 const repetitions = 2;
 
 /** All pages as one list. When the server forgets the list half-way (410), the list begins again, once. */

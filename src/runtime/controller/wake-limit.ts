@@ -103,7 +103,7 @@ export class WakeLimit {
     bucket.tokens = Math.min(burst, bucket.tokens + elapsed / refill);
     bucket.at = now;
     if (bucket.tokens === burst) bucket.slowed = 0;
-    // After a quiet second it begins anew; while it goes on, the same object is no progress twice.
+    // After a quiet second it starts again; while it goes on, the same object is no progress twice.
     if (elapsed >= burst * refill) bucket.generations.clear();
     return now;
   }

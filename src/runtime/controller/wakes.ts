@@ -1,8 +1,8 @@
 /**
  * Wakes: when a key of a controller is looked at again. It stands between the sources, the outcomes of reconciles
- * and the queue, and knows of each wake whether somebody else has caused it or the key itself:
+ * and the queue, and knows of each wake whether another writer has caused it or the key itself:
  *
- * - What somebody else has caused acts at once.
+ * - What another writer has caused acts at once.
  * - The event of an own write does not shorten a backoff, and does not bring a key back more often than its
  *   {@link WakeLimit} allows; nor do requeues and retries.
  *

@@ -63,7 +63,7 @@ export class Probes {
   /** @throws {ListenError} when an address cannot be served. */
   async start(): Promise<void> {
     for (const server of this.#servers) await server.start();
-    // It wakes the process every second, which is for nothing when nobody can ask.
+    // It wakes the process every second, which is for nothing when no probe can ask.
     if (this.#isAsked) this.#eventLoop.start();
   }
 

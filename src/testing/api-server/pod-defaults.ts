@@ -1,5 +1,5 @@
 /**
- * Pod defaults: what the API server fills into the spec of a new Pod, as far as somebody who reads it back notices.
+ * Pod defaults: what the API server fills into the spec of a new Pod, as far as a client that reads it back notices.
  */
 import { isJsonObject, type JsonObject } from './json-value.ts';
 

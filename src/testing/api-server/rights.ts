@@ -52,7 +52,7 @@ interface Binding extends KubernetesObject {
   }[];
 }
 
-/** What somebody wants to do. */
+/** What a user wants to do. */
 interface Attributes {
   readonly verb: string;
   readonly group: string;

@@ -15,7 +15,7 @@ export class AwaitsRevision extends Error {
 /** Milliseconds for which a read waits until the cache has the version that it asks for. */
 export const freshnessLimit = 3000;
 
-/** So many milliseconds, for somebody who takes them. */
+/** So many milliseconds, for a caller that takes them. */
 export class AwaitsTime extends Error {
   readonly ms: number;
   readonly whom: string;
