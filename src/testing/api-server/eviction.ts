@@ -1,7 +1,10 @@
 /**
  * Eviction: a delete of a Pod that holds to PodDisruptionBudgets.
  */
+
 import type { KubernetesObject } from '../../api/kubernetes.ts';
+import { selects } from '../label-selector.ts';
+import type { LabelSelector } from '../objects.ts';
 import type { ApiRequest } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
 import { badRequest, Failure, type StatusCause } from './failure.ts';
@@ -10,7 +13,6 @@ import { listOf } from './pod-defaults.ts';
 import { phaseOf, withCondition } from './pods.ts';
 import { assertPreconditions, type DeleteOptions, type Registry, type WriteOptions } from './registry.ts';
 import type { Router, Target } from './route.ts';
-import { matchesLabels } from './selectors.ts';
 import type { ServedResource } from './served-resource.ts';
 import type { AnyObject } from './strategy.ts';
 import { objectBody, optionsOf } from './writes.ts';
@@ -50,7 +52,9 @@ export class Evictions {
     const budgets = this.#etcd.list(resource, namespace).filter((budget) => {
       const { spec }: AnyObject = budget;
       return (
-        isJsonObject(spec) && isJsonObject(spec.selector) && matchesLabels(spec.selector, pod.metadata.labels)
+        isJsonObject(spec) &&
+        isJsonObject(spec.selector) &&
+        selects(spec.selector as LabelSelector, pod.metadata.labels)
       );
     });
     if (budgets.length > 1) {

@@ -3,7 +3,6 @@
  */
 import type { KubernetesObject } from '../../api/kubernetes.ts';
 import { badRequest } from './failure.ts';
-import type { JsonObject } from './json-value.ts';
 
 export type Match = (object: KubernetesObject) => boolean;
 type LabelMatch = (labels: Readonly<Record<string, string>>) => boolean;
@@ -65,44 +64,4 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
     current = Reflect.get(current, key);
   }
   return current;
-}
-
-/** Whether a metav1.LabelSelector selects these labels. An empty one selects everything. */
-export function matchesLabels(
-  selector: JsonObject,
-  labels: Readonly<Record<string, string>> = noLabels,
-): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector as LabelSelector;
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every((expression) => matchesExpression(expression, labels))
-  );
-}
-
-interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly LabelExpression[];
-}
-
-interface LabelExpression {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-
-function matchesExpression(
-  { key, operator, values = [] }: LabelExpression,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    default:
-      return value === undefined;
-  }
 }
