@@ -27,8 +27,6 @@ import type { ReflectorTarget } from './reflector-target.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { WatchSession } from './watch-session.ts';
 
-/** Milliseconds for each page of a list. */
-const pageTimeout = 120_000;
 /** A watch that ends sooner (ms) without having brought anything is a failure. */
 const shortWatch = 1000;
 /** A watch that lasted longer (ms) without a line, not even a bookmark, may have followed nothing. */
@@ -131,7 +129,6 @@ export class Reflector<T extends KubernetesObject> {
     const list = await client.list(resource, {
       ...selectionOf(this.#options),
       signal,
-      timeout: pageTimeout,
       // What is listed is of this resource, so every object is a T.
       transform: (object) => this.#target.prepare(object as T),
     });

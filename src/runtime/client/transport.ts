@@ -3,6 +3,7 @@
  * of connections, retries where they are harmless, the write gate, and accounting.
  */
 import { type Clock, sleep, stopwatch } from '../clock.ts';
+import { defaultRequestTimeouts } from '../limits.ts';
 import type { AnswerTime } from '../server-clock.ts';
 import { ApiError, TransportError } from './api-error.ts';
 import type { ClientMetrics } from './client-metrics.ts';
@@ -42,9 +43,6 @@ export interface TransportOptions {
   /** Told of every answer of Kubernetes itself when it was given. */
   readonly onAnswer?: ((answer: AnswerTime) => void) | undefined;
 }
-
-/** Milliseconds that a gate allows a write which names no limit: 15 s lease duration − 10 s renew deadline. */
-const defaultWriteLimit = 5000;
 
 /** How a body is handed on: when it is there, while it arrives, or while it arrives and without a time limit. */
 type Body = 'whole' | 'parts' | 'endless';
@@ -111,7 +109,9 @@ export class Transport {
     const { timeouts, gate } = this.#options;
     if (method === 'GET') return timeout ?? timeouts.read;
     const most =
-      gate === undefined || ungated ? Number.POSITIVE_INFINITY : (gate.writeLimit ?? defaultWriteLimit);
+      gate === undefined || ungated
+        ? Number.POSITIVE_INFINITY
+        : (gate.writeLimit ?? defaultRequestTimeouts.write);
     return Math.min(timeout ?? timeouts.write, most);
   }
 
