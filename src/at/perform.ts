@@ -4,7 +4,6 @@
  */
 import type { At } from '../api/at.generated.ts';
 import { type Pod, pods } from '../api/kubernetes.ts';
-import { isControlledBy } from '../api/owner.ts';
 import { ats } from '../api/resources.ts';
 import {
   ApiError,
@@ -27,7 +26,7 @@ import {
   type Observed,
   retryPriority,
 } from './decide/decision.ts';
-import { findAmong, podNames, podsAt } from './decide/own-pod.ts';
+import { findAmong, isOurs, podNames, podsAt } from './decide/own-pod.ts';
 import type { Memory } from './memory.ts';
 import { runOf } from './spec/run.ts';
 import { sound } from './spec/sound.ts';
@@ -116,7 +115,7 @@ export class Performer {
     // look comes later each time.
     const isInVain =
       (observed.ambiguous === true || observed.behind === true) &&
-      [live.pod, live.nextPod].some((pod) => pod !== undefined && !isControlledBy(pod, uid ?? ''));
+      [live.pod, live.nextPod].some((pod) => pod !== undefined && !isOurs(known, pod));
     const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
     return { next: 'decide', observed: { ...known, retryDelay } };
   }
@@ -206,9 +205,10 @@ export class Performer {
 }
 
 /** Whether the Pod of that name belongs to the At: another replica has created it. */
-function holdsOwn({ at, pod, nextPod }: Observed, sent: Pod): boolean {
+function holdsOwn(observed: Observed, sent: Pod): boolean {
+  const { pod, nextPod } = observed;
   const found = [pod, nextPod].find((one) => one?.metadata.name === sent.metadata.name);
-  return found !== undefined && isControlledBy(found, at.metadata.uid ?? '');
+  return found !== undefined && isOurs(observed, found);
 }
 
 /** Somebody was faster: what they did is in the cache soon, and decided upon then. */
