@@ -34,6 +34,7 @@ describe('Reflector loading', () => {
     it(`lists when initial events are refused with ${code}`, async () => {
       await (await rig.client.nextWatch()).refuse(apiError(code));
       const list = await rig.client.nextList();
+      assert.equal(list.options.timeout, undefined, 'the time limit of the client counts');
       assert.equal(list.options.resourceVersion, undefined, 'a consistent read');
       assert.equal(list.options.labelSelector, 'app=web');
       await list.answer([widget({ name: 'a' })], '10');
