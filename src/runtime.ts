@@ -13,7 +13,7 @@ export {
   type NewCondition,
   removeCondition,
   setCondition,
-} from './api/conditions.ts';
+} from './kubernetes/conditions.ts';
 export {
   apiVersionOf,
   type Condition,
@@ -26,9 +26,9 @@ export {
   type Pod,
   pods,
   type Resource,
-} from './api/kubernetes.ts';
-export { controllerRef, isControlledBy } from './api/owner.ts';
-export { formatTime, parseTime } from './api/time.ts';
+} from './kubernetes/objects.ts';
+export { controllerRef, isControlledBy } from './kubernetes/owner.ts';
+export { formatTime, parseTime } from './kubernetes/time.ts';
 export type {
   Informer,
   InformerHandler,

@@ -1,21 +1,21 @@
 /**
- * Schema checks for the bundle: the functions of src/api/schema-checks.ts, compiled now and written down, so
+ * Schema checks for the bundle: the functions of src/schema/schema-checks.ts, compiled now and written down, so
  * that the operator neither carries the compiler nor runs it at each start.
  */
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import type { Plugin } from 'esbuild';
 import { atSchema } from '../../src/api/at.generated.ts';
 import { configWatcherSchema } from '../../src/api/configwatcher.generated.ts';
-import { schemaCompiler } from '../../src/api/schema-compiler.ts';
+import { schemaCompiler } from '../../src/schema/schema-compiler.ts';
 
-/** By the names under which src/api/schema-checks.ts exports them. */
+/** By the names under which src/schema/schema-checks.ts exports them. */
 const schemas = { checkAtSchema: atSchema, checkConfigWatcherSchema: configWatcherSchema };
 
 /** Puts the functions in the place of the module that compiles them. */
 export const compiledSchemaChecks: Plugin = {
   name: 'compiled-schema-checks',
   setup({ onLoad }) {
-    onLoad({ filter: /\/src\/api\/schema-checks\.ts$/ }, () => ({ contents: compiledModule() }));
+    onLoad({ filter: /\/src\/schema\/schema-checks\.ts$/ }, () => ({ contents: compiledModule() }));
   },
 };
 

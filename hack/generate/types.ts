@@ -38,7 +38,7 @@ export function printTypes(crd: Crd): string {
   }
   return [
     `// Generated from ${crd.path} by hack/generate.ts (make generate). Do not edit.`,
-    `import type { ${imports.join(', ')} } from './kubernetes.ts';`,
+    `import type { ${imports.join(', ')} } from '../kubernetes/objects.ts';`,
     '',
     blocks.join('\n\n'),
     '',

@@ -1,5 +1,5 @@
 // Generated from crds/ats.yaml by hack/generate.ts (make generate). Do not edit.
-import type { Condition, KubernetesObject } from './kubernetes.ts';
+import type { Condition, KubernetesObject } from '../kubernetes/objects.ts';
 
 /** At runs one command, once, at one instant, in a Pod. */
 export interface At extends KubernetesObject {

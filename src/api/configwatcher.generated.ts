@@ -1,5 +1,5 @@
 // Generated from crds/configwatchers.yaml by hack/generate.ts (make generate). Do not edit.
-import type { Condition, KubernetesObject } from './kubernetes.ts';
+import type { Condition, KubernetesObject } from '../kubernetes/objects.ts';
 
 /** ConfigWatcher restarts Pods when the content of the ConfigMap they use changes. */
 export interface ConfigWatcher extends KubernetesObject {

@@ -1,7 +1,8 @@
 /** Where the REST collections of this project's own kinds live. */
+
+import type { Resource } from '../kubernetes/objects.ts';
 import type { At } from './at.generated.ts';
 import type { ConfigWatcher } from './configwatcher.generated.ts';
-import type { Resource } from './kubernetes.ts';
 
 export const ats: Resource<At> = {
   group: 'cnat.programming-kubernetes.info',

@@ -1,8 +1,9 @@
 /**
  * The At controller: what it watches, in which order it works, and how its parts are wired.
  */
-import { pods } from '../api/kubernetes.ts';
+
 import { ats } from '../api/resources.ts';
+import { pods } from '../kubernetes/objects.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { ClockProbe } from '../runtime/clock-probe.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
@@ -10,13 +11,13 @@ import type { Controller } from '../runtime/controller/controller.ts';
 import type { Request } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ServerClock } from '../runtime/server-clock.ts';
-import { AtMetrics } from './at-metrics.ts';
-import { ClockSkew } from './clock-skew.ts';
-import { DueSoon } from './due-soon.ts';
-import { queuePriority } from './queue-priority.ts';
+import { AtMetrics } from './act/at-metrics.ts';
+import { ClockSkew } from './act/clock-skew.ts';
+import { DueSoon } from './facts/due-soon.ts';
+import { queuePriority } from './facts/queue-priority.ts';
+import { slimAt, slimPod } from './facts/transform.ts';
+import { podUidLabel } from './plan/pod.ts';
 import { AtReconciler } from './reconciler.ts';
-import { slimAt, slimPod } from './slim.ts';
-import { podUidLabel } from './spec/pod.ts';
 
 /** What this controller needs of the Manager. */
 export interface AtHost extends ControllerHost {

@@ -3,8 +3,8 @@
  * nothing itself, and keeps nothing but what {@link Memory} may forget.
  */
 import type { At, AtStatus } from '../api/at.generated.ts';
-import type { Pod } from '../api/kubernetes.ts';
 import { ats } from '../api/resources.ts';
+import type { Pod } from '../kubernetes/objects.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
 import { isConflict, isInvalid, isNotFound, TransportError } from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
@@ -19,15 +19,15 @@ import {
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { errorFields } from '../runtime/logger.ts';
+import { Memory } from './act/memory.ts';
+import { delayAfter, mostDelayWithoutAnswer, Performer } from './act/perform.ts';
+import { statusPatch } from './act/status-patch.ts';
 import { decide } from './decide/decide.ts';
 import type { Decision, Observed } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
-import { findAmong, podsAt } from './decide/own-pod.ts';
-import { Memory } from './memory.ts';
-import { delayAfter, mostDelayWithoutAnswer, Performer } from './perform.ts';
-import { isDue } from './spec/due.ts';
-import { phaseOf } from './spec/phase.ts';
-import { statusPatch } from './status-patch.ts';
+import { findAmong, podsAt } from './facts/own-pod.ts';
+import { isDue } from './plan/due.ts';
+import { phaseOf } from './plan/phase.ts';
 
 /** Decisions in one pass; each follows from what the one before has learned or written. */
 const mostDecisions = 8;

@@ -7,8 +7,8 @@
  */
 
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
-import { configMaps, type KubernetesObject, pods, type Resource } from '../api/kubernetes.ts';
 import { configWatchers, configWatchersCom } from '../api/resources.ts';
+import { configMaps, type KubernetesObject, pods, type Resource } from '../kubernetes/objects.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
@@ -16,18 +16,18 @@ import { generationChanged, resourceVersionChanged } from '../runtime/controller
 import type { Runnable } from '../runtime/controller/runnable.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ServerClock } from '../runtime/server-clock.ts';
-import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './annotated-config-map.ts';
-import { AnnotationStore } from './annotation-store.ts';
-import { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
-import { HashKeyStore, secrets } from './observe/hash-key.ts';
-import { Observer } from './observe/observer.ts';
-import { podWakeUps } from './observe/pod-wake-ups.ts';
-import { slimPod, slimSource, sourceIndex, sourcesOf, watchersOf } from './observe/watched-objects.ts';
-import { PodRestarter } from './pod-restarter.ts';
+import { AnnotationStore } from './act/annotation-store.ts';
+import { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
+import { PodRestarter } from './act/pod-restarter.ts';
+import { StateStore } from './act/state-store.ts';
+import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './facts/annotated-config-map.ts';
+import { HashKeyStore, secrets } from './facts/hash-key.ts';
+import { Observer } from './facts/observer.ts';
+import { podWakeUps } from './facts/pod-wake-ups.ts';
+import { statusChecks } from './facts/status-checks.ts';
+import { slimPod, slimSource, sourceIndex, sourcesOf, watchersOf } from './facts/watched-objects.ts';
 import { ConfigWatcherReconciler, type ReconcilerOptions } from './reconciler.ts';
 import { ServedController } from './served-controller.ts';
-import { StateStore } from './state-store.ts';
-import { statusChecks } from './status-checks.ts';
 
 /** What this controller needs of the Manager. */
 export interface ConfigWatcherHost extends ControllerHost {

@@ -4,23 +4,23 @@
  */
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { watcherEvent } from '../api/configwatcher-constants.ts';
-import type { KubernetesObject, OwnerReference, Resource } from '../api/kubernetes.ts';
+import type { KubernetesObject, OwnerReference, Resource } from '../kubernetes/objects.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ReconcileContext, Reconciler, Request, Result } from '../runtime/controller/reconciler.ts';
 import { requestKey } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
-import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
+import type { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
+import { logBelated, logOutcomes } from './act/outcome-log.ts';
+import type { Performed, PodRestarter } from './act/pod-restarter.ts';
+import type { WatcherStore, Written } from './act/state-store.ts';
 import { decide } from './decide/decide.ts';
 import type { Decision, Observed } from './decide/observed.ts';
 import { emptyMemory, type PodOutcome, type RestartMemory, remember } from './decide/restart-memory.ts';
 import type { WatcherState } from './decide/state.ts';
-import { MissingRight } from './observe/missing-right.ts';
-import type { Observer } from './observe/observer.ts';
-import { workloadOf } from './observe/workload.ts';
-import { logBelated, logOutcomes } from './outcome-log.ts';
-import type { Performed, PodRestarter } from './pod-restarter.ts';
-import type { WatcherStore, Written } from './state-store.ts';
+import { MissingRight } from './facts/missing-right.ts';
+import type { Observer } from './facts/observer.ts';
+import { workloadOf } from './facts/workload.ts';
 
 export interface ReconcilerOptions {
   /** What Events are about. */

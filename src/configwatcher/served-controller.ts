@@ -3,7 +3,7 @@
  * start and every minute after that; once the kind is served, the controller runs for good. A CRD that goes
  * away after that and comes back is the business of its watch.
  */
-import type { Resource } from '../api/kubernetes.ts';
+import type { Resource } from '../kubernetes/objects.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { findServed } from '../runtime/client/discovery.ts';
 import { type Clock, sleep } from '../runtime/clock.ts';

@@ -2,7 +2,7 @@
  * Cluster ports: what the simulated controllers and nodes need of the simulated cluster. They read etcd's
  * state, act through an API server as any client does, and are woken by etcd's changes.
  */
-import type { KubernetesObject, Resource } from '../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/objects.ts';
 
 /** The objects of the cluster, as a controller sees them. */
 export interface ClusterView {

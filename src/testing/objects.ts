@@ -1,6 +1,6 @@
 /**
  * The Kubernetes objects that the simulated controllers and nodes work with: raw JSON, as in
- * `src/api/kubernetes.ts`, with the fields that a controller or a kubelet reads beyond those.
+ * `src/kubernetes/objects.ts`, with the fields that a controller or a kubelet reads beyond those.
  */
 import type {
   KubernetesObject,
@@ -12,7 +12,7 @@ import type {
   ObjectMeta,
   PodCondition,
   Resource,
-} from '../api/kubernetes.ts';
+} from '../kubernetes/objects.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -1,5 +1,5 @@
 /** Pod conditions: a list with one of each type, as kubelets and controllers write it. */
-import type { PodCondition } from '../api/kubernetes.ts';
+import type { PodCondition } from '../kubernetes/objects.ts';
 
 /**
  * The list with the condition; the time of its transition is kept while its status is the same.

@@ -1,5 +1,5 @@
 /** What a workload controller looks at in a Pod. */
-import { parseTime } from '../api/time.ts';
+import { parseTime } from '../kubernetes/time.ts';
 import type { Pod } from './objects.ts';
 
 export function isTerminating({ metadata }: Pod): boolean {

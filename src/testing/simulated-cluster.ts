@@ -3,7 +3,7 @@
  * operator. Controllers and nodes are added where a story needs them, on {@link SimulatedCluster.access}.
  */
 import { KubeConfig } from '@kubernetes/client-node';
-import type { KubernetesObject, Resource } from '../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/objects.ts';
 import { Etcd } from './api-server/etcd.ts';
 import type { ServedResource } from './api-server/served-resource.ts';
 import { SimulatedApiServer } from './api-server/simulated-api-server.ts';

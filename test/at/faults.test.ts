@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
-import { pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import type { ApiWatch } from '../../src/testing/api-server/api-watch.ts';
 import { expired } from '../../src/testing/api-server/failure.ts';

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { At } from '../../src/api/at.generated.ts';
-import type { Pod } from '../../src/api/kubernetes.ts';
+import { statusPatch } from '../../src/at/act/status-patch.ts';
 import { decide } from '../../src/at/decide/decide.ts';
-import { slimAt, slimPod } from '../../src/at/slim.ts';
-import { isDue } from '../../src/at/spec/due.ts';
-import { statusPatch } from '../../src/at/status-patch.ts';
+import { slimAt, slimPod } from '../../src/at/facts/transform.ts';
+import { isDue } from '../../src/at/plan/due.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
 import {
   accepted,
   created,

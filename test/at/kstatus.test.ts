@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
-import { findCondition } from '../../src/api/conditions.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { type Judgement, judged } from './judged.ts';
 
 function judge({ metadata, status }: At): Judgement {

@@ -1,7 +1,7 @@
 /** Operator: a process that looks at a {@link World} through caches of its own, which are as old as the test wants. */
 import type { At } from '../../src/api/at.generated.ts';
-import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
 import { AtReconciler } from '../../src/at/reconciler.ts';
+import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import type { Lister } from '../../src/runtime/cache/lister.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import type { Clock } from '../../src/runtime/clock.ts';

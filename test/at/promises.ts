@@ -1,6 +1,6 @@
 /** Promises: what must hold of all that has reached the API server about an At, whatever happened beside it. */
 import assert from 'node:assert/strict';
-import type { Pod } from '../../src/api/kubernetes.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
 import { termsOf } from './rules.ts';
 import type { Creation, World } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** Rules: what the CRD refuses, and what no write about an At may do, judged from what it changes. */
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
-import type { Pod } from '../../src/api/kubernetes.ts';
-import { runAnnotation } from '../../src/at/spec/run.ts';
+import { runAnnotation } from '../../src/at/plan/run.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
 
 const phases = ['PENDING', 'RUNNING', 'DONE'];
 const stopReason = 'cnat.programming-kubernetes.info/stop-reason';

@@ -4,7 +4,7 @@
  * conflicts, a launched spec is immutable), and notes what breaks a promise.
  */
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
-import type { KubernetesObject, Pod, PodStatus } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Pod, PodStatus } from '../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import type { Client, Patch, WriteOptions } from '../../src/runtime/client/client.ts';
 import { timeText, waiting } from '../fixtures/at.ts';

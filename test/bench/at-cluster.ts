@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane } from '../../local-cluster/control-plane.ts';
 import type { At } from '../../src/api/at.generated.ts';
-import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
+import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/kubernetes/objects.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import type { RawList } from '../../src/runtime/client/paged-list.ts';

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { pods } from '../../src/api/kubernetes.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { type AuditedRequest, countByKind, requestsOf } from './at-audit.ts';
 import type { BenchCluster } from './at-cluster.ts';
 import { MeasuredOperator } from './at-process.ts';

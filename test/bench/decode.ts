@@ -7,14 +7,14 @@
  * The streams: waiting Ats, 1.7 KB a line, with the operator's transform; and ConfigMaps of 100 KB.
  */
 import type { At } from '../../src/api/at.generated.ts';
+import { ats } from '../../src/api/resources.ts';
+import { slimAt } from '../../src/at/facts/transform.ts';
 import {
   type ConfigMap,
   configMaps,
   type KubernetesObject,
   type Resource,
-} from '../../src/api/kubernetes.ts';
-import { ats } from '../../src/api/resources.ts';
-import { slimAt } from '../../src/at/slim.ts';
+} from '../../src/kubernetes/objects.ts';
 import { toCachedObject } from '../../src/runtime/cache/cached-object.ts';
 import { LineSplitter } from '../../src/runtime/client/json-lines.ts';
 import { typed } from '../../src/runtime/client/typed.ts';

@@ -10,8 +10,8 @@ import type { RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { At } from '../../src/api/at.generated.ts';
-import { isInvalid, planOf } from '../../src/at/spec/plan.ts';
-import { buildPod } from '../../src/at/spec/pod.ts';
+import { isInvalid, planOf } from '../../src/at/plan/plan.ts';
+import { buildPod } from '../../src/at/plan/pod.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 

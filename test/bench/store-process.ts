@@ -5,9 +5,9 @@
  * Its only argument is {@link StoreOptions} as JSON.
  */
 import type { At } from '../../src/api/at.generated.ts';
-import { configMaps, type KubernetesObject } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
-import { slimAt } from '../../src/at/slim.ts';
+import { slimAt } from '../../src/at/facts/transform.ts';
+import { configMaps, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Informer } from '../../src/runtime/cache/informer.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

@@ -8,7 +8,7 @@ import type { RequestOptions } from 'node:https';
 import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
 import { Agent, request } from 'undici';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

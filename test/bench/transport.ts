@@ -6,7 +6,7 @@
  * Needs a cluster in KUBECONFIG.
  */
 import { fork } from 'node:child_process';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { TcpProxy } from '../fake/tcp-proxy.ts';
 import { connectToTestCluster, createNamespace, testKubeConfig } from '../integration/support.ts';
 import { printTable } from './table.ts';

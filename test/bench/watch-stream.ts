@@ -4,15 +4,15 @@
  * them: with last-applied annotation, managedFields and status.
  */
 import type { At } from '../../src/api/at.generated.ts';
+import { ats } from '../../src/api/resources.ts';
 import {
   type Condition,
   type ConfigMap,
   configMaps,
   type KubernetesObject,
   type Resource,
-} from '../../src/api/kubernetes.ts';
-import { ats } from '../../src/api/resources.ts';
-import { formatTime } from '../../src/api/time.ts';
+} from '../../src/kubernetes/objects.ts';
+import { formatTime } from '../../src/kubernetes/time.ts';
 import type { Client, WatchEvent, WatchOptions } from '../../src/runtime/client/client.ts';
 import { typed } from '../../src/runtime/client/typed.ts';
 import { watchEvents } from '../../src/runtime/client/watch-stream.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { findHelm, whyNoHelm } from '../../hack/helm/program.ts';
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 
 export const chart = 'charts/atwatch';
 

@@ -5,13 +5,13 @@
  */
 import { Registry } from '@prometheus-io/client';
 import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
-import { ConfigWatcherMetrics } from '../../src/configwatcher/configwatcher-metrics.ts';
-import { Observer } from '../../src/configwatcher/observe/observer.ts';
-import { PodRestarter } from '../../src/configwatcher/pod-restarter.ts';
+import { ConfigWatcherMetrics } from '../../src/configwatcher/act/configwatcher-metrics.ts';
+import { PodRestarter } from '../../src/configwatcher/act/pod-restarter.ts';
+import { StateStore } from '../../src/configwatcher/act/state-store.ts';
+import { Observer } from '../../src/configwatcher/facts/observer.ts';
 import { ConfigWatcherReconciler } from '../../src/configwatcher/reconciler.ts';
-import { StateStore } from '../../src/configwatcher/state-store.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Lister } from '../../src/runtime/cache/lister.ts';
 import type { Result } from '../../src/runtime/controller/reconciler.ts';
 import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
 import type { Decision, Observed, SourceContent } from '../../src/configwatcher/decide/observed.ts';
 import { readState, writeState } from '../../src/configwatcher/decide/state.ts';
-import { combinedHash } from '../../src/configwatcher/spec/config-hash.ts';
-import type { WatchedSource } from '../../src/configwatcher/spec/spec.ts';
+import { combinedHash } from '../../src/configwatcher/plan/config-hash.ts';
+import type { WatchedSource } from '../../src/configwatcher/plan/spec.ts';
 import {
   afterwards,
   applied,

@@ -2,7 +2,7 @@
  * Workloads: the controllers of a {@link World}, which replace the Pods that go. Deployments, ReplicaSets and
  * Jobs do it at once; StatefulSets, and a kind that the operator does not know, when the old Pod is gone.
  */
-import type { KubernetesObject, OwnerReference, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, OwnerReference, Resource } from '../../src/kubernetes/objects.ts';
 
 export type Data = Readonly<Record<string, string>>;
 

@@ -7,9 +7,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import type { ConfigMap, KubernetesObject, OwnerReference, Pod, Resource } from '../../src/api/kubernetes.ts';
-import { formatTime } from '../../src/api/time.ts';
-import { slimPod, slimSource } from '../../src/configwatcher/observe/watched-objects.ts';
+import { slimPod, slimSource } from '../../src/configwatcher/facts/watched-objects.ts';
+import type {
+  ConfigMap,
+  KubernetesObject,
+  OwnerReference,
+  Pod,
+  Resource,
+} from '../../src/kubernetes/objects.ts';
+import { formatTime } from '../../src/kubernetes/time.ts';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
 import type {
   Client,

@@ -1,6 +1,6 @@
 /** Rows about deletion: what goes with its owner and when, and what a budget keeps. */
 import assert from 'node:assert/strict';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { namespaces, pods } from '../../src/testing/objects.ts';
 import { isReady } from '../../src/testing/pod-facts.ts';
 import {

@@ -1,6 +1,6 @@
 /** Rows about a node: what a Pod's status says about starts, ends, back-offs, deadlines and what is missing. */
 import assert from 'node:assert/strict';
-import { type ContainerState, configMaps } from '../../src/api/kubernetes.ts';
+import { type ContainerState, configMaps } from '../../src/kubernetes/objects.ts';
 import { type ContainerStatus, type Pod, pods } from '../../src/testing/objects.ts';
 import { conditionOf } from '../../src/testing/pod-facts.ts';
 import {

@@ -2,7 +2,7 @@
  * Conformance of reads: lists with pages and selectors, watches, metadata-only forms, discovery.
  */
 import assert from 'node:assert/strict';
-import { configMaps, type KubernetesObject } from '../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { findPresence } from '../../src/runtime/cache/presence.ts';
 import { ApiError, isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client, WatchEvent, WatchOptions } from '../../src/runtime/client/client.ts';

@@ -3,7 +3,7 @@
  * resource with a status subresource.
  */
 import assert from 'node:assert/strict';
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import type { RawAnswer, RawRequests } from './raw-requests.ts';
 

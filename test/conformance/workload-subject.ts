@@ -1,7 +1,7 @@
 /**
  * Subject of the rows about workloads and nodes: a cluster, real or simulated, with a namespace to work in.
  */
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import type { Container, Pod, PodSpec } from '../../src/testing/objects.ts';
 
 export interface Change {

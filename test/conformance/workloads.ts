@@ -1,6 +1,6 @@
 /** Rows about the controllers of workloads: what they make, in which order, and what they say about it. */
 import assert from 'node:assert/strict';
-import { controllerOf, type KubernetesObject, type Resource } from '../../src/api/kubernetes.ts';
+import { controllerOf, type KubernetesObject, type Resource } from '../../src/kubernetes/objects.ts';
 import { type Pod, pods } from '../../src/testing/objects.ts';
 import { isReady, isTerminating } from '../../src/testing/pod-facts.ts';
 import {

@@ -2,7 +2,7 @@
  * Conformance of writes: versions, uids, generation, status, patches, finalizers.
  */
 import assert from 'node:assert/strict';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import {
   ApiError,
   isAlreadyExists,

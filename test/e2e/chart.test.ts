@@ -10,7 +10,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { parseDocument } from 'yaml';
 import type { At } from '../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
-import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { chart, helm, skip } from '../chart/helm.ts';
 import { pullableImage } from './deployment.ts';
 import { eventually, kubectl, type Namespace, withNamespace } from './kubectl.ts';

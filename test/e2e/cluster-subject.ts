@@ -1,7 +1,7 @@
 /** The subject of the workload rows on the cluster of KUBECONFIG, with a namespace of its own. */
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../src/api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../src/kubernetes/objects.ts';
 import { ApiError, isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';

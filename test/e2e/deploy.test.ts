@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
-import type { Pod } from '../../src/api/kubernetes.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
 import { manifests, pullableImage } from './deployment.ts';
 import { eventually, kubectl, type Namespace, withNamespace } from './kubectl.ts';
 import { previousVersion } from './previous-image.ts';

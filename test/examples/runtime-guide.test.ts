@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { controllerManagedBy, createManager, silentLogger } from '../../src/runtime.ts';
 
 const guide = await readFile('docs/runtime.md', 'utf8');

@@ -12,7 +12,7 @@ import {
   type KubernetesObject,
   pods,
   type Resource,
-} from '../../src/api/kubernetes.ts';
+} from '../../src/kubernetes/objects.ts';
 import type { ApiAnswer, ApiRequest, Method, Responder } from '../../src/testing/api-server/api-message.ts';
 import { parseQuery } from '../../src/testing/api-server/api-message.ts';
 import type { ApiWatch } from '../../src/testing/api-server/api-watch.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
-import { findCondition } from '../../src/api/conditions.ts';
 import { ats } from '../../src/api/resources.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds } from './support.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import type { At, AtSpec, AtStatus } from '../../src/api/at.generated.ts';
-import { type Pod, pods } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
+import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
 

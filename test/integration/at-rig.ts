@@ -6,15 +6,15 @@ import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
+import { ats } from '../../src/api/resources.ts';
+import { addAtController } from '../../src/at/controller.ts';
 import {
   type KubernetesObject,
   type Pod,
   type PodStatus,
   pods,
   type Resource,
-} from '../../src/api/kubernetes.ts';
-import { ats } from '../../src/api/resources.ts';
-import { addAtController } from '../../src/at/controller.ts';
+} from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ats } from '../../src/api/resources.ts';
-import { resolveSchedule } from '../../src/at/spec/schedule.ts';
+import { resolveSchedule } from '../../src/at/plan/schedule.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
 import { applyCrds, connectToTestCluster, withNamespace } from './support.ts';
 

@@ -1,7 +1,7 @@
 /** A real API server that puts a sidecar before the command of every Pod: the At is about the command. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
-import { pods } from '../../src/api/kubernetes.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { AtRig, seconds } from './at-rig.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { applyCrds, eventually } from './support.ts';

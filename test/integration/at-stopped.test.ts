@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { type OperatorProcess, startOperator } from '../../hack/operator-process.ts';
 import { ats } from '../../src/api/resources.ts';
-import { parseTime } from '../../src/api/time.ts';
+import { parseTime } from '../../src/kubernetes/time.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
 

@@ -11,7 +11,7 @@ import {
   type Pod,
   pods,
   type Resource,
-} from '../../src/api/kubernetes.ts';
+} from '../../src/kubernetes/objects.ts';
 import {
   ApiError,
   isConflict,

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
-import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { overlays } from '../manifests/overlays.ts';
 import { documentedRights, listedRights } from './documented-rights.ts';
 import { applyOverlay, inOverlay, type Overlay } from './overlay.ts';

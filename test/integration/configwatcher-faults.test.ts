@@ -1,9 +1,9 @@
 /** What goes wrong around a restart: it touches nobody else and is made good, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pods } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
-import { PodRestarter } from '../../src/configwatcher/pod-restarter.ts';
+import { PodRestarter } from '../../src/configwatcher/act/pod-restarter.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { TransportError } from '../../src/runtime/client/api-error.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { OperatorProcess } from './configwatcher-process.ts';

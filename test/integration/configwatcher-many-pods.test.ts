@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { startOperator } from '../../hack/operator-process.ts';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { configMaps, pods } from '../../src/api/kubernetes.ts';
 import { configWatchers } from '../../src/api/resources.ts';
+import { configMaps, pods } from '../../src/kubernetes/objects.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 

@@ -1,8 +1,8 @@
 /** What stands behind the Pods, and what the operator may do: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
-import { deployments, statefulSets } from '../../src/configwatcher/observe/workload.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { type KubernetesObject, pods, type Resource } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { grant, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';

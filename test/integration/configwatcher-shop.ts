@@ -7,6 +7,9 @@ import type { TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { parseAllDocuments } from 'yaml';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { configWatchers } from '../../src/api/resources.ts';
+import { addConfigWatcherController } from '../../src/configwatcher/controller.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import {
   type ConfigMap,
   configMaps,
@@ -14,10 +17,7 @@ import {
   type Pod,
   pods,
   type Resource,
-} from '../../src/api/kubernetes.ts';
-import { configWatchers } from '../../src/api/resources.ts';
-import { addConfigWatcherController } from '../../src/configwatcher/controller.ts';
-import { deployments, statefulSets } from '../../src/configwatcher/observe/workload.ts';
+} from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

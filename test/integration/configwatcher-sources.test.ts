@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 

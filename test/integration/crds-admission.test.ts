@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { validateAt } from '../../src/api/validate.ts';
+import { validateAt } from '../../src/schema/validate.ts';
 import { atRows, baseAtSpec, type Row } from '../api/at-rows.ts';
 import { baseConfigWatcherSpec, configWatcherRows } from '../api/configwatcher-rows.ts';
 import { installCrds, refusal, refusals } from './admission.ts';

@@ -1,8 +1,8 @@
 /** The example operator on a real API server: one At for each firing, whatever happens to the process. */
 import assert from 'node:assert/strict';
 import { before, suite, type TestContext, test } from 'node:test';
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
 import { ats } from '../../src/api/resources.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { CronTabProcess, everySecondOf, firingsOf, listAts } from './crontab-process.ts';

@@ -7,7 +7,7 @@ import {
   configMaps,
   type KubernetesObject,
   type Resource,
-} from '../../src/api/kubernetes.ts';
+} from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { Registry } from '@prometheus-io/client';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { controllerManagedBy } from '../../src/runtime/controller/builder.ts';

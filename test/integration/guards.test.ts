@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it, type TestContext } from 'node:test';
-import { configMaps, type KubernetesObject, pods, type Resource } from '../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject, pods, type Resource } from '../../src/kubernetes/objects.ts';
 import { isForbidden } from '../../src/runtime/client/api-error.ts';
 import { controllerManagedBy } from '../../src/runtime/controller/builder.ts';
 import { generationChanged } from '../../src/runtime/controller/predicate.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { type ConfigMap, configMaps, type KubernetesObject } from '../../src/api/kubernetes.ts';
+import { type ConfigMap, configMaps, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Informer } from '../../src/runtime/cache/informer.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
 import type { Client } from '../../src/runtime/client/client.ts';

@@ -8,7 +8,7 @@ import { it } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import { configMaps, type KubernetesObject, type Resource } from '../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject, type Resource } from '../../src/kubernetes/objects.ts';
 import type { Lister } from '../../src/runtime/cache/lister.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces, serviceAccounts, services, storageClasses } from '../fixtures/cluster-resources.ts';

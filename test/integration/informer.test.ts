@@ -7,7 +7,7 @@ import {
   type KubernetesObject,
   pods,
   type Resource,
-} from '../../src/api/kubernetes.ts';
+} from '../../src/kubernetes/objects.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { configMaps } from '../../src/api/kubernetes.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startControlPlane } from '../../local-cluster/control-plane.ts';
-import { type ConfigMap, configMaps } from '../../src/api/kubernetes.ts';
+import { type ConfigMap, configMaps } from '../../src/kubernetes/objects.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';

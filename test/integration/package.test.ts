@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { Resource } from '../../src/api/kubernetes.ts';
+import type { Resource } from '../../src/kubernetes/objects.ts';
 import { CronTabProcess, everySecondOf, firingsOf, listAts } from './crontab-process.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 

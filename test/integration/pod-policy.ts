@@ -1,6 +1,6 @@
 /** Pod policy: an admission policy on the creation of Pods in the namespace of a rig, until the end of the test. */
 import type { TestContext } from 'node:test';
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import type { AtRig } from './at-rig.ts';
 
 type Policy = KubernetesObject & { readonly spec: object };

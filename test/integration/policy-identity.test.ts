@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { inOverlay, type Overlay } from './overlay.ts';
 import { at, namespace, pod } from './policy-objects.ts';
 import { type PolicyWorld, startPolicyWorld } from './policy-world.ts';

@@ -1,7 +1,7 @@
 /** Rights of users that exist in the tests only: whoever may do anything may also be somebody else. */
 import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { testKubeConfig } from './support.ts';
 

@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { parseAllDocuments } from 'yaml';
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { type Connection, type ConnectOptions, connect } from '../../src/runtime/client/connect.ts';

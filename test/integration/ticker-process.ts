@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { type ConfigMap, configMaps } from '../../src/api/kubernetes.ts';
+import { type ConfigMap, configMaps } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { outputOf, type TickerOptions } from '../fixtures/ticker-operator.ts';
 import { eventually } from './support.ts';

@@ -1,5 +1,5 @@
 /** Content: what of a ConfigMap or Secret counts, by a reading that shares nothing with the operator's own. */
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 
 export interface SourceRef {
   readonly kind: string;

@@ -4,7 +4,7 @@
  */
 import type { At } from '../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Entry } from './entry.ts';
 import type { History } from './history.ts';
 

@@ -2,7 +2,7 @@
  * Entries: what a history is made of. Every instant is true time, epoch milliseconds: the cluster's, not that of
  * a replica's clock.
  */
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 
 export type Verb = 'create' | 'update' | 'patch' | 'delete' | 'deletecollection' | 'get' | 'list' | 'watch';
 

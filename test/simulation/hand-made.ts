@@ -1,5 +1,5 @@
 /** A history made by hand: a test says what happened, and which promises it breaks. */
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { ChangeEntry, ChangeType, Entry, RequestEntry } from './entry.ts';
 import { History } from './history.ts';
 import { allPromises } from './promises/all.ts';

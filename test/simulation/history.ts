@@ -2,7 +2,7 @@
  * History: everything that happened in a run, in order, and what follows from it. Promises look at each entry as
  * it comes and keep no more than they need, so that a history of simulated days fits into memory.
  */
-import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import type { Entry, EntryOf, SeenEntry } from './entry.ts';
 import { Objects } from './objects.ts';
 import { Runs } from './runs.ts';

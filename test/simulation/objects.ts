@@ -1,5 +1,5 @@
 /** Objects: what etcd holds at a point of a history. */
-import type { KubernetesObject } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from './entry.ts';
 
 export class Objects {

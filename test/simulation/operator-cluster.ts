@@ -3,6 +3,9 @@
  */
 import type { At } from '../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import { ats, configWatchers } from '../../src/api/resources.ts';
+import type { Config } from '../../src/config.ts';
+import { secrets } from '../../src/configwatcher/facts/hash-key.ts';
 import {
   type ConfigMap,
   configMaps,
@@ -10,10 +13,7 @@ import {
   type Pod,
   pods,
   type Resource,
-} from '../../src/api/kubernetes.ts';
-import { ats, configWatchers } from '../../src/api/resources.ts';
-import type { Config } from '../../src/config.ts';
-import { secrets } from '../../src/configwatcher/observe/hash-key.ts';
+} from '../../src/kubernetes/objects.ts';
 import { createOperator } from '../../src/operator.ts';
 import type { HttpConnection } from '../../src/runtime/client/http-connection.ts';
 import { events } from '../../src/runtime/events/event.ts';

@@ -1,6 +1,6 @@
 /** Runs: the Ats of a history, the Pods that were made for each of them, and how these ended. */
 import type { At } from '../../src/api/at.generated.ts';
-import { controllerOf, type Pod } from '../../src/api/kubernetes.ts';
+import { controllerOf, type Pod } from '../../src/kubernetes/objects.ts';
 import type { ChangeEntry, EntryOf } from './entry.ts';
 
 export interface RunEnd {

@@ -1,6 +1,6 @@
 /** Which Pods a ConfigWatcher selects, by a reading that shares nothing with the operator's own. */
 import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import type { Container, Pod } from '../../src/api/kubernetes.ts';
+import type { Container, Pod } from '../../src/kubernetes/objects.ts';
 import type { SourceRef } from './content.ts';
 
 export function selects(spec: ConfigWatcherSpec, pod: Pod): boolean {

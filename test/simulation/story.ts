@@ -1,7 +1,7 @@
 /** Story: what happened in a run, for people: who did what at which virtual time, one short line each. */
 import type { At } from '../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
-import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { stateOf } from './coverage.ts';
 import { type ChangeEntry, type Entry, isWrite, jsonOf, type RequestEntry } from './entry.ts';
 import type { Violation } from './history.ts';

@@ -1,6 +1,6 @@
 /** Watchers: the ConfigWatchers of a history, the changes of what they watch, and what they have recorded of them. */
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
-import type { KubernetesObject, Pod } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { contentOf } from './content.ts';
 import type { ChangeEntry } from './entry.ts';
 import type { Objects } from './objects.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
-import { type ConfigMap, configMaps } from '../../src/api/kubernetes.ts';
+import { type ConfigMap, configMaps } from '../../src/kubernetes/objects.ts';
 import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';

@@ -1,7 +1,7 @@
 /** A kind of which nothing happens for minutes: too slow for every run of the tests. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { configMaps, type KubernetesObject } from '../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
 import type { Client, WatchEvent } from '../../src/runtime/client/client.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

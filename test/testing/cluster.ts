@@ -1,5 +1,5 @@
 /** TestCluster: a simulated cluster with controllers and nodes on virtual time. */
-import type { KubernetesObject, Resource } from '../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import { collectionPath, objectPath } from '../../src/runtime/client/resource-path.ts';
 import { clusterResources } from '../../src/testing/api-server/cluster-resources.ts';
 import { Etcd } from '../../src/testing/api-server/etcd.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ConfigMap, configMaps } from '../../src/api/kubernetes.ts';
+import { type ConfigMap, configMaps } from '../../src/kubernetes/objects.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { createManager } from '../../src/runtime/manager/create-manager.ts';

@@ -1,5 +1,5 @@
 /** The subject of the workload rows on a simulated cluster. */
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../src/api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../src/kubernetes/objects.ts';
 import { isSameResource } from '../../src/testing/cluster-ports.ts';
 import type { Change, WorkloadSubject } from '../conformance/workload-subject.ts';
 import { namespace, type TestCluster } from './cluster.ts';

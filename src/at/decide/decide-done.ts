@@ -3,8 +3,8 @@
  * see to it that nothing runs which the outcome does not speak of.
  */
 import { atCondition } from '../../api/at-constants.ts';
-import { findCondition } from '../../api/conditions.ts';
-import { parseTime } from '../../api/time.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import type { Decision, Observed } from './decision.ts';
 import { updatedStatus } from './run-status.ts';
 import { withoutStrays } from './strays.ts';

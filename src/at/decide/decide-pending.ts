@@ -5,11 +5,11 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atPodName, atReason } from '../../api/at-constants.ts';
-import { findCondition, isConditionTrue } from '../../api/conditions.ts';
-import { parseTime } from '../../api/time.ts';
-import { isEdited } from '../spec/phase.ts';
-import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
-import { buildPod } from '../spec/pod.ts';
+import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import { isEdited } from '../plan/phase.ts';
+import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts';
+import { buildPod } from '../plan/pod.ts';
 import {
   type AtEvent,
   type CreateLimits,

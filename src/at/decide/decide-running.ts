@@ -5,15 +5,15 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
-import { findCondition } from '../../api/conditions.ts';
-import { isInvalid, planOf } from '../spec/plan.ts';
-import { podUidLabel } from '../spec/pod.ts';
-import { runOf } from '../spec/run.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import type { PodView } from '../facts/observe-pod.ts';
+import { type CurrentLaunch, currentLaunch, isOurs, mostAttempts } from '../facts/own-pod.ts';
+import { isInvalid, planOf } from '../plan/plan.ts';
+import { podUidLabel } from '../plan/pod.ts';
+import { runOf } from '../plan/run.ts';
 import { type AtEvent, type Decision, nothing, type Observed, readLive, retryPriority } from './decision.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
-import type { PodView } from './observe-pod.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
-import { type CurrentLaunch, currentLaunch, isOurs, mostAttempts } from './own-pod.ts';
 import { doneStatus, hintedStatus, hintOf, isEditedTooLate, stuckStatus, withoutHint } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, stop, stopCause } from './stop.ts';

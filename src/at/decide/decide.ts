@@ -3,12 +3,12 @@
  * again after any part of a decision was performed, or none, leads to the same end.
  */
 
-import { phaseOf } from '../spec/phase.ts';
+import { currentLaunch } from '../facts/own-pod.ts';
+import { phaseOf } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
 import { type Decision, nothing, type Observed, readLive } from './decision.ts';
-import { currentLaunch } from './own-pod.ts';
 
 export function decide(o: Observed): Decision {
   // On its way out: nothing is launched, tried again or written. Its Pods go with it.

@@ -3,7 +3,7 @@
  * of it, because the next decision starts again from what is there by then.
  */
 import type { At, AtStatus } from '../../api/at.generated.ts';
-import type { Pod } from '../../api/kubernetes.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
 
 /** One line of what happened, for people; the shape that an EventRecorder takes. */
 export interface AtEvent {

@@ -5,14 +5,14 @@
 
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atPodName, atReason } from '../../api/at-constants.ts';
-import { findCondition } from '../../api/conditions.ts';
-import type { Condition, Pod } from '../../api/kubernetes.ts';
-import { parseTime } from '../../api/time.ts';
-import { type InvalidPlan, isInvalid, type Plan, planOf } from '../spec/plan.ts';
-import { buildPod } from '../spec/pod.ts';
-import { launchedSpec, type Run, runOf } from '../spec/run.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import type { Condition, Pod } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import { type CurrentLaunch, recordedPod } from '../facts/own-pod.ts';
+import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts';
+import { buildPod } from '../plan/pod.ts';
+import { launchedSpec, type Run, runOf } from '../plan/run.ts';
 import type { AtEvent, CreateLimits, Decision, Observed } from './decision.ts';
-import { type CurrentLaunch, recordedPod } from './own-pod.ts';
 import { isRescheduledTooLate, launchedStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';

@@ -5,7 +5,7 @@
 
 import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
-import type { PodView } from './observe-pod.ts';
+import type { PodView } from '../facts/observe-pod.ts';
 import { clip, longestMessage } from './statement.ts';
 
 export interface Ending {

@@ -5,10 +5,10 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
-import { findCondition, isConditionTrue } from '../../api/conditions.ts';
-import { formatMilliTime } from '../../api/time.ts';
+import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import { formatMilliTime } from '../../kubernetes/time.ts';
+import type { PodView } from '../facts/observe-pod.ts';
 import type { Observed } from './decision.ts';
-import type { PodView } from './observe-pod.ts';
 import type { Ending } from './outcome.ts';
 import { clip, resumed, type Statement, stated } from './statement.ts';
 

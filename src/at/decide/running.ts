@@ -3,11 +3,11 @@
  * nothing happens.
  */
 import type { AtStatus } from '../../api/at.generated.ts';
-import { formatMilliTime, parseTime } from '../../api/time.ts';
-import type { Run } from '../spec/run.ts';
+import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
+import { type PodView, troubleOf } from '../facts/observe-pod.ts';
+import type { CurrentLaunch } from '../facts/own-pod.ts';
+import type { Run } from '../plan/run.ts';
 import type { AtEvent, Observed } from './decision.ts';
-import { type PodView, troubleOf } from './observe-pod.ts';
-import type { CurrentLaunch } from './own-pod.ts';
 import { hintedStatus, updatedStatus } from './run-status.ts';
 
 /**

@@ -3,9 +3,9 @@
  * reads what was asked of it before what came of that, also when the edit makes it due at once.
  */
 import { atCondition, atEvent } from '../../api/at-constants.ts';
-import { findCondition, isConditionTrue } from '../../api/conditions.ts';
-import { formatMilliTime } from '../../api/time.ts';
-import { isEdited } from '../spec/phase.ts';
+import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import { formatMilliTime } from '../../kubernetes/time.ts';
+import { isEdited } from '../plan/phase.ts';
 import type { AtEvent, Observed } from './decision.ts';
 
 /** What is known of the spec. */

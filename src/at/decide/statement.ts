@@ -5,8 +5,13 @@
 
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atReason } from '../../api/at-constants.ts';
-import { findCondition, type NewCondition, removeCondition, setCondition } from '../../api/conditions.ts';
-import type { Condition } from '../../api/kubernetes.ts';
+import {
+  findCondition,
+  type NewCondition,
+  removeCondition,
+  setCondition,
+} from '../../kubernetes/conditions.ts';
+import type { Condition } from '../../kubernetes/objects.ts';
 import type { Observed } from './decision.ts';
 
 export type Statement = Pick<NewCondition, 'type' | 'status' | 'reason' | 'message'>;

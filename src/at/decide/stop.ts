@@ -5,9 +5,9 @@
  * of the At first.
  */
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
-import { formatMilliTime } from '../../api/time.ts';
+import { formatMilliTime } from '../../kubernetes/time.ts';
+import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from '../facts/observe-pod.ts';
 import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
-import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from './observe-pod.ts';
 import { updatedStatus } from './run-status.ts';
 import { type Running, startOf, steadyStatus } from './running.ts';
 import { clip } from './statement.ts';

@@ -4,9 +4,9 @@
  * canceled, missed or lost. No status speaks of it, so it must not run on.
  */
 import { atReason } from '../../api/at-constants.ts';
+import { observePod, type PodView } from '../facts/observe-pod.ts';
+import { isOurs } from '../facts/own-pod.ts';
 import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
-import { observePod, type PodView } from './observe-pod.ts';
-import { isOurs } from './own-pod.ts';
 import { deletion, stopOverdue, stopPatch, versionOf } from './stop.ts';
 
 /**

@@ -5,10 +5,10 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atPhase, atReason } from '../../api/at-constants.ts';
-import { removeCondition } from '../../api/conditions.ts';
-import type { Condition } from '../../api/kubernetes.ts';
-import { formatMilliTime } from '../../api/time.ts';
-import { type InvalidPlan, isInvalid, type Plan } from '../spec/plan.ts';
+import { removeCondition } from '../../kubernetes/conditions.ts';
+import type { Condition } from '../../kubernetes/objects.ts';
+import { formatMilliTime } from '../../kubernetes/time.ts';
+import { type InvalidPlan, isInvalid, type Plan } from '../plan/plan.ts';
 import type { Observed } from './decision.ts';
 import { accepted, clip, resumed, stated } from './statement.ts';
 

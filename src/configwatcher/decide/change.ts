@@ -3,8 +3,8 @@
  * write of every restart: which content is to be applied, and which Pods cannot have it.
  */
 
-import { combinedHash } from '../spec/config-hash.ts';
-import type { WatcherSpec } from '../spec/spec.ts';
+import { combinedHash } from '../plan/config-hash.ts';
+import type { WatcherSpec } from '../plan/spec.ts';
 import { type Comparison, recordedHash } from './comparison.ts';
 import type { Observed, Question, SourceContent } from './observed.ts';
 import { isRunning } from './pending.ts';

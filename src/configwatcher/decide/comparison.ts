@@ -2,8 +2,8 @@
  * Comparison: the contents found now against the hashes in status. Never against the previous event, so an
  * edit made while the operator was down is found at its start, and a start alone finds nothing.
  */
-import { hashScheme, type SourceHash, statusName } from '../spec/config-hash.ts';
-import type { WatcherSpec } from '../spec/spec.ts';
+import { hashScheme, type SourceHash, statusName } from '../plan/config-hash.ts';
+import type { WatcherSpec } from '../plan/spec.ts';
 import type { SourceContent } from './observed.ts';
 import type { SourceState, WatcherState } from './state.ts';
 

@@ -5,9 +5,10 @@
  * Where a decision turns on a fact that is dear to read, the answer is a {@link Question}; the caller reads
  * it and asks again. So a watcher at rest costs no request at all.
  */
-import { findCondition } from '../../api/conditions.ts';
+
 import { watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
-import type { WatcherSpec } from '../spec/spec.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import type { WatcherSpec } from '../plan/spec.ts';
 import { type Change, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
 import { answersFound } from './lost-answers.ts';

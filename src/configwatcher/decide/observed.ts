@@ -2,8 +2,8 @@
  * Observed and Decision: what {@link decide} is told and what it answers. Both are plain data; times are
  * epoch milliseconds of the API server's clock.
  */
-import type { OwnerReference } from '../../api/kubernetes.ts';
-import type { InvalidSpec, WatchedSource, WatcherSpec } from '../spec/spec.ts';
+import type { OwnerReference } from '../../kubernetes/objects.ts';
+import type { InvalidSpec, WatchedSource, WatcherSpec } from '../plan/spec.ts';
 import type { PodFacts } from './pod-facts.ts';
 import type { PodOutcome, RestartMemory } from './restart-memory.ts';
 import type { RolloutFacts } from './rollout.ts';

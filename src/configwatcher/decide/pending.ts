@@ -1,8 +1,8 @@
 /**
  * Pending: what a recorded change waits for before its restart may start, and for how long.
  */
-import type { WatcherSpec } from '../spec/spec.ts';
-import { nextOpening } from '../spec/window.ts';
+import type { WatcherSpec } from '../plan/spec.ts';
+import { nextOpening } from '../plan/window.ts';
 import type { Pending, PendingReason, WatcherState } from './state.ts';
 
 /** A restart for the content that is pending has begun. */

@@ -8,9 +8,9 @@ import {
   type OwnerReference,
   type Pod,
   type Volume,
-} from '../../api/kubernetes.ts';
-import { parseTime } from '../../api/time.ts';
-import type { SourceKind } from '../spec/config-hash.ts';
+} from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import type { SourceKind } from '../plan/config-hash.ts';
 
 export interface PodFacts {
   readonly uid: string;

@@ -2,8 +2,8 @@
  * Pod groups: the selected Pods sorted by what a restart owes them, and grouped by the controller that
  * replaces them.
  */
-import type { OwnerReference } from '../../api/kubernetes.ts';
-import type { WatcherSpec } from '../spec/spec.ts';
+import type { OwnerReference } from '../../kubernetes/objects.ts';
+import type { WatcherSpec } from '../plan/spec.ts';
 import type { OwnerFacts } from './observed.ts';
 import { type PodFacts, referenceKey } from './pod-facts.ts';
 import type { RolloutFacts } from './rollout.ts';

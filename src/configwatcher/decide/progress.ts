@@ -10,8 +10,8 @@
  *    list is made again.
  */
 
-import { changeId, combinedHash } from '../spec/config-hash.ts';
-import type { WatcherSpec } from '../spec/spec.ts';
+import { changeId, combinedHash } from '../plan/config-hash.ts';
+import type { WatcherSpec } from '../plan/spec.ts';
 import type { Comparison } from './comparison.ts';
 import type { Action, Observed, Question } from './observed.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';

@@ -4,7 +4,7 @@
  * the first batch never gets Ready, and the rest goes on serving the old one.
  */
 
-import type { MaxUnavailable, Strategy } from '../spec/spec.ts';
+import type { MaxUnavailable, Strategy } from '../plan/spec.ts';
 import type { OwnerFacts } from './observed.ts';
 import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
 import type { PodFacts } from './pod-facts.ts';

@@ -10,9 +10,9 @@ import type {
   ConfigWatcherStatusPendingReason,
 } from '../../api/configwatcher.generated.ts';
 import { pendingReason } from '../../api/configwatcher-constants.ts';
-import type { Condition } from '../../api/kubernetes.ts';
-import { formatMilliTime, formatTime } from '../../api/time.ts';
-import { type SourceHash, statusName } from '../spec/config-hash.ts';
+import type { Condition } from '../../kubernetes/objects.ts';
+import { formatMilliTime, formatTime } from '../../kubernetes/time.ts';
+import { type SourceHash, statusName } from '../plan/config-hash.ts';
 import { fitStatus } from './status-size.ts';
 import {
   conditionsIn,

@@ -2,8 +2,8 @@
  * Status values: what stands in a status, in the type it is to have, or absent. The API server checks types by our
  * CRD, but not by the book's, and an annotation it does not check at all.
  */
-import type { Condition } from '../../api/kubernetes.ts';
-import { parseTime } from '../../api/time.ts';
+import type { Condition } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 
 /** A text with something in it. */
 export function textIn(value: unknown): string | undefined {

@@ -2,10 +2,11 @@
  * Conditions of a ConfigWatcher. Ready says whether the watcher works, so it stays True while a restart
  * waits or runs; Progressing and Stalled tell about the restart.
  */
-import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
+
 import { watcherReason as reason, watcherCondition as type } from '../../api/configwatcher-constants.ts';
-import type { Condition } from '../../api/kubernetes.ts';
-import { formatTime } from '../../api/time.ts';
+import { findCondition, removeCondition, setCondition } from '../../kubernetes/conditions.ts';
+import type { Condition } from '../../kubernetes/objects.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import type { Comparison } from './comparison.ts';
 import type { Observed } from './observed.ts';
 import type { SortedPods } from './pod-groups.ts';

@@ -2,10 +2,11 @@
  * Events of a ConfigWatcher: each tells a step from one state to the next, so an unchanged state says
  * nothing. Names of objects and keys only; never a value.
  */
-import { findCondition, isConditionTrue } from '../../api/conditions.ts';
+
 import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
-import { formatDuration } from '../spec/duration.ts';
-import type { WatcherSpec } from '../spec/spec.ts';
+import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import { formatDuration } from '../plan/duration.ts';
+import type { WatcherSpec } from '../plan/spec.ts';
 import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';

@@ -5,7 +5,7 @@
  *
  * Freezing deeply costs 0.7 µs and no memory for an object of 20 fields, so nothing less is offered.
  */
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 import { partial } from '../client/partial-object.ts';
 
 /** Freezes an object and all it holds. With an explicit stack: objects may be nested thousands deep. */

@@ -2,7 +2,7 @@
  * Informer callbacks: the transform and the index functions of an informer, called so that nothing they throw or
  * return keeps an object from being stored, leaves this module or ends the process. One log line names the callback.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Logger } from '../logger.ts';
 import { type CachedForm, isStorable, toCachedObject } from './cached-object.ts';
 import type { IndexFunction } from './lister.ts';

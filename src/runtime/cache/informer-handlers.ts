@@ -2,7 +2,7 @@
  * Informer handlers: everybody who wants to know what changes. They are called one after the other, in
  * the order of the changes; what one throws is logged and keeps nothing from the others.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Logger } from '../logger.ts';
 import type { InformerHandler } from './informer.ts';
 import type { Change } from './partition.ts';

@@ -3,7 +3,7 @@
  * changed. Shared: one per (resource, namespace, selector, metadata-only). It lists and watches for as
  * long as the process lives, whatever the API server does.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { PartialObjectMetadata } from '../client/partial-object.ts';
 import type { IndexFunction, Lister } from './lister.ts';
 

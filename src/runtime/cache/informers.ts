@@ -3,7 +3,7 @@
  * form gets the same informer, hence one watch and one copy; it starts and ends with the others.
  */
 import type { Registry } from '@prometheus-io/client';
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Client } from '../client/client.ts';
 import type { PartialObjectMetadata } from '../client/partial-object.ts';
 import type { Written } from '../client/written.ts';

@@ -3,7 +3,7 @@
  * "WatchList"). The server sends one object after the other and closes with an annotated bookmark, so
  * that neither side ever holds the collection as one document.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { WatchEvent } from '../client/client.ts';
 
 /** metav1.InitialEventsAnnotationKey. */

@@ -2,7 +2,7 @@
  * Lister: the read side of an informer's store. Objects are frozen and shared; none is ever mutated, so a
  * caller may keep them. A read after an own write is at least as new as that write.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 
 /** Answers at once, from memory; before the first list it is empty. */
 export interface Lister<T extends KubernetesObject> {

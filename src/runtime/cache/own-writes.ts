@@ -5,7 +5,7 @@
  * what the watch has shown last, so that the write can be taken off again. Entries leave when the watch
  * or a list has caught up; none outlives the second list after it.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { isAtLeast } from './resource-version.ts';
 import type { Store } from './store.ts';
 

@@ -8,7 +8,7 @@
  *
  * All objects passed in are in their cached form (cached-object.ts).
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { OwnWrites } from './own-writes.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import type { Store } from './store.ts';

@@ -3,7 +3,7 @@
  * nothing: a proxy may have sent it, or an API server that has just started and knows no CRD yet. Only its
  * discovery documents, from a server that is ready, do.
  */
-import type { Resource } from '../../api/kubernetes.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
 import type { CallOptions, Client } from '../client/client.ts';
 import { groupVersionPath } from '../client/resource-path.ts';
 

@@ -5,7 +5,7 @@
  * A load is expensive for a server that has too much to do already, so a watch goes on from its position after
  * everything that says nothing about that position.
  */
-import type { Resource } from '../../api/kubernetes.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { Backoff } from './backoff.ts';

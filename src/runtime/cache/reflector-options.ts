@@ -1,7 +1,7 @@
 /**
  * Reflector options: which collection a {@link Reflector} follows, by what means, and what it fills.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Client, SelectorOptions } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';

@@ -2,7 +2,7 @@
  * Reflector problem: why a reflector is not following its resource right now, in words for people and with
  * a reason to act on. None of these ends a reflector; they differ in how soon and how it tries again.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { ApiError, isExpired, isTooManyRequests, TransportError } from '../client/api-error.ts';
 import { checkedStatus } from '../client/checked-status.ts';
 import type { Status } from '../client/client.ts';

@@ -5,7 +5,7 @@
  * where not, and then follows it by watches from the last resource version. It never ends before its
  * signal and never throws: every failure leads to another try. The rules are client-go's reflector's.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { ApiError, TransportError } from '../client/api-error.ts';
 import type { WatchEvent } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';

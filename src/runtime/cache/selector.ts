@@ -2,7 +2,7 @@
  * Selector: whether an object is in what an informer watches. The API server decides that for what it
  * sends; the informer has to decide it itself for what this process writes.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type Requirement<T> = (subject: T) => boolean;

@@ -2,7 +2,7 @@
  * Shared informer: an {@link Informer} made of one reflector per namespace, the store they fill, and the
  * handlers they tell. Made by {@link Informers}, which sees to it that there is one for each purpose.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Client } from '../client/client.ts';
 import { isEnded, type Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';

@@ -2,7 +2,7 @@
  * Store: frozen objects by namespace and name, with named indexes. It answers every read of a
  * {@link Lister}; what goes in, and when, is decided by the {@link Partition}s that fill it.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { IndexFunction, Lister } from './lister.ts';
 
 /** One named index. Most values lead to a single object, which is then held without a Set around it. */

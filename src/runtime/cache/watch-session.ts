@@ -4,7 +4,7 @@
  * a bookmark must keep sending them: a half-open connection, which never says anything again, is left in
  * minutes instead of never.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Client, WatchEvent, WatchOptions } from '../client/client.ts';
 import type { Clock, Timer } from '../clock.ts';
 

@@ -2,7 +2,7 @@
  * Answer: what a 2xx must hold to count as one. A proxy, a captive portal or a broken aggregated API answers 200 with
  * `null`, `{}`, a page or something else's object, and none of that may be taken for an object, or for an empty list.
  */
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 import { TransportError } from './api-error.ts';
 import type { Status } from './client.ts';
 import type { RawList } from './paged-list.ts';

@@ -2,7 +2,7 @@
  * ApiClient: the {@link Client} over a {@link Transport}: which path, query, content type and body each
  * verb has in the Kubernetes REST API, and what comes back.
  */
-import { type KubernetesObject, pods, type Resource } from '../../api/kubernetes.ts';
+import { type KubernetesObject, pods, type Resource } from '../../kubernetes/objects.ts';
 import type { Clock } from '../clock.ts';
 import { type Asked, deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
 import { TransportError } from './api-error.ts';

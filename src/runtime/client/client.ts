@@ -3,7 +3,7 @@
  * explicit, a deadline on every call. Rejections are {@link ApiError} for an answer of the API server and
  * {@link TransportError} when there was none (api-error.ts).
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { PartialObjectMetadata, Whole } from './partial-object.ts';
 
 /** Namespace and name; `namespace` is absent for cluster-scoped resources. */

@@ -2,7 +2,7 @@
  * Discovery: which resources the API server serves in a group and version, for example whether a CRD is
  * installed, and with a status subresource.
  */
-import type { Resource } from '../../api/kubernetes.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
 import { isNotFound, TransportError } from './api-error.ts';
 import type { CallOptions, Client } from './client.ts';
 import { groupVersionPath } from './resource-path.ts';

@@ -1,7 +1,7 @@
 /**
  * Object body: an object as create and update send it, unless what was read of it is not what would be written.
  */
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 import type { Asked } from './answer.ts';
 import { TransportError } from './api-error.ts';
 import { isPartial } from './partial-object.ts';

@@ -2,7 +2,7 @@
  * Paged list: reads a whole collection page by page, and each page item by item while it arrives, so that neither
  * side holds a huge answer at once and the event loop turns in between.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Clock } from '../clock.ts';
 import { Pace } from '../pace.ts';
 import { isExpired, TransportError } from './api-error.ts';

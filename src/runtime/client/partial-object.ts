@@ -2,7 +2,7 @@
  * Partial object: what is read with `metadataOnly`. It looks like an object whose spec is empty, and an update with it
  * would empty the spec; so it has a type of its own, which update does not take, and a mark at run time.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 
 /** The mark. Spreading keeps it, JSON does not show it. */
 export const partial: unique symbol = Symbol('metadataOnly');

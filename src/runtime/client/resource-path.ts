@@ -1,7 +1,7 @@
 /**
  * Resource path: where an object or a collection lives in the REST API, as a URL path with its query.
  */
-import type { Resource } from '../../api/kubernetes.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
 import type { ObjectKey } from './client.ts';
 
 /** Root with the **group**, namespace, **resource**, name, **subresource**. */

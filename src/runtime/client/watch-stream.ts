@@ -1,7 +1,7 @@
 /**
  * Watch stream: the bytes of a watch response as watch events.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Clock } from '../clock.ts';
 import { Pace } from '../pace.ts';
 import { TransportError } from './api-error.ts';

@@ -1,7 +1,7 @@
 /**
  * Written: what a successful write has left behind, for those who must not read older than that.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { ObjectKey, Status } from './client.ts';
 import { typed } from './typed.ts';
 

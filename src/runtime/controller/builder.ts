@@ -4,7 +4,7 @@
  *     controllerManagedBy(manager).for(ats).owns(pods).complete(reconciler);
  */
 import type { Registry } from '@prometheus-io/client';
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Informer, InformerOptions } from '../cache/informer.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';

@@ -2,7 +2,7 @@
  * EventHandler: turns what happened to one object into requests for the objects that have to be looked at
  * because of it. Pure.
  */
-import { controllerOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { controllerOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 import { type Request, requestKey } from './reconciler.ts';
 
 /** What an informer saw. `object` is the newest state known. */

@@ -2,7 +2,7 @@
  * OwnVersions: which versions of objects the reconciles of one controller have written, and for which key, so that
  * an event can be told from one that another writer has caused.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Written } from '../client/written.ts';
 
 /**

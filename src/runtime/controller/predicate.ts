@@ -3,7 +3,7 @@
  * only; creates and deletes always pass. So does an update that marks its object for deletion: a source asks no
  * predicate about it.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { synchronous } from '../callback.ts';
 import type { ObjectEvent } from './event-handler.ts';
 

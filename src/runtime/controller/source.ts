@@ -2,7 +2,7 @@
  * Source: where a controller's requests come from. The usual one listens to an informer and puts, for each
  * event that its predicates let pass, the requests of its event handler into the queue.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Informer } from '../cache/informer.ts';
 import { synchronous } from '../callback.ts';
 import { errorText } from '../error-chain.ts';

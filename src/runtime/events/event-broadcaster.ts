@@ -5,7 +5,7 @@
  * a reconcile or fatal to anybody.
  */
 import type { Registry } from '@prometheus-io/client';
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { type Clock, sleep, type Timer } from '../clock.ts';
 import { type EventOptions, eventOf } from './event.ts';
 import { EventCorrelator, type Series } from './event-correlator.ts';

@@ -2,7 +2,7 @@
  * EventRecorder: tells people what happened, as events.k8s.io/v1 Events. Fire and forget: recording never
  * waits, never throws, and a full queue drops Events before it delays a reconcile.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 
 /** What happened, as far as it is said to people. */
 export interface EventRecord {

@@ -2,7 +2,7 @@
  * Event: the events.k8s.io/v1 object that tells people what happened to another object. Pure construction,
  * within the limits that the API server sets.
  */
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 import { microTime } from '../micro-time.ts';
 import type { EventRecord } from './event-recorder.ts';
 

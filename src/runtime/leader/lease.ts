@@ -2,7 +2,7 @@
  * Lease: the coordination.k8s.io/v1 object that says who leads. Its times are written for people; nobody
  * here reads another machine's clock.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 
 export interface LeaseSpec {
   /** Empty or absent: given back, free to take. */

@@ -1,7 +1,7 @@
 /**
  * Watch of a simulated API server: one open watch response, with everything that may happen to it.
  */
-import { apiVersionOf, type KubernetesObject } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { type ApiRequest, type Responder, wantsMetadataOnly } from './api-message.ts';
 import type { Change } from './etcd.ts';
 import type { Failure } from './failure.ts';

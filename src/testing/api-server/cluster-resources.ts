@@ -1,7 +1,7 @@
 /**
  * Cluster resources: what every Kubernetes API server serves, as far as operators meet it.
  */
-import { configMaps, pods } from '../../api/kubernetes.ts';
+import { configMaps, pods } from '../../kubernetes/objects.ts';
 import { servedDefinitions } from './custom/definitions.ts';
 import { equalJson, isJsonObject, type JsonObject } from './json-value.ts';
 import { defaultedTemplateSpec } from './pod-defaults.ts';

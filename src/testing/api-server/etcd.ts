@@ -2,7 +2,7 @@
  * Etcd: the objects of all resources under one growing revision, and the history of their changes. Several
  * API servers can share one. Objects are immutable values: nothing here copies them.
  */
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 import { collectionOf, type ServedResource } from './served-resource.ts';
 
 export interface Change {

@@ -2,7 +2,7 @@
  * Eviction: a delete of a Pod that holds to PodDisruptionBudgets.
  */
 
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { selects } from '../label-selector.ts';
 import type { LabelSelector } from '../objects.ts';
 import type { ApiRequest } from './api-message.ts';

@@ -1,7 +1,7 @@
 /**
  * Failure of a simulated API server: an answer that is a metav1.Status, worded as the real one words it.
  */
-import type { Resource } from '../../api/kubernetes.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
 
 export interface StatusCause {
   readonly reason?: string;

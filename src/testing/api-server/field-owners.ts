@@ -2,7 +2,7 @@
  * Field owners: who has set which field of an object, as far as controllers notice it: conflicts of server-side
  * apply, force, removal of what a manager applies no more, and metadata.managedFields. A list is one field.
  */
-import type { ManagedFieldsEntry } from '../../api/kubernetes.ts';
+import type { ManagedFieldsEntry } from '../../kubernetes/objects.ts';
 import { Failure } from './failure.ts';
 import { mergePatch, withoutPath } from './json-patch.ts';
 import { equalJson, isJsonObject, type JsonObject } from './json-value.ts';

@@ -1,7 +1,7 @@
 /**
  * Metadata rules: what the API server demands of the metadata of every object.
  */
-import type { ObjectMeta, OwnerReference } from '../../api/kubernetes.ts';
+import type { ObjectMeta, OwnerReference } from '../../kubernetes/objects.ts';
 import { type FieldError, forbiddenValue, invalidValue } from './failure.ts';
 import type { ServedResource } from './served-resource.ts';
 

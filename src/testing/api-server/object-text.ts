@@ -1,7 +1,7 @@
 /**
  * Text of an object: what is sent of it, made once per stored version however many requests and watches read it.
  */
-import { apiVersionOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 
 /** The forms in which an object is sent. */
 export type Form = 'whole' | 'metadata';

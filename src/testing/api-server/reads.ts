@@ -1,7 +1,7 @@
 /**
  * Reads of a simulated API server: get, and list with pages, in all versions that one may ask for.
  */
-import { apiVersionOf, type KubernetesObject } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { type ApiRequest, wantsMetadataOnly } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
 import {

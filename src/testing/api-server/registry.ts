@@ -2,7 +2,7 @@
  * Registry: creates, replaces and deletes objects in etcd under the rules that hold for all of them: versions,
  * uids, generation, status, finalizers, graceful deletion, dry runs and who owns which field.
  */
-import { apiVersionOf, type KubernetesObject, type ObjectMeta } from '../../api/kubernetes.ts';
+import { apiVersionOf, type KubernetesObject, type ObjectMeta } from '../../kubernetes/objects.ts';
 import type { Random } from '../random.ts';
 import type { AdmissionReview, Admit } from './admission/admission.ts';
 import type { ServerTime } from './api-message.ts';

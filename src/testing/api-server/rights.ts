@@ -2,7 +2,7 @@
  * Rights: role-based access control over the Roles and bindings in etcd, so that who may do what changes while the
  * server runs, as in a cluster.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { type ApiRequest, isWatch } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
 import { type Failure, forbidden } from './failure.ts';

@@ -1,7 +1,7 @@
 /**
  * Selectors of a simulated API server: label and field selectors as functions.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { badRequest } from './failure.ts';
 
 export type Match = (object: KubernetesObject) => boolean;

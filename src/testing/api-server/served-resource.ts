@@ -1,7 +1,7 @@
 /**
  * Served resource: a REST collection of a simulated API server, and in which ways it behaves.
  */
-import type { Resource } from '../../api/kubernetes.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
 import type { Strategy } from './strategy.ts';
 
 export interface ServedResource extends Resource {

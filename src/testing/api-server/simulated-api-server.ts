@@ -3,7 +3,7 @@
  * so that the same requests at the same times give the same answers. Several instances can share one Etcd. The
  * conformance suite holds it against the real one.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Random } from '../random.ts';
 import type { AdmissionReview } from './admission/admission.ts';
 import { namespaceLifecycle } from './admission/namespace-lifecycle.ts';

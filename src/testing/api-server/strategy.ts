@@ -1,7 +1,7 @@
 /**
  * Strategy of a resource: what its kind adds to the rules that hold for all objects.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { FieldError } from './failure.ts';
 
 /** An object with the fields that any kind may have. */

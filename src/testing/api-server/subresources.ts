@@ -1,7 +1,7 @@
 /**
  * Subresources beside status: eviction and binding of Pods, scale of workloads, finalize of namespaces.
  */
-import type { KubernetesObject } from '../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { ApiRequest } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
 import { Evictions } from './eviction.ts';

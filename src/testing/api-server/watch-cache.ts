@@ -2,7 +2,7 @@
  * Watch cache of one API server: how far this instance has followed etcd. Watches, and reads that do not insist
  * on the newest state, see the cache.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { ServerTime } from './api-message.ts';
 import type { Change, Etcd } from './etcd.ts';
 

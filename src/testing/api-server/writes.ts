@@ -1,7 +1,7 @@
 /**
  * Writes of a simulated API server: what create, update, the patches and delete ask for, brought to the registry.
  */
-import { apiVersionOf } from '../../api/kubernetes.ts';
+import { apiVersionOf } from '../../kubernetes/objects.ts';
 import { type ApiRequest, isDryRun } from './api-message.ts';
 import {
   badRequest,

@@ -8,7 +8,7 @@ import {
   type KubernetesObject,
   type OwnerReference,
   type Resource,
-} from '../../api/kubernetes.ts';
+} from '../../kubernetes/objects.ts';
 import { selects } from '../label-selector.ts';
 import type { LabelSelector } from '../objects.ts';
 import { patch, type Write } from './write.ts';

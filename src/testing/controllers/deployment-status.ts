@@ -1,5 +1,5 @@
 /** Status of a Deployment: its counts, and whether its rollout makes progress. */
-import { formatTime, parseTime } from '../../api/time.ts';
+import { formatTime, parseTime } from '../../kubernetes/time.ts';
 import { equalJson } from '../api-server/json-value.ts';
 import {
   type Deployment,

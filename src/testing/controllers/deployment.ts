@@ -1,5 +1,5 @@
 /** Deployment: one ReplicaSet per template, and the way from one to the next. A pure decision. */
-import { controllerOf } from '../../api/kubernetes.ts';
+import { controllerOf } from '../../kubernetes/objects.ts';
 import type { WriteAnswer } from '../cluster-ports.ts';
 import type { Pod } from '../objects.ts';
 import { createdAt, isTerminal } from '../pod-facts.ts';

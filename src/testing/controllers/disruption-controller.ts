@@ -1,5 +1,5 @@
 /** Disruption controller: wakes {@link disruptionPlan}. */
-import { apiVersionOf, controllerOf, type OwnerReference, type Resource } from '../../api/kubernetes.ts';
+import { apiVersionOf, controllerOf, type OwnerReference, type Resource } from '../../kubernetes/objects.ts';
 import { type ClusterView, isSameResource } from '../cluster-ports.ts';
 import { selects } from '../label-selector.ts';
 import { pods } from '../objects.ts';

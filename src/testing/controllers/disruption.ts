@@ -1,6 +1,6 @@
 /** Disruption: the status of a PodDisruptionBudget, by which evictions are granted. A pure decision. */
-import { controllerOf, type OwnerReference } from '../../api/kubernetes.ts';
-import { formatTime, parseTime } from '../../api/time.ts';
+import { controllerOf, type OwnerReference } from '../../kubernetes/objects.ts';
+import { formatTime, parseTime } from '../../kubernetes/time.ts';
 import { equalJson } from '../api-server/json-value.ts';
 import { scaled } from '../int-or-percent.ts';
 import { selects } from '../label-selector.ts';

@@ -4,7 +4,7 @@ import {
   type KubernetesObject,
   type OwnerReference,
   type Resource,
-} from '../../api/kubernetes.ts';
+} from '../../kubernetes/objects.ts';
 import type { ClusterChange, ClusterView } from '../cluster-ports.ts';
 import { Controller, type ControllerSetting, controllerUser } from './controller.ts';
 import {

@@ -2,7 +2,7 @@
  * Garbage: what becomes of an object whose owners are gone, or are waiting for it to go. A pure decision,
  * after the garbage collector of kube-controller-manager.
  */
-import type { KubernetesObject, OwnerReference, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, OwnerReference, Resource } from '../../kubernetes/objects.ts';
 import { owners } from './claim.ts';
 import { patch, remove, type Write } from './write.ts';
 

@@ -1,5 +1,10 @@
 /** Owner keys: which controllers a change of an object of theirs concerns. */
-import { apiVersionOf, controllerOf, type KubernetesObject, type Resource } from '../../api/kubernetes.ts';
+import {
+  apiVersionOf,
+  controllerOf,
+  type KubernetesObject,
+  type Resource,
+} from '../../kubernetes/objects.ts';
 import type { ClusterChange } from '../cluster-ports.ts';
 import { keyOf } from './controller.ts';
 

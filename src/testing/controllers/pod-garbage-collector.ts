@@ -1,5 +1,5 @@
 /** Pod garbage collector: deletes the Pods that no kubelet will finish. */
-import { formatTime } from '../../api/time.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import { isSameResource } from '../cluster-ports.ts';
 import { nodes, type Pod, pods } from '../objects.ts';
 import { withCondition } from '../pod-conditions.ts';

@@ -1,5 +1,5 @@
 /** ReplicaSet controller: wakes {@link replicaSetPlan}. */
-import { controllerOf } from '../../api/kubernetes.ts';
+import { controllerOf } from '../../kubernetes/objects.ts';
 import { type ClusterChange, type ClusterView, isSameResource } from '../cluster-ports.ts';
 import { selects } from '../label-selector.ts';
 import { type Pod, pods } from '../objects.ts';

@@ -1,6 +1,6 @@
 /** ReplicaSet: as many Pods of a template as are wanted. A pure decision, after kube-controller-manager's. */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
-import { formatTime } from '../../api/time.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import { equalJson } from '../api-server/json-value.ts';
 import type { WriteAnswer } from '../cluster-ports.ts';
 import { selects } from '../label-selector.ts';

@@ -1,7 +1,7 @@
 /**
  * Revisions: the ControllerRevisions of a StatefulSet or DaemonSet, one for each Pod template that it had.
  */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { equalJson } from '../api-server/json-value.ts';
 import type { LabelSelector, PodTemplate } from '../objects.ts';
 import { type ControllerRevision, controllerRevisions } from '../workloads.ts';

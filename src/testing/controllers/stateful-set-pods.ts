@@ -1,5 +1,5 @@
 /** The Pods of a StatefulSet as objects: each ordinal has its name, its labels and a revision. */
-import { controllerOf, type KubernetesObject } from '../../api/kubernetes.ts';
+import { controllerOf, type KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Pod, PodTemplate } from '../objects.ts';
 import { conditionOf, isTerminating } from '../pod-facts.ts';
 import { type ControllerRevision, type StatefulSet, statefulSets } from '../workloads.ts';

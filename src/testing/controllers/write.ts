@@ -1,5 +1,5 @@
 /** Write: one request that a simulated controller wants to make, as a value. */
-import type { KubernetesObject, Resource } from '../../api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { creationPath, objectPath } from '../../runtime/client/resource-path.ts';
 import type { ApiWrites, WriteAnswer } from '../cluster-ports.ts';
 

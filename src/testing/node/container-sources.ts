@@ -1,5 +1,5 @@
 /** Container sources: which ConfigMaps and Secrets a container gets, as environment and as files. Pure. */
-import type { ConfigMap, KubernetesObject } from '../../api/kubernetes.ts';
+import type { ConfigMap, KubernetesObject } from '../../kubernetes/objects.ts';
 import { fnv32a } from '../fnv.ts';
 import type { ConfigMapVolumeSource, Container, KeyToPath, PodSpec, Secret, Volume } from '../objects.ts';
 import type { SourceContent } from './program.ts';

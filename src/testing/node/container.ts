@@ -2,8 +2,8 @@
  * Simulated container: from the first pull of its image through starts, back-offs and ends, as a kubelet
  * leads it and as the status of its Pod shows it.
  */
-import type { ContainerState, ContainerStateTerminated } from '../../api/kubernetes.ts';
-import { formatTime } from '../../api/time.ts';
+import type { ContainerState, ContainerStateTerminated } from '../../kubernetes/objects.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import { delayWithin } from '../cluster-ports.ts';
 import type { Container, ContainerStatus } from '../objects.ts';
 import type { ContainerHost } from './container-host.ts';

@@ -1,5 +1,5 @@
 /** Drain: what `kubectl drain` does to a node: a cordon, then evictions until its Pods are gone. */
-import { controllerOf } from '../../api/kubernetes.ts';
+import { controllerOf } from '../../kubernetes/objects.ts';
 import { type ClusterAccess, delayWithin, type RandomSource } from '../cluster-ports.ts';
 import { patch, perform } from '../controllers/write.ts';
 import { nodes, type Pod, pods } from '../objects.ts';

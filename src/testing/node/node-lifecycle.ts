@@ -2,7 +2,7 @@
  * Node lifecycle: what the controller manager makes of a node that is silent. It is tainted, its Pods are not
  * ready any more, and those that do not tolerate the taint for longer are deleted.
  */
-import { formatTime, parseTime } from '../../api/time.ts';
+import { formatTime, parseTime } from '../../kubernetes/time.ts';
 import {
   type ClusterAccess,
   type ClusterChange,

@@ -1,5 +1,5 @@
 /** Node registration: the Node object of a kubelet, made once and found ready again after each loss. */
-import { formatTime } from '../../api/time.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import type { ClusterAccess } from '../cluster-ports.ts';
 import { create, patchStatus, perform } from '../controllers/write.ts';
 import { type Node, nodes } from '../objects.ts';

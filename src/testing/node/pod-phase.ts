@@ -1,5 +1,5 @@
 /** Pod phase: from the states of the containers, as the kubelet finds it (getPhase). Pure. */
-import type { PodPhase } from '../../api/kubernetes.ts';
+import type { PodPhase } from '../../kubernetes/objects.ts';
 import type { ContainerStatus, PodSpec } from '../objects.ts';
 
 /** @param ended whether no container will ever be started again */

@@ -1,6 +1,6 @@
 /** Pod status: what a kubelet reports about a Pod. Pure. */
-import type { PodCondition, PodPhase } from '../../api/kubernetes.ts';
-import { formatTime } from '../../api/time.ts';
+import type { PodCondition, PodPhase } from '../../kubernetes/objects.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../objects.ts';
 import { withCondition } from '../pod-conditions.ts';
 

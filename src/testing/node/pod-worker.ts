@@ -1,8 +1,8 @@
 /**
  * Pod worker: leads the containers of one Pod, from its admission to its end, as the pod worker of a kubelet.
  */
-import type { PodPhase } from '../../api/kubernetes.ts';
-import { parseTime } from '../../api/time.ts';
+import type { PodPhase } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import { delayWithin } from '../cluster-ports.ts';
 import type { Pod, PodStatus } from '../objects.ts';
 import { isTerminal } from '../pod-facts.ts';

@@ -1,5 +1,5 @@
 /** Scheduler: binds Pods to the nodes that they fit, the emptiest first. */
-import { formatTime } from '../../api/time.ts';
+import { formatTime } from '../../kubernetes/time.ts';
 import {
   type ClusterAccess,
   type ClusterChange,

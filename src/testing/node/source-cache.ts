@@ -2,7 +2,7 @@
  * Source cache: the ConfigMaps and Secrets as a kubelet sees them. An immutable one is looked at once, and kept
  * as long as a Pod of the node uses its name (kubernetes#119733).
  */
-import { configMaps } from '../../api/kubernetes.ts';
+import { configMaps } from '../../kubernetes/objects.ts';
 import type { ClusterView } from '../cluster-ports.ts';
 import { secrets } from '../objects.ts';
 import type { SourceKind, SourceObject, SourceReader } from './container-sources.ts';

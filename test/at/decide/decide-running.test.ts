@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
-import { podUidLabel } from '../../../src/at/spec/pod.ts';
+import { podUidLabel } from '../../../src/at/plan/pod.ts';
 import {
   accepted,
   actionOf,

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec, AtStatus } from '../../../src/api/at.generated.ts';
 import { atAnnotation } from '../../../src/api/at-constants.ts';
-import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
-import { slimPod } from '../../../src/at/slim.ts';
-import { runAnnotation } from '../../../src/at/spec/run.ts';
+import { slimPod } from '../../../src/at/facts/transform.ts';
+import { runAnnotation } from '../../../src/at/plan/run.ts';
+import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
   actionTypes,

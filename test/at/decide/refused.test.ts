@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { findCondition } from '../../../src/api/conditions.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import {
   created,
   dueTime,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import type { Pod } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionTypes,
   created,

@@ -1,9 +1,9 @@
 /** A Pod of several containers: the first one is the command, and the run lasts as long as the Pod does. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ContainerState, Pod, PodStatus } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
-import { slimPod } from '../../../src/at/slim.ts';
+import { slimPod } from '../../../src/at/facts/transform.ts';
+import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
   actionTypes,
   created,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
-import type { Pod } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
   actionTypes,

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
-import type { Pod } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
 import type { Observed, PatchPod } from '../../../src/at/decide/decision.ts';
-import { findAmong, podsAt } from '../../../src/at/decide/own-pod.ts';
+import { findAmong, podsAt } from '../../../src/at/facts/own-pod.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
   actionTypes,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Condition } from '../../../src/api/kubernetes.ts';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import type { Decision, Observed } from '../../../src/configwatcher/decide/observed.ts';
 import { remember } from '../../../src/configwatcher/decide/restart-memory.ts';
+import type { Condition } from '../../../src/kubernetes/objects.ts';
 import {
   afterwards,
   anHourAgo,

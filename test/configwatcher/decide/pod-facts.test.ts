@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod, PodSpec } from '../../../src/api/kubernetes.ts';
 import { podFactsOf, slimListedPod } from '../../../src/configwatcher/decide/pod-facts.ts';
+import type { Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
 
 const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'rs' };
 

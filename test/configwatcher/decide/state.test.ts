@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
-import { validateConfigWatcher } from '../../../src/api/validate.ts';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import {
   type Restart,
@@ -9,6 +8,7 @@ import {
   type WatcherState,
   writeState,
 } from '../../../src/configwatcher/decide/state.ts';
+import { validateConfigWatcher } from '../../../src/schema/validate.ts';
 import { newContent, now, observed, ownedBy, pod, watching } from '../../fixtures/configwatcher.ts';
 
 const hash = `v1:${'a'.repeat(64)}`;

@@ -11,7 +11,7 @@ import {
   type WatcherState,
   writeState,
 } from '../../../src/configwatcher/decide/state.ts';
-import { keysHash, statusName } from '../../../src/configwatcher/spec/config-hash.ts';
+import { keysHash, statusName } from '../../../src/configwatcher/plan/config-hash.ts';
 import { afterwards, decided, found, now, pod, specOf, webapp } from '../../fixtures/configwatcher.ts';
 
 const limit = 8 * 1024;

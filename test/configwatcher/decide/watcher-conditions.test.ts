@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findCondition } from '../../../src/api/conditions.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import {
   afterwards,
   applied,

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { build } from 'esbuild';
 import { compiledSchemaChecks } from '../../../hack/build/schema-checks.ts';
-import { validateAt, validateConfigWatcher } from '../../../src/api/validate.ts';
+import { validateAt, validateConfigWatcher } from '../../../src/schema/validate.ts';
 import { atRows, baseAtSpec, type Row } from '../../api/at-rows.ts';
 import { baseConfigWatcherSpec, configWatcherRows } from '../../api/configwatcher-rows.ts';
 
 const fromSource = { validateAt, validateConfigWatcher };
 
-/** src/api/validate.ts as it is in the bundle. */
+/** src/schema/validate.ts as it is in the bundle. */
 async function bundledValidation(): Promise<typeof fromSource> {
   const { outputFiles, metafile } = await build({
-    entryPoints: ['src/api/validate.ts'],
+    entryPoints: ['src/schema/validate.ts'],
     bundle: true,
     write: false,
     metafile: true,

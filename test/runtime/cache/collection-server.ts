@@ -3,7 +3,7 @@
  * be compacted, watches that lag behind, break and repeat themselves, and requests that fail. It does
  * only what a real API server may do: events come in order, and none is left out without a cut or a 410.
  */
-import type { KubernetesObject, Resource } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../../src/kubernetes/objects.ts';
 import { TransportError } from '../../../src/runtime/client/api-error.ts';
 import type {
   Client,

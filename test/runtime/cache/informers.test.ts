@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
-import type { Resource } from '../../../src/api/kubernetes.ts';
+import type { Resource } from '../../../src/kubernetes/objects.ts';
 import type { InformerHandler } from '../../../src/runtime/cache/informer.ts';
 import { Informers } from '../../../src/runtime/cache/informers.ts';
 import type { Logger } from '../../../src/runtime/logger.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { Resource } from '../../../src/api/kubernetes.ts';
+import type { Resource } from '../../../src/kubernetes/objects.ts';
 import { UnreadableEventError } from '../../../src/runtime/client/watch-stream.ts';
 import { cut, ReflectorRig } from './reflector-rig.ts';
 import { apiError, foreignError, type ScriptedWatch } from './scripted-client.ts';

@@ -3,7 +3,7 @@
  * decides when the API server is silent, slow, gone or wrong.
  */
 import assert from 'node:assert/strict';
-import type { KubernetesObject, Resource } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type {
   Client,

@@ -1,7 +1,7 @@
 /**
  * Widget: the made-up kind that the cache's tests watch, and the watch lines about it.
  */
-import type { KubernetesObject, ObjectMeta, Resource } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject, ObjectMeta, Resource } from '../../../src/kubernetes/objects.ts';
 import type { WatchEvent } from '../../../src/runtime/client/client.ts';
 
 export interface Widget extends KubernetesObject {

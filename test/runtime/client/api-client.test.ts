@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { inspect } from 'node:util';
-import { configMaps, type KubernetesObject, pods } from '../../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject, pods } from '../../../src/kubernetes/objects.ts';
 import {
   ApiError,
   isExpired,

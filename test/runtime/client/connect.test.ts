@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { KubeConfigError } from '../../../src/runtime/client/kubeconfig-entries.ts';
 import type { AnswerTime } from '../../../src/runtime/server-clock.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createAuthority } from '../../../local-cluster/pki.ts';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { Credentials } from '../../../src/runtime/client/credentials.ts';
 import type { CompleteCluster } from '../../../src/runtime/client/kubeconfig-entries.ts';

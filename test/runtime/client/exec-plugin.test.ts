@@ -6,7 +6,7 @@ import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { inspect } from 'node:util';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { TransportError } from '../../../src/runtime/client/api-error.ts';
 import { Credentials } from '../../../src/runtime/client/credentials.ts';
 import { type CompleteUser, KubeConfigError } from '../../../src/runtime/client/kubeconfig-entries.ts';

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Registry } from '@prometheus-io/client';
-import { configMaps, pods } from '../../../src/api/kubernetes.ts';
+import { configMaps, pods } from '../../../src/kubernetes/objects.ts';
 import { TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Connection } from '../../../src/runtime/client/connect.ts';
 import { inLane } from '../../../src/runtime/client/lane.ts';

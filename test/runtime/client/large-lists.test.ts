@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { KubeConfig } from '@kubernetes/client-node';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { TransportError } from '../../../src/runtime/client/api-error.ts';
 import { type Connection, connect } from '../../../src/runtime/client/connect.ts';
 import { isLoopback } from '../../../src/runtime/client/content-encoding.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
-import type { KubernetesObject } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import { ApiError, isExpired, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { DeadlineError } from '../../../src/runtime/client/deadline.ts';
 import { listPages, type PageSource, type RawList } from '../../../src/runtime/client/paged-list.ts';

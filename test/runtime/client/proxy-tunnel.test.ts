@@ -8,7 +8,7 @@ import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { TransportError } from '../../../src/runtime/client/api-error.ts';
 import { KubeConfigError } from '../../../src/runtime/client/kubeconfig-entries.ts';
 import { loadKubeConfig } from '../../../src/runtime/client/load-kubeconfig.ts';

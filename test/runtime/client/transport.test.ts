@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { ApiError, isNotFound, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { WriteGate } from '../../../src/runtime/client/write-gate.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';

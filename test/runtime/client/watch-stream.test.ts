@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { KubernetesObject } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import { UnreadableEventError, watchEvents } from '../../../src/runtime/client/watch-stream.ts';
 import { FakeClock } from '../../fake/clock.ts';
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { inspect } from 'node:util';
-import { type ConfigMap, configMaps } from '../../../src/api/kubernetes.ts';
+import { type ConfigMap, configMaps } from '../../../src/kubernetes/objects.ts';
 import {
   ApiError,
   isExpired,

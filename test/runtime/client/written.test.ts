@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { KubernetesObject, Resource } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../../src/kubernetes/objects.ts';
 import { isEnded, writtenByDelete } from '../../../src/runtime/client/written.ts';
 
 const services: Resource = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { KubernetesObject, OwnerReference, Resource } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject, OwnerReference, Resource } from '../../../src/kubernetes/objects.ts';
 import {
   enqueueRequestForObject,
   enqueueRequestForOwner,

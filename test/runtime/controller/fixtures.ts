@@ -3,7 +3,7 @@
  * its lines, and readings of a registry.
  */
 import { Registry } from '@prometheus-io/client';
-import type { KubernetesObject, Resource } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../../../src/kubernetes/objects.ts';
 import type { Informer, InformerHandler, InformerOptions } from '../../../src/runtime/cache/informer.ts';
 import type { Lister } from '../../../src/runtime/cache/lister.ts';
 import {

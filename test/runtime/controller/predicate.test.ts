@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ObjectMeta } from '../../../src/api/kubernetes.ts';
+import type { ObjectMeta } from '../../../src/kubernetes/objects.ts';
 import {
   and,
   annotationChanged,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
-import { type KubernetesObject, pods } from '../../../src/api/kubernetes.ts';
+import { type KubernetesObject, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Client, ObjectKey, Patch } from '../../../src/runtime/client/client.ts';
 import { openGate } from '../../../src/runtime/client/write-gate.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type KubernetesObject, pods, type Resource } from '../../../src/api/kubernetes.ts';
+import { type KubernetesObject, pods, type Resource } from '../../../src/kubernetes/objects.ts';
 import { cutBytes, eventName, eventOf } from '../../../src/runtime/events/event.ts';
 
 const record = { type: 'Normal', reason: 'Launched', action: 'CreatePod', note: 'created Pod a' } as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { configMaps, type KubernetesObject } from '../../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { controllerManagedBy } from '../../../src/runtime/controller/builder.ts';
 import { leases } from '../../../src/runtime/leader/lease.ts';

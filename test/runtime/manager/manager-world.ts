@@ -1,6 +1,6 @@
 /** ManagerWorld: a Manager on a fake clock, with an API server that has one Lease and nothing else. */
 import { Registry } from '@prometheus-io/client';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import type { CallOptions, Client } from '../../../src/runtime/client/client.ts';
 import type { Connection } from '../../../src/runtime/client/connect.ts';
 import type { WriteGate } from '../../../src/runtime/client/write-gate.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pods } from '../../../src/api/kubernetes.ts';
+import { pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { LeadershipLostError } from '../../../src/runtime/leader/leader-elector.ts';
 import { settle } from '../../fake/clock.ts';

@@ -18,7 +18,7 @@ const at = {
   pending: 'src/at/decide/decide-pending.ts',
   running: 'src/at/decide/decide-running.ts',
   outcome: 'src/at/decide/outcome.ts',
-  perform: 'src/at/perform.ts',
+  perform: 'src/at/act/perform.ts',
   reconciler: 'src/at/reconciler.ts',
 };
 const watcher = {
@@ -26,16 +26,16 @@ const watcher = {
   pending: 'src/configwatcher/decide/pending.ts',
   groups: 'src/configwatcher/decide/pod-groups.ts',
   restart: 'src/configwatcher/decide/restart.ts',
-  restarter: 'src/configwatcher/pod-restarter.ts',
-  hash: 'src/configwatcher/spec/config-hash.ts',
-  store: 'src/configwatcher/state-store.ts',
+  restarter: 'src/configwatcher/act/pod-restarter.ts',
+  hash: 'src/configwatcher/plan/config-hash.ts',
+  store: 'src/configwatcher/act/state-store.ts',
 };
 
 const ofAt: readonly PlantedBug[] = [
   {
     name: 'random Pod name',
     sentence: 'a Pod gets a name of its own each time',
-    file: 'src/at/spec/pod.ts',
+    file: 'src/at/plan/pod.ts',
     find: 'name: atPodName(at.metadata.name, attempt)',
     replace: 'name: `${atPodName(at.metadata.name, attempt)}-x${Math.random().toString(36).slice(2, 8)}`',
     promise: 'S1',
@@ -43,7 +43,7 @@ const ofAt: readonly PlantedBug[] = [
   {
     name: 'foreign Pod adopted',
     sentence: 'whatever Pod has the name is taken for ours',
-    file: 'src/at/decide/own-pod.ts',
+    file: 'src/at/facts/own-pod.ts',
     find: 'return pod !== undefined && isOurs(o, pod) ? pod : undefined;',
     replace: 'return pod;',
     promise: 'S4',
@@ -172,7 +172,7 @@ const ofAt: readonly PlantedBug[] = [
   {
     name: 'status without version',
     sentence: 'a status is patched whatever was written meanwhile',
-    file: 'src/at/status-patch.ts',
+    file: 'src/at/act/status-patch.ts',
     find: 'return { metadata: { resourceVersion: at.metadata.resourceVersion }, status: changes };',
     replace: 'return { status: changes };',
     promise: 'S12',
@@ -288,7 +288,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
   {
     name: 'selector ignored',
     sentence: 'one matching label is enough',
-    file: 'src/configwatcher/spec/selector.ts',
+    file: 'src/configwatcher/plan/selector.ts',
     find: "return [...labels.map(([key, value]) => `${key}=${value}`), ...selector.expressions.map(parameterOf)].join(\n    ',',\n  );",
     replace: 'return labels.map(([key]) => key).join();',
     promise: 'S10',

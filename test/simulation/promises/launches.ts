@@ -1,6 +1,6 @@
 /** S1 to S3: which Pods an At may have. */
 import type { At } from '../../../src/api/at.generated.ts';
-import { controllerOf, type Pod } from '../../../src/api/kubernetes.ts';
+import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import { type AtRun, attemptOf, type RunPod } from '../runs.ts';

@@ -3,9 +3,9 @@
  * when no fault lasts and everything that somebody waits for has had its time.
  */
 import type { At } from '../../../src/api/at.generated.ts';
-import { findCondition } from '../../../src/api/conditions.ts';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
-import { controllerOf, type Pod } from '../../../src/api/kubernetes.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
+import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { contentOf } from '../content.ts';
 import type { ContainerStartEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';

@@ -1,6 +1,6 @@
 /** How fast a restart may be: not before its debounce is over, and not more Pods at a time than allowed. */
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
-import { controllerOf, type KubernetesObject, type Pod } from '../../../src/api/kubernetes.ts';
+import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import { isAccepted } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';

@@ -1,6 +1,6 @@
 /** S4, S7 to S10, S15: what may be done to Pods and their owners, and for which change. */
-import type { KubernetesObject, OwnerReference, Pod } from '../../../src/api/kubernetes.ts';
-import { controllerOf } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject, OwnerReference, Pod } from '../../../src/kubernetes/objects.ts';
+import { controllerOf } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';

@@ -1,5 +1,5 @@
 /** The cluster of a run: API servers, nodes and controllers, and what helps to act on them. */
-import type { KubernetesObject } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import type { Method } from '../../../src/testing/api-server/api-message.ts';
 import type { Kubelet } from '../../../src/testing/node/kubelet.ts';
 import { SimulatedCluster } from '../../../src/testing/simulated-cluster.ts';

@@ -1,5 +1,5 @@
 /** Performs the deeds of a plan, as people and other programs do them. */
-import type { Pod } from '../../../src/api/kubernetes.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { Method } from '../../../src/testing/api-server/api-message.ts';
 import type { History } from '../history.ts';
 import { namespace } from '../plan/draw-ats.ts';

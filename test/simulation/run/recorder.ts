@@ -3,7 +3,7 @@
  * stands on the seam of the connections, so it sees what leaves a process and what reaches it, and when.
  */
 import type { Dispatcher } from 'undici';
-import type { KubernetesObject } from '../../../src/api/kubernetes.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import type { OpenConnection } from '../../../src/runtime/client/http-connection.ts';
 import type { ApiAnswer, ApiRequest } from '../../../src/testing/api-server/api-message.ts';
 import type { Change } from '../../../src/testing/api-server/etcd.ts';

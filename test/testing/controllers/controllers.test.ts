@@ -1,7 +1,7 @@
 /** The controllers at work together: refusals, restarts of their process, and what they find afterwards. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { configMaps } from '../../../src/api/kubernetes.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
 import type { ClusterAccess } from '../../../src/testing/cluster-ports.ts';
 import { startControllers } from '../../../src/testing/controllers/controller-manager.ts';
 import { pods } from '../../../src/testing/objects.ts';

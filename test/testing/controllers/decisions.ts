@@ -1,7 +1,7 @@
 /** Objects for the tests of decisions, with only the fields that matter. */
 import assert from 'node:assert/strict';
-import type { KubernetesObject, OwnerReference } from '../../../src/api/kubernetes.ts';
-import { formatTime } from '../../../src/api/time.ts';
+import type { KubernetesObject, OwnerReference } from '../../../src/kubernetes/objects.ts';
+import { formatTime } from '../../../src/kubernetes/time.ts';
 import type { WriteAnswer } from '../../../src/testing/cluster-ports.ts';
 import type { Plan } from '../../../src/testing/controllers/controller.ts';
 import type { Pod } from '../../../src/testing/objects.ts';

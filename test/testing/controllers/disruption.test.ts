@@ -1,8 +1,8 @@
 /** How many evictions a budget grants. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { OwnerReference } from '../../../src/api/kubernetes.ts';
-import { formatTime } from '../../../src/api/time.ts';
+import type { OwnerReference } from '../../../src/kubernetes/objects.ts';
+import { formatTime } from '../../../src/kubernetes/time.ts';
 import { disruptionPlan, type Scale } from '../../../src/testing/controllers/disruption.ts';
 import type { PodDisruptionBudget } from '../../../src/testing/workloads.ts';
 import { now, pod } from './decisions.ts';

@@ -1,7 +1,7 @@
 /** What the garbage collector decides about one object. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { configMaps, type KubernetesObject, type OwnerReference } from '../../../src/api/kubernetes.ts';
+import { configMaps, type KubernetesObject, type OwnerReference } from '../../../src/kubernetes/objects.ts';
 import { type Dependent, garbageDecision, type Owner } from '../../../src/testing/controllers/garbage.ts';
 import type { Write } from '../../../src/testing/controllers/write.ts';
 

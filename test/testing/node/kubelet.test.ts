@@ -1,8 +1,8 @@
 /** What a simulated node does that no row can ask of a real one: losses, clocks, contents, counted writes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { configMaps } from '../../../src/api/kubernetes.ts';
-import { parseTime } from '../../../src/api/time.ts';
+import { configMaps } from '../../../src/kubernetes/objects.ts';
+import { parseTime } from '../../../src/kubernetes/time.ts';
 import { drain } from '../../../src/testing/node/drain.ts';
 import type { Behaviour, Program } from '../../../src/testing/node/program.ts';
 import { nodes, type Pod, pods } from '../../../src/testing/objects.ts';

@@ -1,7 +1,7 @@
 /** The phase of a Pod, from the states of its containers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ContainerState } from '../../../src/api/kubernetes.ts';
+import type { ContainerState } from '../../../src/kubernetes/objects.ts';
 import { BackOff } from '../../../src/testing/node/back-off.ts';
 import { mayRestart } from '../../../src/testing/node/pod-containers.ts';
 import { phaseOf } from '../../../src/testing/node/pod-phase.ts';

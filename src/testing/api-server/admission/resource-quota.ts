@@ -2,7 +2,7 @@
  * Resource quota: what a namespace may hold. Usage is counted where it is asked for, so that no controller has to
  * follow it.
  */
-import type { KubernetesObject } from '../../../api/kubernetes.ts';
+import type { KubernetesObject } from '../../../kubernetes/objects.ts';
 import type { Etcd } from '../etcd.ts';
 import { forbidden } from '../failure.ts';
 import { isJsonObject, type JsonObject } from '../json-value.ts';

@@ -1,0 +1,27 @@
+/** Create answer: what an error in answer to the create of a Pod says about whether the Pod exists. */
+import { ApiError, isConflict, isTooManyRequests, TransportError } from '../../runtime/client/api-error.ts';
+
+/** Turned down as such: the Pod does not exist. */
+function isTurnedDown(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 408;
+}
+
+/** Turned down for what it is. Too many requests, a quota that others count in, a token that is over pass by themselves. */
+export function isRefusal(error: unknown): error is ApiError {
+  const passes = isTooManyRequests(error) || isConflict(error) || isUnauthorized(error);
+  return isTurnedDown(error) && !passes;
+}
+
+/** The API server cannot make a Pod of what it was sent: some field of the template has a wrong type. */
+export function isUnreadable({ code, message }: ApiError): boolean {
+  return code === 400 && message.includes('cannot be handled as a Pod: ');
+}
+
+/** No answer, or one that a server in trouble gives: it may have stored the Pod before. */
+export function mayHaveHappened(error: unknown): boolean {
+  return error instanceof TransportError ? error.sent : !isTurnedDown(error);
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 401;
+}

@@ -1,0 +1,169 @@
+/**
+ * Memory: what this process knows of an At that the API does not show, or not yet. All of it may be lost at
+ * any time; a decision without it is slower or more careful, never wrong.
+ */
+import type { At } from '../../api/at.generated.ts';
+import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
+import type { KnownLaunch, Observed } from '../decide/decision.ts';
+
+interface Recollection {
+  /** Of the At; another At of the same name has a memory of its own. */
+  readonly uid: string;
+  launch?: KnownLaunch;
+  ambiguous: boolean;
+  untried: boolean;
+  /** The launch intent seen, by the time in it, and when it was first seen (monotonic milliseconds). */
+  intent?: { readonly time: string; readonly seenAt: number };
+  /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
+  read?: string | undefined;
+  /** Refusals in a row. */
+  refusals: number;
+  /** Until when its next try is to wait, monotonic milliseconds. */
+  pausedUntil?: number;
+  /** Statuses in a row that the API server did not take. */
+  unwritable?: number;
+}
+
+const gone = 'gone';
+
+export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intent' | 'behind' | 'pause'>;
+
+export class Memory {
+  /** By namespace/name. Only Ats that something is known of have an entry. */
+  readonly #entries = new Map<string, Recollection>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** @param now monotonic milliseconds: the clock of whoever wrote an intent may show any time. */
+  recall(at: At, now: number): Remembered {
+    const intent = at.status?.launchAttempt;
+    if (intent !== undefined) {
+      const entry = this.#entry(at);
+      if (entry.intent?.time !== intent.time) {
+        entry.intent = { time: intent.time, seenAt: now };
+      }
+    }
+    const entry = this.#known(at);
+    return {
+      ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
+      ...(entry?.intent === undefined
+        ? {}
+        : { intent: { time: entry.intent.time, age: now - entry.intent.seenAt } }),
+      ...(entry?.pausedUntil === undefined ? {} : { pause: Math.max(0, entry.pausedUntil - now) }),
+      behind: entry !== undefined && isBehind(at, entry),
+      ambiguous: entry?.ambiguous ?? false,
+      untried: entry?.untried ?? false,
+    };
+  }
+
+  /** The API server has answered the create with 201. */
+  launched(at: At, launch: KnownLaunch): void {
+    const entry = this.#entry(at);
+    entry.launch = launch;
+    entry.ambiguous = false;
+    entry.refusals = 0;
+  }
+
+  /** A create was refused. Returns how often in a row. */
+  refused(at: At): number {
+    const entry = this.#entry(at);
+    entry.ambiguous = false;
+    entry.refusals += 1;
+    return entry.refusals;
+  }
+
+  /** What became of a create is unknown, and another Pod has its name. Returns how often in a row that was seen. */
+  lookedInVain(at: At): number {
+    const entry = this.#entry(at);
+    entry.refusals += 1;
+    return entry.refusals;
+  }
+
+  /** Its next try is to wait, whatever wakes it. */
+  pause(at: At, until: number): void {
+    this.#entry(at).pausedUntil = until;
+  }
+
+  /** A create was sent and not answered; it may take effect until a write's time limit after `now` (monotonic). */
+  unanswered(at: At, now: number): void {
+    const entry = this.#entry(at);
+    entry.ambiguous = true;
+    if (entry.intent !== undefined) {
+      entry.intent = { ...entry.intent, seenAt: now };
+    }
+  }
+
+  /** A live read has shown this in place of `at`. */
+  read(at: At, live: At | undefined): void {
+    const isSame = live !== undefined && live.metadata.uid === at.metadata.uid;
+    this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
+  }
+
+  /** Its status was refused as invalid. Returns how often in a row. */
+  unwritable(at: At): number {
+    const entry = this.#entry(at);
+    entry.unwritable = (entry.unwritable ?? 0) + 1;
+    return entry.unwritable;
+  }
+
+  /** Its status was written. */
+  written(at: At): void {
+    const entry = this.#known(at);
+    if (entry !== undefined) {
+      delete entry.unwritable;
+    }
+  }
+
+  /** Its Pod is to be tried. */
+  toTry(at: At): void {
+    this.#entry(at).untried = true;
+  }
+
+  /** Its Pod has been tried. Most Ats then wait for a long time, and nothing more need be known of them. */
+  tried(at: At): void {
+    const entry = this.#known(at);
+    if (entry === undefined) {
+      return;
+    }
+    entry.untried = false;
+    if (
+      entry.launch === undefined &&
+      entry.intent === undefined &&
+      !entry.ambiguous &&
+      entry.refusals === 0
+    ) {
+      this.#entries.delete(keyOf(at));
+    }
+  }
+
+  /** Nothing about this name matters any more. */
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  #known(at: At): Recollection | undefined {
+    const entry = this.#entries.get(keyOf(at));
+    return entry?.uid === at.metadata.uid ? entry : undefined;
+  }
+
+  #entry(at: At): Recollection {
+    const known = this.#known(at);
+    if (known !== undefined) {
+      return known;
+    }
+    const entry = { uid: at.metadata.uid ?? '', ambiguous: false, untried: false, refusals: 0 };
+    this.#entries.set(keyOf(at), entry);
+    return entry;
+  }
+}
+
+/** An At that is gone is behind until the cache shows that, too. */
+function isBehind({ metadata: { resourceVersion = '' } }: At, { read }: Recollection): boolean {
+  return read === gone || (read !== undefined && (compareResourceVersions(resourceVersion, read) ?? 0) < 0);
+}
+
+function keyOf({ metadata }: At): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`;
+}

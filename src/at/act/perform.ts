@@ -1,0 +1,241 @@
+/**
+ * Perform: the actions of a decision, one request each. What an answer means for the At is not decided here:
+ * it goes into memory and into what the next decision sees.
+ */
+import type { At } from '../../api/at.generated.ts';
+import { ats } from '../../api/resources.ts';
+import { type Pod, pods } from '../../kubernetes/objects.ts';
+import {
+  ApiError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  TransportError,
+} from '../../runtime/client/api-error.ts';
+import type { Client, WriteOptions } from '../../runtime/client/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type ReconcileContext, type Result, RetryError } from '../../runtime/controller/reconciler.ts';
+import {
+  type Action,
+  type CreateLimits,
+  type CreatePod,
+  type DryRunPod,
+  type Observed,
+  retryPriority,
+} from '../decide/decision.ts';
+import { findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { runOf } from '../plan/run.ts';
+import { sound } from '../plan/sound.ts';
+import { isRefusal, isUnreadable, mayHaveHappened } from './create-answer.ts';
+import type { Memory } from './memory.ts';
+import { withoutLiterals } from './redact.ts';
+
+/** Longest waits before a create is tried again, in milliseconds. */
+const mostDelay = 10_000;
+export const mostDelayWithoutAnswer = 2000;
+/** For a read that a launch waits for, in milliseconds. */
+const readTimeout = 5000;
+/** After a write met something newer than the cache: its watch event comes by itself, this is the net. */
+const conflictDelay = 1000;
+/** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
+const strictDecodingError = 'strict decoding error: ';
+
+export interface PerformerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  /** Told what the API server says against the Pod of an At that is not due yet. */
+  readonly onRefusedDryRun: (at: At, message: string) => void;
+}
+
+/** What comes after an action: nothing, another decision from what is known now, or the end of the pass. */
+export type Performed =
+  | { readonly next: 'goOn' }
+  | { readonly next: 'decide'; readonly observed: Observed }
+  | { readonly next: 'end'; readonly result: Result };
+
+const goOn: Performed = { next: 'goOn' };
+
+export class Performer {
+  readonly #options: PerformerOptions;
+
+  constructor(options: PerformerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {RetryError} when nobody knows what became of a create; other errors as the client's. */
+  perform(action: Action, observed: Observed, { signal }: ReconcileContext): Promise<Performed> {
+    const { client } = this.#options;
+    switch (action.type) {
+      case 'ReadLive':
+        return this.#readLive(observed, action.pods, signal);
+      case 'CreatePod':
+        return this.#create(action, observed, signal);
+      case 'DryRunPod':
+        return this.#dryRun(action, observed, signal);
+      case 'PatchPod': {
+        const patch = { type: 'merge', body: action.body } as const;
+        return settled(client.patch(pods, action, patch, { signal }));
+      }
+      case 'DeletePod': {
+        const { uid, resourceVersion } = action;
+        const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
+        return settled(client.delete(pods, action, { ...preconditions, signal }));
+      }
+      case 'DeleteAt': {
+        const { uid, resourceVersion } = action;
+        const options = { uid, resourceVersion, propagationPolicy: 'Background', signal } as const;
+        return settled(client.delete(ats, action, options));
+      }
+    }
+  }
+
+  /** The truth, for a decision that must not rest on a cache. An At that is gone or another ends the pass. */
+  async #readLive(observed: Observed, withPods: boolean, signal: AbortSignal): Promise<Performed> {
+    const { client, clock, memory } = this.#options;
+    const { namespace = '', name, uid } = observed.at.metadata;
+    const options = { signal, timeout: readTimeout };
+    const answer = await found(client.get(ats, { namespace, name }, options));
+    const at = answer && sound(answer);
+    memory.read(observed.at, at);
+    if (at === undefined || at.metadata.uid !== uid) {
+      return { next: 'end', result: { requeueAfter: conflictDelay } };
+    }
+    const read = async (podName: string | undefined): Promise<Pod | undefined> =>
+      podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));
+    const { current, next } = podNames(at);
+    const live: Partial<Pick<Observed, 'pod' | 'nextPod'>> = withPods
+      ? { pod: await read(current), nextPod: await read(next) }
+      : {};
+    const seen = { ...podsAt(at, findAmong(observed)), ...live };
+    const known = { ...observed, at, ...seen, live: true, now: clock.now() };
+    // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
+    // look comes later each time.
+    const isInVain =
+      (observed.ambiguous === true || observed.behind === true) &&
+      [live.pod, live.nextPod].some((pod) => pod !== undefined && !isOurs(known, pod));
+    const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
+    return { next: 'decide', observed: { ...known, retryDelay } };
+  }
+
+  async #create(action: CreatePod, observed: Observed, signal: AbortSignal): Promise<Performed> {
+    const { pod, attempt, limits } = action;
+    const { client, clock, memory } = this.#options;
+    const { at } = observed;
+    // Whatever still waits to be sent when the limits are over is cut off with its connection.
+    const limited = limits && { ...limits, timeout: limits.sendWithin + limits.serverTimeout };
+    try {
+      const { metadata } = await client.create(pods, pod, { signal, ...limited });
+      // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
+      const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
+      const { launchedSpec, scheduledTime } = runOf(at, pod);
+      memory.launched(at, { ...launch, launchedSpec, scheduledTime });
+      return goOn;
+    } catch (caught) {
+      const error = withoutLiterals(caught, pod);
+      if (isAlreadyExists(error)) return this.#lookAtExisting(action, observed, signal);
+      if (isRefusal(error)) {
+        const retryDelay = delayAfter(memory.refused(at));
+        this.#pause(at, limits, retryDelay);
+        const refusal = { message: error.message };
+        return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
+      }
+      const isUnknown = mayHaveHappened(error);
+      if (isUnknown) {
+        memory.unanswered(at, clock.monotonic());
+      }
+      const hasAnswered = !(error instanceof TransportError);
+      // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
+      const priority = hasAnswered && isUnknown && observed.ambiguous === true ? retryPriority : undefined;
+      const delay = hasAnswered ? mostDelay : mostDelayWithoutAnswer;
+      const options = { cause: error, priority };
+      throw new RetryError(`Pod ${pod.metadata.name} could not be created`, delay, options);
+    }
+  }
+
+  /** A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. */
+  async #lookAtExisting(
+    { pod, limits }: CreatePod,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<Performed> {
+    const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
+    // What follows is another try, if anything.
+    const read = await this.#readLive({ ...observed, continued: false, retryDelay }, true, signal);
+    if (read.next === 'decide' && !holdsOwn(read.observed, pod)) this.#pause(observed.at, limits, retryDelay);
+    return read;
+  }
+
+  /** Keeps the watch event of the intent before this create from trying again at once. */
+  #pause(at: At, limits: CreateLimits | undefined, delay: number): void {
+    const { clock, memory } = this.#options;
+    if (limits !== undefined) memory.pause(at, clock.monotonic() + delay);
+  }
+
+  async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
+    const { memory, onRefusedDryRun } = this.#options;
+    memory.tried(at);
+    const refusal = await this.#refusalOf(pod, { fieldValidation: 'Strict', signal });
+    const hasUnknown = refusal?.includes(strictDecodingError) ?? false;
+    if (refusal !== undefined) {
+      onRefusedDryRun(at, hasUnknown ? `${refusal}: the Pod is created without it` : refusal);
+    }
+    // Decoding comes first: what else there is against the Pod is still to be heard.
+    const other = hasUnknown ? await this.#refusalOf(pod, { signal }) : undefined;
+    if (other !== undefined) {
+      onRefusedDryRun(at, other);
+    }
+    return goOn;
+  }
+
+  /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such, with a 400. */
+  async #refusalOf(pod: Pod, options: WriteOptions): Promise<string | undefined> {
+    try {
+      await this.#options.client.create(pods, pod, { ...options, dryRun: true });
+    } catch (caught) {
+      const error = withoutLiterals(caught, pod);
+      if (error instanceof ApiError && (isForbidden(error) || isInvalid(error) || isUnreadable(error))) {
+        return error.message;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** Whether the Pod of that name belongs to the At: another replica has created it. */
+function holdsOwn(observed: Observed, sent: Pod): boolean {
+  const { pod, nextPod } = observed;
+  const found = [pod, nextPod].find((one) => one?.metadata.name === sent.metadata.name);
+  return found !== undefined && isOurs(observed, found);
+}
+
+/** Somebody was faster: what they did is in the cache soon, and decided upon then. */
+async function settled(write: Promise<unknown>): Promise<Performed> {
+  try {
+    await write;
+    return goOn;
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) {
+      return { next: 'end', result: { requeueAfter: conflictDelay } };
+    }
+    throw error;
+  }
+}
+
+async function found<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isNotFound(error)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** 250 ms, doubled by each refusal in a row. */
+export function delayAfter(refusals: number): number {
+  return Math.min(mostDelay, 125 * 2 ** Math.min(refusals, 10));
+}

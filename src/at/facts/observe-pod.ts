@@ -1,0 +1,166 @@
+/**
+ * Observe Pod: what a Pod says about the run of its At, read once into plain values. All times
+ * and codes are those of its main container.
+ */
+import { atAnnotation, atReason } from '../../api/at-constants.ts';
+import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import { mainContainerName } from '../plan/run.ts';
+
+export interface PodView {
+  readonly pod: Pod;
+  readonly name: string;
+  readonly uid: string;
+  /** How the Pod ended, if it has. */
+  readonly ended: 'Succeeded' | 'Failed' | undefined;
+  /** A kubelet has taken it. */
+  readonly seen: boolean;
+  /** The main container has been started at least once. */
+  readonly started: boolean;
+  /** Its first start, epoch milliseconds; when that is forgotten after restarts, that of the Pod. */
+  readonly startTime: number | undefined;
+  /** Its end, epoch milliseconds, once the Pod has ended. */
+  readonly finishTime: number | undefined;
+  readonly restarts: number;
+  /** Starts that have ended in failure. */
+  readonly failedStarts: number;
+  /** The end of its last run. */
+  readonly last: ContainerStateTerminated | undefined;
+  readonly createdAt: number;
+  /** When the deletion that somebody asked for should have been over, epoch milliseconds. */
+  readonly deletionDue: number | undefined;
+  readonly stop: Stop | undefined;
+}
+
+/** Why this operator has stopped the Pod, as written on it. */
+export interface Stop {
+  readonly reason: string;
+  readonly exitCode: number | undefined;
+  /** Epoch milliseconds. */
+  readonly time: number | undefined;
+}
+
+/** When the stop was asked for; next to the annotations of the API, for the operator itself. */
+export const stopTimeAnnotation = 'cnat.programming-kubernetes.info/stop-time';
+
+/** What a reason looks like, and an exit code. Whoever may write Pods may write other things there. */
+const word = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
+const code = /^-?\d{1,9}$/;
+
+export function observePod(pod: Pod): PodView {
+  const { metadata, status } = pod;
+  const main = mainStatus(pod);
+  const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed' ? status.phase : undefined;
+  const last = main?.state?.terminated ?? (isCutOff(main, ended) ? undefined : main?.lastState?.terminated);
+  const restarts = main?.restartCount ?? 0;
+  const started = last !== undefined || restarts > 0 || main?.state?.running !== undefined;
+  return {
+    pod,
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    ended,
+    seen: status?.startTime !== undefined,
+    started,
+    startTime: started ? (firstStart(main) ?? instant(status?.startTime)) : undefined,
+    finishTime: ended === undefined ? undefined : instant(last?.finishedAt),
+    restarts,
+    failedStarts: failedStarts(main),
+    last,
+    createdAt: instant(metadata.creationTimestamp) ?? 0,
+    deletionDue: instant(metadata.deletionTimestamp),
+    stop: stopOf(pod),
+  };
+}
+
+function mainStatus(pod: Pod): ContainerStatus | undefined {
+  const name = mainContainerName(pod);
+  const main = pod.status?.containerStatuses?.find((container) => container.name === name);
+  return main !== undefined && isStandIn(main.state?.terminated) ? { ...main, state: { waiting: {} } } : main;
+}
+
+/**
+ * The kubelet says of each container of a Pod it has ended that it terminated, with an exit code, also of one
+ * that never ran or was between two starts. Of one that ran and was lost, lastState says so.
+ */
+function isStandIn(end: ContainerStateTerminated | undefined): boolean {
+  return end?.reason === 'ContainerStatusUnknown' && instant(end.startedAt) === undefined;
+}
+
+/** Of the run that a lost node took with it nobody has said how it ended: what lastState tells is the one before. */
+function isCutOff(main: ContainerStatus | undefined, ended: PodView['ended']): boolean {
+  return ended !== undefined && main?.state?.running !== undefined;
+}
+
+/** Epoch milliseconds; a container that could not be started reports the start of 1970, which is none. */
+function instant(text: string | null | undefined): number | undefined {
+  const time = typeof text === 'string' ? parseTime(text) : Number.NaN;
+  return time > 0 ? time : undefined;
+}
+
+/** A container's status goes back one run only, so that the first start is known for two runs. */
+function firstStart(main: ContainerStatus | undefined): number | undefined {
+  const { state, lastState, restartCount = 0 } = main ?? {};
+  const current = state?.running?.startedAt ?? state?.terminated?.startedAt;
+  const previous = lastState?.terminated?.startedAt;
+  // While it waits for its next start, the last run is the current one.
+  const runs = current === undefined ? [previous] : [current, previous];
+  return restartCount < runs.length ? instant(runs[restartCount]) : undefined;
+}
+
+function failedStarts(main: ContainerStatus | undefined): number {
+  if (main === undefined) {
+    return 0;
+  }
+  const { state, lastState, restartCount } = main;
+  // Between two starts the end of the last run has moved to lastState, and restartCount has not grown yet.
+  const ended = state?.terminated ?? (state?.waiting === undefined ? undefined : lastState?.terminated);
+  return restartCount + (ended !== undefined && ended.exitCode !== 0 ? 1 : 0);
+}
+
+function stopOf({ metadata }: Pod): Stop | undefined {
+  const { annotations } = metadata;
+  const reason = annotations?.[atAnnotation.stopReason];
+  if (reason === undefined || !word.test(reason)) {
+    return undefined;
+  }
+  const exitCode = annotations?.[atAnnotation.exitCode] ?? '';
+  return {
+    reason,
+    exitCode: code.test(exitCode) ? Number(exitCode) : undefined,
+    time: instant(annotations?.[stopTimeAnnotation]),
+  };
+}
+
+/**
+ * What keeps the command from starting, as its At's reason and message; undefined when the Pod says nothing of it.
+ * The kubelet starts the main container whether or not it could start the ones beside it.
+ */
+export function troubleOf({
+  pod,
+}: PodView): { readonly reason: string; readonly message: string } | undefined {
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status === 'False') {
+    return { reason: reasonOr(atReason.unschedulable, scheduled.reason), message: scheduled.message ?? '' };
+  }
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), mainStatus(pod)];
+  const waiting = statuses.map((status) => status?.state?.waiting).find((state) => isTrouble(state?.reason));
+  return waiting?.reason === undefined
+    ? undefined
+    : {
+        reason: troubleName(reasonOr(atReason.pendingTimeout, waiting.reason)),
+        message: waiting.message ?? '',
+      };
+}
+
+function reasonOr(otherwise: string, reason: string | undefined): string {
+  return reason !== undefined && word.test(reason) ? reason : otherwise;
+}
+
+function isTrouble(reason: string | undefined): boolean {
+  return reason !== undefined && reason !== 'ContainerCreating' && reason !== 'PodInitializing';
+}
+
+/** The kubelet goes to and fro between the two. */
+function troubleName(reason: string): string {
+  return reason === 'ErrImagePull' ? atReason.imagePullBackOff : reason;
+}

@@ -1,0 +1,112 @@
+/**
+ * Own Pod: which of the Pods at the names of an At belongs to its run. A name proves nothing: only the uid of
+ * the controller ownerReference, or the uid that status or memory recorded, does.
+ */
+
+import type { At } from '../../api/at.generated.ts';
+import { atPhase, atPodName } from '../../api/at-constants.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
+import { isControlledBy } from '../../kubernetes/owner.ts';
+import type { Observed, ObservedPods } from '../decide/decision.ts';
+import { phaseOf } from '../plan/phase.ts';
+import { observePod, type PodView } from './observe-pod.ts';
+
+/** Attempts that a run may take. */
+export const mostAttempts = 10;
+
+/** The launch that the run is in: what status records, or one that is not recorded yet. */
+export interface CurrentLaunch {
+  readonly attempt: number;
+  readonly podName: string;
+  readonly podUID: string;
+  /** Undefined when the Pod is not there. */
+  readonly view: PodView | undefined;
+  /** Status does not show it yet. */
+  readonly isNew: boolean;
+}
+
+/** How many attempts status records. */
+export function recordedAttempts(at: At): number {
+  return at.status?.attempts ?? (phaseOf(at) === atPhase.pending ? 0 : 1);
+}
+
+/**
+ * The names under which to look for Pods; `next` only where an attempt is recorded that another may follow.
+ * Whoever creates a Pod has seen the attempt before it recorded, so that there is none under a further name.
+ */
+export function podNames(at: At): {
+  readonly earlier: readonly string[];
+  readonly current: string;
+  readonly next: string | undefined;
+} {
+  const recorded = recordedAttempts(at);
+  const name = (attempt: number): string => atPodName(at.metadata.name, attempt);
+  // A status that somebody forged may count any number of attempts.
+  const before = recorded > 1 ? Math.min(recorded - 1, mostAttempts) : 0;
+  return {
+    earlier: before === 0 ? [] : Array.from({ length: before }, (_, index) => name(index + 1)),
+    current: name(Math.max(1, recorded)),
+    next: recorded > 0 ? name(recorded + 1) : undefined,
+  };
+}
+
+/** The Pods of an At, each where its status makes it belong. `find` gives what stands at a name. */
+export function podsAt(at: At, find: (name: string) => Pod | undefined): ObservedPods {
+  const { earlier, current, next } = podNames(at);
+  return {
+    pod: find(current),
+    nextPod: next === undefined ? undefined : find(next),
+    earlierPods: earlier.map(find).filter((pod) => pod !== undefined),
+  };
+}
+
+/** All of them, for {@link podsAt} once the At has another status: an attempt may have begun. */
+export function findAmong({ pod, nextPod, earlierPods }: ObservedPods): (name: string) => Pod | undefined {
+  return (name) => [pod, nextPod, ...earlierPods].find((one) => one?.metadata.name === name);
+}
+
+/** Undefined when nothing has been launched. */
+export function currentLaunch(o: Observed): CurrentLaunch | undefined {
+  const recorded = recordedAttempts(o.at);
+  const found = recorded === 0 ? undefined : owned(o, o.nextPod);
+  if (found !== undefined) {
+    return launchOf(observePod(found), recorded + 1, true);
+  }
+  if (o.launch !== undefined && o.launch.attempt > recorded) {
+    const { attempt, podName, podUID } = o.launch;
+    const pod = withUid(o.pod, podUID) ?? withUid(o.nextPod, podUID);
+    return { attempt, podName, podUID, view: pod && observePod(pod), isNew: true };
+  }
+  const { podName = '', podUID } = o.at.status ?? {};
+  const isNew = recorded === 0 || podUID === undefined;
+  const pod = isNew ? owned(o, o.pod) : withUid(o.pod, podUID);
+  if (pod !== undefined) {
+    return launchOf(observePod(pod), Math.max(1, recorded), isNew);
+  }
+  return recorded === 0
+    ? undefined
+    : { attempt: recorded, podName, podUID: podUID ?? '', view: undefined, isNew: false };
+}
+
+/** The Pod of the recorded attempt, when it is still there. */
+export function recordedPod(o: Observed): PodView | undefined {
+  const pod = withUid(o.pod, o.at.status?.podUID);
+  return pod && observePod(pod);
+}
+
+/** Whether this At is the controller of the Pod: whatever else, only such a Pod is ever written. */
+export function isOurs({ at }: Observed, pod: Pod): boolean {
+  return at.metadata.uid !== undefined && isControlledBy(pod, at.metadata.uid);
+}
+
+function owned(o: Observed, pod: Pod | undefined): Pod | undefined {
+  return pod !== undefined && isOurs(o, pod) ? pod : undefined;
+}
+
+function withUid(pod: Pod | undefined, uid: string | undefined): Pod | undefined {
+  return uid !== undefined && pod?.metadata.uid === uid ? pod : undefined;
+}
+
+function launchOf(view: PodView, attempt: number, isNew: boolean): CurrentLaunch {
+  return { attempt, podName: view.name, podUID: view.uid, view, isNew };
+}

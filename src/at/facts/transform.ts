@@ -1,0 +1,104 @@
+/**
+ * Slim: the parts of Ats and Pods that decisions read, for the informers' stores. An operator may hold a
+ * hundred thousand waiting Ats for months; what nobody reads is not kept.
+ */
+import type { At, AtSpec } from '../../api/at.generated.ts';
+import { atPhase } from '../../api/at-constants.ts';
+import type { ContainerStatus, ObjectMeta, Pod } from '../../kubernetes/objects.ts';
+import { mainContainerName, ownPrefix } from '../plan/run.ts';
+import { sound } from '../plan/sound.ts';
+
+/** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object. */
+export function slimAt(read: At): At {
+  const at = sound(read);
+  const { labels: _, annotations: __, ownerReferences: ___, ...metadata } = at.metadata;
+  // Fields that are there already take their new values in place; added ones would need more room.
+  return {
+    ...at,
+    metadata: withShared(metadata, 'creationTimestamp'),
+    spec: withShared(withShared(slimSpec(at), 'launchGuarantee'), 'schedule'),
+    ...(at.status && { status: withShared(withShared(at.status, 'conditions'), 'scheduledTime') }),
+  };
+}
+
+/** What to run, up to a megabyte of template, is read until it runs, and longer only where it may run again. */
+function slimSpec({ spec, status }: At): AtSpec {
+  const phase = status?.phase;
+  const isOver = phase === atPhase.done || (phase === atPhase.running && spec.disruptionPolicy !== 'Retry');
+  if (!isOver) return spec;
+  const { template: _, command: __, argv: ___, shell: ____, image: _____, ...kept } = spec;
+  return kept;
+}
+
+/**
+ * What thousands of waiting Ats say alike, each in objects and texts of its own as parsed: half of their size.
+ * It may be shared because all that is cached is frozen. Forgotten all at once when there is too much of it:
+ * what is said often is soon there again.
+ */
+const shared = new Map<string, unknown>();
+const mostShared = 1000;
+/** Characters as JSON. Longer ones are not said alike by thousands, and would stay here. */
+const longestShared = 2000;
+
+/** `holder` with a value of the field that others of the same content have, too. */
+function withShared<T extends object>(holder: T, field: keyof T): T {
+  const value = holder[field];
+  if (value === undefined) return holder;
+  const text = JSON.stringify(value);
+  if (text.length > longestShared) return holder;
+  const known = shared.get(text) as T[keyof T] | undefined;
+  if (known !== undefined) return { ...holder, [field]: known };
+  if (shared.size >= mostShared) shared.clear();
+  shared.set(text, value);
+  return holder;
+}
+
+/** The Pod as {@link observePod} reads it. */
+export function slimPod(pod: Pod): Pod {
+  const { spec, status } = pod;
+  const { restartPolicy, terminationGracePeriodSeconds } = spec;
+  const main = mainContainerName(pod) ?? '';
+  return {
+    metadata: slimMetadata(pod.metadata),
+    spec: {
+      containers: [{ name: main }],
+      ...(restartPolicy === undefined ? {} : { restartPolicy }),
+      ...(terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds }),
+    },
+    ...(status === undefined ? {} : { status: slimStatus(status, main) }),
+  };
+}
+
+function slimMetadata(metadata: ObjectMeta): ObjectMeta {
+  const { annotations = {}, managedFields: _, finalizers: __, ...kept } = metadata;
+  const own = Object.entries(annotations).filter(([key]) => key.startsWith(ownPrefix));
+  return { ...kept, ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }) };
+}
+
+function slimStatus(status: NonNullable<Pod['status']>, main: string): NonNullable<Pod['status']> {
+  const { phase, reason, message, startTime, conditions, containerStatuses, initContainerStatuses } = status;
+  const told = conditions?.filter(({ type }) => type === 'PodScheduled' || type === 'DisruptionTarget');
+  return {
+    ...(phase === undefined ? {} : { phase }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+    ...(startTime === undefined ? {} : { startTime }),
+    ...(told === undefined ? {} : { conditions: told }),
+    ...(containerStatuses === undefined
+      ? {}
+      : { containerStatuses: containerStatuses.filter(({ name }) => name === main).map(slimContainer) }),
+    // Of init containers only what one of them waits for is read.
+    ...(initContainerStatuses === undefined
+      ? {}
+      : { initContainerStatuses: initContainerStatuses.map(slimContainer) }),
+  };
+}
+
+function slimContainer({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+  return {
+    name,
+    restartCount,
+    ...(state === undefined ? {} : { state }),
+    ...(lastState === undefined ? {} : { lastState }),
+  };
+}

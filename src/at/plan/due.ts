@@ -1,0 +1,30 @@
+/** Due: whether the instant of an At has come while nothing but its launch is missing. */
+
+import type { At } from '../../api/at.generated.ts';
+import { atPhase } from '../../api/at-constants.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import { isEdited, phaseOf } from './phase.ts';
+import { isInvalid, planOf } from './plan.ts';
+
+/** Whether the At waits for nothing but the creation of its Pod. */
+export function isDue(at: At, now: number): boolean {
+  return dueTime(at) <= now;
+}
+
+/**
+ * The instant at which the At is to be launched, in epoch milliseconds; infinity when it will not be as things are. Cheap
+ * where status tells the instant. What nobody can run is never due: to say so must not go before a launch.
+ */
+export function dueTime(at: At): number {
+  const { metadata, spec, status } = at;
+  const isHeld = spec.suspend === true || spec.cancel === true || metadata.deletionTimestamp !== undefined;
+  if (phaseOf(at) !== atPhase.pending || isHeld) {
+    return Number.POSITIVE_INFINITY;
+  }
+  if (!isEdited(at)) {
+    const instant = parseTime(status?.scheduledTime ?? '');
+    return Number.isNaN(instant) ? Number.POSITIVE_INFINITY : instant;
+  }
+  const plan = planOf(at);
+  return isInvalid(plan) ? Number.POSITIVE_INFINITY : plan.dueAt;
+}

@@ -1,0 +1,25 @@
+/** Phase: where an At stands, and whether its status speaks of the spec that it has now. */
+
+import type { At, AtStatusPhase } from '../../api/at.generated.ts';
+import { atCondition, atPhase } from '../../api/at-constants.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+
+export function phaseOf(at: At): AtStatusPhase {
+  return at.status?.phase ?? atPhase.pending;
+}
+
+/** Whether the spec is newer than the one that status was written for. */
+export function isEdited({ metadata, status }: At): boolean {
+  return (metadata.generation ?? 0) > (status?.observedGeneration ?? -1);
+}
+
+/** Whether it waits because the API server does not take the Pod of this very spec, by what status says. */
+export function isRefused(at: At): boolean {
+  const mayWait = phaseOf(at) === atPhase.pending && !isEdited(at);
+  return mayWait && findCondition(at.status?.conditions, atCondition.launched)?.status === 'False';
+}
+
+/** Whether status says that this very spec can be run. */
+export function isAccepted(at: At): boolean {
+  return !isEdited(at) && findCondition(at.status?.conditions, atCondition.accepted)?.status === 'True';
+}

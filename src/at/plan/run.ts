@@ -1,0 +1,123 @@
+/**
+ * Run: the terms under which a command was launched. They are written on its Pod, because the spec may be
+ * edited between the creation of the Pod and the first status that makes it immutable, and an edit that
+ * comes after the Pod changes nothing.
+ */
+import { hash } from 'node:crypto';
+import { type At, type AtSpec, atSpecDefaults } from '../../api/at.generated.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
+import { firstInstant, formatMilliTime, lastInstant, parseTime } from '../../kubernetes/time.ts';
+import { resolveSchedule } from './schedule.ts';
+import { isJson } from './template.ts';
+
+export interface Run {
+  /** Epoch milliseconds; undefined when neither Pod, status nor spec tells it. */
+  readonly scheduledTime: number | undefined;
+  readonly backoffLimit: number;
+  /** 0: no limit. */
+  readonly pendingTimeoutSeconds: number;
+  readonly activeDeadlineSeconds: number | undefined;
+  /** {@link launchedSpec} of the At as it was launched; undefined when the Pod does not tell it. */
+  readonly launchedSpec: string | undefined;
+}
+
+/** Begins the names of the annotations that this operator writes and reads. */
+export const ownPrefix = 'cnat.programming-kubernetes.info/';
+
+/** The Pod's annotation that holds the run, as JSON. */
+export const runAnnotation = `${ownPrefix}run`;
+
+/** What the schema of an At takes for a time limit. */
+const mostSeconds = 1_000_000_000;
+
+type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
+type Written = RunSpec & {
+  readonly scheduledTime?: string;
+  readonly launchedSpec?: string;
+  readonly container?: string;
+};
+
+/**
+ * The value of {@link runAnnotation} for a Pod of this At.
+ *
+ * @param container the name of the main container, which is what {@link mainContainerName} finds.
+ */
+export function formatRun(at: At, scheduledTime: number | undefined, container: string | undefined): string {
+  const { spec } = at;
+  return JSON.stringify({
+    ...(scheduledTime === undefined ? {} : { scheduledTime: formatMilliTime(scheduledTime) }),
+    backoffLimit: spec.backoffLimit,
+    pendingTimeoutSeconds: spec.pendingTimeoutSeconds,
+    activeDeadlineSeconds: spec.activeDeadlineSeconds,
+    launchedSpec: launchedSpec(at),
+    container,
+  });
+}
+
+/**
+ * A short name of what a Pod is made from, and whether others may follow: an edit that changes it changes what the
+ * spec asks to be run. When it runs is not part of it. (The API server sorts the fields of a template.)
+ */
+export function launchedSpec({ spec }: At): string {
+  const { command, argv, shell, image, template, disruptionPolicy } = spec;
+  const { backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds } = spec;
+  const terms = [backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds, disruptionPolicy];
+  return hash('sha256', JSON.stringify([command, argv, shell, image, template, terms])).slice(0, 16);
+}
+
+/**
+ * The run that the Pod was made for. Without a Pod, or for one without the annotation (another
+ * implementation of this API may have made it), the spec and the status say it.
+ */
+export function runOf(at: At, pod: Pod | undefined): Run {
+  const written = parse(pod?.metadata.annotations?.[runAnnotation]);
+  // What is not there was not asked for; what is there and makes no sense is not believed.
+  const term = (field: keyof RunSpec, least: number, most: number): number | undefined => {
+    const of = written !== undefined && written[field] === undefined ? undefined : at.spec[field];
+    return [written?.[field], of].find((value) => isWithin(value, least, most));
+  };
+  const { backoffLimit, pendingTimeoutSeconds } = atSpecDefaults;
+  return {
+    scheduledTime: timeOf(written?.scheduledTime) ?? timeOf(at.status?.scheduledTime) ?? specifiedTime(at),
+    backoffLimit: term('backoffLimit', 0, 100) ?? backoffLimit,
+    pendingTimeoutSeconds: term('pendingTimeoutSeconds', 0, mostSeconds) ?? pendingTimeoutSeconds,
+    activeDeadlineSeconds: term('activeDeadlineSeconds', 1, mostSeconds),
+    launchedSpec: typeof written?.launchedSpec === 'string' ? written.launchedSpec : undefined,
+  };
+}
+
+/**
+ * The main container was the first one when the Pod was sent; since then admission may have put sidecars before it,
+ * hence the annotation. Where that names no container of the Pod, the first one is the best guess.
+ */
+export function mainContainerName({ metadata, spec }: Pod): string | undefined {
+  const written = parse(metadata.annotations?.[runAnnotation])?.container;
+  const main = spec.containers.find(({ name }) => name === written) ?? spec.containers[0];
+  return main?.name;
+}
+
+function isWithin(value: unknown, least: number, most: number): boolean {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+function specifiedTime({ spec }: At): number | undefined {
+  const resolved = resolveSchedule(spec.schedule, spec.timeZone);
+  return resolved.ok ? resolved.instant : undefined;
+}
+
+function parse(annotation: string | undefined): Written | undefined {
+  if (annotation === undefined) {
+    return undefined;
+  }
+  try {
+    const value: unknown = JSON.parse(annotation);
+    return isJson(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const time = typeof text === 'string' ? parseTime(text) : Number.NaN;
+  return time >= firstInstant && time <= lastInstant ? time : undefined;
+}

@@ -1,0 +1,59 @@
+/**
+ * AnnotationStore: keeps the state of an annotated ConfigMap in an annotation of it, so that a ConfigMap
+ * needs no second object. A tool that replaces the whole object drops it; what is found then is a first
+ * sight for the next process.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { ConfigWatcher, ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
+import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
+import { configMaps } from '../../kubernetes/objects.ts';
+import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import { readState, type WatcherState, writeState } from '../decide/state.ts';
+import { withRight } from '../facts/missing-right.ts';
+import { specOf } from '../facts/watched-objects.ts';
+import type { WatcherStore, Written } from './state-store.ts';
+
+/** Without the number of Pods: a ConfigMap is not to be written whenever its application is scaled. */
+function stored(state: WatcherState): ConfigWatcherStatus {
+  const { matchedPods, ...rest } = writeState(state);
+  return rest;
+}
+
+export class AnnotationStore implements WatcherStore {
+  readonly hasStatus = true;
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  read(watcher: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {
+    const state = readState(watcher.status);
+    if (!remembered) return state;
+    // What was said of a bad selector stands in memory only, and is not to be said at every edit of the ConfigMap.
+    const isKept = state.appliedHash !== undefined && !('invalid' in specOf(watcher));
+    return isKept ? { ...state, matchedPods: remembered.matchedPods } : remembered;
+  }
+
+  /** Of a bad selector nothing is kept: an Event says what is wrong, and the ConfigMap stays as it is. */
+  isStored(watcher: ConfigWatcher, state: WatcherState): boolean {
+    return 'invalid' in specOf(watcher) || isDeepStrictEqual(stored(state), watcher.status);
+  }
+
+  /** With the resourceVersion the decision was made on: an edit meanwhile is looked at first. */
+  async write({ metadata }: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
+    const { namespace = '', name, resourceVersion } = metadata;
+    const annotations = { [watcherAnnotation.observed]: JSON.stringify(stored(state)) };
+    const body = { metadata: { resourceVersion, annotations } };
+    try {
+      const patch = this.#client.patch(configMaps, { namespace, name }, { type: 'merge', body }, { signal });
+      await withRight('patch', configMaps.plural, patch);
+      return 'Written';
+    } catch (error) {
+      if (isConflict(error)) return 'Conflict';
+      if (isNotFound(error)) return 'Gone';
+      throw error;
+    }
+  }
+}

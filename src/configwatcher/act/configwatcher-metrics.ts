@@ -1,0 +1,126 @@
+/**
+ * ConfigWatcherMetrics: what the ConfigWatcher controller shows to Prometheus. No label carries the name of
+ * an object, so the number of series does not grow with the cluster.
+ */
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { Decision } from '../decide/observed.ts';
+import type { PodOutcome } from '../decide/restart-memory.ts';
+import type { Restart, WatcherState } from '../decide/state.ts';
+
+const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
+/** `skipped`: the change found no Pod to restart. `overtaken`: an edit, of the content or of the spec, came before the last Pod was restarted. */
+const results = ['completed', 'overtaken', 'skipped'] as const;
+const skipReasons = ['fresh', 'unmanaged', 'job'] as const;
+
+type Decided = Pick<Decision, 'state' | 'edits' | 'abandoned' | 'skippedOfJobs'>;
+
+/** What the gauges add up, per watcher. */
+interface Levels {
+  readonly pending: boolean;
+  readonly stalePods: number;
+  readonly sourceMissing: boolean;
+}
+
+export class ConfigWatcherMetrics {
+  readonly #changes: Counter;
+  readonly #restarts: Counter<'strategy' | 'result'>;
+  readonly #podsRestarted: Counter;
+  readonly #podsSkipped: Counter<'reason'>;
+  readonly #evictionBlocked: Counter;
+  readonly #duration: Histogram;
+  readonly #levels = new Map<string, Levels>();
+
+  /** All series exist at 0 from here on. Once per registry. */
+  constructor(registry: Registry) {
+    const named = (name: string, help: string) => ({
+      name: `atwatch_configwatcher_${name}`,
+      help,
+      registers: [registry],
+    });
+    this.#changes = new Counter(named('changes_total', 'Edits of watched contents that were seen'));
+    this.#restarts = new Counter({
+      ...named('restarts_total', 'Restarts that have ended, by strategy and result'),
+      labelNames: ['strategy', 'result'],
+    });
+    this.#podsRestarted = new Counter(named('pods_restarted_total', 'Pods that were evicted or deleted'));
+    this.#podsSkipped = new Counter({
+      ...named('pods_skipped_total', 'Pods that a restart left alone, by reason'),
+      labelNames: ['reason'],
+    });
+    this.#evictionBlocked = new Counter(
+      named('eviction_blocked_total', 'Evictions that a PodDisruptionBudget did not allow'),
+    );
+    this.#duration = new Histogram({
+      ...named('restart_duration_seconds', 'Seconds from the start of a restart to the last old Pod gone'),
+      buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
+    });
+    this.#gauges(registry);
+    for (const strategy of strategies) {
+      for (const result of results) this.#restarts.inc({ strategy, result }, 0);
+    }
+    for (const reason of skipReasons) this.#podsSkipped.inc({ reason }, 0);
+  }
+
+  /** A decision that has been written. */
+  decided(watcher: string, before: WatcherState, decision: Decided): void {
+    const { state: after, edits } = decision;
+    this.#changes.inc(edits);
+    const missing = after.conditions.some(
+      ({ type, status }) => type === 'SourceAvailable' && status === 'False',
+    );
+    this.#levels.set(watcher, {
+      pending: after.pending !== undefined,
+      stalePods: after.stalePods,
+      sourceMissing: missing,
+    });
+    const strategy = after.strategy ?? 'Evict';
+    const { lastRestart } = after;
+    const finished = lastRestart?.completion !== undefined;
+    const known = before.lastRestart?.id === lastRestart?.id && before.lastRestart?.completion !== undefined;
+    if (lastRestart && finished && !known) this.#finished(lastRestart, strategy, decision);
+    const overtaken = before.lastRestart?.completion === undefined && before.lastRestart?.id;
+    if (overtaken && overtaken !== lastRestart?.id) this.#restarts.inc({ strategy, result: 'overtaken' });
+  }
+
+  performed(outcomes: readonly PodOutcome[]): void {
+    for (const outcome of outcomes) {
+      if (outcome.result === 'Restarted') this.#podsRestarted.inc();
+      if (outcome.result === 'RolledOut') this.#podsRestarted.inc(outcome.pods.length);
+      if (outcome.result === 'Refused' && ['Budget', 'SeveralBudgets'].includes(outcome.cause))
+        this.#evictionBlocked.inc();
+    }
+  }
+
+  /** The watcher is gone. */
+  forget(watcher: string): void {
+    this.#levels.delete(watcher);
+  }
+
+  #finished(restart: Restart, strategy: string, { abandoned, skippedOfJobs }: Decided): void {
+    const { start, completion = start, restarted, skippedFresh, skippedUnmanaged } = restart;
+    const completed = restarted > 0 ? 'completed' : 'skipped';
+    this.#restarts.inc({ strategy, result: abandoned === undefined ? completed : 'overtaken' });
+    if (abandoned !== undefined) return;
+    this.#podsSkipped.inc({ reason: 'fresh' }, skippedFresh);
+    this.#podsSkipped.inc({ reason: 'unmanaged' }, skippedUnmanaged - skippedOfJobs);
+    this.#podsSkipped.inc({ reason: 'job' }, skippedOfJobs);
+    if (restarted > 0) this.#duration.observe(Math.max(0, completion - start) / 1000);
+  }
+
+  #gauges(registry: Registry): void {
+    const levels = this.#levels;
+    const sum = (name: string, help: string, value: (level: Levels) => number) => {
+      new Gauge({
+        name: `atwatch_configwatcher_${name}`,
+        help,
+        registers: [registry],
+        collect() {
+          this.set([...levels.values()].reduce((total, level) => total + value(level), 0));
+        },
+      });
+    };
+    sum('pending', 'Watchers with a change that is not applied yet', ({ pending }) => Number(pending));
+    sum('stale_pods', 'Pods that run with an older content and are to be restarted', (l) => l.stalePods);
+    sum('source_missing', 'Watchers without a required source', (l) => Number(l.sourceMissing));
+  }
+}

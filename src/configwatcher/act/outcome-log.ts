@@ -1,0 +1,49 @@
+/** Outcome log: one line for each restarting write, which says what became of it. */
+import type { Logger } from '../../runtime/logger.ts';
+import type { Action } from '../decide/observed.ts';
+import type { EvictionRefusal, PodOutcome } from '../decide/restart-memory.ts';
+
+const refusals: Readonly<Record<EvictionRefusal['cause'], string>> = {
+  Budget: 'a disruption budget keeps a Pod',
+  SeveralBudgets: 'a Pod has more than one disruption budget',
+  Overload: 'the API server asks to wait',
+  Conflict: 'an owner has changed since it was read',
+  Forbidden: 'a right is missing',
+  Failure: 'a restart failed',
+};
+
+function happened({ type }: Action, outcome: PodOutcome): string {
+  switch (outcome.result) {
+    case 'Refused':
+      return refusals[outcome.cause];
+    case 'Gone':
+      return type === 'RestartRollout' ? 'an owner is gone already' : 'a Pod is gone already';
+    case 'RolledOut':
+      return 'changed a Pod template';
+    case 'Restarted':
+      return type === 'DeletePod' ? 'deleted a Pod' : 'evicted a Pod';
+  }
+}
+
+function targetOf(action: Action): object {
+  return action.type === 'RestartRollout'
+    ? { owner: `${action.owner.kind} ${action.owner.name}` }
+    : { pod: action.pod.name };
+}
+
+/** @param outcomes in the order of the actions; undefined for those that were not performed. */
+export function logOutcomes(
+  log: Logger,
+  actions: readonly Action[],
+  outcomes: readonly (PodOutcome | undefined)[],
+): void {
+  for (const [index, action] of actions.entries()) {
+    const outcome = outcomes[index];
+    if (outcome) log.info({ ...targetOf(action), ...outcome }, happened(action, outcome));
+  }
+}
+
+/** Of writes whose answer was lost: what the Pods show of them. */
+export function logBelated(log: Logger, outcomes: readonly PodOutcome[]): void {
+  for (const outcome of outcomes) log.info({ ...outcome }, 'a restart without an answer was done');
+}

@@ -1,0 +1,147 @@
+/**
+ * StateStore: where the state of a watcher is kept. That is its status, unless a CRD without the status
+ * subresource (the book's own, applied over ours) is in place: then the API server drops the status, and the
+ * state is kept in an annotation of the watcher until our CRD is back.
+ *
+ * Every write carries the resourceVersion of the object the decision was made on, so of two operators one
+ * fails here, before it has done anything.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { ConfigWatcher, ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
+import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
+import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { readState, type WatcherState, writeState } from '../decide/state.ts';
+import { withRight } from '../facts/missing-right.ts';
+
+export type Written =
+  | 'Written'
+  /** Somebody wrote first, so the decision may be about an old state. */
+  | 'Conflict'
+  /** The watcher does not exist any more. */
+  | 'Gone';
+
+/** Milliseconds after which to try the status again, should discovery not tell before. */
+const lookAgain = 60_000;
+
+/** What a reconciler needs of the place where states are kept. */
+export type WatcherStore = Pick<StateStore, 'hasStatus' | 'read' | 'isStored' | 'write'>;
+
+export class StateStore {
+  readonly #resource: Resource<ConfigWatcher>;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  /** Monotonic time until which the status subresource is taken for missing. */
+  #withoutStatusUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(resource: Resource<ConfigWatcher>, client: Client, clock: Clock) {
+    this.#resource = resource;
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** False while watchers have no status subresource. */
+  get hasStatus(): boolean {
+    return this.#clock.monotonic() >= this.#withoutStatusUntil;
+  }
+
+  /** What discovery says of the status subresource; it holds until it says something else, or the API server does. */
+  learn(hasStatus: boolean): void {
+    this.#withoutStatusUntil = hasStatus ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * The state of a watcher.
+   *
+   * @param remembered the state this process wrote last. When the status disappears, that is all there is:
+   *   without it the next look would be a first sight.
+   */
+  read(watcher: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {
+    const ofStatus = readState(watcher.status);
+    if (ofStatus.appliedHash !== undefined) return ofStatus;
+    const ofAnnotation = annotated(watcher);
+    if (ofAnnotation?.appliedHash !== undefined) return ofAnnotation;
+    return remembered?.appliedHash === undefined ? ofStatus : remembered;
+  }
+
+  /**
+   * Nothing has to be written for this state. Where there is no status, the watch may still show the one of
+   * before: nobody told it that the CRD was replaced.
+   */
+  isStored({ status, metadata }: ConfigWatcher, state: WatcherState): boolean {
+    const wanted = writeState(state);
+    if (this.hasStatus) return isDeepStrictEqual(wanted, status);
+    return metadata.annotations?.[watcherAnnotation.observed] === JSON.stringify(wanted);
+  }
+
+  async write(watcher: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
+    try {
+      if (this.hasStatus && (await this.#writeStatus(watcher, writeState(state), signal))) return 'Written';
+      await this.#writeAnnotation(watcher, JSON.stringify(writeState(state)), signal);
+      return 'Written';
+    } catch (error) {
+      if (isConflict(error)) return 'Conflict';
+      if (isNotFound(error)) return 'Gone';
+      throw error;
+    }
+  }
+
+  /** False when there is no such subresource. */
+  async #writeStatus(
+    watcher: ConfigWatcher,
+    status: ConfigWatcherStatus,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { namespace = '', name, uid, annotations } = watcher.metadata;
+    try {
+      const update = this.#client.updateStatus(this.#resource, { ...watcher, status }, { signal });
+      await withRight('update', `${this.#resource.plural}/status`, update);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // The same answer for a missing subresource and a missing watcher: this throws for the second. One that was
+      // made anew since then is no witness: the states of all watchers would go where nobody reads them.
+      const found = await this.#client.get(this.#resource, { namespace, name }, { signal });
+      if (found.metadata.uid !== uid) throw error;
+      this.#withoutStatusUntil = this.#clock.monotonic() + lookAgain;
+      return false;
+    }
+    // From here on the annotation would be an old state, should the status disappear again. A crash before
+    // the next line leaves it; the status is read first.
+    if (annotations?.[watcherAnnotation.observed] !== undefined) {
+      await this.#patchAnnotation({ namespace, name }, null, {}, signal);
+    }
+    return true;
+  }
+
+  async #writeAnnotation({ metadata }: ConfigWatcher, text: string, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name, resourceVersion } = metadata;
+    await this.#patchAnnotation({ namespace, name }, text, { resourceVersion }, signal);
+  }
+
+  async #patchAnnotation(
+    key: { namespace: string; name: string },
+    value: string | null,
+    precondition: { resourceVersion?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const body = { metadata: { ...precondition, annotations: { [watcherAnnotation.observed]: value } } };
+    const patch = this.#client.patch(this.#resource, key, { type: 'merge', body }, { signal });
+    await withRight('patch', this.#resource.plural, patch);
+  }
+}
+
+function annotated({ metadata }: ConfigWatcher): WatcherState | undefined {
+  const text = metadata.annotations?.[watcherAnnotation.observed];
+  if (text === undefined) return undefined;
+  try {
+    const status: unknown = JSON.parse(text);
+    return typeof status === 'object' && status !== null && !Array.isArray(status)
+      ? readState(status)
+      : undefined;
+  } catch {
+    // Somebody else's text: as if there were none.
+    return undefined;
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Observer: gathers the facts about one watcher that {@link decide} works on. The first facts come from
+ * memory and the watches; what is dear to read is read when decide asks for it.
+ */
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
+import { controllerOf, type KubernetesObject, type Pod, pods } from '../../kubernetes/objects.ts';
+import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { ServerClock } from '../../runtime/server-clock.ts';
+import type { Observed, OwnerFacts, Question, SourceContent } from '../decide/observed.ts';
+import { mayRestartNow } from '../decide/pending.ts';
+import { type PodFacts, podFactsOf, slimListedPod } from '../decide/pod-facts.ts';
+import type { RestartMemory } from '../decide/restart-memory.ts';
+import { rolloutAnnotation } from '../decide/rollout.ts';
+import type { WatcherState } from '../decide/state.ts';
+import { labelSelectorOf, selects } from '../plan/selector.ts';
+import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
+import { withRight } from './missing-right.ts';
+import { OwnerReader } from './owner-reader.ts';
+import { type SecretAccess, SourceReader } from './source-reader.ts';
+import { specOf } from './watched-objects.ts';
+
+export interface ObserverOptions {
+  /** API group of the watchers. */
+  readonly group: string;
+  /** Of the objects that ask for restarts. */
+  readonly kind: string;
+  readonly client: Client;
+  readonly clock: Pick<ServerClock, 'earliest'>;
+  /** Metadata only. */
+  readonly configMaps: Lister<KubernetesObject>;
+  /** Absent where the operator is installed without access to Secrets. */
+  readonly secrets?: SecretAccess;
+  /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
+  readonly pods: Lister<KubernetesObject>;
+  /** The Pod this process runs in. */
+  readonly ownPod?: { readonly namespace: string; readonly name: string };
+}
+
+export class Observer {
+  readonly #options: ObserverOptions;
+  readonly #sources: SourceReader;
+  readonly #owners: OwnerReader;
+
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+    this.#sources = new SourceReader(options);
+    this.#owners = new OwnerReader(options.client);
+  }
+
+  /** Never later than the API server's clock, epoch ms. */
+  now(): number {
+    return Math.floor(this.#options.clock.earliest());
+  }
+
+  /** What is known without any request. */
+  known(watcher: ConfigWatcher, state: WatcherState, memory: RestartMemory): Observed {
+    const { group, kind, ownPod } = this.#options;
+    const { namespace = '', name, generation = 0 } = watcher.metadata;
+    const spec = specOf(watcher);
+    return {
+      group,
+      kind,
+      namespace,
+      name,
+      generation,
+      spec,
+      state,
+      sources: [],
+      matchedPods: this.#countPods(namespace, spec),
+      memory,
+      now: this.now(),
+      ...(ownPod?.namespace === namespace && { ownPod: ownPod.name }),
+    };
+  }
+
+  /**
+   * With the sources; those whose object did not move come from memory. The instant is the one after the read:
+   * what was written to a source while it was read is no later.
+   */
+  async observe(watcher: ConfigWatcher, observed: Observed, signal: AbortSignal): Promise<Observed> {
+    const sources = await this.#readSources(watcher, observed, false, signal);
+    return { ...observed, sources, now: this.now() };
+  }
+
+  /** The same facts and the answer. The instant is the one of the answer. */
+  async answer(
+    question: Question,
+    watcher: ConfigWatcher,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<Observed> {
+    const more = await this.#read(question, watcher, observed, signal);
+    return { ...observed, ...more, now: this.now() };
+  }
+
+  forget(watcher: ConfigWatcher): void {
+    this.#sources.forget(watcher.metadata.uid ?? '');
+  }
+
+  async #read(
+    question: Question,
+    watcher: ConfigWatcher,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<Partial<Observed>> {
+    const { spec } = observed;
+    if ('invalid' in spec) return {};
+    switch (question) {
+      case 'contents':
+        return { sources: await this.#readSources(watcher, observed, true, signal) };
+      case 'pods':
+        return { pods: await this.#listPods(observed, spec, signal) };
+      case 'owners':
+        return { owners: await this.#readOwners(observed, spec, observed.pods ?? [], signal) };
+    }
+  }
+
+  #readOwners(
+    { group, namespace, name, memory }: Observed,
+    { selector }: WatcherSpec,
+    pods: readonly Pick<PodFacts, 'controller'>[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, OwnerFacts>> {
+    return this.#owners.read({
+      ...{ namespace, pods, selector, signal },
+      annotation: rolloutAnnotation(group, name),
+      now: this.now(),
+      notBefore: outdatedOwners(memory),
+    });
+  }
+
+  async #readSources(
+    { metadata }: ConfigWatcher,
+    { namespace, spec, state }: Observed,
+    afresh: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly SourceContent[]> {
+    if ('invalid' in spec) return [];
+    return this.#sources.read({
+      namespace,
+      watcher: metadata.uid ?? '',
+      sources: spec.sources,
+      applied: state.sources,
+      afresh,
+      signal,
+    });
+  }
+
+  /**
+   * Without a resourceVersion: the API server answers from a quorum, so no Pod that exists is missing. Where a
+   * restart can follow at once, the owners that the watch knows are read meanwhile; OwnerReader keeps them.
+   */
+  async #listPods(observed: Observed, spec: WatcherSpec, signal: AbortSignal): Promise<PodFacts[]> {
+    const { namespace } = observed;
+    const labelSelector = labelSelectorOf(spec.selector);
+    const list = this.#options.client.list<Pod>(pods, {
+      namespace,
+      labelSelector,
+      transform: slimListedPod,
+      signal,
+    });
+    const listed = withRight('list', pods.plural, list);
+    const [{ items }] = await Promise.all([listed, this.#readOwnersAhead(observed, spec, signal)]);
+    return items.map(podFactsOf);
+  }
+
+  async #readOwnersAhead(observed: Observed, spec: WatcherSpec, signal: AbortSignal): Promise<void> {
+    if (!mayRestartNow(spec, observed.state, observed.now)) return;
+    const references = this.#selectedPods(observed.namespace, spec).map((pod) => {
+      const controller = controllerOf(pod);
+      return controller ? { controller } : {};
+    });
+    // What fails is asked for again, when a decision turns on it.
+    await this.#readOwners(observed, spec, references, signal).catch(() => {});
+  }
+
+  /** As the watch knows them. */
+  #selectedPods(namespace: string, { selector }: WatcherSpec): KubernetesObject[] {
+    return this.#options.pods
+      .list(namespace)
+      .filter(({ metadata }) => !metadata.deletionTimestamp && selects(selector, metadata.labels));
+  }
+
+  #countPods(namespace: string, spec: WatcherSpec | InvalidSpec): number {
+    return 'invalid' in spec ? 0 : this.#selectedPods(namespace, spec).length;
+  }
+}
+
+/** What this process wrote to, or could not write to, is read again: the one after that, the other before. */
+function outdatedOwners({ patched, refusals }: RestartMemory): Map<string, number> {
+  const refused = [...refusals].map(([uid, { retryAt }]) => [uid, retryAt] as const);
+  return new Map([...patched, ...refused]);
+}

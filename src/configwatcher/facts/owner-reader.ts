@@ -1,0 +1,178 @@
+/**
+ * OwnerReader: the controllers behind Pods, read only while a restart runs. Nothing is watched: how many
+ * Pods a Deployment wants matters for the minutes of a restart and for no longer. A restart of many owners
+ * looks at them many times a second, so what was read is good for a while.
+ */
+import { controllerOf, type OwnerReference, type Resource } from '../../kubernetes/objects.ts';
+import { isNotFound } from '../../runtime/client/api-error.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { OwnerFacts } from '../decide/observed.ts';
+import type { PodFacts } from '../decide/pod-facts.ts';
+import { type PodSelector, selects } from '../plan/selector.ts';
+import { withRight } from './missing-right.ts';
+import {
+  deploymentNamedBy,
+  deployments,
+  replicaSets,
+  rolloutOf,
+  slimWorkload,
+  type Workload,
+  wantedOf,
+  workloadOf,
+} from './workload.ts';
+
+/** Milliseconds that an earlier answer is good for, by the number of owners asked for. */
+const shortestAge = 2000;
+const agePerOwner = 50;
+const longestAge = 30_000;
+
+/** So that a restart of very many owners asks for so many of them a second, and not for all of them. */
+export function goodFor(owners: number): number {
+  return Math.min(longestAge, Math.max(shortestAge, owners * agePerOwner));
+}
+
+function isRecent(readAt: number, now: number, maxAge: number): boolean {
+  return readAt <= now && now - readAt < maxAge;
+}
+
+/** Unless it is known that the ReplicaSet has another owner, such as a Rollout of Argo, or none. */
+function mayBeOfDeployment(known: Remembered | undefined): boolean {
+  return known?.workload === undefined || controllerOf(known.workload)?.kind === deployments.kind;
+}
+
+export interface OwnersRequest {
+  readonly namespace: string;
+  readonly pods: readonly Pick<PodFacts, 'controller'>[];
+  readonly selector: PodSelector;
+  /** Name of the annotation by which this watcher restarts rollouts. */
+  readonly annotation: string;
+  /** Epoch ms. */
+  readonly now: number;
+  /** By uid of the owner, epoch ms: what was read earlier is too old. */
+  readonly notBefore: ReadonlyMap<string, number>;
+  readonly signal: AbortSignal;
+}
+
+interface AgedRequest extends OwnersRequest {
+  readonly maxAge: number;
+  /** Deployments by name that are read before it is known that they own something. */
+  readonly ahead: Map<string, Promise<Workload | undefined>>;
+}
+
+/** What was read of an owner, and when. */
+interface Remembered {
+  readonly readAt: number;
+  readonly workload: Workload | undefined;
+}
+
+export class OwnerReader {
+  readonly #client: Client;
+  /** By uid; of the last half minute. */
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /**
+   * The owners by uid of the Pods' own controllers. One that is of another kind, gone, or replaced by another
+   * of its name, is known by its reference alone.
+   *
+   * @throws {MissingRight} when one of them may not be read: how many Pods it wants, and whether it has a
+   *   rollout, is then unknown, and must not be taken for "nothing of that sort".
+   */
+  async read(request: OwnersRequest): Promise<ReadonlyMap<string, OwnerFacts>> {
+    const references = new Map(
+      request.pods.flatMap(({ controller }) => (controller ? [[controller.uid, controller] as const] : [])),
+    );
+    for (const [uid, { readAt }] of this.#remembered) {
+      if (!isRecent(readAt, request.now, longestAge)) this.#remembered.delete(uid);
+    }
+    const ahead: AgedRequest['ahead'] = new Map();
+    const aged = { ...request, maxAge: goodFor(references.size), ahead };
+    // ReplicaSets of one Deployment ask for it once.
+    const parents = new Map<string, Promise<OwnerFacts>>();
+    const entries = [...references.values()].map(async (reference) => {
+      return [reference.uid, await this.#factsOf(reference, aged, parents)] as const;
+    });
+    return new Map(await Promise.all(entries));
+  }
+
+  async #factsOf(
+    reference: OwnerReference,
+    request: AgedRequest,
+    parents: Map<string, Promise<OwnerFacts>>,
+  ): Promise<OwnerFacts> {
+    const resource = workloadOf(reference);
+    const object = resource && (await this.#get(resource, reference, request));
+    if (!resource || !object) return { reference, makesSelectedPods: false };
+    const parent = controllerOf(object);
+    if (resource === replicaSets && parent) {
+      const facts = parents.get(parent.uid) ?? this.#factsOf(parent, request, parents);
+      parents.set(parent.uid, facts);
+      return facts;
+    }
+    const wanted = wantedOf(resource, object);
+    return {
+      reference,
+      ...(wanted !== undefined && { wanted }),
+      makesSelectedPods: selects(request.selector, object.spec?.template?.metadata?.labels),
+      ...rolloutOf(resource, object, request.annotation),
+    };
+  }
+
+  async #get(
+    resource: Resource<Workload>,
+    reference: OwnerReference,
+    request: AgedRequest,
+  ): Promise<Workload | undefined> {
+    const { now, maxAge, notBefore } = request;
+    const { uid } = reference;
+    const known = this.#remembered.get(uid);
+    const outdated = notBefore.get(uid) ?? Number.NEGATIVE_INFINITY;
+    if (known && isRecent(known.readAt, now, maxAge) && known.readAt > outdated) return known.workload;
+    const reading = this.#read(resource, reference, request);
+    if (resource === replicaSets && mayBeOfDeployment(known)) this.#readAhead(reference, request);
+    const workload = await reading;
+    this.#remembered.set(uid, { readAt: now, workload: workload && slimWorkload(workload) });
+    return workload;
+  }
+
+  /**
+   * Asks for the Deployment that the ReplicaSet's name speaks of together with the ReplicaSet, which alone tells
+   * whether it belongs to it: a restart waits for one answer instead of two.
+   */
+  #readAhead({ name: replicaSet }: OwnerReference, { namespace, signal, ahead }: AgedRequest): void {
+    const name = deploymentNamedBy(replicaSet);
+    if (name === undefined || ahead.has(name)) return;
+    const get = this.#find(deployments, name, { namespace, signal });
+    // It matters only where it turns out to be the owner.
+    get.catch(() => {});
+    ahead.set(name, get);
+  }
+
+  async #read(
+    resource: Resource<Workload>,
+    { name, uid }: OwnerReference,
+    request: AgedRequest,
+  ): Promise<Workload | undefined> {
+    const early = resource === deployments ? await request.ahead.get(name) : undefined;
+    // One that was not there yet, or another one, may be older than what the ReplicaSet says.
+    const object = early?.metadata.uid === uid ? early : await this.#find(resource, name, request);
+    return object?.metadata.uid === uid ? object : undefined;
+  }
+
+  async #find(
+    resource: Resource<Workload>,
+    name: string,
+    { namespace, signal }: Pick<OwnersRequest, 'namespace' | 'signal'>,
+  ): Promise<Workload | undefined> {
+    try {
+      const get = this.#client.get(resource, { namespace, name }, { signal });
+      return await withRight('get', resource.plural, get);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * SourceReader: the contents of the sources that watchers name.
+ *
+ * The watch carries metadata only and tells that an object moved; the object itself is read in full when a
+ * watcher names it and its resourceVersion is not the one that was read last. Its data is hashed and
+ * dropped: what stays is a hash per source and a short digest per key.
+ */
+import {
+  type ConfigMap,
+  configMaps,
+  type KubernetesObject,
+  type Resource,
+} from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import type { Lister } from '../../runtime/cache/lister.ts';
+import { isNotFound } from '../../runtime/client/api-error.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { SourceContent } from '../decide/observed.ts';
+import {
+  changedKeys,
+  contentHash,
+  type HashKey,
+  keyDigests,
+  keysHash,
+  type SourceHash,
+  statusName,
+} from '../plan/config-hash.ts';
+import type { WatchedSource } from '../plan/spec.ts';
+import { type Secret, secrets } from './hash-key.ts';
+import { MissingRight, withRight } from './missing-right.ts';
+
+/** What is remembered of an object with a certain content. */
+interface Seen {
+  readonly immutable: boolean;
+  /** A digest per key. */
+  readonly digests: ReadonlyMap<string, string>;
+}
+
+interface Remembered {
+  /** What the store showed when this was read; undefined: nothing. */
+  readonly seenVersion: string | undefined;
+  /** What was read; undefined: nothing there. */
+  readonly readVersion: string | undefined;
+  readonly content: Omit<SourceContent, 'changedKeys' | 'replacesImmutable' | 'confirmed'>;
+  /** Of this content and of the applied one, by hash. */
+  readonly seen: ReadonlyMap<string, Seen>;
+}
+
+export interface ReadRequest {
+  readonly namespace: string;
+  /** Distinguishes the watchers; uid. */
+  readonly watcher: string;
+  readonly sources: readonly WatchedSource[];
+  /** The sources of status, to know which digests are still worth keeping. */
+  readonly applied: readonly SourceHash[];
+  /** Read all of them now, whatever is remembered. */
+  readonly afresh: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The second of the last write of data that managedFields know of. */
+function lastDataWrite({ metadata }: KubernetesObject): number | undefined {
+  const times = (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 = {}, subresource = '' }) => {
+      return subresource === '' && ('f:data' in fieldsV1 || 'f:binaryData' in fieldsV1);
+    })
+    .map(({ time = '' }) => parseTime(time))
+    .filter(Number.isFinite);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+function keyOf({ kind, name, keys }: WatchedSource): string {
+  return `${kind}/${name}/${keysHash(keys) ?? ''}`;
+}
+
+export interface SourceReaderOptions {
+  readonly client: Client;
+  /** The watched ConfigMaps, metadata only. */
+  readonly configMaps: Lister<KubernetesObject>;
+  /** Absent where the operator is installed without access to Secrets. */
+  readonly secrets?: SecretAccess;
+}
+
+export interface SecretAccess {
+  /** The watched Secrets, metadata only. */
+  readonly metadata: Lister<KubernetesObject>;
+  /** The key of published hashes. */
+  readonly hashKey: () => Promise<HashKey>;
+}
+
+export class SourceReader {
+  readonly #options: SourceReaderOptions;
+  /** By watcher, then by source: forgetting a watcher forgets all it named. */
+  readonly #memory = new Map<string, ReadonlyMap<string, Remembered>>();
+
+  constructor(options: SourceReaderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @throws {MissingRight} when the API server forbids it. Any other error is thrown as it is: an error is
+   *   never taken for an absent source.
+   */
+  async read(request: ReadRequest): Promise<SourceContent[]> {
+    const before = this.#memory.get(request.watcher);
+    const after = new Map<string, Remembered>();
+    const contents = await Promise.all(
+      request.sources.map(async (source) => {
+        const known = before?.get(keyOf(source));
+        const { remembered, confirmed } = await this.#readOne(request, source, known);
+        after.set(keyOf(source), remembered);
+        return { ...remembered.content, ...sinceApplied(request, remembered), confirmed };
+      }),
+    );
+    this.#memory.set(request.watcher, after);
+    return contents;
+  }
+
+  forget(watcher: string): void {
+    this.#memory.delete(watcher);
+  }
+
+  async #readOne(
+    { namespace, applied, afresh, signal }: ReadRequest,
+    source: WatchedSource,
+    known: Remembered | undefined,
+  ): Promise<{ remembered: Remembered; confirmed: boolean }> {
+    const { kind, name } = source;
+    const lister = kind === 'Secret' ? this.#secretAccess().metadata : this.#options.configMaps;
+    const seenVersion = lister.get(namespace, name)?.metadata.resourceVersion;
+    if (known && !afresh && !hasMoved(seenVersion, known)) {
+      return { remembered: { ...known, content: { ...known.content, source } }, confirmed: false };
+    }
+    const object = await this.#get(namespace, source, signal);
+    const key = kind === 'Secret' ? await this.#secretAccess().hashKey() : undefined;
+    const hash = contentHash(source, object, key);
+    const writtenUnseen = known || !object ? undefined : lastDataWrite(object);
+    const appliedHash = appliedOf(source, applied)?.hash;
+    const kept = [...(known?.seen ?? [])].filter(([contentOf]) => contentOf === appliedHash);
+    const immutable = object?.immutable === true;
+    const { resourceVersion, creationTimestamp } = object?.metadata ?? {};
+    return {
+      confirmed: true,
+      remembered: {
+        seenVersion,
+        readVersion: resourceVersion,
+        content: {
+          source,
+          keysHash: keysHash(source.keys),
+          hash,
+          present: object !== undefined,
+          immutable,
+          ...(creationTimestamp !== undefined && { created: parseTime(creationTimestamp) }),
+          ...(writtenUnseen !== undefined && { writtenUnseen }),
+        },
+        seen: new Map([...kept, [hash, { immutable, digests: keyDigests(source, object) }]]),
+      },
+    };
+  }
+
+  async #get(
+    namespace: string,
+    { kind, name }: WatchedSource,
+    signal: AbortSignal,
+  ): Promise<ConfigMap | Secret | undefined> {
+    const resource: Resource<ConfigMap | Secret> = kind === 'Secret' ? secrets : configMaps;
+    const { client } = this.#options;
+    try {
+      return await withRight('get', resource.plural, client.get(resource, { namespace, name }, { signal }));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws {MissingRight} where the operator is installed without access to Secrets. */
+  #secretAccess(): SecretAccess {
+    const { secrets: access } = this.#options;
+    if (!access) throw new MissingRight('get', secrets.plural);
+    return access;
+  }
+}
+
+/**
+ * Whether the object may be another than the one that was read. A watch that shows nothing may be behind what
+ * was read, as it was then, or ahead of it: deleted. Versions do not come back, nothing does.
+ */
+function hasMoved(seenVersion: string | undefined, known: Remembered): boolean {
+  if (seenVersion === known.readVersion) return false;
+  return seenVersion === undefined || seenVersion !== known.seenVersion;
+}
+
+function appliedOf({ kind, name }: WatchedSource, applied: readonly SourceHash[]): SourceHash | undefined {
+  return applied.find((entry) => entry.kind === kind && entry.name === statusName(name));
+}
+
+/** How this content differs from the applied one, if that one was ever seen by this process. */
+function sinceApplied(
+  { applied }: ReadRequest,
+  { content, seen }: Remembered,
+): Pick<SourceContent, 'changedKeys' | 'replacesImmutable'> {
+  const entry = appliedOf(content.source, applied);
+  const before = entry && seen.get(entry.hash);
+  const after = seen.get(content.hash);
+  if (!before || !after || before === after) return {};
+  return {
+    changedKeys: changedKeys(before.digests, after.digests),
+    // The data of an immutable object cannot be edited: this is another one.
+    replacesImmutable: before.immutable && content.present,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * Spec: what a ConfigWatcher asks for, checked and with every default filled in. The CRD's own rules refuse
+ * bad specs at admission; they are applied here once more, because the book's CRD can be applied over ours
+ * and lets nearly everything through.
+ */
+import {
+  type ConfigWatcherSpec,
+  type ConfigWatcherSpecStrategy,
+  configWatcherSpecDefaults as defaults,
+} from '../../api/configwatcher.generated.ts';
+import { problemText, validateConfigWatcher } from '../../schema/validate.ts';
+import type { SourceIdentity } from './config-hash.ts';
+import { parseDuration } from './duration.ts';
+import type { PodSelector } from './selector.ts';
+import { readWindow, type Window } from './window.ts';
+
+export interface WatchedSource extends SourceIdentity {
+  /** Its absence is a content of its own. */
+  readonly optional: boolean;
+}
+
+export type StrategyType = 'Evict' | 'Delete' | 'RolloutRestart';
+
+/** Of the Pods that an owner wants. */
+export type MaxUnavailable = { readonly percent: number } | { readonly count: number };
+
+export interface Strategy {
+  readonly type: StrategyType;
+  readonly maxUnavailable: MaxUnavailable;
+  /** Whether Pods without a controller are deleted although nothing brings them back. */
+  readonly deleteUnmanaged: boolean;
+  readonly deleteJobPods: boolean;
+  /** Milliseconds. */
+  readonly progressDeadline: number;
+}
+
+/** All spans in milliseconds. */
+export interface WatcherSpec {
+  /** In the order of the spec, `configMap` first; at least one. */
+  readonly sources: readonly WatchedSource[];
+  readonly selector: PodSelector;
+  readonly onlyReferencing: boolean;
+  readonly suspend: boolean;
+  readonly dryRun: boolean;
+  readonly strategy: Strategy;
+  readonly debounce: { readonly quiet: number; readonly max: number };
+  readonly cooldown: { readonly base: number; readonly max: number };
+  readonly restartOnDelete: boolean;
+  /** Restarts start only inside one of them; none means always. */
+  readonly windows: readonly Window[];
+}
+
+/** A spec that cannot be followed. The message names the field and the remedy, for people. */
+export interface InvalidSpec {
+  readonly invalid: string;
+}
+
+/** After validation the defaults are there; the types cannot know. */
+type Filled<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
+
+const longestMessage = 512;
+
+/** Names each of them once, `configMap` first. */
+function sourcesOf({ configMap, keys = [], sources = [] }: ConfigWatcherSpec): WatchedSource[] {
+  const main =
+    configMap === undefined ? [] : [{ kind: 'ConfigMap' as const, name: configMap, keys, optional: false }];
+  return [
+    ...main,
+    ...sources.map(({ kind, name, keys: own = [], optional = false }) => ({
+      kind,
+      name,
+      keys: own,
+      optional,
+    })),
+  ];
+}
+
+function maxUnavailableOf(value: number | string): MaxUnavailable {
+  return typeof value === 'number' ? { count: value } : { percent: Number.parseInt(value, 10) };
+}
+
+function strategyOf(strategy: Filled<ConfigWatcherSpecStrategy>): Strategy {
+  return {
+    type: strategy.type,
+    maxUnavailable: maxUnavailableOf(strategy.maxUnavailable),
+    deleteUnmanaged: strategy.unmanagedPods === 'Delete',
+    deleteJobPods: strategy.jobPods === 'Delete',
+    progressDeadline: strategy.progressDeadlineSeconds * 1000,
+  };
+}
+
+/** The rules let only durations through, and none with so many digits that it would be too long. */
+function span(text: string): number {
+  return parseDuration(text) ?? 0;
+}
+
+function watcherSpecOf(spec: ConfigWatcherSpec, windows: readonly Window[]): WatcherSpec {
+  const strategy = { ...defaults.strategy, ...spec.strategy };
+  const debounce = { ...defaults.debounce, ...spec.debounce };
+  const cooldown = { ...defaults.cooldown, ...spec.cooldown };
+  return {
+    sources: sourcesOf(spec),
+    selector: {
+      labels: spec.podSelector,
+      expressions: (spec.podSelectorExpressions ?? []).map(({ key, operator, values = [] }) => ({
+        key,
+        operator,
+        values,
+      })),
+    },
+    onlyReferencing: spec.onlyReferencing === true,
+    suspend: spec.suspend === true,
+    dryRun: spec.dryRun === true,
+    strategy: strategyOf(strategy),
+    debounce: { quiet: span(debounce.quiet), max: span(debounce.max) },
+    cooldown: { base: span(cooldown.base), max: span(cooldown.max) },
+    restartOnDelete: spec.onDelete === 'Restart',
+    windows,
+  };
+}
+
+/** Reads a spec of any shape. A message tells what is wrong where, and never repeats what stands there. */
+export function readSpec(spec: unknown): WatcherSpec | InvalidSpec {
+  if (spec === undefined || spec === null) return { invalid: 'spec is missing' };
+  const { object, problems } = validateConfigWatcher({ spec });
+  if (problems.length > 0) return { invalid: problemText(problems, longestMessage) };
+  const windows = (object.spec.windows ?? []).map(readWindow);
+  const wrong = windows.findIndex((window) => typeof window === 'string');
+  if (wrong >= 0) return { invalid: `spec.windows[${wrong}].${windows[wrong]}` };
+  return watcherSpecOf(
+    object.spec,
+    windows.filter((window) => typeof window !== 'string'),
+  );
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ats } from '../../../src/api/resources.ts';
+import { Memory } from '../../../src/at/act/memory.ts';
+import { Performer } from '../../../src/at/act/perform.ts';
+import { type DeleteAt, type DeletePod, retryPriority } from '../../../src/at/decide/decision.ts';
+import { pods } from '../../../src/kubernetes/objects.ts';
+import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
+import type { Client, WriteOptions } from '../../../src/runtime/client/client.ts';
+import { RetryError } from '../../../src/runtime/controller/reconciler.ts';
+import { silentLogger } from '../../../src/runtime/logger.ts';
+import { FakeClock } from '../../fake/clock.ts';
+import { accepted, created, observing } from '../../fixtures/at.ts';
+
+const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
+const at = accepted();
+const pod = created(at);
+
+type Answer = readonly [code: number, reason: string, message: string] | undefined;
+
+/** What a dry run warns of when the API server answers like this, to the strict request and to another one. */
+async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
+  const warnings: string[] = [];
+  const create = async (_resource: unknown, _pod: unknown, options?: WriteOptions) => {
+    assert.equal(options?.dryRun, true);
+    const answer = options.fieldValidation === 'Strict' ? strict : lenient;
+    if (answer !== undefined) {
+      const [code, reason, message] = answer;
+      throw new ApiError(message, code, { code, reason, message });
+    }
+  };
+  const performer = new Performer({
+    client: { create } as unknown as Client,
+    clock: new FakeClock(),
+    memory: new Memory(),
+    onRefusedDryRun: (_at, text) => warnings.push(text),
+  });
+  assert.deepEqual(await performer.perform({ type: 'DryRunPod', pod }, observing({ at }), context), {
+    next: 'goOn',
+  });
+  return warnings;
+}
+
+/** Performs a create that the API server answers like this. */
+async function createFailing(error: Error, memory: Memory, ambiguous: boolean): Promise<unknown> {
+  const performer = new Performer({
+    client: { create: () => Promise.reject(error) } as unknown as Client,
+    clock: new FakeClock(),
+    memory,
+    onRefusedDryRun: () => assert.fail('no dry run'),
+  });
+  const action = { type: 'CreatePod', pod, attempt: 1 } as const;
+  return performer.perform(action, observing({ at, ambiguous }), context).catch((caught: unknown) => caught);
+}
+
+/** Whether the Pod may exist after such an answer. */
+async function mayExistAfter(error: Error): Promise<boolean> {
+  const memory = new Memory();
+  await createFailing(error, memory, false);
+  return memory.recall(at, 0).ambiguous ?? false;
+}
+
+describe('a create', () => {
+  const rows: [string, Error, boolean][] = [
+    ['408, the time limit of the API server', new ApiError('timeout', 408, {}), true],
+    ['500', new ApiError('etcd', 500, {}), true],
+    ['504', new ApiError('timeout', 504, {}), true],
+    ['429', new ApiError('busy', 429, {}), false],
+    ['403', new ApiError('quota', 403, {}), false],
+    ['a connection cut after the request was sent', new TransportError('reset', true), true],
+    ['a connection that was never made', new TransportError('refused', false), false],
+  ];
+  for (const [answer, error, expected] of rows) {
+    it(`may ${expected ? '' : 'not '}have happened after ${answer}`, async () => {
+      assert.equal(await mayExistAfter(error), expected);
+    });
+  }
+});
+
+describe('a create with limits', () => {
+  it('is over on both sides when they are', async () => {
+    const calls: unknown[] = [];
+    const performer = new Performer({
+      client: { create: async (...call: unknown[]) => calls.push(call.at(-1)) && pod } as unknown as Client,
+      clock: new FakeClock(),
+      memory: new Memory(),
+      onRefusedDryRun: () => assert.fail('no dry run'),
+    });
+    const limits = { sendWithin: 500, serverTimeout: 3300 };
+    await performer.perform({ type: 'CreatePod', pod, attempt: 1, limits }, observing({ at }), context);
+    await performer.perform({ type: 'CreatePod', pod, attempt: 1 }, observing({ at }), context);
+    const { signal } = context;
+    assert.deepEqual(calls, [{ signal, ...limits, timeout: 3800 }, { signal }]);
+  });
+});
+
+describe('a create that failed', () => {
+  const failed = new ApiError('failed calling webhook', 500, {});
+  const rows: [string, Error, boolean, number | undefined][] = [
+    ['by the server, once', failed, false, undefined],
+    ['by the server, again', failed, true, retryPriority],
+    ['for a connection that was cut, again', new TransportError('reset', true), true, undefined],
+    [
+      'for too many requests, after one that may have happened',
+      new ApiError('busy', 429, {}),
+      true,
+      undefined,
+    ],
+  ];
+  for (const [how, error, ambiguous, priority] of rows) {
+    it(`${how}, is tried again ${priority === undefined ? 'as before' : 'behind all others'}`, async () => {
+      const thrown = await createFailing(error, new Memory(), ambiguous);
+      assert.ok(thrown instanceof RetryError);
+      assert.equal(thrown.priority, priority);
+    });
+  }
+});
+
+/** What the client is asked for when this is performed, which is a delete. */
+async function deletesFor(action: DeletePod | DeleteAt): Promise<unknown[]> {
+  const calls: unknown[] = [];
+  const performer = new Performer({
+    client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
+    clock: new FakeClock(),
+    memory: new Memory(),
+    onRefusedDryRun: () => assert.fail('no dry run'),
+  });
+  await performer.perform(action, observing({ at }), context);
+  return calls;
+}
+
+describe('the deletion of a Pod', () => {
+  const of = { type: 'DeletePod', namespace: 'n', name: 'p', uid: 'u' } as const;
+  for (const version of [{}, { resourceVersion: '7' }]) {
+    it(`is one of that very Pod${'resourceVersion' in version ? ', in that version' : ''}`, async () => {
+      const action = { ...of, ...version };
+      const options = { uid: 'u', ...version, signal: context.signal };
+      assert.deepEqual(await deletesFor(action), [[pods, action, options]]);
+    });
+  }
+});
+
+describe('the end of an At', () => {
+  it('is a delete of that very version, whose Pods follow by garbage collection', async () => {
+    const action = { type: 'DeleteAt', namespace: 'n', name: 'a', uid: 'u', resourceVersion: '7' } as const;
+    const { signal } = context;
+    const options = { uid: 'u', resourceVersion: '7', propagationPolicy: 'Background', signal };
+    assert.deepEqual(await deletesFor(action), [[ats, action, options]]);
+  });
+});
+
+describe('a dry run', () => {
+  const quota = [403, 'Forbidden', 'exceeded quota'] as const;
+  const unreadable = 'Pod in version "v1" cannot be handled as a Pod';
+  const unknown = [
+    400,
+    'BadRequest',
+    `${unreadable}: strict decoding error: unknown field "spec.foo"`,
+  ] as const;
+  const rows = [
+    [quota, true],
+    [[422, 'Invalid', 'Pod "example-at-pod" is invalid: spec.dnsPolicy: Unsupported value'], true],
+    [[400, 'BadRequest', `${unreadable}: json: cannot unmarshal string into Go struct field`], true],
+    [[400, 'BadRequest', 'admission webhook "a.b.c" does not support dry run'], false],
+    [[500, 'InternalError', `${unreadable}: out of memory`], false],
+  ] as const;
+  for (const [answer, isTold] of rows) {
+    const [code, , message] = answer;
+    it(`${isTold ? 'warns of' : 'is silent about'} ${code} ${message}`, async () => {
+      assert.deepEqual(await warningsOf(answer, answer), isTold ? [message] : []);
+    });
+  }
+
+  it('warns of a field that does not exist, and of what else there is', async () => {
+    const warning = `${unknown[2]}: the Pod is created without it`;
+    assert.deepEqual(await warningsOf(unknown, undefined), [warning]);
+    assert.deepEqual(await warningsOf(unknown, quota), [warning, 'exceeded quota']);
+  });
+});

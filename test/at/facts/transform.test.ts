@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { slimAt, slimPod } from '../../../src/at/facts/transform.ts';
+import type { PodStatus } from '../../../src/kubernetes/objects.ts';
+import {
+  crashLooping,
+  created,
+  dueTime,
+  evicted,
+  failed,
+  launched,
+  observing,
+  ownedBy,
+  second,
+  started,
+  succeeded,
+  terminating,
+  withPodStatus,
+} from '../../fixtures/at.ts';
+
+describe('slimmed objects', () => {
+  const at = launched({ activeDeadlineSeconds: 30, backoffLimit: 1 });
+  const pods = {
+    created: created(at),
+    started: started(created(at)),
+    succeeded: succeeded(created(at)),
+    failed: failed(created(at), 3, 'why'),
+    evicted: evicted(created(at)),
+    crashLooping: crashLooping(created(at), 5),
+    terminating: terminating(started(created(at)), dueTime),
+    foreign: ownedBy(created(at), 'other'),
+    unscheduled: withPodStatus(created(at), {
+      phase: 'Pending',
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no node' }],
+    } as unknown as PodStatus),
+  };
+  for (const [name, pod] of Object.entries(pods)) {
+    for (const now of [dueTime + second, dueTime + 1000 * second]) {
+      it(`lead to the same decision: ${name} at ${now - dueTime} ms`, () => {
+        const whole = decide(observing({ at, pod, now }));
+        assert.deepEqual(decide(observing({ at: slimAt(at), pod: slimPod(pod), now })), whole);
+      });
+    }
+  }
+
+  it('lead to the same next attempt', () => {
+    const retried = launched({
+      disruptionPolicy: 'Retry',
+      command: 'a b',
+      template: { spec: { hostname: 'x' } },
+    });
+    const after = { now: dueTime + second, live: true };
+    const whole = decide(observing({ at: retried, ...after }));
+    assert.deepEqual(
+      whole.actions.map(({ type }) => type),
+      ['CreatePod'],
+    );
+    assert.deepEqual(decide(observing({ at: slimAt(retried), ...after })), whole);
+  });
+
+  it('keep nothing of what to run once that is over', () => {
+    const env = [{ name: 'X', value: 'x'.repeat(1_000_000) }];
+    const template = { spec: { containers: [{ env }] } };
+    for (const large of [
+      launched({ template }),
+      { ...at, spec: { ...at.spec, template }, status: { phase: 'DONE' } },
+    ]) {
+      assert.ok(JSON.stringify(slimAt(large as typeof at)).length < 5000);
+    }
+  });
+
+  it('share what many Ats say alike, and nothing else', () => {
+    const parsed = () => slimAt(structuredClone(at));
+    const [one, other] = [parsed(), parsed()];
+    assert.deepEqual(one.status, at.status);
+    assert.equal(one.status?.conditions, other.status?.conditions);
+    const edited = structuredClone(at);
+    const ofOther = { ...edited, status: { ...edited.status, conditions: [] } };
+    assert.deepEqual(slimAt(ofOther).status?.conditions, []);
+  });
+
+  it('share nothing that is too long to be said by many', () => {
+    const long = at.status?.conditions?.map((one) => ({ ...one, message: 'x'.repeat(2000) })) ?? [];
+    const parsed = () => slimAt(structuredClone({ ...at, status: { ...at.status, conditions: long } }));
+    const [one, other] = [parsed().status?.conditions, parsed().status?.conditions];
+    assert.deepEqual(one, long);
+    assert.notEqual(one, other);
+  });
+
+  it('drop what is of another type, and keep the rest', () => {
+    const strange = {
+      ...at,
+      spec: 'x',
+      status: { ...at.status, phase: 'FOO', conditions: [null], launchAttempt: 'x', attempts: '2', note: 1 },
+    } as unknown as typeof at;
+    const { phase: _, conditions: __, attempts: ___, ...rest } = at.status ?? {};
+    assert.deepEqual(slimAt(strange).status, { ...rest, note: 1 });
+    for (const spec of [undefined, null, 'x', 5, []]) {
+      assert.deepEqual(slimAt({ ...at, spec } as unknown as typeof at).spec, {});
+    }
+    for (const status of [null, 'x', 5, []]) {
+      assert.equal('status' in slimAt({ ...at, status } as unknown as typeof at), false);
+    }
+  });
+
+  it('keep the name and the status of the main container, wherever admission has left it', () => {
+    const pod = succeeded(created(at));
+    const proxy = { name: 'proxy', restartCount: 3 };
+    const slim = slimPod({
+      ...pod,
+      spec: { ...pod.spec, containers: [{ name: 'proxy' }, ...pod.spec.containers] },
+      status: { ...pod.status, containerStatuses: [proxy, ...(pod.status?.containerStatuses ?? [])] },
+    });
+    assert.deepEqual(slim, slimPod(pod));
+    assert.deepEqual(slim.spec.containers, [{ name: 'busybox' }]);
+    assert.deepEqual(slimPod(slim), slim);
+  });
+
+  it('survive a Pod of any shape', () => {
+    const bare = { metadata: { name: 'x' }, spec: { containers: [] } };
+    assert.equal(slimPod(bare).metadata.name, 'x');
+  });
+});

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
+import { goodFor, OwnerReader } from '../../../src/configwatcher/facts/owner-reader.ts';
+import { workloadOf } from '../../../src/configwatcher/facts/workload.ts';
+import type { KubernetesObject, OwnerReference, Resource } from '../../../src/kubernetes/objects.ts';
+import { ApiError } from '../../../src/runtime/client/api-error.ts';
+import type { Client, ObjectKey } from '../../../src/runtime/client/client.ts';
+import { pod } from '../../fixtures/configwatcher.ts';
+
+const { signal } = new AbortController();
+const annotation = 'k8spatterns.io/restarted-for.web';
+const selector = { labels: { app: 'web' }, expressions: [] };
+
+function owner(kind: string, name: string, apiVersion = 'apps/v1'): OwnerReference {
+  return { apiVersion, kind, name, uid: `${kind}-${name}`, controller: true };
+}
+
+function workload(kind: string, name: string, object: object, parent?: OwnerReference): KubernetesObject {
+  const ownerReferences = parent ? [parent] : [];
+  return { kind, metadata: { name, uid: `${kind}-${name}`, ownerReferences }, ...object };
+}
+
+const template = { metadata: { labels: { app: 'web' } } };
+
+type Read = { facts: ReadonlyMap<string, OwnerFacts>; gets: string[] };
+
+async function read(
+  owners: readonly OwnerReference[],
+  objects: readonly KubernetesObject[],
+  otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
+): Promise<Read> {
+  return readerOf(objects, otherwise)(owners, 0);
+}
+
+/** Reads at an instant, with the GETs of all reads so far. */
+function readerOf(
+  objects: readonly KubernetesObject[],
+  otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
+): {
+  (owners: readonly OwnerReference[], now: number, notBefore?: ReadonlyMap<string, number>): Promise<Read>;
+  readonly gets: string[];
+} {
+  const gets: string[] = [];
+  const client = {
+    get: async ({ kind }: Resource, { name }: ObjectKey) => {
+      gets.push(`${kind} ${name}`);
+      const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+      if (!found) throw otherwise;
+      return found;
+    },
+  } as unknown as Client;
+  const reader = new OwnerReader(client);
+  const readAt = async (
+    owners: readonly OwnerReference[],
+    now: number,
+    notBefore: ReadonlyMap<string, number> = new Map(),
+  ) => {
+    const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
+    const facts = await reader.read({
+      ...{ namespace: 'shop', pods, selector, annotation, now, notBefore, signal },
+    });
+    return { facts, gets };
+  };
+  return Object.assign(readAt, { gets });
+}
+
+describe('OwnerReader', () => {
+  it('goes from ReplicaSets to their Deployment, which is read once', async () => {
+    const deployment = owner('Deployment', 'web');
+    const sets = [owner('ReplicaSet', 'web-6c5f9b'), owner('ReplicaSet', 'web-7d8b5c')];
+    const { facts, gets } = await read(sets, [
+      ...sets.map(({ name }) => workload('ReplicaSet', name, { spec: { replicas: 1 } }, deployment)),
+      workload('Deployment', 'web', { spec: { replicas: 4, template } }),
+    ]);
+    assert.deepEqual(
+      [...facts.values()],
+      Array(2).fill({ reference: deployment, wanted: 4, makesSelectedPods: true, rollout: {} }),
+    );
+    assert.equal(gets.length, 3);
+  });
+
+  it('asks for a Deployment before the answer about its ReplicaSet is there', async () => {
+    const asked: string[] = [];
+    const answers = Promise.withResolvers<void>();
+    const client = {
+      get: async ({ kind }: Resource, { name }: ObjectKey) => {
+        asked.push(`${kind} ${name}`);
+        await answers.promise;
+        return kind === 'Deployment'
+          ? workload('Deployment', 'web', { spec: { replicas: 4, template } })
+          : workload('ReplicaSet', name, {}, owner('Deployment', 'web'));
+      },
+    } as unknown as Client;
+    const pods = ['web-6c5f9b', 'web-7d8b5c'].map((name) => pod({ controller: owner('ReplicaSet', name) }));
+    const request = { namespace: 'shop', pods, selector, annotation, now: 0, notBefore: new Map(), signal };
+    const reading = new OwnerReader(client).read(request);
+    await new Promise(setImmediate);
+    const all = ['ReplicaSet web-6c5f9b', 'Deployment web', 'ReplicaSet web-7d8b5c'];
+    assert.deepEqual(asked, all);
+    answers.resolve();
+    assert.deepEqual(
+      [...(await reading).values()].map(({ wanted }) => wanted),
+      [4, 4],
+    );
+    assert.deepEqual(asked, all);
+  });
+
+  it('believes the ReplicaSet, not its name, about the owner', async () => {
+    const set = owner('ReplicaSet', 'web-6c5f9b');
+    const namesake = workload('Deployment', 'web', { spec: { replicas: 1, template } });
+    const shop = owner('Deployment', 'shop');
+    const replicaSet = workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 9 } }, shop);
+    const deployment = workload('Deployment', 'shop', { spec: { replicas: 4, template } });
+    const { facts } = await read([set], [replicaSet, namesake, deployment]);
+    assert.deepEqual(
+      [...facts.values()].map(({ reference, wanted }) => [reference, wanted]),
+      [[shop, 4]],
+    );
+
+    const alone = workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 9, template } });
+    const { facts: ofAlone } = await read([set], [alone]);
+    assert.deepEqual(
+      [...ofAlone.values()].map(({ reference, wanted }) => [reference, wanted]),
+      [[set, 9]],
+    );
+
+    const made = { ...namesake, metadata: { ...namesake.metadata, uid: 'another' } };
+    const ofWeb = workload('ReplicaSet', 'web-6c5f9b', {}, owner('Deployment', 'web'));
+    const { facts: ofAnother, gets } = await read([set], [ofWeb, made]);
+    assert.deepEqual(
+      [...ofAnother.values()].map(({ wanted }) => wanted),
+      [undefined],
+    );
+    const again = 'the first may be from before the ReplicaSet';
+    assert.deepEqual(gets, ['ReplicaSet web-6c5f9b', 'Deployment web', 'Deployment web'], again);
+  });
+
+  it('asks for no Deployment where the ReplicaSet is known to have another owner, or none', async () => {
+    const set = owner('ReplicaSet', 'web-6c5f9b');
+    const rollout = owner('Rollout', 'web', 'argoproj.io/v1alpha1');
+    for (const parent of [rollout, undefined]) {
+      const readAt = readerOf([
+        workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 4, template } }, parent),
+      ]);
+      assert.equal((await readAt([set], 10_000)).gets.length, 2);
+      assert.equal((await readAt([set], 10_000 + 3 * goodFor(1))).gets.length, 3);
+    }
+  });
+
+  for (const [code, reason, error] of [
+    [403, 'Forbidden', { name: 'MissingRight', verb: 'get', resource: 'deployments' }],
+    [500, 'InternalError', /boom/],
+  ] as const) {
+    it(`tells a ${code} about the Deployment, asked once, only where it is the owner`, async () => {
+      const set = owner('ReplicaSet', 'web-6c5f9b');
+      const boom = new ApiError('boom', code, { reason });
+      const owned = workload('ReplicaSet', 'web-6c5f9b', {}, owner('Deployment', 'web'));
+      const readOwned = readerOf([owned], boom);
+      await assert.rejects(readOwned([set], 0), error);
+      const gets = readOwned.gets.filter((get) => get === 'Deployment web');
+      assert.equal(gets.length, 1);
+
+      const alone = workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 9, template } });
+      const { facts } = await read([set], [alone], boom);
+      assert.deepEqual(
+        [...facts.values()].map(({ wanted }) => wanted),
+        [9],
+      );
+    });
+  }
+
+  it('takes what was read a moment ago, where that will do', async () => {
+    const set = owner('ReplicaSet', 'web-6c5f9b');
+    const readAt = readerOf([
+      workload('ReplicaSet', 'web-6c5f9b', { spec: { replicas: 1 } }, owner('Deployment', 'web')),
+      workload('Deployment', 'web', { spec: { replicas: 4, template } }),
+    ]);
+    const age = goodFor(1);
+    const { facts: first } = await readAt([set], 10_000);
+    const again = await readAt([set], 10_000 + age - 1);
+    assert.deepEqual([again.facts, again.gets.length], [first, 2]);
+    assert.equal((await readAt([set], 10_000 + 3 * age)).gets.length, 4);
+    assert.equal((await readAt([set], 10_000)).gets.length, 6, 'nor one of the future');
+  });
+
+  it('reads again what this process wrote since then, and only that', async () => {
+    const readAt = readerOf([
+      workload('Deployment', 'web', { spec: { replicas: 4, template } }),
+      workload('Deployment', 'db', { spec: { replicas: 4, template } }),
+    ]);
+    const owners = [owner('Deployment', 'web'), owner('Deployment', 'db')];
+    await readAt(owners, 10_000);
+    const { gets } = await readAt(owners, 10_001, new Map([['Deployment-web', 10_000]]));
+    assert.deepEqual(gets, ['Deployment web', 'Deployment db', 'Deployment web']);
+    assert.equal((await readAt(owners, 10_002, new Map([['Deployment-web', 10_000]]))).gets.length, 3);
+  });
+
+  it('asks for the owners of a big restart less often, and for those of any within half a minute', () => {
+    assert.deepEqual([1, 40, 200, 10_000].map(goodFor), [2000, 2000, 10_000, 30_000]);
+  });
+
+  it('knows what each kind wants', async () => {
+    const owners = [owner('StatefulSet', 'db'), owner('DaemonSet', 'agent'), owner('ReplicaSet', 'alone')];
+    const { facts } = await read(owners, [
+      workload('StatefulSet', 'db', {
+        spec: { replicas: 3, template: { metadata: { labels: { app: 'db' } } } },
+      }),
+      workload('DaemonSet', 'agent', { status: { desiredNumberScheduled: 7 } }),
+      workload('ReplicaSet', 'alone', { spec: { template } }),
+    ]);
+    assert.deepEqual(
+      [...facts.values()].map(({ wanted, makesSelectedPods }) => [wanted, makesSelectedPods]),
+      [
+        [3, false],
+        [7, false],
+        [1, true],
+      ],
+    );
+  });
+
+  it('knows what a rollout would do', async () => {
+    const owners = ['paused', 'marked', 'manual'].map((name, index) =>
+      owner(index < 2 ? 'Deployment' : 'StatefulSet', name),
+    );
+    const marked = { metadata: { annotations: { [annotation]: 'change', other: 'x' } } };
+    const { facts } = await read(
+      [...owners, owner('ReplicaSet', 'set')],
+      [
+        workload('Deployment', 'paused', { spec: { paused: true } }),
+        workload('Deployment', 'marked', { spec: { template: marked } }),
+        workload('StatefulSet', 'manual', { spec: { updateStrategy: { type: 'OnDelete' } } }),
+        workload('ReplicaSet', 'set', { spec: { template: marked } }),
+      ],
+    );
+    assert.deepEqual(
+      [...facts.values()].map(({ rollout }) => rollout),
+      [{ held: 'Paused' }, { restartedFor: 'change' }, { held: 'OnDelete' }, undefined],
+    );
+  });
+
+  it('knows a custom owner and one that is gone by its reference alone', async () => {
+    const custom = owner('Game', 'g', 'example.org/v1');
+    const gone = owner('StatefulSet', 'gone');
+    const { facts, gets } = await read([custom, gone], []);
+    assert.deepEqual(
+      [...facts.values()],
+      [
+        { reference: custom, makesSelectedPods: false },
+        { reference: gone, makesSelectedPods: false },
+      ],
+    );
+    assert.deepEqual(gets, ['StatefulSet gone']);
+  });
+
+  it('does not take another object of the same name for the owner', async () => {
+    const old = { ...owner('StatefulSet', 'db'), uid: 'the old one' };
+    const { facts } = await read([old], [workload('StatefulSet', 'db', { spec: { replicas: 3 } })]);
+    assert.deepEqual([...facts.values()], [{ reference: old, makesSelectedPods: false }]);
+  });
+
+  it('fails when the API server does: a failure is not an absent owner', async () => {
+    await assert.rejects(read([owner('StatefulSet', 'db')], [], new ApiError('boom', 500, {})), /boom/);
+  });
+
+  it('says which right is missing where an owner may not be read', async () => {
+    const forbidden = new ApiError('no', 403, { reason: 'Forbidden' });
+    await assert.rejects(read([owner('StatefulSet', 'db')], [], forbidden), {
+      name: 'MissingRight',
+      verb: 'get',
+      resource: 'statefulsets',
+    });
+  });
+
+  it('does not take a kind of another group for its own', () => {
+    assert.equal(workloadOf(owner('Deployment', 'x', 'example.org/v1')), undefined);
+  });
+});

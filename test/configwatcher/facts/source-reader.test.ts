@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import type { SourceContent } from '../../../src/configwatcher/decide/observed.ts';
+import { MissingRight } from '../../../src/configwatcher/facts/missing-right.ts';
+import { SourceReader } from '../../../src/configwatcher/facts/source-reader.ts';
+import { contentHash } from '../../../src/configwatcher/plan/config-hash.ts';
+import type { ConfigMap, KubernetesObject } from '../../../src/kubernetes/objects.ts';
+import type { Lister } from '../../../src/runtime/cache/lister.ts';
+import { ApiError } from '../../../src/runtime/client/api-error.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
+import { webappConfig } from '../../fixtures/configwatcher.ts';
+
+const { signal } = new AbortController();
+
+let stored: ConfigMap | undefined;
+let seenVersion: string | undefined;
+let gets: number;
+let failure: Error | undefined;
+let withSecrets = false;
+
+function store(resourceVersion: string, data: Record<string, string>, metadata: object = {}): void {
+  stored = { metadata: { name: 'webapp-config', resourceVersion, ...metadata }, data };
+  seenVersion = resourceVersion;
+}
+
+function newReader(): SourceReader {
+  const client = {
+    get: async () => {
+      gets++;
+      if (failure) throw failure;
+      if (!stored) throw new ApiError('not found', 404, { reason: 'NotFound' });
+      return stored;
+    },
+  } as unknown as Client;
+  const lister = {
+    get: () => seenVersion && { metadata: { name: 'webapp-config', resourceVersion: seenVersion } },
+  } as unknown as Lister<KubernetesObject>;
+  const hashKey = async () => ({ id: 'k1', secret: Buffer.from('install key') });
+  return new SourceReader({
+    client,
+    configMaps: lister,
+    ...(withSecrets && { secrets: { metadata: lister, hashKey } }),
+  });
+}
+
+let reader: SourceReader;
+
+async function read({ afresh = false, applied = '', watcher = 'a' } = {}): Promise<SourceContent> {
+  const entries = applied ? [{ kind: 'ConfigMap', name: 'webapp-config', hash: applied }] : [];
+  const [content] = await reader.read({
+    namespace: 'shop',
+    watcher,
+    sources: [webappConfig],
+    applied: entries,
+    afresh,
+    signal,
+  });
+  assert.ok(content);
+  return content;
+}
+
+describe('SourceReader', () => {
+  beforeEach(() => {
+    store('1', { message: 'first' });
+    gets = 0;
+    failure = undefined;
+    reader = newReader();
+  });
+
+  it('reads a source once, and again when its version moved', async () => {
+    const first = await read();
+    assert.deepEqual([first.present, first.confirmed], [true, true]);
+    assert.equal((await read()).confirmed, false);
+    assert.equal(gets, 1);
+    store('2', { message: 'second' });
+    const second = await read();
+    assert.deepEqual([second.confirmed, gets], [true, 2]);
+    assert.notEqual(second.hash, first.hash);
+  });
+
+  it('does not read again when the watch catches up with what was read', async () => {
+    store('2', { message: 'second' });
+    seenVersion = '1';
+    await read();
+    seenVersion = '2';
+    await read();
+    assert.equal(gets, 1);
+  });
+
+  it('sees the deletion of a source that it read before the watch told of it', async () => {
+    for (const caughtUp of [true, false]) {
+      store('1', { message: 'first' });
+      seenVersion = undefined;
+      reader = newReader();
+      assert.equal((await read()).present, true);
+      if (caughtUp) {
+        seenVersion = '1';
+        await read();
+      }
+      stored = undefined;
+      seenVersion = undefined;
+      assert.equal((await read()).present, false);
+    }
+  });
+
+  it('tells an immutable object that was replaced from one that was made so by an edit', async () => {
+    const stores = (resourceVersion: string, uid: string, message: string, immutable: boolean) => {
+      store(resourceVersion, { message }, { uid, creationTimestamp: '2024-01-01T00:00:00Z' });
+      stored = { ...stored!, immutable };
+    };
+    for (const [isImmutable, uid, expected] of [
+      [true, 'b', true],
+      [false, 'b', false],
+      [false, 'a', false],
+    ] as const) {
+      reader = newReader();
+      stores('1', 'a', 'first', isImmutable);
+      const applied = (await read()).hash;
+      stored = undefined;
+      seenVersion = undefined;
+      if (uid === 'b') assert.equal((await read({ applied })).replacesImmutable, false, 'deleted');
+      stores('2', uid, 'second', true);
+      for (const afresh of [false, true]) {
+        const content = await read({ applied, afresh });
+        assert.equal(content.replacesImmutable, expected);
+        assert.equal(content.created, Date.UTC(2024, 0, 1));
+      }
+      reader = newReader();
+      assert.equal((await read({ applied })).replacesImmutable, undefined, 'nobody saw the first');
+    }
+  });
+
+  it('reads afresh when told to', async () => {
+    await read();
+    stored = { metadata: { name: 'webapp-config', resourceVersion: '2' }, data: { message: 'unseen' } };
+    const content = await read({ afresh: true });
+    assert.deepEqual([content.confirmed, gets], [true, 2]);
+    assert.equal(content.hash, contentHash(webappConfig, { data: { message: 'unseen' } }));
+  });
+
+  it('knows absence from an error', async () => {
+    stored = undefined;
+    seenVersion = undefined;
+    assert.equal((await read()).present, false);
+    await read();
+    assert.equal(gets, 1, 'absence is remembered too');
+    failure = new ApiError('boom', 500, {});
+    await assert.rejects(read({ afresh: true }), /boom/);
+    failure = new ApiError('no', 403, { reason: 'Forbidden' });
+    await assert.rejects(read({ afresh: true }), MissingRight);
+  });
+
+  it('names the keys that differ from the applied content, if it saw that one', async () => {
+    const applied = (await read()).hash;
+    store('2', { message: 'second', added: '' });
+    assert.deepEqual((await read({ applied })).changedKeys, ['added', 'message']);
+    store('3', { message: 'third' });
+    assert.deepEqual((await read({ applied })).changedKeys, ['message']);
+    reader = newReader();
+    assert.equal((await read({ applied })).changedKeys, undefined);
+  });
+
+  it('names the second of the last write of data on its first look only', async () => {
+    const managedFields = [
+      { manager: 'a', operation: 'Update', time: '2024-06-01T12:00:00Z', fieldsV1: { 'f:data': {} } },
+      { manager: 'b', operation: 'Update', time: '2024-06-01T12:00:05Z', fieldsV1: { 'f:binaryData': {} } },
+      { manager: 'c', operation: 'Update', time: '2024-06-01T13:00:00Z', fieldsV1: { 'f:metadata': {} } },
+    ];
+    store('1', { message: 'first' }, { managedFields });
+    assert.equal((await read()).writtenUnseen, Date.UTC(2024, 5, 1, 12, 0, 5));
+    store('2', { message: 'second' }, { managedFields });
+    assert.equal((await read()).writtenUnseen, undefined);
+  });
+
+  it('keeps no data', async () => {
+    store('1', { message: 'canary-7f3a9c' });
+    await read();
+    stored = undefined;
+    assert.ok(!JSON.stringify(await read()).includes('canary'));
+  });
+
+  it('hashes a Secret with the key of the installation', async () => {
+    const secret = { ...webappConfig, kind: 'Secret' as const };
+    const request = {
+      namespace: 'shop',
+      watcher: 'a',
+      sources: [secret],
+      applied: [],
+      afresh: false,
+      signal,
+    };
+    await assert.rejects(newReader().read(request), MissingRight);
+    withSecrets = true;
+    const [content] = await newReader().read(request);
+    withSecrets = false;
+    assert.match(content?.hash ?? '', /^v1-hmac-k1:/);
+  });
+
+  it('forgets a watcher', async () => {
+    await read();
+    await read({ watcher: 'b' });
+    reader.forget('a');
+    await read();
+    await read({ watcher: 'b' });
+    assert.equal(gets, 3);
+  });
+});
