@@ -38,17 +38,35 @@ describe('the limit of concurrent requests', () => {
     assert.deepEqual(new Set(load.rounds(50, quickly)), new Set([32]));
   });
 
-  test('is halved by requests turned away, once for all that were under way, and never below its least', () => {
+  test('is halved by requests turned away, once for all that were under way, down to one at a time', () => {
     const load = new Load();
-    const seen = load.rounds(6, quickly, { outcome: 'turnedAway' });
-    assert.deepEqual(seen, [32, 16, 8, 4, 4, 4]);
+    const seen = load.rounds(7, quickly, { outcome: 'turnedAway' });
+    assert.deepEqual(seen, [32, 16, 8, 4, 2, 1, 1]);
+  });
+
+  test('rises from one at a time with each round of answers, slow ones too', () => {
+    const load = new Load();
+    load.rounds(6, quickly, { outcome: 'turnedAway' });
+    assert.deepEqual(
+      load.rounds(4, () => 4000),
+      [1, 1, 2, 3],
+    );
+  });
+
+  test('stays where it is for 5 s after a request was turned away', () => {
+    const load = new Load();
+    load.rounds(3, quickly, { outcome: 'turnedAway' });
+    const turnedAwayAt = load.now;
+    while (load.now + quickly() < turnedAwayAt + 5000) assert.equal(load.round(quickly), 4);
+    assert.ok(load.rounds(30, quickly).at(-1) === 32);
   });
 
   test('rises again when answers come, and more is wanted', () => {
     const load = new Load();
     load.rounds(5, quickly, { outcome: 'turnedAway' });
+    load.now += 5000;
     for (let round = 0; round < 50; round++) load.round(quickly, {}, 2);
-    assert.equal(load.limit.current, 4);
+    assert.equal(load.limit.current, 3);
     const seen = load.rounds(30, quickly);
     assert.equal(seen.at(-1), 32);
     assert.deepEqual(
@@ -82,9 +100,9 @@ describe('the limit of concurrent requests', () => {
     const load = new Load();
     const read = { timed: false } as const;
     load.rounds(6, quickly, { ...read, outcome: 'turnedAway' });
-    assert.equal(load.limit.current, 4);
+    assert.equal(load.limit.current, 1);
     load.rounds(30, () => 30_000, { ...read, outcome: 'unanswered' });
-    assert.equal(load.limit.current, 4);
+    assert.equal(load.limit.current, 1);
     assert.equal(load.rounds(30, () => 20_000, read).at(-1), 32);
   });
 

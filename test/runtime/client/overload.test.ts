@@ -8,6 +8,7 @@ import { Registry } from '@prometheus-io/client';
 import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { isTooManyRequests } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { connectTo } from '../../fake/connection.ts';
 
@@ -47,7 +48,9 @@ function namesOf(count: number, prefix: string): string[] {
 describe('an API server that turns writes away', () => {
   test('is asked for less, does everything once, and is asked for more when it is well again', async () => {
     const registry = new Registry();
-    const { client } = connectTo(server, { registry });
+    let passed = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passed };
+    const { client } = connectTo(server, { registry, clock });
     await createAll(client, ['first']);
     assert.equal(await limitOf(registry), 32);
     server.seats = { count: 3, duration: 2, retryAfter: 0 };
@@ -57,6 +60,8 @@ describe('an API server that turns writes away', () => {
     // 32 workers at a time would be refused more often than served.
     assert.ok(refused < 300, `${refused} of ${server.requests.length} requests were refused`);
     server.seats = undefined;
+    // The limit rises only some seconds after the last refusal.
+    passed += 5000;
     await createAll(client, namesOf(300, 'calm'));
     assert.equal(await limitOf(registry), 32);
     const done = server.requests.filter(({ code }) => code === 201);
