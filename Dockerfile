@@ -7,18 +7,21 @@
 ARG BUILD_IMAGE=docker.io/library/node:24-slim
 ARG RUN_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 
+FROM ${RUN_IMAGE} AS base
+
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
-COPY hack/build.ts hack/build-runtime.tsconfig.json hack/
+COPY LICENSE ./
+COPY hack/build.ts hack/build-runtime.tsconfig.json hack/image-root.ts hack/
 COPY hack/build hack/build
 COPY src src
 RUN node hack/build.ts
-RUN npm sbom --sbom-format=spdx --omit=dev > dist/sbom.spdx.json
+RUN --mount=type=bind,from=base,target=/base node hack/image-root.ts /base
 
-FROM ${RUN_IMAGE}
+FROM base
 ARG VERSION=0.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="atwatch" \
@@ -26,9 +29,7 @@ LABEL org.opencontainers.image.title="atwatch" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
-COPY LICENSE /licenses/LICENSE
-COPY --from=build /src/dist/sbom.spdx.json /usr/share/sbom/atwatch.spdx.json
-COPY --from=build /src/dist/atwatch.js /atwatch.js
+COPY --from=build /src/dist/image /
 WORKDIR /
 USER 65532:65532
 ENV NODE_ENV=production

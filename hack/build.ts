@@ -4,16 +4,19 @@
  * packages import as atwatch/runtime: one module without its dependencies, and its declarations.
  */
 import { execFile } from 'node:child_process';
-import { chmod, readFile, rm } from 'node:fs/promises';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
+import { bundledPackages } from './build/bundled-packages.ts';
+import { noticesOf } from './build/notices.ts';
+import { cycloneDxOf, npmComponent, spdxOf } from './build/sbom.ts';
 import { compiledSchemaChecks } from './build/schema-checks.ts';
 import { lazyBuiltins, smallPackages } from './build/small-packages.ts';
 
-const { engines } = JSON.parse(await readFile('package.json', 'utf8'));
+const { engines, license, name, version } = JSON.parse(await readFile('package.json', 'utf8'));
 const target = `node${engines.node.replace('>=', '')}`;
 
-await build({
+const { metafile } = await build({
   entryPoints: ['src/main.ts'],
   outfile: 'dist/atwatch.js',
   bundle: true,
@@ -22,6 +25,7 @@ await build({
   target,
   legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
   plugins: [compiledSchemaChecks, smallPackages, lazyBuiltins],
   // The text stays in memory. Names stay, too: they are what a stack trace says.
   minifyWhitespace: true,
@@ -36,6 +40,13 @@ await chmod('dist/atwatch.js', 0o755);
 // escapes such characters everywhere but in regular expressions.
 const strange = /.{0,40}\P{ASCII}.{0,40}/u.exec(await readFile('dist/atwatch.js', 'utf8'))?.[0];
 if (strange) throw new Error(`dist/atwatch.js is not ASCII; write escapes in the source of ${strange}`);
+
+const packages = bundledPackages([metafile]);
+const product = npmComponent(name, version, license);
+const components = packages.map((bundled) => npmComponent(bundled.name, bundled.version, bundled.license));
+await writeFile('dist/third-party-licenses.txt', noticesOf('atwatch', packages));
+await writeFile('dist/atwatch.spdx.json', spdxOf(product, components));
+await writeFile('dist/atwatch.cdx.json', cycloneDxOf(product, components));
 
 await build({
   entryPoints: ['src/runtime.ts'],

@@ -2,7 +2,7 @@
  * Base images made of what is on this machine: the Node.js of the npm package with its libraries, npm, and a
  * static BusyBox. They stand in for those of the Dockerfile where none can be downloaded.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -20,6 +20,8 @@ import { NoBuilderError } from './image-error.ts';
 export interface Materials {
   /** Path of a Node.js that may need libraries. */
   readonly node: string;
+  /** Path of the licence of that Node.js. */
+  readonly nodeLicense: string;
   /** Path of a BusyBox that needs none. */
   readonly busybox: string;
 }
@@ -27,8 +29,10 @@ export interface Materials {
 const user = 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n';
 
 /** In the place of distroless: Node.js where distroless has it, its libraries, a user, nothing else. */
-export function writeRunRoot(root: string, { node }: Materials): object {
+export function writeRunRoot(root: string, { node, nodeLicense }: Materials): object {
   installWithLibraries(node, root, '/nodejs/bin/node');
+  installProgram(nodeLicense, join(root, 'nodejs', 'LICENSE'), 0o644);
+  writeDebianPackages(root, librariesOf(node));
   writeAccounts(root);
   return { Env: ['PATH=/nodejs/bin'], User: '65532:65532', WorkingDir: '/home/nonroot' };
 }
@@ -84,8 +88,19 @@ function installNpm(root: string): void {
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'));
 }
 
-function installProgram(source: string, target: string): void {
+function installProgram(source: string, target: string, mode = 0o755): void {
   mkdirSync(dirname(target), { recursive: true });
   copyFileSync(source, target);
-  chmodSync(target, 0o755);
+  chmodSync(target, mode);
+}
+
+/** What distroless says of its packages, for the packages that the libraries come from. Nothing without dpkg. */
+function writeDebianPackages(root: string, libraries: readonly string[]): void {
+  const folder = join(root, 'var', 'lib', 'dpkg', 'status.d');
+  mkdirSync(folder, { recursive: true });
+  for (const library of libraries) {
+    const { stdout, status } = spawnSync('dpkg', ['-S', realpathSync(library)], { encoding: 'utf8' });
+    const [name] = status === 0 ? stdout.split(':') : [];
+    if (name) writeFileSync(join(folder, name), execFileSync('dpkg', ['-s', name]));
+  }
 }

@@ -28,7 +28,7 @@ export async function buildImage(name: string, env: NodeJS.ProcessEnv = process.
     throw new NoBuilderError('no docker, podman or buildah answers: install one of them to build the image');
   }
   console.error(`building ${name} with ${builder.program}`);
-  const options = [...versionArguments(), ...baseArguments(env)];
+  const options = [...versionArguments(), ...baseArguments(env), ...timeArguments(builder.program)];
   const command = [builder.program, 'build', '--tag', name, ...options, sourceDirectory];
   await run(command, 'inherit');
 }
@@ -41,10 +41,23 @@ export function versionArguments(): string[] {
   return ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`];
 }
 
+/** When the sources were committed, in seconds since 1970; 0 outside of git. It stands in for the time of the build. */
+export function sourceDate(): number {
+  const git = spawnSync('git', ['-C', sourceDirectory, 'log', '-1', '--format=%ct'], { encoding: 'utf8' });
+  return git.status === 0 ? Number(git.stdout) : 0;
+}
+
 function baseArguments(env: NodeJS.ProcessEnv): string[] {
   return ['BUILD_IMAGE', 'RUN_IMAGE'].flatMap((name) =>
     env[name] ? ['--build-arg', `${name}=${env[name]}`] : [],
   );
+}
+
+/** One time for the same sources, so that they give the same image. */
+function timeArguments(program: string): string[] {
+  return program === 'docker'
+    ? ['--build-arg', `SOURCE_DATE_EPOCH=${sourceDate()}`]
+    : [`--timestamp=${sourceDate()}`];
 }
 
 function answers(program: string, args: readonly string[]): boolean {

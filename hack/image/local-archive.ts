@@ -16,13 +16,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { install } from '../../local-cluster/apt.ts';
 import { cacheDirectory } from '../../local-cluster/cache.ts';
 import { ImageStore } from '../../local-cluster/images.ts';
 import { ensurePackages, find } from '../../local-cluster/packages.ts';
 import { type Materials, writeBuildRoot, writeRunRoot } from './base-images.ts';
-import { run, sourceDirectory, versionArguments } from './builder.ts';
+import { run, sourceDate, sourceDirectory, versionArguments } from './builder.ts';
 import { NoBuilderError } from './image-error.ts';
 
 export interface ImageArchive {
@@ -44,6 +44,7 @@ const sources = [
   ],
   ...[
     'hack/build.ts',
+    'hack/image-root.ts',
     'hack/build/*.ts',
     'hack/build-runtime.tsconfig.json',
     'hack/image/*.ts',
@@ -68,7 +69,7 @@ export async function imageArchive(): Promise<ImageArchive> {
     await ensureBuildah();
     const { busybox } = await ensurePackages();
     console.error('building the operator image from the Dockerfile');
-    await build({ node, busybox }, path);
+    await build({ node, nodeLicense: licenseOf(node), busybox }, path);
     removeOthers(path);
   }
   return { path, hash };
@@ -88,6 +89,13 @@ async function ensureBuildah(): Promise<void> {
   if (find(buildah)) return;
   const ending = said.trimEnd().split('\n').slice(-5).join('\n');
   throw new NoBuilderError(`buildah is missing and could not be installed${ending && `:\n${ending}`}`);
+}
+
+/** The npm package of Node.js brings it beside the program, in the package for this architecture. */
+function licenseOf(node: string): string {
+  const [license] = globSync(join(dirname(dirname(node)), 'node_modules/node-*/LICENSE'));
+  if (license === undefined) throw new NoBuilderError(`there is no licence beside ${node}: run npm ci`);
+  return license;
 }
 
 function contentHash(node: string): string {
@@ -111,7 +119,12 @@ async function build(materials: Materials, path: string): Promise<void> {
     const policy = join(directory, 'policy.json');
     writeFileSync(policy, '{"default":[{"type":"insecureAcceptAnything"}]}');
     const bases = ['--build-arg', `BUILD_IMAGE=${buildImage}`, '--build-arg', `RUN_IMAGE=${runImage}`];
-    const options = ['--isolation=chroot', '--layers=false', `--signature-policy=${policy}`];
+    const options = [
+      ...['--isolation=chroot', '--layers=false', `--signature-policy=${policy}`],
+      // The history and the annotation would name the folder of the base image, which is another each time.
+      ...[`--timestamp=${sourceDate()}`, '--omit-history', '--identity-label=false'],
+      '--annotation=org.opencontainers.image.base.name=atwatch-base',
+    ];
     await run(
       [
         ...[...tool, 'build', ...options, ...npm.mounts, ...bases, ...versionArguments()],

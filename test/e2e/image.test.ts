@@ -1,6 +1,7 @@
 /** The operator's image: what it says of itself, what is in it, and what is not. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,8 @@ import { imageArchive, whyNoArchive } from '../../hack/image/local-archive.ts';
 const execute = promisify(execFile);
 
 interface Image {
+  readonly created?: string;
+  readonly history?: readonly object[];
   readonly config: {
     readonly User?: string;
     readonly Entrypoint?: readonly string[];
@@ -21,7 +24,16 @@ interface Image {
 
 interface Sbom {
   readonly spdxVersion: string;
-  readonly packages: readonly { readonly name: string; readonly versionInfo: string }[];
+  readonly packages: readonly { readonly externalRefs: readonly { readonly referenceLocator: string }[] }[];
+}
+
+interface Bom {
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly purl: string;
+    readonly licenses?: readonly { readonly expression: string }[];
+  }[];
 }
 
 describe('the image', { skip: whyNoArchive() ?? false }, () => {
@@ -29,6 +41,10 @@ describe('the image', { skip: whyNoArchive() ?? false }, () => {
   /** Its layers, the lowest first. */
   let layers: readonly string[];
   let image: Image;
+  let manifest: {
+    readonly config: { readonly digest: string };
+    readonly layers: readonly { readonly digest: string }[];
+  };
 
   const blob = (digest: string) => join(directory, 'blobs', digest.replace(':', '/'));
   const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
@@ -38,9 +54,9 @@ describe('the image', { skip: whyNoArchive() ?? false }, () => {
     directory = await mkdtemp(join(tmpdir(), 'atwatch-image-'));
     await execute('tar', ['-xf', path, '-C', directory]);
     const { manifests } = await json(join(directory, 'index.json'));
-    const manifest = await json(blob(manifests[0].digest));
+    manifest = await json(blob(manifests[0].digest));
     image = await json(blob(manifest.config.digest));
-    layers = manifest.layers.map(({ digest }: { digest: string }) => blob(digest));
+    layers = manifest.layers.map(({ digest }) => blob(digest));
   });
   after(async () => {
     if (directory) await rm(directory, { recursive: true, force: true });
@@ -78,26 +94,51 @@ describe('the image', { skip: whyNoArchive() ?? false }, () => {
     assert.deepEqual(unwanted, []);
   });
 
-  it('lists what it is made of, each package with its version, and none of development', async () => {
-    const { dependencies, devDependencies } = await json('package.json');
-    const { stdout } = await execute(
-      'tar',
-      ['-xOf', layers.at(-1) ?? '', 'usr/share/sbom/atwatch.spdx.json'],
-      {
-        maxBuffer: 16 << 20,
-      },
-    );
-    const sbom: Sbom = JSON.parse(stdout);
-    assert.match(sbom.spdxVersion, /^SPDX-2\./);
-    const versions = new Map(sbom.packages.map(({ name, versionInfo }) => [name, versionInfo]));
-    for (const [name, version] of Object.entries(dependencies)) {
-      assert.equal(versions.get(name), version, name);
-    }
-    const { packages } = await json('package-lock.json');
-    const undeveloped = Object.keys(devDependencies).filter((name) => packages[`node_modules/${name}`]?.dev);
+  /** The text of a file of the topmost layer. */
+  const textOf = async (path: string) => {
+    const archive = layers.at(-1) ?? '';
+    return (await execute('tar', ['-xOf', archive, path], { maxBuffer: 16 << 20 })).stdout;
+  };
+
+  it('lists what it is made of: what is bundled, Node.js and the packages of its base, and nothing else', async () => {
+    const sbom: Sbom = JSON.parse(await textOf('usr/share/sbom/atwatch.spdx.json'));
+    assert.equal(sbom.spdxVersion, 'SPDX-2.3');
+    const purls = sbom.packages.map(({ externalRefs: [reference] }) => reference?.referenceLocator);
+    const { components }: Bom = JSON.parse(await textOf('usr/share/sbom/atwatch.cdx.json'));
     assert.deepEqual(
-      undeveloped.filter((name) => versions.has(name)),
-      [],
+      purls.slice(1),
+      components.map(({ purl }) => purl),
     );
+    const bundled: Bom = await json('dist/atwatch.cdx.json');
+    const rest = purls.filter((purl) => !bundled.components.some((component) => component.purl === purl));
+    assert.equal(purls.length - rest.length, bundled.components.length);
+    const { version } = await json('package.json');
+    assert.deepEqual(rest.slice(0, 2), [
+      `pkg:npm/atwatch@${version}`,
+      `pkg:generic/nodejs@${process.versions.node}`,
+    ]);
+    assert.ok(rest.some((purl) => purl?.startsWith('pkg:deb/debian/libc6@')) || !existsSync('/usr/bin/dpkg'));
+    assert.ok(rest.slice(2).every((purl) => purl?.startsWith('pkg:deb/debian/')));
+  });
+
+  it('has the licences of all that it is made of', async () => {
+    assert.equal(await textOf('licenses/LICENSE'), await readFile('LICENSE', 'utf8'));
+    assert.match(await textOf('licenses/nodejs.txt'), /^Node\.js is licensed for use as follows/);
+    const text = await textOf('licenses/third-party-licenses.txt');
+    const { components }: Bom = await json('dist/atwatch.cdx.json');
+    for (const { name, version, licenses } of components) {
+      assert.ok(text.includes(`\n\n${name} ${version} (${licenses?.[0]?.expression})\n\n`), name);
+    }
+  });
+
+  it('holds no time but that of the commit, and no path of the machine that built it', async () => {
+    const { stdout } = await execute('git', ['log', '-1', '--format=%ct']);
+    const committed = new Date(Number(stdout) * 1000);
+    assert.equal(Date.parse(image.created ?? ''), committed.getTime());
+    assert.equal(image.history, undefined);
+    const list = ['--full-time', '--utc', '-tvf', layers.at(-1) ?? ''];
+    const times = (await execute('tar', list)).stdout.match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g);
+    assert.deepEqual([...new Set(times)], [committed.toISOString().replace('T', ' ').replace('.000Z', '')]);
+    assert.equal(JSON.stringify(manifest).includes(tmpdir()), false);
   });
 });
