@@ -99,8 +99,10 @@ function writeDebianPackages(root: string, libraries: readonly string[]): void {
   const folder = join(root, 'var', 'lib', 'dpkg', 'status.d');
   mkdirSync(folder, { recursive: true });
   for (const library of libraries) {
-    const { stdout, status } = spawnSync('dpkg', ['-S', realpathSync(library)], { encoding: 'utf8' });
-    const [name] = status === 0 ? stdout.split(':') : [];
+    // dpkg knows a file by the path it was installed at, which a link may have made another since.
+    const paths = [library, realpathSync(library)];
+    const { stdout = '' } = spawnSync('dpkg', ['-S', ...paths], { encoding: 'utf8' });
+    const [name] = stdout.split(':');
     if (name) writeFileSync(join(folder, name), execFileSync('dpkg', ['-s', name]));
   }
 }
