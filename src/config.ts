@@ -20,6 +20,8 @@ export interface Config {
   readonly secretAccess: boolean;
   /** Whether ConfigMaps that name their Pods in an annotation are served, too; needs a right for it. */
   readonly annotationController: boolean;
+  /** Whether to test that the admission policy on the operator's Pods is in force. */
+  readonly policySelfTest: boolean;
   /** The operator's own namespace, where its Lease lives; undefined outside a cluster. */
   readonly podNamespace: string | undefined;
 }
@@ -111,6 +113,15 @@ const flags: readonly Flag[] = [
     ...trueOrFalse,
   },
   {
+    name: 'policy-self-test',
+    env: ['ATWATCH_POLICY_SELF_TEST'],
+    boolean: true,
+    default: 'false',
+    placeholder: '',
+    description: "test each hour that the admission policy on the operator's Pods is in force",
+    ...trueOrFalse,
+  },
+  {
     name: 'log-level',
     env: ['ATWATCH_LOG_LEVEL'],
     boolean: false,
@@ -191,6 +202,7 @@ function toConfig(values: Record<string, string>, env: Environment): Config {
     logLevel: level,
     secretAccess: text('secret-access') === 'true',
     annotationController: text('annotation-controller') === 'true',
+    policySelfTest: text('policy-self-test') === 'true',
     podNamespace: env.POD_NAMESPACE || undefined,
   });
 }

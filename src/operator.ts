@@ -7,6 +7,7 @@ import { type LoggerOptions, pino } from 'pino';
 import { addAtController } from './at/controller.ts';
 import type { Config } from './config.ts';
 import { addConfigWatcherController } from './configwatcher/controller.ts';
+import { policySelfTest } from './policy-self-test.ts';
 import { loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
 import { errorFields, type Logger } from './runtime/logger.ts';
 import { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
@@ -41,6 +42,7 @@ export function createOperator(options: OperatorOptions): Manager {
     'starting',
   );
   const { podNamespace, secretAccess, annotationController } = config;
+  const ownPod = podNamespace === undefined ? {} : { ownPod: { namespace: podNamespace, name: hostName } };
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   const ownNamespace = podNamespace ?? context?.namespace ?? 'default';
   const manager = createManager({
@@ -57,8 +59,14 @@ export function createOperator(options: OperatorOptions): Manager {
   addConfigWatcherController(manager, {
     annotationController,
     ...(secretAccess && { secretKeyNamespace: ownNamespace }),
-    ...(podNamespace !== undefined && { ownPod: { namespace: podNamespace, name: hostName } }),
+    ...ownPod,
   });
+  if (config.policySelfTest) {
+    const { client, clock, registry } = manager;
+    const [namespace = ownNamespace] = config.namespaces;
+    const recorder = manager.recorder(name);
+    manager.add(policySelfTest({ client, clock, log, recorder, registry, namespace, ...ownPod }));
+  }
   return manager;
 }
 

@@ -5,11 +5,15 @@
 import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { Registry } from '@prometheus-io/client';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
+import { policySelfTest } from '../../src/policy-self-test.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
 import { inOverlay, type Overlay } from './overlay.ts';
 import { at, namespace, pod } from './policy-objects.ts';
-import { type PolicyWorld, startPolicyWorld } from './policy-world.ts';
+import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
 import { eventually } from './support.ts';
 
 let world: PolicyWorld;
@@ -98,6 +102,26 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
     );
   const change = (type: string, body: object) =>
     world.kubectl(['patch', identity, `--type=${type}`, `--patch=${JSON.stringify(body)}`]);
+  /** What the operator's own test of its policy finds: 1 when it is in force, 0 when it is not. */
+  const inForce = async () => {
+    const [stop, registry] = [new AbortController(), new Registry()];
+    const recorder = { record: () => {} };
+    const options = { clock: systemClock, log: silentLogger, recorder, registry, namespace };
+    const ended = policySelfTest({ ...options, client: world.clientOf(operator) }).start(
+      stop.signal,
+      stop.signal,
+    );
+    try {
+      const [, value] = await eventually(
+        async () => /^atwatch_operator_policy_in_force ([01])$/m.exec(await registry.metrics()) ?? undefined,
+        { message: 'the policy is tested' },
+      );
+      return Number(value);
+    } finally {
+      stop.abort();
+      await ended;
+    }
+  };
   /** The policies follow their parameter after a moment. */
   const eventuallySays = (object: object, says: RegExp) =>
     eventually(async () => says.test(await refusal(object)), {
@@ -135,12 +159,14 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
   for (const [why, breakIt, says] of broken) {
     it(`refuse new Ats and ConfigWatchers, and nothing else, ${why}`, async () => {
       assert.equal(await refusal(named('new')), '');
+      assert.equal(await inForce(), 1);
       const before = JSON.parse(await world.kubectl(['get', identity, '--output=json']));
       await breakIt();
       try {
         await eventuallySays(named('new'), says);
         await eventuallySays(watcher, says);
         assert.equal(await refusal(pod({}, { ownerReferences: [] })), '');
+        assert.equal(await inForce(), 0);
         const edits = [{ metadata: { finalizers: null } }, { spec: { cancel: true } }];
         for (const edit of edits) {
           const args = ['patch', 'at/stored', `--namespace=${namespace}`, '--dry-run=server', '--type=merge'];

@@ -2,13 +2,17 @@
  * The admission policies under test: installed by an overlay that sets nothing but a namespace and a name prefix, so that
  * every row also proves that the policies bind the ServiceAccount that the overlay has renamed.
  */
+import { KubeConfig } from '@kubernetes/client-node';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import { applyOverlay } from './overlay.ts';
-import { eventually } from './support.ts';
+import { eventually, newConnection } from './support.ts';
 
 export const operator = 'system:serviceaccount:other:team-atwatch-controller-manager';
 
 export interface PolicyWorld {
+  /** A client as somebody else. */
+  clientOf(user: string): Client;
   /** Runs kubectl as administrator. */
   kubectl(args: readonly string[], input?: object): Promise<string>;
   /** Runs kubectl as somebody else and resolves with what it refused, or with '' for success. */
@@ -47,7 +51,13 @@ async function install(controlPlane: ControlPlane): Promise<PolicyWorld> {
   });
   const crds = (await kubectl(['get', '--kustomize=crds', '--output=name'])).trim().split('\n');
   await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...crds]);
-  const world = { kubectl, refusal, stop: () => controlPlane.stop() };
+  const clientOf = (user: string) => {
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromFile(controlPlane.kubeconfig);
+    kubeConfig.users = kubeConfig.users.map((administrator) => ({ ...administrator, impersonateUser: user }));
+    return newConnection({ kubeConfig }).client;
+  };
+  const world = { clientOf, kubectl, refusal, stop: () => controlPlane.stop() };
   // A policy is in force a moment after it was stored.
   await eventually(async () => (await refusal(operator, ...strangePod)).includes('an At controls'), {
     timeout: 30_000,

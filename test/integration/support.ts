@@ -37,13 +37,13 @@ export function testKubeConfig(): KubeConfig {
 
 export type TestConnectionOptions = Pick<
   Partial<ConnectOptions>,
-  'gate' | 'log' | 'maxRequests' | 'requestTimeouts'
+  'gate' | 'kubeConfig' | 'log' | 'maxRequests' | 'requestTimeouts'
 >;
 
 /** A connection of its own, for a test that closes or counts it. */
 export function newConnection(options: TestConnectionOptions = {}): Connection {
   return connect({
-    kubeConfig: testKubeConfig(),
+    kubeConfig: options.kubeConfig ?? testKubeConfig(),
     gate: openGate,
     clock: systemClock,
     log: silentLogger,

@@ -2,6 +2,9 @@
 {{- if .Values.leaderElection.enabled }}
 - --leader-elect
 {{- end }}
+{{- if .Values.admissionPolicies.enabled }}
+- --policy-self-test
+{{- end }}
 # The kubelet probes the Pod's own address. Metrics stay on the loopback address unless the cluster is to have them.
 - --health-probe-bind-address=:8081
 {{- if .Values.metrics.enabled }}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import { type PolicySelfTestOptions, policySelfTest } from '../src/policy-self-test.ts';
+import { ApiError } from '../src/runtime/client/api-error.ts';
+import type { EventRecord } from '../src/runtime/events/event-recorder.ts';
+import { silentLogger } from '../src/runtime/logger.ts';
+import { FakeClock } from './fake/clock.ts';
+
+const refusal = forbidden(
+  "ValidatingAdmissionPolicy 'team-atwatch-operator-pods' with binding 'b' denied request: not an At's",
+);
+const quota = forbidden('exceeded quota: q');
+
+function forbidden(why: string): ApiError {
+  return new ApiError(`pods "atwatch-policy-self-test" is forbidden: ${why}`, 403, { code: 403 });
+}
+
+/** A self-test whose creates are answered by these in turn, the last one for ever. */
+function start(t: TestContext, ...answers: readonly (Error | 'admitted')[]) {
+  const clock = new FakeClock();
+  const registry = new Registry();
+  const events: EventRecord[] = [];
+  let asked = 0;
+  const client = {
+    async create(_resource: object, object: object, options: { dryRun?: boolean }) {
+      assert.equal(options.dryRun, true);
+      const answer = answers[Math.min(asked++, answers.length - 1)];
+      if (answer instanceof Error) throw answer;
+      return object;
+    },
+    async get() {
+      return { metadata: { namespace: 'ours', name: 'operator', uid: 'u' } };
+    },
+  } as unknown as PolicySelfTestOptions['client'];
+  const recorder = {
+    record: (_resource: object, _regarding: object, event: EventRecord) => events.push(event),
+  };
+  const stop = new AbortController();
+  const ownPod = { namespace: 'ours', name: 'operator' };
+  const runnable = policySelfTest({
+    ...{ client, clock, log: silentLogger, recorder, registry, namespace: 'default', ownPod },
+  });
+  const ended = runnable.start(stop.signal, stop.signal);
+  t.after(async () => {
+    stop.abort(new Error('the end of the test'));
+    await ended;
+  });
+  const inForce = async () =>
+    /^atwatch_operator_policy_in_force (.*)$/m.exec(await registry.metrics())?.[1] ?? 'absent';
+  return { clock, events, inForce, asked: () => asked };
+}
+
+test('a refusal by the policy, whatever an overlay calls it, is all well for an hour', async (t) => {
+  const { clock, events, inForce, asked } = start(t, refusal);
+  await clock.advanceAsync(0);
+  assert.equal(await inForce(), '1');
+  await clock.advanceAsync(3_599_000);
+  assert.equal(asked(), 1);
+  await clock.advanceAsync(1000);
+  assert.equal(asked(), 2);
+  assert.deepEqual(events, []);
+});
+
+test('an admitted Pod is told, and so is the end of it', async (t) => {
+  const { clock, events, inForce } = start(t, 'admitted', refusal);
+  await clock.advanceAsync(0);
+  assert.equal(await inForce(), '0');
+  assert.deepEqual(
+    events.map(({ type, reason }) => [type, reason]),
+    [['Warning', 'PolicyNotInForce']],
+  );
+  await clock.advanceAsync(3_600_000);
+  assert.equal(await inForce(), '1');
+});
+
+test('what others refuse says nothing about the policy, and is asked again after a minute', async (t) => {
+  const { clock, events, inForce, asked } = start(t, quota, refusal);
+  await clock.advanceAsync(0);
+  assert.match(await inForce(), /^nan$/i);
+  assert.equal(asked(), 1);
+  await clock.advanceAsync(60_000);
+  assert.equal(await inForce(), '1');
+  assert.deepEqual(events, []);
+});
