@@ -5,7 +5,6 @@
 import { type KubernetesObject, pods, type Resource } from '../../kubernetes/objects.ts';
 import type { Clock } from '../clock.ts';
 import { type Asked, deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
-import { TransportError } from './api-error.ts';
 import type {
   CallOptions,
   Client,
@@ -20,35 +19,40 @@ import type {
 } from './client.ts';
 import { deleteBody, evictionBody } from './delete-body.ts';
 import type { HttpRequest } from './http-request.ts';
-import { metadataListType, metadataType, patchContentTypes } from './media-types.ts';
+import { JsonRequests, type JsonRequestsOptions } from './json-requests.ts';
+import { metadataListType, metadataType } from './media-types.ts';
 import { objectBody } from './object-body.ts';
 import { listPages } from './paged-list.ts';
-import { type RequestTimeouts, serverTimeout } from './request-timeouts.ts';
+import { patchRequest } from './patch-request.ts';
+import { isOwnVersion, preconditionOf } from './precondition.ts';
+import type { RequestTimeouts } from './request-timeouts.ts';
 import { collectionPath, creationPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
-import type { Transport } from './transport.ts';
 import { typed } from './typed.ts';
 import { watchEvents } from './watch-stream.ts';
-import { type WriteListener, type Written, writtenByDelete } from './written.ts';
+import { isEnded, type WriteListener, type Written, writtenByDelete } from './written.ts';
 
-export interface ApiClientOptions {
-  readonly transport: Transport;
+export interface ApiClientOptions extends JsonRequestsOptions {
   readonly clock: Clock;
   /** Under which the server records the fields set, unless a call says otherwise. */
   readonly fieldManager: string;
   /** Told each successful write. */
   readonly listeners: ReadonlySet<WriteListener>;
-  /** In which lane its requests wait. Default: that of the code that calls it. */
-  readonly lane?: string;
-  /** True: its writes do not ask the gate. */
-  readonly ungated?: boolean;
   readonly timeouts: Required<RequestTimeouts>;
 }
 
+type WriteRequest = Asked &
+  Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'> & {
+    /** The version that the write expects; undefined for an unconditional one. */
+    readonly precondition: string | undefined;
+  };
+
 export class ApiClient implements Client {
   readonly #options: ApiClientOptions;
+  readonly #requests: JsonRequests;
 
   constructor(options: ApiClientOptions) {
     this.#options = options;
+    this.#requests = new JsonRequests(options);
   }
 
   async get<T extends KubernetesObject>(
@@ -58,7 +62,7 @@ export class ApiClient implements Client {
   ): Promise<T> {
     const accept = options.metadataOnly ? metadataType : undefined;
     const path = objectPath(resource, key);
-    const answer = await this.#read(path, options, accept);
+    const answer = await this.#requests.read(path, options, accept);
     return typed(resource, objectAnswer({ method: 'GET', path }, resource, answer));
   }
 
@@ -150,29 +154,31 @@ export class ApiClient implements Client {
     options: DeleteOptions = {},
   ): Promise<void> {
     const { signal, timeout } = options;
-    const path = withQuery(objectPath(resource, key), { timeout: this.#serverTimeout('DELETE', options) });
+    const path = withQuery(objectPath(resource, key), {
+      timeout: this.#requests.serverTimeout('DELETE', options),
+    });
     const body = JSON.stringify(deleteBody(options));
     const request = { method: 'DELETE', path, body, signal, timeout } as const;
-    const answer = deleteAnswer(request, resource, await this.#json(request));
+    const answer = deleteAnswer(request, resource, await this.#requests.send(request));
     if (options.dryRun) return;
-    this.#notify(resource, writtenByDelete(resource, key, answer, options.uid));
+    const written = writtenByDelete(resource, key, answer, options.uid);
+    this.#notify(resource, written, 'deleted' in written || isEnded(written));
   }
 
   async evict(key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
     const { dryRun = false, signal, timeout } = options;
-    const query = { timeout: this.#serverTimeout('POST', options), dryRun: dryRun ? 'All' : undefined };
+    const query = {
+      timeout: this.#requests.serverTimeout('POST', options),
+      dryRun: dryRun ? 'All' : undefined,
+    };
     const body = JSON.stringify(evictionBody(key, options));
     const path = withQuery(objectPath(pods, key, 'eviction'), query);
     const request = { method: 'POST', path, body, signal, timeout } as const;
-    evictionAnswer(request, await this.#json(request));
+    evictionAnswer(request, await this.#requests.send(request));
   }
 
   async getRaw(path: string, options: CallOptions & { readonly text?: boolean } = {}): Promise<unknown> {
-    if (!options.text) return await this.#read(path, options);
-    const { signal, timeout } = options;
-    const { transport, lane } = this.#options;
-    const request = { method: 'GET', path, accept: '*/*', signal, timeout, lane } as const;
-    return (await transport.request(request)).toString();
+    return options.text ? await this.#requests.text(path, options) : await this.#requests.read(path, options);
   }
 
   async #store<T extends KubernetesObject>(
@@ -183,7 +189,8 @@ export class ApiClient implements Client {
   ): Promise<T> {
     const body = objectBody(asked, resource, object, replaced);
     const query = { fieldManager: options.fieldManager ?? this.#options.fieldManager };
-    return this.#write(resource, { ...asked, body }, query, options);
+    const precondition = object.metadata.resourceVersion;
+    return this.#write(resource, { ...asked, body, precondition }, query, options);
   }
 
   #patch<T extends KubernetesObject>(
@@ -192,62 +199,33 @@ export class ApiClient implements Client {
     patch: Patch,
     options: WriteOptions = {},
   ): Promise<T> {
-    const contentType = patchContentTypes[patch.type];
     const fieldManager = options.fieldManager ?? this.#options.fieldManager;
-    if (patch.type === 'json') {
-      const body = JSON.stringify(patch.operations);
-      return this.#write(resource, { method: 'PATCH', path, body, contentType }, { fieldManager }, options);
-    }
-    const query =
-      patch.type === 'apply'
-        ? { fieldManager: patch.fieldManager, force: patch.force || undefined }
-        : { fieldManager };
-    const body = JSON.stringify(patch.body);
-    return this.#write(resource, { method: 'PATCH', path, body, contentType }, query, options);
+    const { query, ...body } = patchRequest(patch, fieldManager);
+    const request = { method: 'PATCH', path, ...body } as const;
+    return this.#write(resource, { ...request, precondition: preconditionOf(patch) }, query, options);
   }
 
   async #write<T extends KubernetesObject>(
     resource: Resource<T>,
-    request: Asked & Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'>,
+    { precondition, ...request }: WriteRequest,
     query: Readonly<Record<string, QueryValue>>,
     options: WriteOptions,
   ): Promise<T> {
     const { dryRun, fieldValidation, signal, timeout, sendWithin } = options;
     const path = withQuery(request.path, {
-      timeout: this.#serverTimeout(request.method, options),
+      timeout: this.#requests.serverTimeout(request.method, options),
       dryRun: dryRun ? 'All' : undefined,
       fieldValidation,
       ...query,
     });
-    const answer = await this.#json({ ...request, path, signal, timeout, sendWithin });
+    const answer = await this.#requests.send({ ...request, path, signal, timeout, sendWithin });
     const object = typed(resource, objectAnswer(request, resource, answer));
-    if (!dryRun) this.#notify(resource, object);
+    const isOwn = request.method === 'POST' || isEnded(object) || isOwnVersion(precondition, object);
+    if (!dryRun) this.#notify(resource, object, isOwn);
     return object;
   }
 
-  #read(path: string, { signal, timeout }: CallOptions, accept?: string): Promise<unknown> {
-    return this.#json({ method: 'GET', path, accept, signal, timeout });
-  }
-
-  async #json(request: HttpRequest): Promise<unknown> {
-    const { transport, lane, ungated } = this.#options;
-    const body = await transport.request({ ...request, lane, ungated });
-    try {
-      return JSON.parse(body.toString('utf8'));
-    } catch {
-      // The cause would quote the answer, which may be a Secret.
-      throw new TransportError(`${request.method} ${request.path}: the answer is not JSON`, true);
-    }
-  }
-
-  /** Sent with every write, so that the API server itself gives up one that it could only do late. */
-  #serverTimeout(method: HttpRequest['method'], options: WriteOptions): string {
-    const { transport, ungated } = this.#options;
-    const limit = transport.timeLimit({ method, timeout: options.timeout, ungated });
-    return serverTimeout(limit, transport.timeLimit({ method, ungated }), options.serverTimeout);
-  }
-
-  #notify(resource: Resource, written: Written): void {
-    for (const listener of this.#options.listeners) listener(resource, written);
+  #notify(resource: Resource, written: Written, isOwn: boolean): void {
+    for (const listener of this.#options.listeners) listener(resource, written, isOwn);
   }
 }

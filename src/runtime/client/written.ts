@@ -10,8 +10,13 @@ export type Written =
   | KubernetesObject
   | { readonly namespace: string; readonly name: string; readonly deleted: true; readonly uid?: string };
 
-/** Called after each successful write, before the caller of the write is told. Must not throw. */
-export type WriteListener = (resource: Resource, written: Written) => void;
+/**
+ * Called after each successful write, before the caller of the write is told. Must not throw.
+ *
+ * @param isOwn whether this write has certainly made the version. A write that changes nothing is answered with the
+ *   version that is there, which may be another writer's; only a precondition tells the two apart.
+ */
+export type WriteListener = (resource: Resource, written: Written, isOwn: boolean) => void;
 
 /**
  * Reads the answer to a DELETE. A Status says that the object is gone, and so does an object that nothing is

@@ -8,7 +8,7 @@ import {
   isTooManyRequests,
   TransportError,
 } from '../../../src/runtime/client/api-error.ts';
-import type { Client } from '../../../src/runtime/client/client.ts';
+import type { Client, JsonPatchOperation } from '../../../src/runtime/client/client.ts';
 import type { Connection } from '../../../src/runtime/client/connect.ts';
 import { type Widget, widgets } from '../../conformance/subject.ts';
 import { FakeApiServer, type RecordedRequest } from '../../fake/api-server.ts';
@@ -211,6 +211,74 @@ describe('what a write has left behind', () => {
       ({ metadata }) => `widgets a ${metadata.resourceVersion}`,
     );
     assert.deepEqual(seen, [...versions, `widgets a gone ${created.metadata.uid}`]);
+  });
+
+  test('is certainly its own after a creation, a deletion, and a conditional write that changed something', async () => {
+    const own: boolean[] = [];
+    connection.onWrite((_, __, isOwn) => own.push(isOwn));
+    let { resourceVersion = '' } = (await client.create(widgets, widget)).metadata;
+    const write = async (call: () => Promise<Widget>) => {
+      ({ resourceVersion = '' } = (await call()).metadata);
+      return own.pop();
+    };
+    const test = (value = resourceVersion) =>
+      ({ op: 'test', path: '/metadata/resourceVersion', value }) as const;
+    const size = (value: number) => ({ op: 'replace', path: '/spec/size', value }) as const;
+    const json = (...operations: JsonPatchOperation[]) => ({ type: 'json', operations }) as const;
+    const merge = (body: object) => ({ type: 'merge', body }) as const;
+    const at = () => ({ metadata: { resourceVersion } });
+    const rows: readonly { name: string; call: () => Promise<Widget>; isOwn: boolean }[] = [
+      {
+        name: 'merge patch',
+        call: () => client.patch(widgets, key, merge({ ...at(), spec: { size: 2 } })),
+        isOwn: true,
+      },
+      {
+        name: 'merge patch without effect',
+        call: () => client.patch(widgets, key, merge(at())),
+        isOwn: false,
+      },
+      {
+        name: 'merge patch without a version',
+        call: () => client.patch(widgets, key, merge({ spec: { size: 3 } })),
+        isOwn: false,
+      },
+      {
+        name: 'patch of the status',
+        call: () => client.patchStatus(widgets, key, merge({ ...at(), status: { count: 1 } })),
+        isOwn: true,
+      },
+      { name: 'JSON patch', call: () => client.patch(widgets, key, json(test(), size(4))), isOwn: true },
+      {
+        name: 'JSON patch without effect',
+        call: () => client.patch(widgets, key, json(test())),
+        isOwn: false,
+      },
+      {
+        name: 'JSON patch without a test',
+        call: () => client.patch(widgets, key, json(size(5))),
+        isOwn: false,
+      },
+      {
+        name: 'update',
+        call: () => client.update(widgets, { metadata: { ...key, ...at().metadata }, spec: { size: 6 } }),
+        isOwn: true,
+      },
+    ];
+    assert.deepEqual(own.splice(0), [true], 'creation');
+    for (const { name, call, isOwn } of rows) assert.equal(await write(call), isOwn, name);
+    await client.delete(widgets, key);
+    assert.deepEqual(own, [true], 'deletion');
+    await client.create(widgets, { ...widget, metadata: { ...key, finalizers: ['example.com/hold'] } });
+    await client.delete(widgets, key);
+    await client.delete(widgets, key);
+    assert.deepEqual(
+      own.slice(2),
+      [false, false],
+      'a deletion that waits, which another client may have begun',
+    );
+    await client.patch(widgets, key, json({ op: 'remove', path: '/metadata/finalizers' }));
+    assert.equal(own.at(-1), true, 'a patch that ends the object');
   });
 
   test('of a delete is the object while it is still there', async () => {

@@ -81,7 +81,7 @@ describe('Manager: the way up', () => {
     const world = new ManagerWorld();
     const seen: unknown[] = [];
     world.manager.informers.observeWrite = (_, written) => seen.push(written);
-    for (const listener of world.writeListeners) listener(pods, regarding);
+    for (const listener of world.writeListeners) listener(pods, regarding, true);
     assert.deepEqual(seen, [regarding]);
   });
 });

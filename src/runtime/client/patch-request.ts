@@ -1,0 +1,24 @@
+/**
+ * Patch request: the body, content type and query with which a patch is sent.
+ */
+import type { Patch } from './client.ts';
+import type { HttpRequest } from './http-request.ts';
+import { patchContentTypes } from './media-types.ts';
+import type { QueryValue } from './resource-path.ts';
+
+export interface PatchRequest extends Pick<HttpRequest, 'body' | 'contentType'> {
+  readonly query: Readonly<Record<string, QueryValue>>;
+}
+
+/** @param fieldManager under which the server records the fields, unless it is an apply patch, which has its own. */
+export function patchRequest(patch: Patch, fieldManager: string): PatchRequest {
+  const contentType = patchContentTypes[patch.type];
+  if (patch.type === 'json') {
+    return { body: JSON.stringify(patch.operations), contentType, query: { fieldManager } };
+  }
+  const query =
+    patch.type === 'apply'
+      ? { fieldManager: patch.fieldManager, force: patch.force || undefined }
+      : { fieldManager };
+  return { body: JSON.stringify(patch.body), contentType, query };
+}
