@@ -224,7 +224,7 @@ export class Controller implements Runnable {
     this.#wakes.begin(key);
     const scope: ReconcileScope = {
       ...{ controller: this.name, request },
-      wrote: (written) => this.#wakes.wrote(key, written),
+      wrote: (written, isOwn) => this.#wakes.wrote(key, written, isOwn),
     };
     const outcome = await inScope(scope, () => outcomeOf(() => reconciler.reconcile(request, context)));
     const duration = clock.monotonic() - begin;

@@ -3,14 +3,18 @@
  * awaits, so that a write, or an error that nothing handles, can be traced to its controller and object.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Written } from '../client/written.ts';
+import type { WriteListener, Written } from '../client/written.ts';
 import type { Request } from './reconciler.ts';
 
 export interface ReconcileScope {
   readonly controller: string;
   readonly request: Request;
-  /** Told each successful write of the reconcile, before the reconciler knows of it. */
-  wrote(written: Written): void;
+  /**
+   * Told each successful write of the reconcile, before the reconciler knows of it.
+   *
+   * @param isOwn whether the version is certainly that of this write, as {@link WriteListener} says.
+   */
+  wrote(written: Written, isOwn: boolean): void;
 }
 
 const scopes = new AsyncLocalStorage<ReconcileScope>();

@@ -9,16 +9,18 @@ import { errorText } from '../error-chain.ts';
 import type { Logger } from '../logger.ts';
 import type { AddOptions } from '../queue/add-options.ts';
 import type { EventHandler, ObjectEvent } from './event-handler.ts';
-import { versionOf } from './own-versions.ts';
+import { endOf, versionOf } from './own-versions.ts';
 import { changesDeletion, type Predicate } from './predicate.ts';
 import type { Request } from './reconciler.ts';
 
 export interface EnqueueOptions extends AddOptions {
   /**
-   * The version of an object ({@link versionOf}) if the event shows that this version exists, and nothing more. When
-   * a reconcile of the same request has written it, the request does not shorten the backoff of a failed one.
+   * The version that the event shows ({@link versionOf}), or the end of the object ({@link endOf}). When a reconcile
+   * of the same request has written it, the request does not shorten the backoff of a failed one.
    */
   readonly version?: string | undefined;
+  /** The event may show more than that write: a change of the spec or a deletion that another writer asked for. */
+  readonly showsMore?: boolean;
 }
 
 /** Where a source puts its requests. */
@@ -79,8 +81,8 @@ export function informerSource<T extends KubernetesObject>(options: InformerSour
         const requests = attempt('event handler', event, () => checkedRequests(handler(event)), []);
         if (requests.length === 0) return;
         const value = attempt('priority function', event, () => integerPriority(priority, event), 0);
-        const version = ownVersionOf(event);
-        for (const request of requests) enqueue(request, { priority: value, version });
+        const shown = { version: shownVersion(event), showsMore: mayShowMore(event) };
+        for (const request of requests) enqueue(request, { priority: value, ...shown });
       };
       const remove = informer.addHandler({
         onAdd: (object, initial) => onEvent({ type: 'create', object, initial }),
@@ -126,15 +128,13 @@ function bringsNothingNew(event: ObjectEvent<KubernetesObject>): boolean {
   return resourceVersion !== undefined && resourceVersion === event.previous.metadata.resourceVersion;
 }
 
-/**
- * The version that the event is about, if a write of this process can be all that it shows. Between two versions that
- * an informer has seen there may be a foreign one: so not when the spec has changed, or the deletion was asked for.
- */
-function ownVersionOf(event: ObjectEvent<KubernetesObject>): string | undefined {
-  if (event.type === 'delete' || changesDeletion(event)) return undefined;
-  const { object } = event;
-  if (event.type === 'update' && event.previous.metadata.generation !== object.metadata.generation) {
-    return undefined;
-  }
-  return versionOf(object);
+function shownVersion({ type, object }: ObjectEvent<KubernetesObject>): string | undefined {
+  return type === 'delete' ? endOf(object.metadata) : versionOf(object);
+}
+
+/** Between two versions that an informer has seen there may be another writer's. */
+function mayShowMore(event: ObjectEvent<KubernetesObject>): boolean {
+  if (event.type !== 'update') return false;
+  const { previous, object } = event;
+  return changesDeletion(event) || previous.metadata.generation !== object.metadata.generation;
 }

@@ -3,8 +3,8 @@
  * twenty of them a second (a token bucket); beyond that each waits, first 50 ms, then longer, up to 1 s.
  *
  * Progress gives a key all its tokens back: a deleted object, an object that was not written before, or one whose
- * spec was changed (its generation moved). It counts for a limited number of objects, because a loop may create and
- * delete by turns. A run that a source has asked for takes no token.
+ * spec was changed (its generation moved). It counts a limited number of times, because a loop may create and delete,
+ * or change a spec, by turns. A run that a source has asked for takes no token.
  */
 import type { Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
@@ -23,8 +23,8 @@ const longestSpacing = 1000;
 const runsPerStep = 20;
 /** Ms in which the slowing down of one key is reported once. */
 const reportPeriod = 10 * 60_000;
-/** Objects per key whose writes and deletions count as progress, until the key has been quiet for a second. */
-const mostObjects = 1000;
+/** Writes and deletions per key that count as progress, until the key has been quiet for a second. */
+const maxSteps = 1000;
 /** Ms between two looks for buckets that are full and not needed any more. */
 const sweepPeriod = 1000;
 
@@ -38,6 +38,8 @@ interface Bucket {
   /** Runs in a row that were slowed down. */
   slowed: number;
   reportedAt: number;
+  /** Writes and deletions that counted as progress. */
+  steps: number;
   /** The generation of each object that was written, and undefined for each deletion, by what names it. */
   readonly generations: Map<string, number | undefined>;
 }
@@ -72,7 +74,8 @@ export class WakeLimit {
   /** A run of the key wrote this. */
   wrote(key: string, written: Written): void {
     const bucket = this.#buckets.get(key);
-    if (bucket === undefined || !isProgress(bucket.generations, written)) return;
+    if (bucket === undefined || bucket.steps >= maxSteps || !isProgress(bucket, written)) return;
+    bucket.steps++;
     bucket.tokens = burst;
     bucket.slowed = 0;
   }
@@ -104,14 +107,20 @@ export class WakeLimit {
     bucket.at = now;
     if (bucket.tokens === burst) bucket.slowed = 0;
     // After a quiet second it starts again; while it goes on, the same object is no progress twice.
-    if (elapsed >= burst * refill) bucket.generations.clear();
+    if (elapsed >= burst * refill) {
+      bucket.generations.clear();
+      bucket.steps = 0;
+    }
     return now;
   }
 
   #newBucket(key: string): Bucket {
     const at = this.#options.clock.monotonic();
     if (at - this.#sweptAt >= sweepPeriod) this.#sweep(at);
-    const bucket = { tokens: burst, at, until: at, slowed: 0, reportedAt: -Infinity, generations: new Map() };
+    const bucket: Bucket = {
+      ...{ tokens: burst, at, until: at, slowed: 0, reportedAt: -Infinity },
+      ...{ steps: 0, generations: new Map() },
+    };
     this.#buckets.set(key, bucket);
     return bucket;
   }
@@ -125,13 +134,11 @@ export class WakeLimit {
   }
 }
 
-function isProgress(generations: Map<string, number | undefined>, written: Written): boolean {
+function isProgress({ generations }: Bucket, written: Written): boolean {
   const name = nameOf(written);
   const generation = 'deleted' in written ? undefined : written.metadata.generation;
   if (name === undefined) return false;
-  const isKnown = generations.has(name);
-  if (isKnown && generations.get(name) === generation) return false;
-  if (!isKnown && generations.size >= mostObjects) return false;
+  if (generations.has(name) && generations.get(name) === generation) return false;
   generations.set(name, generation);
   return true;
 }

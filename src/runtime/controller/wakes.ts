@@ -5,6 +5,8 @@
  * - What another writer has caused acts at once.
  * - The event of an own write does not shorten a backoff, and does not bring a key back more often than its
  *   {@link WakeLimit} allows; nor do requeues and retries.
+ * - An event that may be the key's own or show more than that ends a backoff, the first time at once, then after a
+ *   backoff of its own: a key that fails and causes such events with each run is not looked at more often for it.
  *
  * An event may arrive before the answer to the write that has caused it. So events that come during a reconcile are
  * judged at its end, when its writes are known.
@@ -13,18 +15,19 @@ import type { Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { priorityOf } from '../queue/add-options.ts';
+import { ExponentialBackoff } from '../queue/rate-limiter.ts';
 import type { Workqueue } from '../queue/workqueue.ts';
 import type { ControllerMetrics } from './controller-metrics.ts';
 import { type Outcome, retryOptions } from './outcome.ts';
-import { OwnVersions } from './own-versions.ts';
+import { type Ownership, OwnVersions } from './own-versions.ts';
 import { requestOfKey } from './reconciler.ts';
 import type { EnqueueOptions } from './source.ts';
 import { isTight, type SelfWakeCause, WakeLimit } from './wake-limit.ts';
 
 /** A retry that waits so long, ms, is no loop: its rate limiter is to decide. The first backoff by default. */
-const leastBackoff = 5;
+const minBackoff = 5;
 /** Events of one reconcile that are kept to be judged; further ones count as foreign. */
-const mostUnjudged = 256;
+const maxUnjudged = 256;
 
 export interface WakesOptions {
   readonly clock: Clock;
@@ -40,6 +43,9 @@ const reasons: Readonly<Record<SelfWakeCause, string>> = {
   own_write: 'what it writes wakes it: write only what differs, or watch with generationChanged',
 };
 
+/** What one or several events of a version have in common. */
+type Shown = Required<Pick<EnqueueOptions, 'priority' | 'showsMore'>>;
+
 type Requeue = Extract<Outcome, { readonly kind: 'requeue' }>;
 
 export class Wakes {
@@ -47,10 +53,12 @@ export class Wakes {
   readonly #queue: Workqueue;
   readonly #limit: WakeLimit;
   readonly #own = new OwnVersions();
-  /** By key that is being reconciled: the versions whose events have come meanwhile, with their priority. */
-  readonly #unjudged = new Map<string, Map<string, number>>();
+  /** By key that is being reconciled: the versions whose events have come meanwhile. */
+  readonly #unjudged = new Map<string, Map<string, Shown>>();
   /** Keys that failed and wait for their next try. */
   readonly #backingOff = new Set<string>();
+  /** Counts the backoffs of a key since its last success that ended with an event that may be its own. */
+  readonly #doubtful = new ExponentialBackoff();
   /** Keys whose next run only they themselves have asked for. */
   readonly #bySelf = new Set<string>();
 
@@ -70,15 +78,13 @@ export class Wakes {
   }
 
   /** A source asks for the key. @throws {RangeError} unless the priority is an integer. */
-  request(key: string, { version, ...options }: EnqueueOptions): void {
-    const priority = priorityOf(options);
+  request(key: string, { version, showsMore = false, ...options }: EnqueueOptions): void {
+    const shown = { priority: priorityOf(options), showsMore };
     const unjudged = this.#unjudged.get(key);
-    if (version === undefined) this.#byOthers(key, priority);
-    else if (unjudged && (unjudged.size < mostUnjudged || unjudged.has(version))) {
-      unjudged.set(version, Math.max(priority, unjudged.get(version) ?? priority));
-    } else if (!this.#own.has(key, version)) this.#byOthers(key, priority);
-    // The next try of a failed key sees the write anyway.
-    else if (!this.#backingOff.has(key)) this.#byOwnWrite(key, priority);
+    if (version === undefined) this.#byOthers(key, shown.priority);
+    else if (unjudged && (unjudged.size < maxUnjudged || unjudged.has(version))) {
+      unjudged.set(version, merged(shown, unjudged.get(version)));
+    } else this.#judge(key, shown, this.#own.ownership(key, version));
   }
 
   /** A reconcile of the key begins. */
@@ -88,9 +94,9 @@ export class Wakes {
     if (this.#bySelf.delete(key)) this.#limit.begin(key);
   }
 
-  /** A reconcile of the key wrote this. */
-  wrote(key: string, written: Written): void {
-    this.#own.add(key, written);
+  /** A reconcile of the key wrote this; the version is certainly that of its write if `isOwn`. */
+  wrote(key: string, written: Written, isOwn: boolean): void {
+    this.#own.add(key, written, isOwn ? 'certain' : 'possible');
     this.#limit.wrote(key, written);
   }
 
@@ -101,10 +107,10 @@ export class Wakes {
     switch (outcome.kind) {
       case 'success':
       case 'terminal':
-        this.#queue.forget(key);
+        this.#forget(key);
         break;
       case 'requeue':
-        this.#queue.forget(key);
+        this.#forget(key);
         this.#requeue(key, outcome);
         break;
       case 'error':
@@ -112,7 +118,19 @@ export class Wakes {
         this.#retry(key, outcome.error, priority);
         break;
     }
-    for (const [version, each] of unjudged ?? []) this.request(key, { version, priority: each });
+    for (const [version, shown] of unjudged ?? []) this.request(key, { version, ...shown });
+  }
+
+  #judge(key: string, { priority, showsMore }: Shown, ownership: Ownership | undefined): void {
+    if (ownership === undefined) this.#byOthers(key, priority);
+    else if (!this.#backingOff.has(key)) this.#byOwnWrite(key, priority);
+    // The next try of a failed key sees its own writes anyway.
+    else if (ownership === 'possible' || showsMore) this.#byDoubtful(key, priority);
+  }
+
+  #forget(key: string): void {
+    this.#doubtful.forget(key);
+    this.#queue.forget(key);
   }
 
   #byOthers(key: string, priority: number): void {
@@ -125,6 +143,13 @@ export class Wakes {
     // Whatever has made it ready, it is looked at soon.
     const delay = this.#queue.isReady(key) ? 0 : this.#limited(key, 'own_write', 0);
     this.#queue.addAfter(key, delay, { priority });
+  }
+
+  /** Keys that cause such events by themselves must not pass their backoff by. */
+  #byDoubtful(key: string, priority: number): void {
+    const isFirst = this.#doubtful.retries(key) === 0;
+    const backoff = this.#doubtful.when(key);
+    this.#queue.addAfter(key, isFirst ? 0 : backoff, { priority });
   }
 
   #requeue(key: string, { after = Infinity, at = Infinity, priority }: Requeue): void {
@@ -141,7 +166,7 @@ export class Wakes {
   #retry(key: string, error: unknown, priority: number): void {
     const options = retryOptions(error, priority);
     const backoff = this.#queue.backoff(key, options);
-    const delay = backoff < leastBackoff ? this.#limited(key, 'retry', backoff) : backoff;
+    const delay = backoff < minBackoff ? this.#limited(key, 'retry', backoff) : backoff;
     this.#backingOff.add(key);
     this.#queue.addAfter(key, delay, options);
   }
@@ -151,4 +176,11 @@ export class Wakes {
     if (isTight(asked) && !this.#queue.isReady(key)) this.#bySelf.add(key);
     return this.#limit.delay(key, cause, asked);
   }
+}
+
+function merged(shown: Shown, other: Shown = shown): Shown {
+  return {
+    priority: Math.max(shown.priority, other.priority),
+    showsMore: shown.showsMore || other.showsMore,
+  };
 }

@@ -78,9 +78,9 @@ export class Manager implements ControllerHost {
       ...{ client: informerClient, clock, log, namespaces, registry, random, maxWatches },
     });
     this.connection.onAnswer((answer) => this.clock.observe(answer));
-    this.connection.onWrite((resource, written) => {
+    this.connection.onWrite((resource, written, isOwn) => {
       this.informers.observeWrite(resource, written);
-      currentScope()?.wrote(written);
+      currentScope()?.wrote(written, isOwn);
     });
     this.#events = new EventBroadcaster({
       ...{ client, gate, clock, log, registry, instance, isBusy, random },

@@ -23,22 +23,42 @@ class Server {
     this.lag = lag;
   }
 
-  /** Writes with an answer, as the client of a reconciler does. */
-  async write(metadata: Partial<Widget['metadata']> = {}): Promise<void> {
+  /** Writes with an answer, as the client of a reconciler does; without a precondition unless `isOwn`. */
+  async write(metadata: Partial<Widget['metadata']> = {}, { isOwn = true } = {}): Promise<void> {
     const written = this.foreign(metadata);
     await Promise.resolve();
-    currentScope()?.wrote(written);
+    currentScope()?.wrote(written, isOwn);
   }
 
-  /** Somebody else writes. */
+  /** Patches without a precondition what is there already, so that the answer is the current object. */
+  async writeNothing(): Promise<void> {
+    await Promise.resolve();
+    currentScope()?.wrote(this.current, false);
+  }
+
+  /** Creates an object that wakes the same key, and deletes it; `lag` ms later both show. */
+  async createAndDelete(name: string): Promise<void> {
+    const made = widget(name);
+    const wakes = { ...made, metadata: { ...made.metadata, name: 'a' } };
+    await Promise.resolve();
+    currentScope()?.wrote(made, true);
+    this.#show(() => this.informer.add(wakes));
+    currentScope()?.wrote({ namespace: 'default', name, uid: `uid-${name}`, deleted: true }, true);
+    this.#show(() => this.informer.remove(wakes));
+  }
+
+  #show(show: () => void): void {
+    if (this.lag === 0) show();
+    else this.clock.setTimer(this.lag, show);
+  }
+
+  /** Another client writes. */
   foreign(metadata: Partial<Widget['metadata']> = {}): Widget {
     const previous = this.current;
     const resourceVersion = String(++this.#version);
     const current = { ...previous, metadata: { ...previous.metadata, ...metadata, resourceVersion } };
     this.current = current;
-    const show = () => this.informer.update(previous, current);
-    if (this.lag === 0) show();
-    else this.clock.setTimer(this.lag, show);
+    this.#show(() => this.informer.update(previous, current));
     return current;
   }
 }
@@ -103,6 +123,15 @@ const loops: readonly Loop[] = [
     },
   },
   {
+    name: 'a deletion that it asks for again and again',
+    cause: 'own_write',
+    reconcile: async (server) => {
+      const { resourceVersion } = server.current.metadata;
+      await server.write({ deletionTimestamp: `deleted at ${resourceVersion}` }, { isOwn: false });
+      return {};
+    },
+  },
+  {
     name: 'errors that are not to wait',
     cause: 'retry',
     reconcile: () => Promise.reject(new RetryError('no', 0)),
@@ -136,20 +165,45 @@ describe('Guards: a reconcile that wakes itself by', () => {
     });
   }
 
-  it('creating and deleting by turns is slowed down after a thousand objects', async () => {
-    const world = start(async (_, run) => {
-      currentScope()?.wrote(widget(`made-${run}`));
-      currentScope()?.wrote({ namespace: 'default', name: 'a', uid: `made-${run}`, deleted: true });
-      return { requeueAfter: 0 };
+  const progressing: readonly {
+    readonly name: string;
+    readonly reconcile: (server: Server, run: number) => ReturnType<Reconciler['reconcile']>;
+  }[] = [
+    {
+      name: 'creating and deleting by turns, and asking for the next run',
+      reconcile: async (_, run) => {
+        currentScope()?.wrote(widget(`made-${run}`), true);
+        currentScope()?.wrote({ namespace: 'default', name: 'a', uid: `made-${run}`, deleted: true }, true);
+        return { requeueAfter: 0 };
+      },
+    },
+    {
+      name: 'creating and deleting by turns, which its informer shows',
+      reconcile: async (server, run) => {
+        await server.createAndDelete(`made-${run}`);
+        return {};
+      },
+    },
+    {
+      name: 'changing its own spec, which its informer shows',
+      reconcile: async (server, run) => {
+        await server.write({ generation: run + 1 });
+        return {};
+      },
+    },
+  ];
+  for (const { name, reconcile } of progressing) {
+    it(`${name} is slowed down after a thousand steps of progress`, async () => {
+      const world = start(reconcile);
+      for (let turn = 0; turn < 30; turn++) await settle();
+      const { length } = world.runs;
+      assert.ok(length >= 500 && length <= 1100, `${length} runs at once`);
+      await world.clock.advanceAsync(60 * second);
+      assert.ok(world.runs.length - length <= 160, `${world.runs.length - length} runs in a minute`);
+      assert.equal(world.warnings().length, 1);
+      await world.end();
     });
-    for (let turn = 0; turn < 30; turn++) await settle();
-    const { length } = world.runs;
-    assert.ok(length >= 500 && length <= 1000, `${length} runs at once`);
-    await world.clock.advanceAsync(60 * second);
-    assert.ok(world.runs.length - length <= 160, `${world.runs.length - length} runs in a minute`);
-    assert.equal(world.warnings().length, 1);
-    await world.end();
-  });
+  }
 
   it('requeueAfter: 0 acts at once on what others do', async () => {
     const world = start(async () => ({ requeueAfter: 0 }));
@@ -186,12 +240,12 @@ describe('Guards: nothing is slowed down', () => {
   }[] = [
     {
       name: 'that creates one object after the other',
-      step: async (_, run) => currentScope()?.wrote(widget(`made-${run}`)),
+      step: async (_, run) => currentScope()?.wrote(widget(`made-${run}`), true),
     },
     {
       name: 'that deletes one object after the other',
       step: async (_, run) =>
-        currentScope()?.wrote({ namespace: 'default', name: `old-${run}`, deleted: true }),
+        currentScope()?.wrote({ namespace: 'default', name: `old-${run}`, deleted: true }, true),
     },
     {
       name: 'that changes one spec step by step',
@@ -292,12 +346,67 @@ describe('Guards: the backoff of a key whose reconcile wrote and failed', () => 
     });
   }
 
+  const doubtful: readonly { readonly name: string; readonly write: (server: Server) => Promise<void> }[] = [
+    { name: 'a write without a precondition', write: (server) => server.write({}, { isOwn: false }) },
+    {
+      name: 'a change of its spec',
+      write: (server) => server.write({ generation: (server.current.metadata.generation ?? 0) + 1 }),
+    },
+  ];
+  for (const { name, write } of doubtful) {
+    it(`is kept, but for one run, when each run makes ${name}`, async () => {
+      const world = start(async (server) => {
+        await write(server);
+        throw new Error('no');
+      });
+      await world.clock.advanceAsync(5 * (2 ** 10 - 1));
+      assert.ok(world.runs.length <= 12, `${world.runs.length} runs, and 11 by 5 ms · 2ⁿ`);
+      await world.end();
+    });
+  }
+
+  it('ends when the informer shows the foreign version that a patch without effect was answered with', async () => {
+    const world = start(async (server, run) => {
+      if (run === 9) {
+        server.foreign();
+        await server.writeNothing();
+      }
+      throw new Error('its informer is behind');
+    }, 100);
+    await world.clock.advanceAsync(5 * (2 ** 8 - 1));
+    assert.equal(world.runs.length, 9);
+    await world.clock.advanceAsync(100);
+    assert.equal(world.runs.length, 10, 'the backoff would last 1280 ms');
+    await world.end();
+  });
+
+  it('is not shortened by an own version that a patch without effect was answered with as well', async () => {
+    const world = start(async (server) => {
+      await server.write();
+      await server.writeNothing();
+      throw new Error('no');
+    }, 1);
+    await world.clock.advanceAsync(5 * (2 ** 10 - 1));
+    assert.equal(world.runs.length, 11, '5 ms · 2ⁿ');
+    await world.end();
+  });
+
+  it('is not shortened by the event of an own deletion', async () => {
+    const world = start(async (server, run) => {
+      await server.createAndDelete(`made-${run}`);
+      throw new Error('no');
+    }, 1);
+    await world.clock.advanceAsync(5 * (2 ** 10 - 1));
+    assert.equal(world.runs.length, 11, '5 ms · 2ⁿ');
+    await world.end();
+  });
+
   it('of another key is not touched: what one reconcile writes wakes another at once', async () => {
     const at: string[] = [];
     const world = startController(async ({ name }) => {
       at.push(name);
       if (name === 'writer' && at.length > 5) {
-        currentScope()?.wrote(widget('waits', { resourceVersion: '2' }));
+        currentScope()?.wrote(widget('waits', { resourceVersion: '2' }), true);
         world.informer.update(widget('waits'), widget('waits', { resourceVersion: '2' }));
       }
       if (name === 'waits') throw new Error('not yet');
@@ -315,30 +424,36 @@ describe('Guards: the backoff of a key whose reconcile wrote and failed', () => 
 });
 
 interface Step {
-  readonly what: 'foreign' | 'advance' | 'fail' | 'write' | 'requeue' | 'calm';
+  readonly what: 'foreign' | 'advance' | 'fail' | 'write' | 'patch' | 'requeue' | 'calm';
   readonly ms: number;
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  what: fc.constantFrom('foreign', 'advance', 'fail', 'write', 'requeue', 'calm'),
+  what: fc.constantFrom('foreign', 'advance', 'fail', 'write', 'patch', 'requeue', 'calm'),
   ms: fc.integer({ min: 0, max: 400 }),
 });
+
+type Doing = Readonly<Record<'fail' | 'write' | 'patch' | 'requeue', boolean>>;
+
+async function reconcileAs(doing: Doing, server: Server): ReturnType<Reconciler['reconcile']> {
+  if (doing.write) await server.write();
+  if (doing.patch) await server.writeNothing();
+  if (doing.fail) throw new Error('no');
+  return doing.requeue ? { requeueAfter: 0 } : {};
+}
 
 describe('Guards: random histories', () => {
   it('I2: each foreign edit is followed by a run as soon as it is shown', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.constantFrom(0, 3, 200), async (steps, lag) => {
-        const doing = { fail: false, write: false, requeue: false };
-        const world = start(async (server) => {
-          if (doing.write) await server.write();
-          if (doing.fail) throw new Error('no');
-          return doing.requeue ? { requeueAfter: 0 } : {};
-        }, lag);
+        const doing = { fail: false, write: false, patch: false, requeue: false };
+        const world = start((server) => reconcileAs(doing, server), lag);
         const play: Readonly<Record<Step['what'], (ms: number) => unknown>> = {
           advance: (ms) => world.clock.advanceAsync(ms),
-          calm: () => Object.assign(doing, { fail: false, write: false, requeue: false }),
+          calm: () => Object.assign(doing, { fail: false, write: false, patch: false, requeue: false }),
           fail: () => Object.assign(doing, { fail: true }),
           write: () => Object.assign(doing, { write: true }),
+          patch: () => Object.assign(doing, { patch: true }),
           requeue: () => Object.assign(doing, { requeue: true }),
           foreign: async () => {
             await settle();
