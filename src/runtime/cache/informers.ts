@@ -38,11 +38,12 @@ export class Informers {
   readonly #options: InformersOptions;
   readonly #metrics: InformerMetrics | undefined;
   readonly #entries = new Map<string, Entry>();
-  readonly #loads = new LoadSlots();
+  readonly #loads: LoadSlots;
   #signal: AbortSignal | undefined;
 
   constructor(options: InformersOptions) {
     this.#options = options;
+    this.#loads = new LoadSlots(options.clock);
     this.#metrics = options.registry && new InformerMetrics(options.registry);
   }
 

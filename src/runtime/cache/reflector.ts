@@ -11,6 +11,7 @@ import type { WatchEvent } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { InitialEvents } from './initial-events.ts';
+import type { LoadSlot } from './load-slots.ts';
 import { findPresence } from './presence.ts';
 import { Recovery, type ReflectorStep, StaleListError } from './recovery.ts';
 import { type ReflectorOptions, selectionOf } from './reflector-options.ts';
@@ -100,12 +101,12 @@ export class Reflector<T extends KubernetesObject> {
 
   async #next(signal: AbortSignal): Promise<void> {
     if (this.#step === 'watch') return await this.#watch(signal, this.#target.resumeFrom);
-    const release = await this.#options.loads.take(signal);
+    const slot = await this.#options.loads.take(signal);
     try {
-      if (this.#step === 'list') await this.#list(signal);
-      else await this.#watch(signal, undefined, release);
+      if (this.#step === 'list') await this.#list(signal, slot);
+      else await this.#watch(signal, undefined, slot);
     } finally {
-      release();
+      slot.release();
     }
   }
 
@@ -123,12 +124,13 @@ export class Reflector<T extends KubernetesObject> {
     return delay;
   }
 
-  async #list(signal: AbortSignal): Promise<void> {
+  async #list(signal: AbortSignal, slot: LoadSlot): Promise<void> {
     const { client, resource, counters } = this.#options;
     counters.listed();
     const list = await client.list(resource, {
       ...selectionOf(this.#options),
       signal,
+      onPart: () => slot.advance(),
       // What is listed is of this resource, so every object is a T.
       transform: (object) => this.#target.prepare(object as T),
     });
@@ -139,9 +141,9 @@ export class Reflector<T extends KubernetesObject> {
 
   /**
    * @param position to go on from; undefined to begin with the whole collection.
-   * @param loaded called when that is complete.
+   * @param slot to load that, given back when it is complete.
    */
-  async #watch(signal: AbortSignal, position: string | undefined, loaded?: () => void): Promise<void> {
+  async #watch(signal: AbortSignal, position: string | undefined, slot?: LoadSlot): Promise<void> {
     const { client, resource, random, counters } = this.#options;
     if (position === undefined) counters.listed();
     counters.watched();
@@ -152,9 +154,9 @@ export class Reflector<T extends KubernetesObject> {
     });
     const events = session.run(signal, () => this.#opened());
     try {
-      if (position === undefined) await this.#takeInitialEvents(events);
+      if (slot !== undefined) await this.#takeInitialEvents(events, slot);
       session.endInitialEvents();
-      loaded?.();
+      slot?.release();
       await this.#follow(events, session);
     } finally {
       this.#watching = false;
@@ -163,10 +165,12 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
-  async #takeInitialEvents(events: AsyncGenerator<WatchEvent<T>, void>): Promise<void> {
+  async #takeInitialEvents(events: AsyncGenerator<WatchEvent<T>, void>, slot: LoadSlot): Promise<void> {
     const initial = new InitialEvents<T>((object) => this.#target.prepare(object));
     for (let next = await events.next(); next.done !== true; next = await events.next()) {
       const event = next.value;
+      const turn = slot.advance();
+      if (turn !== undefined) await turn;
       if (event.type === 'ERROR') throw errorOfStatus(event.object);
       if (initial.take(event)) return this.#load(initial.objects, event.object.metadata.resourceVersion);
     }

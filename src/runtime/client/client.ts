@@ -71,6 +71,8 @@ export interface ListOptions extends CallOptions, SelectorOptions {
    * undefined leaves it out.
    */
   transform?(object: KubernetesObject): KubernetesObject | undefined;
+  /** Called when a part of a page has arrived, which is read once the promise resolves, or at once without one. */
+  onPart?(): Promise<void> | undefined;
 }
 
 /** All pages of a list as one. */

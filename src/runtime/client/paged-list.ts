@@ -127,7 +127,7 @@ function isOverdue(error: unknown): boolean {
 async function readBody<T extends KubernetesObject>(
   { clock, title, check, complete }: PageSource<T>,
   body: AsyncIterable<Buffer>,
-  { transform }: ListOptions,
+  { transform, onPart }: ListOptions,
 ): Promise<Page<T>> {
   const splitter = new ListSplitter();
   const pace = new Pace(clock);
@@ -143,6 +143,8 @@ async function readBody<T extends KubernetesObject>(
   };
   for await (const chunk of body) {
     bytes += chunk.length;
+    const turn = onPart?.();
+    if (turn !== undefined) await turn;
     pace.begin();
     for (const text of splitter.push(chunk)) {
       keep(parse(title, text));

@@ -66,7 +66,7 @@ export class ReflectorRig {
   readonly #controller = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(resource = widgets, loads = new LoadSlots()) {
+  constructor(resource = widgets, loads?: LoadSlots) {
     this.reflector = new Reflector<Widget>({
       client: this.client,
       clock: this.clock,
@@ -78,7 +78,7 @@ export class ReflectorRig {
       metadataOnly: false,
       target: this.target,
       counters: this.counts,
-      loads,
+      loads: loads ?? new LoadSlots(this.clock),
     });
     this.#running = this.reflector.run(this.#controller.signal);
   }

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import { ApiError, isExpired, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { DeadlineError } from '../../../src/runtime/client/deadline.ts';
 import { listPages, type PageSource, type RawList } from '../../../src/runtime/client/paged-list.ts';
-import { FakeClock } from '../../fake/clock.ts';
+import { FakeClock, settle } from '../../fake/clock.ts';
 
 const gone = () => new ApiError('too old', 410, { reason: 'Expired' });
 
@@ -50,6 +50,25 @@ function namesOf({ items }: { readonly items: readonly KubernetesObject[] }): st
 }
 
 describe('listPages', () => {
+  test('reads a part that has arrived when its reader allows it', async () => {
+    const { source } = scripted(page('abcdef'));
+    const taken: string[] = [];
+    const transform = (item: KubernetesObject) => {
+      taken.push(item.metadata.name);
+      return item;
+    };
+    let parts = 0;
+    const turn = Promise.withResolvers<void>();
+    const onPart = () => (++parts === 2 ? turn.promise : undefined);
+    const listed = listPages(source, { transform, onPart });
+    await settle();
+    assert.deepEqual([parts, taken], [2, []]);
+    turn.resolve();
+    await listed;
+    assert.ok(parts > 10, `${parts} parts of 10 bytes`);
+    assert.equal(taken.join(''), 'abcdef');
+  });
+
   test('slims each object after it was completed', async () => {
     const { source } = scripted(page('ab'));
     const complete = (item: KubernetesObject) => ({ ...item, kind: 'Widget' });
