@@ -35,14 +35,25 @@ export async function findPresence(
     const options = { timeout, signal };
     // The lists of a server that is still starting are incomplete.
     if (!(await isReady(client, options))) return 'unknown';
-    const inGroups =
-      resource.group === '' ? 'served' : presenceInGroups(await client.getRaw('/apis', options), resource);
-    if (inGroups !== 'served') return inGroups;
-    return presenceInResources(await client.getRaw(groupVersionPath(resource), options), resource);
+    const presence = await discoveredPresence(client, resource, options);
+    if (presence === 'served' || presence === 'unknown') return presence;
+    // Behind a load balancer another server may have answered, or this one may have been started again meanwhile.
+    return (await isReady(client, options)) ? presence : 'unknown';
   } catch {
     signal.throwIfAborted();
     return 'unknown';
   }
+}
+
+async function discoveredPresence(
+  client: Client,
+  resource: Resource,
+  options: CallOptions,
+): Promise<Presence> {
+  const inGroups =
+    resource.group === '' ? 'served' : presenceInGroups(await client.getRaw('/apis', options), resource);
+  if (inGroups !== 'served') return inGroups;
+  return presenceInResources(await client.getRaw(groupVersionPath(resource), options), resource);
 }
 
 async function isReady(client: Client, options: CallOptions): Promise<boolean> {
