@@ -99,6 +99,8 @@ export class History {
   tracksSeen = false;
   /** The Pods that went away in the turn of the present request, as they were: `namespace/name` → Pod. */
   readonly removed = new Map<string, Pod>();
+  /** When the last Pod of a name went away: `namespace/name` → time. */
+  readonly freed = new Map<string, number>();
   readonly violations: Violation[] = [];
   readonly #handlers = new Map<string, Registered[]>();
   readonly #listeners: ((entry: Entry) => void)[] = [];
@@ -156,10 +158,9 @@ export class History {
         if (entry.time !== this.#changedAt) this.removed.clear();
         this.#changedAt = entry.time;
         if (entry.resource === 'pods' && entry.change === 'DELETED') {
-          this.removed.set(
-            `${entry.object.metadata.namespace}/${entry.object.metadata.name}`,
-            entry.object as Pod,
-          );
+          const key = `${entry.object.metadata.namespace}/${entry.object.metadata.name}`;
+          this.removed.set(key, entry.object as Pod);
+          this.freed.set(key, entry.time);
         }
         this.objects.apply(entry);
         // Its own writes are no reason for others.

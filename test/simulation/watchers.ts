@@ -15,6 +15,8 @@ export interface WatcherRun {
   readonly specs: { readonly spec: ConfigWatcher['spec']; until: number }[];
   /** When the first content was recorded, so that there is something to compare with. */
   baselineAt: number | undefined;
+  /** When each source was there for the first time in the watcher's life, by kind and name. */
+  readonly firstSights: Map<string, number>;
   /** What counts of all sources, now. */
   content: string;
   /** When that changed; those before the baseline are dropped. */
@@ -85,11 +87,27 @@ export class Watchers {
     const run: WatcherRun = {
       ...{ uid: watcher.metadata.uid ?? '', watcher, createdAt: time, goneAt: undefined },
       specs: [{ spec: watcher.spec, until: Number.POSITIVE_INFINITY }],
-      ...{ baselineAt: undefined, content: '', changes: [], idleEditAt: undefined, raises: [] },
+      ...{
+        baselineAt: undefined,
+        firstSights: new Map(),
+        content: '',
+        changes: [],
+        idleEditAt: undefined,
+        raises: [],
+      },
       ...{ raiseCount: 0, changeCount: 0, appliedAt: undefined, forgedAt: undefined },
     };
     run.content = this.contentFor(run);
+    this.#sight(run, time);
     this.byUid.set(run.uid, run);
+  }
+
+  #sight({ watcher: { metadata, spec }, firstSights }: WatcherRun, time: number): void {
+    for (const { kind, name } of sourcesOf(spec)) {
+      const key = `${kind}/${name}`;
+      const isThere = this.source(kind, metadata.namespace ?? '', name) !== undefined;
+      if (isThere && !firstSights.has(key)) firstSights.set(key, time);
+    }
   }
 
   #editSpec(run: WatcherRun, watcher: ConfigWatcher, time: number): void {
@@ -100,6 +118,7 @@ export class Watchers {
     run.watcher = watcher;
     // Other keys or sources are another baseline, not another content.
     run.content = this.contentFor(run);
+    this.#sight(run, time);
   }
 
   #source({ object, previous, resource, change, time }: ChangeEntry): void {
@@ -113,6 +132,7 @@ export class Watchers {
         (one) => one.kind === kind && one.name === object.metadata.name,
       );
       if (source === undefined) continue;
+      this.#sight(run, time);
       const now = contentOf(source, change === 'DELETED' ? undefined : object);
       if (now === contentOf(source, change === 'ADDED' ? undefined : previous)) {
         run.idleEditAt = time;

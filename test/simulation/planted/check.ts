@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { RunReport } from '../figures.ts';
+import { workerFlags } from '../main.ts';
 import { type PlantedBug, plantedBugs } from './bugs.ts';
 
 const { BUG = '', SECONDS = '600' } = process.env;
@@ -17,7 +18,7 @@ class Worker {
   readonly #lines: AsyncIterator<string>;
 
   constructor(bug: string) {
-    this.#child = spawn(process.execPath, ['--import', loader, main, '--worker'], {
+    this.#child = spawn(process.execPath, [...workerFlags, '--import', loader, main, '--worker'], {
       env: { ...process.env, PLANTED_BUG: bug },
       stdio: ['pipe', 'pipe', 'ignore'],
     });

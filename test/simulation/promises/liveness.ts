@@ -20,6 +20,9 @@ const accepted = (at: At) =>
 /** So long after everything has become quiet nothing of it may be left to do, in milliseconds. */
 const settling = 30_000;
 
+/** The same for watchers: their retries are up to a minute apart. */
+const watcherSettling = 90_000;
+
 /** After so long without a bookmark a watch counts as silent and is opened again; with its retries, in milliseconds. */
 const blindFor = 210_000;
 
@@ -67,9 +70,11 @@ function isLaunchable({ at, goneAt, forgedAt }: AtRun): boolean {
   );
 }
 
-/** Whether another Pod has the name. */
-function isTaken({ objects }: History, { metadata: { namespace = '', name } }: At): boolean {
-  return objects.get('pods', namespace, `${name}-pod`) !== undefined;
+/** Whether another Pod has the name, or had it until a moment ago. */
+function isTaken({ objects, freed, time }: History, { metadata: { namespace = '', name } }: At): boolean {
+  const key = `${namespace}/${name}-pod`;
+  const isThere = objects.get('pods', namespace, `${name}-pod`) !== undefined;
+  return isThere || time - (freed.get(key) ?? Number.NEGATIVE_INFINITY) < settling;
 }
 
 /** Whether status names a reason for which the Pod is not there. */
@@ -179,16 +184,18 @@ class Running {
   }
 
   /** Whether the Pod was started with another content of a watched source than there is now. */
-  isOutdated(history: History, { watcher, baselineAt = 0 }: WatcherRun, uid: string): boolean {
+  isOutdated(history: History, { watcher, baselineAt = 0, firstSights }: WatcherRun, uid: string): boolean {
     const { metadata, spec } = watcher;
     const entry = this.#byPod.get(uid);
     return sourcesOf(spec).some((source) => {
       const mounted = entry?.sources.find(({ kind, name }) => kind === source.kind && name === source.name);
       if (entry === undefined || mounted === undefined) return false;
       const present = history.watchers.source(source.kind, metadata.namespace ?? '', source.name);
-      // First sight is the baseline, also of a source that was missing when the others were seen first.
+      // First sight is the baseline, also of a required source that was missing when the others were seen first.
       const madeAt = Date.parse(present?.metadata.creationTimestamp ?? '');
       if (entry.time < baselineAt && madeAt > baselineAt) return false;
+      const seenAt = firstSights.get(`${source.kind}/${source.name}`) ?? Number.POSITIVE_INFINITY;
+      if (!source.optional && entry.time < seenAt) return false;
       const had = mounted.data && { metadata: { name: mounted.name }, data: mounted.data };
       return contentOf(source, had) !== contentOf(source, present);
     });
@@ -234,7 +241,7 @@ export const appliedRunsEverywhere: NamedPromise = {
         return undefined;
       },
       calm() {
-        if (!hasWorked(history, settling)) return undefined;
+        if (!hasWorked(history, watcherSettling)) return undefined;
         return [...history.watchers.byUid.values()].flatMap((run): Finding[] => {
           const { watcher, goneAt, forgedAt, changes } = run;
           const isRecent = history.time - Math.max(changes.at(-1) ?? 0, run.createdAt) < settling;

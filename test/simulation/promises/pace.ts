@@ -46,9 +46,13 @@ export const notTooSoon: NamedPromise = {
   }),
 };
 
-function isReady({ metadata, status }: Pod): boolean {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready?.status === 'True' && metadata.deletionTimestamp === undefined;
+/** Whether its last report says so; a deletion that has just begun changes nothing about that. */
+function reportsReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+}
+
+function isReady(pod: Pod): boolean {
+  return reportsReady(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
 /** The Deployment, StatefulSet or ReplicaSet that says how many Pods there should be. */
@@ -69,7 +73,8 @@ function roomOf({ spec }: ConfigWatcher, wanted: number): number {
 
 function tooManyGone(history: History, pod: Pod): Finding | undefined {
   const owner = ownerOf(history, pod);
-  if (owner === undefined) return undefined;
+  // A Pod that is not Ready serves nobody: it goes first, and does not count.
+  if (owner === undefined || !reportsReady(pod)) return undefined;
   const { namespace = '', name } = pod.metadata;
   const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};
   const ready = history.objects

@@ -48,6 +48,7 @@ export class Recorder {
   readonly #simulation: Simulation;
   readonly #sent = new Map<string, Sent>();
   readonly #strikes: Strikes;
+  readonly #texts = new Map<string, object | undefined>();
   #serial = 0;
   #by: ChangeEntry['by'];
 
@@ -71,12 +72,15 @@ export class Recorder {
           if (this.#strikes.before(own)) return;
           const id = String(++this.#serial);
           const headers = [...(options.headers as string[]), senderHeader, id];
+          const resource = targetOf(options.path.split('?', 1)[0] ?? '')?.resource ?? '';
           const observer = new ObservedExchange(handler, {
             started: () => {
               this.#sent.set(id, { replica, sentAt: this.#simulation.now });
               this.#history.replica(replica).clockAhead = ahead();
             },
-            shown: (text, isWatch) => this.#show(replica, options.path, text, isWatch),
+            ...(observed.has(resource) && {
+              shown: (text, isWatch) => this.#show(replica, resource, text, isWatch),
+            }),
             replied: () => this.#strikes.replied(own),
           });
           connection.dispatch({ ...options, headers }, observer);
@@ -139,15 +143,13 @@ export class Recorder {
     return sent ?? { replica: undefined, sentAt: this.#simulation.now };
   }
 
-  #show(replica: string, path: string, text: string, isWatch: boolean): void {
-    const target = targetOf(path.split('?')[0] ?? '');
-    if (target === undefined || !observed.has(target.resource)) return;
+  #show(replica: string, resource: string, text: string, isWatch: boolean): void {
     const show = (object: KubernetesObject, gone: boolean) => {
       if (object.metadata?.uid === undefined) return;
       const time = this.#simulation.now;
-      this.#history.add({ type: 'seen', time, replica, resource: target.resource, object, gone });
+      this.#history.add({ type: 'seen', time, replica, resource, object, gone });
     };
-    const json = parsed(text);
+    const json = this.#parsed(text);
     if (json === undefined) return;
     if (isWatch) {
       const { type, object } = json as { type: string; object: KubernetesObject };
@@ -157,7 +159,17 @@ export class Recorder {
     const { items } = json as { items?: readonly KubernetesObject[] };
     for (const object of items ?? [json as unknown as KubernetesObject]) show(object, false);
   }
+
+  /** The same text comes to several watches and replicas. */
+  #parsed(text: string): object | undefined {
+    if (this.#texts.size >= keptTexts) this.#texts.clear();
+    if (!this.#texts.has(text)) this.#texts.set(text, parsed(text));
+    return this.#texts.get(text);
+  }
 }
+
+/** So many texts are remembered with what they say. */
+const keptTexts = 1000;
 
 function parsed(text: string): object | undefined {
   try {
@@ -170,8 +182,8 @@ function parsed(text: string): object | undefined {
 
 interface ExchangeListener {
   readonly started: () => void;
-  /** A whole answer, or one line of a watch. */
-  readonly shown: (text: string, isWatch: boolean) => void;
+  /** A whole answer, or one line of a watch; undefined: the texts are of no interest. */
+  readonly shown?: (text: string, isWatch: boolean) => void;
   readonly replied: () => void;
 }
 
@@ -203,23 +215,25 @@ class ObservedExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#code === 200 || this.#code === 201) this.#take(chunk.toString());
+    const { shown } = this.#listener;
+    if (shown !== undefined && (this.#code === 200 || this.#code === 201))
+      this.#take(chunk.toString(), shown);
     this.#handler.onResponseData?.(controller, chunk);
   }
 
   /** Whole lines of a watch are shown at once. */
-  #take(text: string): void {
+  #take(text: string, shown: NonNullable<ExchangeListener['shown']>): void {
     this.#text += text;
+    if (!text.includes('\n')) return;
     const lines = this.#text.split('\n');
-    if (lines.length < 2) return;
     this.#text = lines.pop() ?? '';
     for (const line of lines) {
-      if (line !== '') this.#listener.shown(line, line.startsWith('{"type":'));
+      if (line !== '') shown(line, line.startsWith('{"type":'));
     }
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController, trailers: never): void {
-    if (this.#text !== '') this.#listener.shown(this.#text, this.#text.startsWith('{"type":'));
+    if (this.#text !== '') this.#listener.shown?.(this.#text, this.#text.startsWith('{"type":'));
     this.#handler.onResponseEnd?.(controller, trailers);
     this.#listener.replied();
   }

@@ -57,6 +57,12 @@ export function fieldSchema({ properties, additionalProperties }: Schema, key: s
 const identity = ['apiVersion', 'kind', 'metadata'];
 
 /**
+ * Values that are pruned and defaulted, by the schema that they are so under. Objects are immutable and share what
+ * did not change with the version before, so that most of an object need not be looked at again.
+ */
+const settled = new WeakMap<object, Schema>();
+
+/**
  * The value without fields that the schema does not know and without null where there must be a value.
  *
  * @param dropped takes the paths of unknown fields.
@@ -67,7 +73,7 @@ export function pruned(schema: Schema, value: unknown, dropped: string[], path =
     if (items === undefined) return value;
     return value.map((item, index) => pruned(items, item, dropped, `${path}[${index}]`));
   }
-  if (!isJsonObject(value)) return value;
+  if (!isJsonObject(value) || settled.get(value) === schema) return value;
   const result: Record<string, unknown> = {};
   const hasIdentity = path === '' || schema['x-kubernetes-embedded-resource'] === true;
   for (const key in value) {
@@ -105,7 +111,7 @@ export function defaulted(schema: Schema, value: unknown): unknown {
     const { items } = schema;
     return items === undefined ? value : value.map((item) => defaulted(items, item));
   }
-  if (!isJsonObject(value)) return value;
+  if (!isJsonObject(value) || settled.get(value) === schema) return value;
   const result: Record<string, unknown> = { ...value };
   for (const key in schema.properties)
     result[key] = result[key] === undefined ? schema.properties[key]?.default : result[key];
@@ -114,6 +120,7 @@ export function defaulted(schema: Schema, value: unknown): unknown {
     if (result[key] === undefined) delete result[key];
     else if (field !== undefined) result[key] = defaulted(field, result[key]);
   }
+  settled.set(result, schema);
   return result;
 }
 
