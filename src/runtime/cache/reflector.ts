@@ -31,7 +31,7 @@ import { WatchSession } from './watch-session.ts';
 /** A watch that ends sooner (ms) without having brought anything is a failure. */
 const shortWatch = 1000;
 /** A watch that lasted longer (ms) without a line, not even a bookmark, may have followed nothing. */
-const muteWatch = 240_000;
+const muteWatch = 120_000;
 /** Milliseconds before the agreed time at which the end of a watch is still the agreed one: clocks differ. */
 const endTolerance = 5000;
 /** Lists in a row older than what is known, after which the storage is taken to have been restored. */

@@ -1,8 +1,7 @@
 /**
  * Watch session: one watch request with limits on everything it could hang in. The server must answer,
- * must bring the initial events to their end, must end the stream at the agreed time, and once it has sent
- * a bookmark must keep sending them: a half-open connection, which never says anything again, is left in
- * minutes instead of never.
+ * must bring the initial events to their end, must send a bookmark now and then, and must end the stream at
+ * the agreed time: a half-open connection, which never says anything again, is left in minutes instead of never.
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Client, WatchEvent, WatchOptions } from '../client/client.ts';
@@ -13,7 +12,7 @@ const openLimit = 30_000;
 /** Milliseconds between two initial events, and for all of them. */
 const initialSilenceLimit = 10_000;
 const initialLimit = 120_000;
-/** Milliseconds without a line after which a server that sends bookmarks (about one a minute) is silent. */
+/** Milliseconds without a line, from the answer on, after which the watch is silent: about one bookmark a minute comes. */
 const bookmarkLimit = 150_000;
 /** Milliseconds that a server may be late with ending the stream. */
 const endGrace = 30_000;
@@ -46,7 +45,6 @@ export class WatchSession<T extends KubernetesObject> {
   #openedAt: number | undefined;
   #lastEvent = 0;
   #initial: boolean;
-  #sentBookmark = false;
   #timer: Timer | undefined;
 
   constructor(client: Client, clock: Clock, resource: Resource<T>, options: Omit<WatchOptions, 'signal'>) {
@@ -104,7 +102,6 @@ export class WatchSession<T extends KubernetesObject> {
         this.#controller.signal.throwIfAborted();
         this.events++;
         this.#lastEvent = this.#clock.monotonic();
-        if (event.type === 'BOOKMARK') this.#sentBookmark = true;
         yield event;
       }
       this.#controller.signal.throwIfAborted();
@@ -143,8 +140,10 @@ export class WatchSession<T extends KubernetesObject> {
       return [limit(this.#startedAt + openLimit, `the watch was not answered within ${openLimit / 1000} s`)];
     }
     const end = this.#openedAt + this.agreedAge + endGrace;
-    const limits = [limit(end, 'the server did not end the watch in time')];
-    if (this.#sentBookmark) limits.push(limit(this.#lastEvent + bookmarkLimit, 'the watch fell silent'));
+    const limits = [
+      limit(end, 'the server did not end the watch in time'),
+      limit(this.#lastEvent + bookmarkLimit, 'the watch fell silent'),
+    ];
     if (this.#initial) {
       limits.push({
         due: Math.min(this.#lastEvent + initialSilenceLimit, this.#openedAt + initialLimit),
