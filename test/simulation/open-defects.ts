@@ -26,29 +26,8 @@ export const openDefects: readonly OpenDefect[] = [
     'end lost',
     'the end of a run is lost when its Pod goes before the turn of its At',
   ),
-  defect('clock behind', 'L1', 'clock behind', 'an operator whose clock is behind launches late'),
-  defect(
-    'clock behind, untold',
-    'R2',
-    'clock behind',
-    'an operator whose clock is behind tells what is due too late',
-  ),
-  defect(
-    'clocks differ',
-    'R4',
-    'clocks differ',
-    'active replicas whose clocks differ write one status against each other',
-  ),
   defect('intents', 'R4', 'intent', 'AtMostOnce looks again and again while its name is taken'),
   defect('intents', 'L5', 'intent', 'AtMostOnce writes an intent for each try, also while nothing changes'),
-  ...['L1', 'L2', 'L3', 'L6', 'R2', 'R3'].map((promise) =>
-    defect(
-      'blind',
-      promise,
-      'blind',
-      'a watch that falls silent before its first bookmark is noticed after ten minutes',
-    ),
-  ),
   defect(
     'untold',
     'R2',

@@ -26,14 +26,6 @@ const watcherSettling = 90_000;
 /** After so long without a bookmark a watch counts as silent and is opened again; with its retries, in milliseconds. */
 const blindFor = 210_000;
 
-/** A watch that fell silent before its first bookmark is opened again when its time is over. */
-const blindUntilEnd = 11 * 60_000;
-
-/** A clue for what a replica may not have been shown. */
-function clueOf({ time, blindedAt }: History, otherwise: string): string {
-  return time - blindedAt < blindUntilEnd ? 'blind' : otherwise;
-}
-
 /** Whether some replica has been able to work for so long, in milliseconds. */
 function hasWorked(history: History, forMs: number): boolean {
   const since = history.time - forMs;
@@ -45,11 +37,6 @@ function hasWorked(history: History, forMs: number): boolean {
       ({ running, stopped, startedAt }) => running && !stopped && startedAt <= since,
     )
   );
-}
-
-/** Ms by which the slowest wall clock among the replicas is behind. */
-function behind({ replicas }: History): number {
-  return Math.max(0, ...[...replicas.values()].map(({ running, clockAhead }) => (running ? -clockAhead : 0)));
 }
 
 /** When the At could have been launched at the earliest. */
@@ -98,10 +85,6 @@ export const dueIsLaunched: NamedPromise = {
         .map(
           (run): Finding => ({
             text: `${run.at.metadata.name} is due and has no Pod`,
-            clue: clueOf(
-              history,
-              history.time - launchableAt(run) <= settling + behind(history) ? 'clock behind' : '',
-            ),
           }),
         );
     },
@@ -127,9 +110,7 @@ export const nothingRunsOn: NamedPromise = {
             controllerOf(pod)?.uid === at.metadata.uid &&
             pod.metadata.deletionTimestamp === undefined,
         );
-        return stray === undefined
-          ? []
-          : [{ text: `${at.metadata.name} is DONE and ${stray.name} runs`, clue: clueOf(history, '') }];
+        return stray === undefined ? [] : [{ text: `${at.metadata.name} is DONE and ${stray.name} runs` }];
       });
     },
   }),
@@ -162,7 +143,6 @@ export const finishedIsDone: NamedPromise = {
           ? [
               {
                 text: `${last.name} has ended and ${at.metadata.name} is ${at.status?.phase}`,
-                clue: clueOf(history, ''),
               },
             ]
           : [];
@@ -254,7 +234,7 @@ export const appliedRunsEverywhere: NamedPromise = {
             .map(
               (pod): Finding => ({
                 text: `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`,
-                clue: bornBetween(run, pod) ? 'born between' : clueOf(history, 'old content'),
+                clue: bornBetween(run, pod) ? 'born between' : 'old content',
               }),
             );
         });
@@ -306,7 +286,7 @@ export const changeIsActedOn: NamedPromise = {
         const waitsFor = pending.reason === 'Debounce' || pending.reason === 'Cooldown';
         const since = Math.max(changes.at(-1) ?? 0, history.disturbedAt);
         return !isHeld && waitsFor && history.time - since > patienceOf(watcher)
-          ? [{ text: `${name} still waits for ${pending.reason}`, clue: clueOf(history, '') }]
+          ? [{ text: `${name} still waits for ${pending.reason}` }]
           : [];
       });
     },
@@ -373,10 +353,7 @@ export const reasonsAreTold: NamedPromise = {
           .map(
             (run): Finding => ({
               text: `${run.at.metadata.name} is due and status does not say why it has no Pod`,
-              clue: clueOf(
-                history,
-                history.time - launchableAt(run) <= toldWithin + behind(history) ? 'clock behind' : 'untold',
-              ),
+              clue: 'untold',
             }),
           );
       },

@@ -60,13 +60,6 @@ export const requestsAreBounded: NamedPromise = {
   name: 'R4',
   sentence: 'requests are bounded, and nothing is written again and again',
   start(history) {
-    /** Replicas that do not agree on whether something is due. */
-    const haveOtherClocks = () => {
-      const ahead = [...history.replicas.values()]
-        .filter(({ running }) => running)
-        .map((one) => one.clockAhead);
-      return Math.max(...ahead) - Math.min(...ahead) > 500;
-    };
     const counts = new Counts();
     return {
       change({ by }) {
@@ -78,8 +71,7 @@ export const requestsAreBounded: NamedPromise = {
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
         if (exceeded === undefined) return undefined;
-        const known = isAtMostOnce(history, request) ? 'intent' : exceeded;
-        const clue = haveOtherClocks() ? 'clocks differ' : known;
+        const clue = isAtMostOnce(history, request) ? 'intent' : exceeded;
         return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
       },
     };
