@@ -144,6 +144,12 @@ export interface AtStatus {
   readonly completionTime?: string;
   /** Milliseconds from scheduledTime to launchTime. */
   readonly latenessMilliseconds?: number;
+  /**
+   * Seconds by which the operator created the Pod late: counted from the schedule, or from the creation, the
+   * last edit or the resume of the At where that is later. Absent when it was not late, and when the API
+   * server did not take the Pod meanwhile.
+   */
+  readonly operatorDelaySeconds?: number;
   /** Exit code of the command's last run. */
   readonly exitCode?: number;
   /** How often the command was started again, over all attempts. */
@@ -341,6 +347,7 @@ export const atSchema: Readonly<Record<string, unknown>> = {
         startTime: { type: 'string', format: 'date-time' },
         completionTime: { type: 'string', format: 'date-time' },
         latenessMilliseconds: { type: 'integer', format: 'int64', minimum: 0 },
+        operatorDelaySeconds: { type: 'integer', format: 'int64', minimum: 1 },
         exitCode: { type: 'integer', format: 'int32' },
         restarts: { type: 'integer', format: 'int32', minimum: 0 },
         conditions: {

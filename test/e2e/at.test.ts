@@ -56,8 +56,8 @@ describe('At on a real node', () => {
     await waitForDone(namespace, 'example-at');
     assert.equal(await namespace.kubectl('logs', 'example-at-pod'), 'YAY');
     const [header, row] = (await namespace.kubectl('get', 'ats')).split('\n');
-    assert.match(header ?? '', /^NAME +SCHEDULE +PHASE +OUTCOME +EXIT +LATE \(MS\) +AGE$/);
-    assert.match(row ?? '', /^example-at +2019-04-12T10:12:00Z +DONE +Succeeded +0 +\d+ /);
+    assert.match(header ?? '', /^NAME +SCHEDULE +TIMEZONE +PHASE +OUTCOME +REASON +EXIT +AGE$/);
+    assert.match(row ?? '', /^example-at +2019-04-12T10:12:00Z +DONE +Succeeded +Succeeded +0 +/);
   });
 
   it("runs the book's own manifests unchanged", { skip: booksAbsent }, async (t) => {

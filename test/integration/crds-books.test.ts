@@ -53,11 +53,11 @@ describe('kubectl get', () => {
     const namespace = await withNamespace(t);
     await namespace.kubectl('apply', '--kustomize=config/samples');
     const at = [`--namespace=${namespace.name}`, 'ats'];
-    const atColumns = ['NAME', 'SCHEDULE', 'PHASE', 'OUTCOME', 'EXIT', 'LATE (MS)', 'AGE'];
+    const atColumns = ['NAME', 'SCHEDULE', 'TIMEZONE', 'PHASE', 'OUTCOME', 'REASON', 'EXIT', 'AGE'];
     assert.deepEqual(columns(await header(...at)), atColumns);
     assert.deepEqual(columns(await header(...at, '--output=wide')), [
       ...atColumns,
-      ...['POD', 'STARTED', 'FINISHED', 'MESSAGE'],
+      ...['UTC', 'LATE', 'POD', 'STARTED', 'FINISHED', 'MESSAGE'],
     ]);
     const watcher = [`--namespace=${namespace.name}`, 'cw'];
     const ours = ['READY', 'PODS', 'RESTARTS', 'LAST-RESTART', 'AGE'];
@@ -80,14 +80,22 @@ describe('kubectl get', () => {
       namespace.kubectl(
         ...['patch', what, '--type=merge', '--subresource=status', `--patch=${JSON.stringify({ status })}`],
       );
-    const done = { phase: 'DONE', outcome: 'Failed', exitCode: 3, latenessMilliseconds: 240_000_000_000 };
-    await patch('at/example-at', done);
+    const done = { phase: 'DONE', outcome: 'Failed', reason: 'CommandFailed', exitCode: 3 };
+    await patch('at/example-at', {
+      ...done,
+      operatorDelaySeconds: 30,
+      scheduledTime: '2019-04-12T10:12:00.000Z',
+    });
     const lastTransitionTime = '2030-01-31T09:00:00Z';
     const ready = { type: 'Ready', status: 'True', reason: 'Watching', message: '', lastTransitionTime };
     await patch('cw/webapp-config-watcher', { conditions: [ready], matchedPods: 2, restartCount: 7 });
     assert.match(
       await namespace.kubectl('get', 'at/example-at'),
-      /example-at +2019-04-12T10:12:00Z +DONE +Failed +3 +240000000000 /,
+      /example-at +2019-04-12T10:12:00Z +DONE +Failed +CommandFailed +3 /,
+    );
+    assert.match(
+      await namespace.kubectl('get', 'at/example-at', '--output=wide'),
+      / +2019-04-12T10:12:00.000Z +30 /,
     );
     assert.match(await namespace.kubectl('get', 'cw/webapp-config-watcher'), / +True +2 +7 /);
   });

@@ -79,7 +79,18 @@ export function record(
   const acceptance = acceptanceOf(o, launch, run, plan);
   const previous = attempt === 1 ? undefined : recordedPod(o);
   const restarts = (attempt === 1 ? 0 : (o.at.status?.restarts ?? 0)) + (previous?.restarts ?? 0);
-  const launched = { attempt, podName, podUID, launchTime, scheduledTime, restarts, acceptance };
+  const operatorDelay =
+    attempt === 1 && scheduledTime !== undefined ? operatorLateness(o.at, launchTime, scheduledTime) : 0;
+  const launched = {
+    attempt,
+    podName,
+    podUID,
+    launchTime,
+    scheduledTime,
+    operatorDelay,
+    restarts,
+    acceptance,
+  };
   const status = launchedStatus(o, launched);
   if (attempt > 1) {
     return { status, events: [launchEvent(o, launch, launchTime, scheduledTime)] };

@@ -19,6 +19,8 @@ export interface Launched {
   readonly podUID: string;
   readonly launchTime: number;
   readonly scheduledTime: number | undefined;
+  /** By how many milliseconds the operator was late; 0 of a later attempt. */
+  readonly operatorDelay: number;
   /** Restarts of the attempts before this one. */
   readonly restarts: number;
   /** The condition Accepted: whether the spec is still the one that the Pod was made from. */
@@ -29,6 +31,7 @@ export interface Launched {
 export function launchedStatus(o: Observed, launched: Launched): AtStatus {
   const { reason: _, message: __, startTime: ___, launchAttempt: ____, ...rest } = o.at.status ?? {};
   const { attempt, podName, podUID, launchTime, scheduledTime, restarts } = launched;
+  const operatorDelaySeconds = Math.floor(launched.operatorDelay / 1000);
   const first = attempt === 1;
   const status: AtStatus = {
     ...rest,
@@ -44,6 +47,7 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
           latenessMilliseconds: Math.max(0, launchTime - scheduledTime),
         }
       : {}),
+    ...(operatorDelaySeconds > 0 ? { operatorDelaySeconds } : {}),
   };
   return stated(o, status, [
     ...launched.acceptance,

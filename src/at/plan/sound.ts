@@ -33,6 +33,7 @@ const checks: { readonly [Field in keyof Required<AtStatus>]: Check } = {
   startTime: isText,
   completionTime: isText,
   latenessMilliseconds: isNumber,
+  operatorDelaySeconds: isNumber,
   exitCode: isNumber,
   restarts: isNumber,
   conditions: isConditions,

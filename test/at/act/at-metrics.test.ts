@@ -102,6 +102,7 @@ describe('AtMetrics', () => {
       const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
       const { status } = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
       assert.ok(status?.latenessMilliseconds !== undefined);
+      assert.equal(status.operatorDelaySeconds, seconds === 0 ? undefined : 30);
       const text = await metricsOf([[at, status]]);
       assert.match(text, new RegExp(`^atwatch_at_launch_lateness_seconds_sum ${seconds}$`, 'm'));
       assert.match(text, /^atwatch_at_launch_lateness_seconds_count 1$/m);
