@@ -95,7 +95,7 @@ describe('kubectl get', () => {
     );
     assert.match(
       await namespace.kubectl('get', 'at/example-at', '--output=wide'),
-      / +2019-04-12T10:12:00.000Z +30 /,
+      / +2019-04-12T10:12:00.000Z +30$/m,
     );
     assert.match(await namespace.kubectl('get', 'cw/webapp-config-watcher'), / +True +2 +7 /);
   });
