@@ -3,15 +3,18 @@
  * checked where it enters, because the types do not hold at run time.
  */
 import type { Clock } from './clock.ts';
+import { LogLimit } from './log-limit.ts';
 import type { Logger } from './logger.ts';
 
 /** A callback threw, or returned what it must not. */
 export interface CallbackFault {
   /** Which one, by the name of its option: `flowOf`. */
   readonly callback: string;
-  /** The key of the queue that it was called for. */
+  /** What it was called for: an object, as `namespace/name`, or a Runnable. */
   readonly key: string;
   readonly error: unknown;
+  /** What happens instead, as the end of a sentence. */
+  readonly consequence: string;
 }
 
 /**
@@ -25,33 +28,19 @@ export function synchronous<R>(returned: R): R {
   throw new TypeError('a promise was returned by a function that must be synchronous');
 }
 
-/** Milliseconds between two lines about the same callback. */
-const logPeriod = 60_000;
-
 /** Logs faults: of each callback the first one, and while they go on one a minute, with how many there were. */
 export class CallbackFaults {
-  readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #seen = new Map<string, { loggedAt: number; unsaid: number }>();
+  readonly #limit: LogLimit;
 
   constructor(clock: Clock, log: Logger) {
-    this.#clock = clock;
     this.#log = log;
+    this.#limit = new LogLimit(clock);
   }
 
-  report({ callback, key, error }: CallbackFault): void {
-    const now = this.#clock.monotonic();
-    const seen = this.#seen.get(callback) ?? { loggedAt: -Infinity, unsaid: 0 };
-    this.#seen.set(callback, seen);
-    if (now - seen.loggedAt < logPeriod) {
-      seen.unsaid++;
-      return;
-    }
-    this.#log.error(
-      { err: error, callback, key, unsaid: seen.unsaid },
-      'a callback failed; its default is used',
+  report({ callback, key, error, consequence }: CallbackFault): void {
+    this.#limit.log(callback, (suppressed) =>
+      this.#log.error({ err: error, callback, key, suppressed }, `a callback failed; ${consequence}`),
     );
-    seen.loggedAt = now;
-    seen.unsaid = 0;
   }
 }

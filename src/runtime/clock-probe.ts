@@ -2,6 +2,7 @@
  * ClockProbe: asks the API server for its time while something waits that must happen at an instant, so that a
  * {@link ServerClock} has close bounds by then. A process with a right clock needs it only to prove that.
  */
+import { CallbackFaults, synchronous } from './callback.ts';
 import type { Client } from './client/client.ts';
 import { sleep } from './clock.ts';
 import type { Runnable } from './controller/runnable.ts';
@@ -18,7 +19,7 @@ export interface ClockProbeOptions {
   readonly clock: ServerClock;
   readonly client: Pick<Client, 'getRaw'>;
   readonly log: Logger;
-  /** Whether an instant is near, within two minutes, for which the server's time is needed. */
+  /** Whether an instant is near, within two minutes, for which the server's time is needed. One that throws: yes. */
   readonly isNeeded: () => boolean;
 }
 
@@ -27,25 +28,39 @@ export class ClockProbe implements Runnable {
   readonly name: string;
   readonly needsLeaderElection = false;
   readonly #options: ClockProbeOptions;
+  readonly #faults: CallbackFaults;
   /** Milliseconds that the last request took. */
   #roundTrip = 0;
 
   constructor(options: ClockProbeOptions) {
     this.name = options.name;
     this.#options = options;
+    this.#faults = new CallbackFaults(options.clock, options.log);
   }
 
   async start(stop: AbortSignal): Promise<void> {
-    const { clock, isNeeded } = this.#options;
+    const { clock } = this.#options;
     let needed = false;
     while (!stop.aborted) {
       await sleep(clock, needed ? period.needed : period.idle, stop).catch(() => {});
       if (stop.aborted) return;
-      needed = isNeeded();
+      needed = this.#isNeeded();
       const at = needed ? clock.probeAt(this.#roundTrip) : undefined;
       if (at === undefined) continue;
       await sleep(clock, Math.max(0, at - clock.monotonic()), stop).catch(() => {});
       if (!stop.aborted) await this.#ask(stop);
+    }
+  }
+
+  #isNeeded(): boolean {
+    try {
+      const needed: unknown = synchronous(this.#options.isNeeded());
+      if (typeof needed === 'boolean') return needed;
+      throw new TypeError(`isNeeded must return a boolean, got ${typeof needed}`);
+    } catch (error) {
+      const consequence = "the API server's time is asked for";
+      this.#faults.report({ callback: 'isNeeded', key: this.name, error, consequence });
+      return true;
     }
   }
 

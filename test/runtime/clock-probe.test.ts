@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ClockProbe } from '../../src/runtime/clock-probe.ts';
-import { silentLogger } from '../../src/runtime/logger.ts';
 import { ServerClock } from '../../src/runtime/server-clock.ts';
 import { FakeClock, settle } from '../fake/clock.ts';
+import { recordingLogger } from './controller/fixtures.ts';
 
 /** A probe of a server that answers 4 ms after the request, and whose clock is `behind` this machine's. */
 function start(behind: number) {
   const own = new FakeClock();
   const clock = new ServerClock(own);
   const sent: number[] = [];
-  const state = { needed: true, fails: false };
+  const log = recordingLogger();
+  const state: { needed: () => unknown; fails: boolean } = { needed: () => true, fails: false };
   const getRaw = async () => {
     const sentAt = own.monotonic();
     sent.push(sentAt);
@@ -21,8 +22,8 @@ function start(behind: number) {
     clock.observe({ date, sentAt, receivedAt: own.monotonic() });
   };
   const probe = new ClockProbe({
-    ...{ name: 'probe', clock, client: { getRaw }, log: silentLogger },
-    isNeeded: () => state.needed,
+    ...{ name: 'probe', clock, client: { getRaw }, log },
+    isNeeded: () => state.needed() as boolean,
   });
   const stop = new AbortController();
   const ended = probe.start(stop.signal);
@@ -31,7 +32,7 @@ function start(behind: number) {
     await own.advanceAsync(4);
     await ended;
   };
-  return { own, clock, sent, state, end };
+  return { own, clock, log, sent, state, end };
 }
 
 it('narrows the bounds to 20 ms with at most a request a second, and is silent then', async () => {
@@ -56,7 +57,7 @@ it('keeps the bounds recent as long as they are needed, and asks for nothing oth
     await own.advanceAsync(1000);
     if (second > 30) assert.ok(clock.skew !== 0);
   }
-  state.needed = false;
+  state.needed = () => false;
   await own.advanceAsync(12_000);
   const before = sent.length;
   await own.advanceAsync(300_000);
@@ -76,3 +77,26 @@ it('goes on after failures', async () => {
   await settle();
   assert.equal(own.pendingTimers, 0);
 });
+
+for (const [what, needed] of [
+  [
+    'throws',
+    () => {
+      throw new Error('boom');
+    },
+  ],
+  ['returns a rejection', () => Promise.reject(new Error('boom'))],
+  ['returns no boolean', () => 'yes'],
+] as const) {
+  it(`asks for the time when isNeeded ${what}, and logs that once a minute`, async () => {
+    const { own, clock, log, state, end } = start(60_000);
+    state.needed = needed;
+    await own.advanceAsync(59_000);
+    assert.ok(clock.bounds !== undefined);
+    assert.deepEqual(
+      log.lines.map(({ level, fields }) => [level, fields.callback]),
+      [['error', 'isNeeded']],
+    );
+    await end();
+  });
+}

@@ -1,8 +1,11 @@
 /**
  * Informer callbacks: the transform and the index functions of an informer, called so that nothing they throw or
- * return keeps an object from being stored, leaves this module or ends the process. One log line names the callback.
+ * return keeps an object from being stored, leaves this module or ends the process. A log line a minute names the callback.
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import { CallbackFaults } from '../callback.ts';
+import type { Clock } from '../clock.ts';
+import { LogLimit } from '../log-limit.ts';
 import type { Logger } from '../logger.ts';
 import { type CachedForm, isStorable, toCachedObject } from './cached-object.ts';
 import type { IndexFunction } from './lister.ts';
@@ -11,17 +14,27 @@ export class InformerCallbacks<T extends KubernetesObject> {
   readonly #resource: Resource<T>;
   readonly #form: Pick<CachedForm<T>, 'metadataOnly' | 'transform'>;
   readonly #log: Logger;
+  readonly #faults: CallbackFaults;
+  readonly #limit: LogLimit;
 
-  constructor(resource: Resource<T>, form: Pick<CachedForm<T>, 'metadataOnly' | 'transform'>, log: Logger) {
+  constructor(
+    resource: Resource<T>,
+    form: Pick<CachedForm<T>, 'metadataOnly' | 'transform'>,
+    { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  ) {
     this.#resource = resource;
     this.#form = form;
     this.#log = log;
+    this.#faults = new CallbackFaults(clock, log);
+    this.#limit = new LogLimit(clock);
   }
 
   /** The form in which an object is kept; undefined for one without a name, which cannot be. */
   prepare(object: T, { copied = false } = {}): T | undefined {
     if (!isStorable(object)) {
-      this.#log.error('the API server sent an object without a name, which is left out');
+      this.#limit.log('nameless', (suppressed) =>
+        this.#log.error({ suppressed }, 'the API server sent an object without a name, which is left out'),
+      );
       return undefined;
     }
     const { namespace, name, uid, resourceVersion } = object.metadata;
@@ -29,7 +42,8 @@ export class InformerCallbacks<T extends KubernetesObject> {
       return toCachedObject(this.#resource, { ...this.#form, copied }, object);
     } catch (error) {
       // One object of unforeseen shape is kept whole: to leave it out would look like a deletion.
-      this.#log.error({ err: error, namespace, name }, 'the transform failed, the object is kept as it is');
+      const consequence = 'the object is kept as it is';
+      this.#faults.report({ callback: 'transform', key: keyOf(object), error, consequence });
     }
     // A transform may have changed the object before it failed.
     const whole = isStorable(object)
@@ -43,14 +57,16 @@ export class InformerCallbacks<T extends KubernetesObject> {
     try {
       return textsOf(valuesOf(object));
     } catch (error) {
-      const { namespace, name } = object.metadata;
-      this.#log.error(
-        { err: error, namespace, name, index },
-        'the index function failed, the object is not in it',
-      );
+      const consequence = 'the object is not in the index';
+      this.#faults.report({ callback: `index ${index}`, key: keyOf(object), error, consequence });
       return [];
     }
   }
+}
+
+/** `namespace/name`; of an object that the transform may have broken. */
+function keyOf({ metadata }: Partial<KubernetesObject>): string {
+  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 }
 
 /** @throws {TypeError} for anything but texts: an object of unforeseen shape may have led to something else. */

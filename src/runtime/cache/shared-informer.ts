@@ -60,10 +60,11 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
     this.lister = this.#store;
     this.#context = context;
     this.#options = options;
+    const { clock } = context;
     const log = context.log.child({ resource: resourceName(resource) });
     const { metadataOnly = false, transform } = options;
-    this.#callbacks = new InformerCallbacks(resource, { metadataOnly, transform }, log);
-    this.#handlers = new InformerHandlers(log);
+    this.#callbacks = new InformerCallbacks(resource, { metadataOnly, transform }, { clock, log });
+    this.#handlers = new InformerHandlers(clock, log);
     this.#isSelected = selectorOf(options);
     this.addIndexes(options.indexes ?? {});
     for (const namespace of context.namespaces.length === 0 ? [undefined] : context.namespaces) {

@@ -153,6 +153,7 @@ export class ControllerBuilder {
     const informer = this.#host.informers.informerFor(resource, informerOptions);
     return informerSource({
       informer,
+      clock: this.#host.clock,
       handler,
       ...(predicates && { predicates }),
       ...(priority && { priority }),

@@ -4,14 +4,15 @@
  */
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Informer } from '../cache/informer.ts';
-import { synchronous } from '../callback.ts';
+import { CallbackFaults, synchronous } from '../callback.ts';
+import type { Clock } from '../clock.ts';
 import { errorText } from '../error-chain.ts';
 import type { Logger } from '../logger.ts';
 import type { AddOptions } from '../queue/add-options.ts';
 import type { EventHandler, ObjectEvent } from './event-handler.ts';
 import { endOf, versionOf } from './own-versions.ts';
 import { changesDeletion, type Predicate } from './predicate.ts';
-import type { Request } from './reconciler.ts';
+import { type Request, requestKey } from './reconciler.ts';
 
 export interface EnqueueOptions extends AddOptions {
   /**
@@ -46,6 +47,7 @@ export type PriorityFunction<T> = (object: T, about: { readonly initial: boolean
 
 export interface InformerSourceOptions<T extends KubernetesObject> {
   readonly informer: Informer<T>;
+  readonly clock: Clock;
   readonly handler: EventHandler<T>;
   /** All must pass. Default: everything passes. */
   readonly predicates?: readonly Predicate<T>[];
@@ -55,32 +57,37 @@ export interface InformerSourceOptions<T extends KubernetesObject> {
 /**
  * One bad object must not stop its source, nor be lost: where a predicate throws, the event passes; where
  * the priority function throws or gives no integer, the priority is 0. An event whose handler throws, or gives
- * no requests, is dropped, since it is not known whom it concerns. Each is logged. A promise counts as thrown.
+ * no requests, is dropped, since it is not known whom it concerns. Each is logged, at most once a minute. A promise
+ * counts as thrown.
  *
  * Predicates are not asked about a change of deletionTimestamp: a controller that does not see it never
  * removes its finalizer.
  */
 export function informerSource<T extends KubernetesObject>(options: InformerSourceOptions<T>): Source {
-  const { informer, handler, predicates = [], priority = defaultPriority } = options;
+  const { informer, clock, handler, predicates = [], priority = defaultPriority } = options;
   return {
     start(enqueue, log, stop) {
       if (stop.aborted) return;
-      const attempt = <R>(what: string, event: ObjectEvent<T>, run: () => R, otherwise: R): R => {
+      const faults = new CallbackFaults(clock, log.child({ kind: informer.resource.kind }));
+      const attempt = <R>(
+        { callback, consequence, otherwise }: Guarded<R>,
+        event: ObjectEvent<T>,
+        run: () => R,
+      ): R => {
         try {
           return run();
-        } catch (err) {
-          const { namespace, name } = event.object.metadata;
-          log.error({ err, kind: informer.resource.kind, namespace, name }, `${what} threw`);
+        } catch (error) {
+          faults.report({ callback, key: keyOf(event), error, consequence });
           return otherwise;
         }
       };
       const onEvent = (event: ObjectEvent<T>) => {
         const isPassed = () =>
           changesDeletion(event) || predicates.every((asked) => synchronous(asked(event)));
-        if (!attempt('predicate', event, isPassed, true)) return;
-        const requests = attempt('event handler', event, () => checkedRequests(handler(event)), []);
+        if (!attempt(guardedPredicate, event, isPassed)) return;
+        const requests = attempt(guardedHandler, event, () => checkedRequests(handler(event)));
         if (requests.length === 0) return;
-        const value = attempt('priority function', event, () => integerPriority(priority, event), 0);
+        const value = attempt(guardedPriority, event, () => integerPriority(priority, event));
         const shown = { version: shownVersion(event), showsMore: mayShowMore(event) };
         for (const request of requests) enqueue(request, { priority: value, ...shown });
       };
@@ -93,6 +100,27 @@ export function informerSource<T extends KubernetesObject>(options: InformerSour
     },
     waitForSync: (stop) => informer.waitForSync(stop),
   };
+}
+
+/** What takes the place of a callback that fails. */
+interface Guarded<R> {
+  readonly callback: string;
+  readonly otherwise: R;
+  readonly consequence: string;
+}
+
+const guardedPredicate: Guarded<boolean> = {
+  ...{ callback: 'predicate', otherwise: true, consequence: 'the event passes' },
+};
+const guardedHandler: Guarded<readonly Request[]> = {
+  ...{ callback: 'event handler', otherwise: [], consequence: 'the event is dropped' },
+};
+const guardedPriority: Guarded<number> = {
+  ...{ callback: 'priority function', otherwise: 0, consequence: 'the priority is 0' },
+};
+
+function keyOf({ object: { metadata } }: ObjectEvent<KubernetesObject>): string {
+  return requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
 }
 
 function defaultPriority(_object: unknown, { initial }: { readonly initial: boolean }): number {

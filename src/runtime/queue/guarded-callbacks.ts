@@ -16,7 +16,7 @@ export function guardedFlowOf(flowOf: (key: string) => string, onFault: OnFault)
       if (typeof flow === 'string') return flow;
       throw new TypeError(`a flow must be a string, got ${typeof flow}`);
     } catch (error) {
-      onFault({ callback: 'flowOf', key, error });
+      onFault({ callback: 'flowOf', key, error, consequence: 'the flow of the key is empty' });
       return '';
     }
   };
@@ -60,7 +60,7 @@ export class GuardedRateLimiter implements RateLimiter {
     try {
       return call();
     } catch (error) {
-      this.#onFault({ callback, key, error });
+      this.#onFault({ callback, key, error, consequence: 'the default backoff is used' });
       return otherwise;
     }
   }

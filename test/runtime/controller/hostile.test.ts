@@ -137,13 +137,18 @@ describe('I21: a callback of the controller that', () => {
     const clock = new FakeClock();
     const log = recordingLogger();
     const faults = new CallbackFaults(clock, log);
-    const fault = { callback: 'flowOf', key: 'default/a', error: new Error('no') };
+    const fault = {
+      callback: 'flowOf',
+      key: 'default/a',
+      error: new Error('no'),
+      consequence: 'a default is used',
+    };
     for (let count = 0; count < 5; count++) faults.report(fault);
     faults.report({ ...fault, callback: 'rateLimiter.when' });
     clock.advance(60 * second);
     faults.report(fault);
     assert.deepEqual(
-      log.lines.map(({ fields }) => [fields.callback, fields.unsaid]),
+      log.lines.map(({ fields }) => [fields.callback, fields.suppressed]),
       [
         ['flowOf', 0],
         ['rateLimiter.when', 0],

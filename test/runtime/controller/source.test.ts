@@ -10,6 +10,7 @@ import {
   type Predicate,
 } from '../../../src/runtime/controller/predicate.ts';
 import { type InformerSourceOptions, informerSource } from '../../../src/runtime/controller/source.ts';
+import { FakeClock } from '../../fake/clock.ts';
 import { FakeInformer, recordingLogger, type Widget, widget, widgets } from './fixtures.ts';
 
 function start(options: Partial<InformerSourceOptions<Widget>> = {}) {
@@ -17,9 +18,10 @@ function start(options: Partial<InformerSourceOptions<Widget>> = {}) {
   const log = recordingLogger();
   const stop = new AbortController();
   const enqueued: string[] = [];
-  const source = informerSource({ informer, handler: enqueueRequestForObject, ...options });
+  const clock = new FakeClock();
+  const source = informerSource({ informer, clock, handler: enqueueRequestForObject, ...options });
   source.start(({ name }, { priority }) => enqueued.push(`${name} ${priority}`), log, stop.signal);
-  return { source, informer, log, stop, enqueued };
+  return { source, informer, clock, log, stop, enqueued };
 }
 
 const bang = () => {
@@ -101,7 +103,7 @@ describe('informerSource', () => {
 
   it('does not begin when the signal is aborted already', () => {
     const informer = new FakeInformer(widgets);
-    informerSource({ informer, handler: enqueueRequestForObject }).start(
+    informerSource({ informer, clock: new FakeClock(), handler: enqueueRequestForObject }).start(
       () => assert.fail('enqueued'),
       recordingLogger(),
       AbortSignal.abort(),
@@ -141,16 +143,19 @@ describe('informerSource', () => {
       },
     ];
     for (const { name, options, expected } of rows) {
-      const { informer, log, enqueued } = start(options);
+      const { informer, log, clock, enqueued } = start(options);
       informer.add(widget('a'));
       informer.add(widget('b'));
       assert.deepEqual(enqueued, expected, name);
       assert.deepEqual(
-        log.lines.map(({ level, message, fields }) => [level, message, fields.kind, fields.name]),
-        [
-          ['error', `${name} threw`, 'Widget', 'a'],
-          ['error', `${name} threw`, 'Widget', 'b'],
-        ],
+        log.lines.map(({ level, fields }) => [level, fields.callback, fields.kind, fields.key]),
+        [['error', name, 'Widget', 'default/a']],
+      );
+      clock.advance(60_000);
+      informer.add(widget('c'));
+      assert.deepEqual(
+        log.lines.slice(1).map(({ fields }) => [fields.callback, fields.key, fields.suppressed]),
+        [[name, 'default/c', 1]],
       );
     }
   });
