@@ -3,7 +3,8 @@
  */
 import type { At } from '../../api/at.generated.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
-import type { ServerClock } from '../../runtime/server-clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Pace } from '../../runtime/pace.ts';
 import { dueTime } from '../plan/due.ts';
 import { isEdited } from '../plan/phase.ts';
 
@@ -13,25 +14,39 @@ const scanPeriod = 60_000;
 
 export class DueSoon {
   readonly #ats: Informer<At>;
-  readonly #clock: Pick<ServerClock, 'now' | 'monotonic'>;
+  readonly #clock: Clock;
   /** The latest due instant within the horizon, epoch ms. */
   #until = Number.NEGATIVE_INFINITY;
   #scannedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(ats: Informer<At>, clock: Pick<ServerClock, 'now' | 'monotonic'>) {
+  constructor(ats: Informer<At>, clock: Clock) {
     this.#ats = ats;
     this.#clock = clock;
     ats.addHandler({ onAdd: (at) => this.#see(at), onUpdate: (_previous, at) => this.#see(at) });
   }
 
-  /** Cheap enough to be asked each second, with a hundred thousand Ats. */
+  /**
+   * Cheap enough to be asked each second, with a hundred thousand Ats: they are looked at in several turns of the event
+   * loop, which takes far less time than the horizon is ahead.
+   */
   get isNear(): boolean {
-    const monotonic = this.#clock.monotonic();
-    if (monotonic - this.#scannedAt >= scanPeriod) {
-      this.#scannedAt = monotonic;
-      for (const at of this.#ats.lister.list()) this.#see(at);
-    }
+    if (this.#clock.monotonic() - this.#scannedAt >= scanPeriod) void this.#scan();
     return this.#clock.now() < this.#until;
+  }
+
+  /** Never rejects. */
+  async #scan(): Promise<void> {
+    const pace = new Pace(this.#clock);
+    this.#scannedAt = this.#clock.monotonic();
+    pace.begin();
+    for (const at of this.#ats.lister.list()) {
+      try {
+        this.#see(at);
+      } catch {
+        // The informer has logged it when this At came.
+      }
+      if (pace.isDue) await pace.turn();
+    }
   }
 
   /** An At that was not accepted yet comes again with its acceptance, or is launched at once. */

@@ -4,12 +4,12 @@ import type { At } from '../../../src/api/at.generated.ts';
 import { DueSoon } from '../../../src/at/facts/due-soon.ts';
 import { formatMilliTime } from '../../../src/kubernetes/time.ts';
 import type { Informer, InformerHandler } from '../../../src/runtime/cache/informer.ts';
-import { FakeClock } from '../../fake/clock.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import { FakeClock, settle } from '../../fake/clock.ts';
 
 const minute = 60_000;
 
-function world() {
-  const clock = new FakeClock();
+function world(clock: Clock & FakeClock = new FakeClock()) {
   const handlers: InformerHandler<At>[] = [];
   const ats: At[] = [];
   const informer = {
@@ -27,7 +27,7 @@ function world() {
     ats.push(at);
     for (const { onAdd } of handlers) onAdd?.(at, false);
   };
-  return { clock, soon, add };
+  return { clock, soon, ats, add };
 }
 
 it('is near from two minutes before an At falls due until it does', () => {
@@ -57,4 +57,43 @@ it('is not near for an At that runs, or is over', () => {
   add(30_000, { phase: 'RUNNING' });
   add(30_000, { phase: 'DONE' });
   assert.equal(soon.isNear, false);
+});
+
+/** On which each look at an At takes a tenth of a millisecond. */
+class SlowClock extends FakeClock {
+  turns = 0;
+
+  override now(): number {
+    this.advance(0.1);
+    return super.now();
+  }
+
+  override turn(): Promise<void> {
+    this.turns++;
+    return super.turn();
+  }
+}
+
+it('lets the event loop turn while it looks at ten thousand Ats', async () => {
+  const clock = new SlowClock();
+  const { soon, add } = world(clock);
+  for (let count = 0; count < 10_000; count++) add(60 * minute);
+  add(10 * minute);
+  clock.advance(9 * minute);
+  const before = clock.monotonic();
+  const isNear = soon.isNear;
+  const lasted = clock.monotonic() - before;
+  assert.ok(lasted <= 11, `${lasted} ms in one turn of the event loop`);
+  assert.equal(isNear, false, 'the Ats after those are not looked at yet');
+  while (!soon.isNear && clock.turns < 1000) await settle();
+  assert.equal(soon.isNear, true);
+  assert.ok(clock.turns >= 90, `${clock.turns} turns`);
+});
+
+it('goes on behind an At that cannot be read', async () => {
+  const { clock, soon, ats, add } = world();
+  ats.push({ metadata: null } as unknown as At);
+  add(10 * minute);
+  clock.advance(9 * minute);
+  assert.equal(soon.isNear, true);
 });
