@@ -1,6 +1,6 @@
 /**
  * The Kubernetes objects that this project reads and writes, as the API server sends them: raw JSON,
- * instants as RFC 3339 strings, unknown fields kept. Only the fields somebody here uses are named.
+ * instants as RFC 3339 strings, unknown fields kept. Only the fields that are used here are named.
  */
 
 /** metav1.OwnerReference. */

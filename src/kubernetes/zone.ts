@@ -7,7 +7,7 @@ import { IANAZone } from 'luxon';
 const day = 24 * 60 * 60 * 1000;
 
 export interface TimeZone {
-  /** Milliseconds that the local time is ahead of UTC, at an instant. Looked up anew on each call. */
+  /** Milliseconds that the local time is ahead of UTC, at an instant. Looked up again on each call. */
   offset(instant: number): number;
 }
 

@@ -52,7 +52,7 @@ export const systemClock: Clock = {
 
 /**
  * Milliseconds since this call, by the clock that has gone further: a sleeping machine may stop the monotonic
- * one, and somebody may turn the wall clock back.
+ * one, and the wall clock may be turned back.
  */
 export function stopwatch(clock: Clock): () => number {
   const [wall, monotonic] = [clock.now(), clock.monotonic()];

@@ -24,7 +24,7 @@ const deepestCause = 4;
 
 /**
  * What a log line shows of an error, for pino's `serializers.err`: what kind and why, down the chain of
- * causes. The stack only of errors that nobody expects; an answer of the API server and a cut connection
+ * causes. The stack only of unexpected errors; an answer of the API server and a cut connection
  * say all with their message.
  */
 export function errorFields(error: unknown): unknown {

@@ -1,7 +1,7 @@
 /**
  * Cached object: the form in which an object of the API server is kept. Slimmed by the informer's
  * transform, without managedFields, with apiVersion and kind (which the items of a typed list lack), and
- * frozen to its last leaf, because everybody who reads the cache is handed the same object.
+ * frozen to its last leaf, because all readers of the cache are handed the same object.
  *
  * Freezing deeply costs 0.7 µs and no memory for an object of 20 fields, so nothing less is offered.
  */
@@ -58,7 +58,7 @@ function isJson(value: unknown): value is Readonly<Record<string, unknown>> {
 export interface CachedForm<T> {
   readonly metadataOnly: boolean;
   readonly transform: ((object: T) => T) | undefined;
-  /** True for an object that somebody else has, too, and may change: what is kept of it is copied. Default false. */
+  /** True for an object that other code has as well and may change: what is kept of it is copied. Default false. */
   readonly copied?: boolean;
 }
 

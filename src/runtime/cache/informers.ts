@@ -1,6 +1,6 @@
 /**
- * Informers: all the informers of a process, shared. Whoever asks for the same resource, selector and
- * form gets the same informer, hence one watch and one copy; it starts and ends with the others.
+ * Informers: all the informers of a process, shared. The same resource, selector and form
+ * give the same informer, hence one watch and one copy; it starts and ends with the others.
  */
 import type { Registry } from '@prometheus-io/client';
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';

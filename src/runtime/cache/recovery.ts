@@ -1,6 +1,6 @@
 /**
  * Recovery: decides what follows a reflector's failure: how long to wait, and whether to load the
- * collection anew. It says what is wrong once, when it begins, and once when it is over.
+ * collection again. It says what is wrong once, when it begins, and once when it is over.
  *
  * A load is expensive for a server that has too much to do already, so a watch goes on from its position after
  * everything that says nothing about that position.

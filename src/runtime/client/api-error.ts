@@ -62,7 +62,7 @@ export function isAlreadyExists(error: unknown): boolean {
   return error instanceof ApiError && error.code === 409 && error.reason === 'AlreadyExists';
 }
 
-/** Somebody changed the object first, or a uid or resourceVersion precondition did not hold. */
+/** Another client changed the object first, or a uid or resourceVersion precondition did not hold. */
 export function isConflict(error: unknown): boolean {
   return hasReason(error, 409, 'Conflict');
 }

@@ -37,7 +37,7 @@ export interface ConcurrencyLimitOptions {
   readonly least?: number;
 }
 
-/** Milliseconds. Shorter times are all the same: nobody has to be spared by a server that is so quick. */
+/** Milliseconds. Shorter times are all the same: a server that is so quick needs no protection. */
 const quick = 250;
 /** So many times its normal time a request may take before the limit falls. */
 const tolerance = 2;

@@ -35,7 +35,7 @@ export class ConnectionPool {
     return this.#taken.size;
   }
 
-  /** Why nobody gets a connection any more, once the pool has been closed. */
+  /** Why no connection is given any more, once the pool has been closed. */
   get refusal(): Error | undefined {
     return this.#refusal;
   }
@@ -86,7 +86,7 @@ export class ConnectionPool {
     this.#admit();
   }
 
-  /** Breaks every connection, those in use too; nobody gets one any more. */
+  /** Breaks every connection, those in use too; none is given any more. */
   close(): void {
     this.#refusal = new Error('the client has been closed');
     for (const waiting of [...this.#queue.everyone()]) {

@@ -1,5 +1,5 @@
 /**
- * Credential file: a token, certificate or key on disk that somebody else replaces now and then. It is
+ * Credential file: a token, certificate or key on disk that is replaced now and then from outside. It is
  * read without blocking; a reading that fails (the file is being replaced) leaves the last good one.
  */
 import { readFile } from 'node:fs/promises';

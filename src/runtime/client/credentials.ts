@@ -30,7 +30,7 @@ export interface CredentialSet {
 const maxAge = 60_000;
 /** Milliseconds between two readings because of refusals: a revoked token must not start a plugin per call. */
 const minAge = 5000;
-/** Milliseconds after which a plugin that never answers is run anew. */
+/** Milliseconds after which a plugin that never answers is run again. */
 const hungAfter = 60_000;
 
 /** @param kept told why an older content is given. */
@@ -99,7 +99,7 @@ export class Credentials {
     return this.#current;
   }
 
-  /** Reads everything again, unless somebody is just doing so. */
+  /** Reads everything again, unless that is under way already. */
   refresh(): Promise<CredentialSet> {
     const now = this.#clock.monotonic();
     if (this.#flight === undefined || now - this.#flight.startedAt > hungAfter) {

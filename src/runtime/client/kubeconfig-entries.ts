@@ -139,7 +139,7 @@ function problemOf({ command, apiVersion, interactiveMode }: Partial<ExecConfig>
     return `has the apiVersion ${apiVersion}; client.authentication.k8s.io/v1 is needed`;
   }
   if (interactiveMode === 'Always')
-    return 'asks questions (interactiveMode: Always), and nobody is here to answer';
+    return 'needs standard input (interactiveMode: Always), which no plugin gets here; use one that works without it';
   return undefined;
 }
 

@@ -131,7 +131,7 @@ function parseFile(file: string): KubeConfig {
     return config;
   } catch (error) {
     // Without its cause, and of its message the first line only: the parser's error carries the whole text,
-    // tokens and keys included, and an error that nobody catches is printed with all it carries.
+    // tokens and keys included, and an uncaught error is printed with all it carries.
     throw unreadable(file, error);
   }
 }

@@ -156,10 +156,10 @@ export class Transport {
       try {
         return await this.#authenticated(call);
       } catch (error) {
-        // A watch has its own way to begin anew.
+        // The reflector starts a watch again.
         if (!retry || call.body === 'endless' || call.deadline.signal.aborted) throw error;
         const delay = retryDelay({ method, error, retries, random });
-        // Whoever would wait in vain is told now, with what the server said.
+        // A wait that cannot help ends now, with the answer of the server.
         if (delay === undefined || delay >= call.deadline.remaining) throw error;
         await sleep(clock, delay, call.deadline.signal).catch(() => {
           throw error;

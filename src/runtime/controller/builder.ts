@@ -83,7 +83,7 @@ export class ControllerBuilder {
     this.#sources.push(() => {
       if (!this.#for) {
         throw new Error(
-          `owns(${resource.kind}) needs for(): whose ${resource.kind}s are they? Use watches() if nobody's`,
+          `owns(${resource.kind}) needs for(): whose ${resource.kind}s are they? Use watches() if they have no owner`,
         );
       }
       return this.#source(resource, enqueueRequestForOwner(this.#for), options);

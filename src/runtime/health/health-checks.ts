@@ -1,6 +1,6 @@
 /**
  * HealthChecks: a named list of checks behind one path, answered as Kubernetes' own components do
- * (apiserver/pkg/server/healthz): which check fails is said to everybody, why only to the log.
+ * (apiserver/pkg/server/healthz): which check fails is answered to every request, the reason only logged.
  */
 import type { Clock } from '../clock.ts';
 import { type HttpReply, plainText } from '../http-server.ts';

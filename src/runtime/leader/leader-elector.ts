@@ -20,11 +20,11 @@ import { LeaseLock } from './lease-lock.ts';
 import { LeaseObservation } from './lease-observation.ts';
 import { Standstill } from './standstill.ts';
 
-/** How often one renewal starts again because somebody else wrote the lease meanwhile. */
+/** How often one renewal starts again because another client wrote the lease meanwhile. */
 const conflictRounds = 3;
 
 export interface LeaderElectorOptions {
-  /** Not gated, with connections of its own: nobody's writes may delay a renewal. */
+  /** Not gated, with connections of its own: no other request may delay a renewal. */
   readonly client: Client;
   /** Its term is the renew deadline. */
   readonly leadership: Leadership;
@@ -171,7 +171,7 @@ export class LeaderElector {
       this.#report(undefined);
       return leads;
     } catch (error) {
-      // Somebody was faster: no problem, the next look shows who.
+      // Another candidate was faster. The next look shows which.
       if (!isConflict(error) && !isAlreadyExists(error)) this.#report(error);
       return false;
     }
@@ -254,7 +254,7 @@ export class LeaderElector {
   }
 }
 
-/** Runs a conditional write again while somebody else wrote, created or deleted the lease meanwhile. */
+/** Runs a conditional write again while another client wrote, created or deleted the lease meanwhile. */
 async function againOnConflict(attempt: () => Promise<void>): Promise<void> {
   for (let round = 1; ; round++) {
     try {

@@ -46,7 +46,7 @@ export class LeaseLock {
    *
    * @param current as last read or written; undefined creates it.
    * @returns when the request was sent, at the latest.
-   * @throws a conflict or already-exists ApiError when somebody was faster.
+   * @throws a conflict or already-exists ApiError when another client was faster.
    */
   async take(current: Lease | undefined, signal: AbortSignal): Promise<Instant> {
     const sent = instantOf(this.#clock);
@@ -62,7 +62,7 @@ export class LeaseLock {
   }
 
   async #write(lease: Lease, signal: AbortSignal): Promise<void> {
-    // Until there is an answer, and after a failure, nobody knows which version the API server has.
+    // Until there is an answer, and after a failure, the version that the API server has is not known.
     this.#known = undefined;
     const options = { signal, timeout: this.#callTimeout };
     const written =

@@ -36,7 +36,7 @@ export class LeaseObservation {
 
   /**
    * The API server showed this lease, or that there is none. One that vanished is not free before its
-   * last record has expired: somebody deleted it under a leader that does not know yet.
+   * last record has expired: it was deleted under a leader that does not know yet.
    *
    * @param now monotonic, when the answer arrived.
    */
@@ -50,7 +50,7 @@ export class LeaseObservation {
   }
 
   /**
-   * Ours, or given back properly. A record whose holder alone was wiped out by somebody else still counts:
+   * Ours, or given back properly. A record whose holder alone was wiped out by another client still counts:
    * the holder does not know yet.
    */
   #isFree(lease: Lease): boolean {

@@ -1,6 +1,6 @@
 /**
- * Lease: the coordination.k8s.io/v1 object that says who leads. Its times are written for people; nobody
- * here reads another machine's clock.
+ * Lease: the coordination.k8s.io/v1 object that says who leads. Its times are written for people: no
+ * decision depends on another machine's clock.
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 
@@ -29,7 +29,7 @@ export const leases: Resource<Lease> = {
   namespaced: true,
 };
 
-/** Who holds the lease; empty when nobody does. */
+/** Who holds the lease; empty when no process does. */
 export function holderOf(lease: Lease | undefined): string {
   return lease?.spec?.holderIdentity ?? '';
 }

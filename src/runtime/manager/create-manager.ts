@@ -1,5 +1,5 @@
 /**
- * CreateManager: a Manager from what an operator really has to say: its name, its cluster, its log. Whoever
+ * CreateManager: a Manager from what an operator really has to say: its name, its cluster, its log. An operator that
  * needs another connection, clock or identity makes a {@link Manager} directly.
  */
 import { hostname } from 'node:os';

@@ -1,4 +1,4 @@
-/** ManagerError: why the process must end with a failure, as one sentence for whoever started it. */
+/** ManagerError: why the process must end with a failure, as one sentence for its operator. */
 export class ManagerError extends Error {
   override readonly name = 'ManagerError';
 }

@@ -141,7 +141,7 @@ export class Manager implements ControllerHost {
    * Runs until the signal is aborted. Resolves after a clean stop, within `gracefulShutdownTimeout` and 5 s.
    *
    * @throws {Error} with one sentence for people, when the process must end with a failure: it could not
-   *   start, lost the lease, something failed that nobody can go on from, or the drain took too long.
+   *   start, lost the lease, something failed for good, or the drain took too long.
    */
   async start(signal: AbortSignal): Promise<void> {
     if (this.#started) throw new Error('a Manager is started only once');
@@ -164,7 +164,7 @@ export class Manager implements ControllerHost {
     }
   }
 
-  /** Nobody knows what state the process is in: everything is broken off, and {@link start} rejects. */
+  /** The state of the process is unknown: everything is broken off, and {@link start} rejects. */
   fatal(error: unknown): void {
     const { controller, request } = currentScope() ?? {};
     this.log.error({ err: error, controller, ...request }, 'unexpected error');
@@ -243,7 +243,7 @@ export class Manager implements ControllerHost {
 
   /**
    * Ends everything in this very turn. The lease is not given back but expires: what this process has sent
-   * may still be under way, and must not arrive after somebody else leads.
+   * may still be under way, and must not arrive after another process leads.
    */
   #breakOff(): void {
     this.#ready = false;

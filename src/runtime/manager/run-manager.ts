@@ -10,7 +10,7 @@ export type HostProcess = Pick<NodeJS.Process, 'on' | 'exit' | 'stderr'>;
 /**
  * Starts the manager and ends the process with it: 0 after the clean stop that the first SIGTERM or SIGINT
  * asks for; 1, after one sentence on standard error, when the manager fails. A second signal, whatever still
- * hangs, is 1 at once. An unhandled rejection or exception is fatal: nobody knows what it left undone.
+ * hangs, is 1 at once. An unhandled rejection or exception is fatal, because it is unknown what it left undone.
  *
  * @returns never, as long as `host.exit` does not.
  */

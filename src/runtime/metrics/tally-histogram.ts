@@ -2,8 +2,8 @@
  * TallyHistogram: a Prometheus histogram for what happens a million times a second.
  *
  * The client library finds the series by its labels and the bucket by its bound's text at every observation,
- * which for a workqueue costs more than the queue itself. Here whoever observes holds its series, and an
- * observation is a search among a few numbers and two additions; text is made when somebody scrapes.
+ * which for a workqueue costs more than the queue itself. Here the caller holds its series, and an
+ * observation is a search among a few numbers and two additions; text is made at a scrape.
  */
 import type { Histogram, Registry } from '@prometheus-io/client';
 

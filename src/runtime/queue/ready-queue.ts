@@ -49,7 +49,7 @@ export class ReadyQueue<T extends Prioritized> {
   }
 
   /**
-   * Somebody has begun to take entries. What became ready before that counts as ready just now: a standby's
+   * The first entry is about to be taken. What became ready before that counts as ready just now: a standby's
    * backlog of hours must not get ahead of what happens once it leads.
    */
   serve(): void {

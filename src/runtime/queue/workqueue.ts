@@ -163,7 +163,7 @@ export class Workqueue {
   }
 
   /**
-   * Final: whoever waits in `get` is told so, everything pending is dropped, later adds are ignored. Keys
+   * Final: workers that wait in `get` are told so, everything pending is dropped, later adds are ignored. Keys
    * being processed may still be ended with `done`.
    */
   shutDown(): void {
@@ -231,7 +231,7 @@ export class Workqueue {
     if (entry.takenAt === undefined) this.#offer(entry.ready);
   }
 
-  /** To a worker that waits, if there is one: then no other entry is ready, so nobody is overtaken. */
+  /** To a worker that waits, if there is one: then no other entry is ready that it could overtake. */
   #offer(ready: Ready<Entry>): void {
     const waiter = this.#waiters.shift();
     if (waiter) waiter(this.#take(ready));
