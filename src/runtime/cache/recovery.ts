@@ -40,11 +40,6 @@ export interface Retry {
   readonly gone: boolean;
 }
 
-/** A list came back older than what the watch had shown. */
-export class StaleListError extends Error {
-  override readonly name = 'StaleListError';
-}
-
 /** A load this young (ms) that is expired again was in vain: wait before the next. */
 const youngLoad = 1000;
 /** Failures to go forward from the same position, after which the collection is loaded instead. */

@@ -13,7 +13,7 @@ import type { Logger } from '../logger.ts';
 import { InitialEvents } from './initial-events.ts';
 import type { LoadSlot } from './load-slots.ts';
 import { findPresence } from './presence.ts';
-import { Recovery, type ReflectorStep, StaleListError } from './recovery.ts';
+import { Recovery, type ReflectorStep } from './recovery.ts';
 import { type ReflectorOptions, selectionOf } from './reflector-options.ts';
 import {
   errorOfStatus,
@@ -25,7 +25,7 @@ import {
   resourceName,
 } from './reflector-problem.ts';
 import type { ReflectorTarget } from './reflector-target.ts';
-import { compareResourceVersions } from './resource-version.ts';
+import { StaleLists } from './stale-lists.ts';
 import { WatchSession } from './watch-session.ts';
 
 /** A watch that ends sooner (ms) without having brought anything is a failure. */
@@ -34,8 +34,6 @@ const shortWatch = 1000;
 const muteWatch = 120_000;
 /** Milliseconds before the agreed time at which the end of a watch is still the agreed one: clocks differ. */
 const endTolerance = 5000;
-/** Lists in a row older than what is known, after which the storage is taken to have been restored. */
-const staleListsAllowed = 2;
 
 export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
@@ -43,9 +41,9 @@ export class Reflector<T extends KubernetesObject> {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #recovery: Recovery;
+  readonly #staleLists = new StaleLists();
   #useInitialEvents = true;
   #mustLoad = true;
-  #staleLists = 0;
   #lastContact: number | undefined;
   #watching = false;
 
@@ -223,12 +221,7 @@ export class Reflector<T extends KubernetesObject> {
   #load(objects: Iterable<T>, resourceVersion: string | undefined): void {
     if (!resourceVersion) throw new Error('the collection came without a resource version');
     const known = this.#target.position;
-    const isStale = known !== undefined && (compareResourceVersions(resourceVersion, known) ?? 0) < 0;
-    this.#staleLists = isStale ? this.#staleLists + 1 : 0;
-    if (isStale && this.#staleLists <= staleListsAllowed) {
-      throw new StaleListError(`the list is of version ${resourceVersion}, but ${known} has been seen`);
-    }
-    this.#staleLists = 0;
+    this.#staleLists.assertCurrent(resourceVersion, known);
     if (known !== undefined) this.#options.counters.relisted();
     this.#target.replace(objects, resourceVersion);
     this.#mustLoad = false;

@@ -7,6 +7,7 @@ import type { Registry } from '@prometheus-io/client';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { AnswerTime } from '../server-clock.ts';
+import { Accounting } from './accounting.ts';
 import { ApiClient } from './api-client.ts';
 import type { Client } from './client.ts';
 import { clientMetrics, noClientMetrics, showLimits } from './client-metrics.ts';
@@ -102,12 +103,15 @@ export function connect(options: ConnectOptions): Connection {
     clock,
     userAgent,
     timeouts,
-    warnings: new Warnings(options.log),
     random: options.random ?? Math.random,
-    metrics: registry === undefined ? noClientMetrics : clientMetrics(registry, credentials.server.host),
-    onAnswer(answer: AnswerTime) {
-      for (const listener of answerListeners) listener(answer);
-    },
+    accounting: new Accounting({
+      clock,
+      warnings: new Warnings(options.log),
+      metrics: registry === undefined ? noClientMetrics : clientMetrics(registry, credentials.server.host),
+      onAnswer(answer) {
+        for (const listener of answerListeners) listener(answer);
+      },
+    }),
   };
   const requests = new ConnectionPool(maxRequests, openConnection);
   const transport = new Transport({

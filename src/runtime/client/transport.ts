@@ -4,23 +4,20 @@
  */
 import { type Clock, sleep, stopwatch } from '../clock.ts';
 import { defaultRequestTimeouts } from '../limits.ts';
-import type { AnswerTime } from '../server-clock.ts';
+import type { Accounting } from './accounting.ts';
 import { ApiError, TransportError } from './api-error.ts';
-import type { ClientMetrics } from './client-metrics.ts';
 import type { ConnectionPool, Waiting } from './connection-pool.ts';
 import { decoded } from './content-encoding.ts';
 import type { CredentialSet, Credentials } from './credentials.ts';
 import { Deadline, DeadlineError } from './deadline.ts';
-import { Exchange, type Response } from './exchange.ts';
+import { Exchange } from './exchange.ts';
 import type { Flow } from './fair-queue.ts';
 import { dispatchOptions, type HttpRequest } from './http-request.ts';
 import { currentLane } from './lane.ts';
 import { type Sorts, unlimited } from './request-limits.ts';
 import type { RequestTimeouts } from './request-timeouts.ts';
-import { resourceOf } from './resource-path.ts';
 import { errorOfResponse } from './response-error.ts';
 import { outcomeOf, retryDelay } from './retry.ts';
-import type { Warnings } from './warnings.ts';
 import type { WriteGate } from './write-gate.ts';
 
 export interface TransportOptions {
@@ -33,15 +30,12 @@ export interface TransportOptions {
   readonly sorts: Sorts;
   readonly watches: ConnectionPool;
   readonly timeouts: Required<RequestTimeouts>;
-  readonly metrics: ClientMetrics;
-  readonly warnings: Warnings;
+  readonly accounting: Accounting;
   readonly userAgent: string;
   /** False for callers with a retry loop of their own. */
   readonly retry: boolean;
   /** Uniform in [0, 1), such as Math.random. */
   readonly random: () => number;
-  /** Told of every answer of Kubernetes itself when it was given. */
-  readonly onAnswer?: ((answer: AnswerTime) => void) | undefined;
 }
 
 /** How a body is handed on: when it is there, while it arrives, or while it arrives and without a time limit. */
@@ -213,12 +207,13 @@ export class Transport {
     connection.dispatch(dispatchOptions(request, { endpoint, headers }, this.#options.userAgent), exchange);
     try {
       const response = await exchange.response;
-      this.#account(request, response, sent.at);
+      this.#options.accounting.observe(request, response, sent.at);
       if (response.code < 200 || response.code > 299) throw errorOfResponse(title, response);
       this.#learn(call, sent);
       return exchange;
     } catch (error) {
-      if (error instanceof TransportError && exchange.sent) this.#account(request, undefined, sent.at);
+      if (error instanceof TransportError && exchange.sent)
+        this.#options.accounting.observe(request, undefined, sent.at);
       this.#learn(call, sent, error);
       throw error;
     }
@@ -245,17 +240,6 @@ export class Transport {
       outcome: outcomeOf(error),
       underWay: sent.underWay,
     });
-  }
-
-  #account({ method, path }: HttpRequest, response: Response | undefined, startedAt: number): void {
-    const { metrics, clock, onAnswer, warnings } = this.#options;
-    const receivedAt = clock.monotonic();
-    metrics.observe(method, response?.code, receivedAt - startedAt);
-    const { date, warning, 'audit-id': auditId } = response?.headers ?? {};
-    if (warning !== undefined) warnings.observe(warning, () => `${method} ${resourceOf(path) ?? path}`);
-    // A proxy that answers by itself has a clock of its own, and no audit log.
-    if (typeof date !== 'string' || auditId === undefined) return;
-    onAnswer?.({ date: Date.parse(date), sentAt: startedAt, receivedAt });
   }
 }
 

@@ -8,20 +8,19 @@
  * was deleted, or whose holder was wiped out, is not free before the record last seen has expired.
  */
 import type { Registry } from '@prometheus-io/client';
-import { isAlreadyExists, isConflict, isNotFound } from '../client/api-error.ts';
+import { isAlreadyExists, isConflict } from '../client/api-error.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, sleep, type Timer } from '../clock.ts';
 import { checkedDurations, leaseCallLimit, leaseCallsPerDeadline, retryJitter } from '../limits.ts';
 import type { Logger } from '../logger.ts';
+import { againOnConflict } from './conflict.ts';
 import { leaderMetrics } from './leader-metrics.ts';
 import type { Leadership } from './leadership.ts';
 import { holderOf, type Lease } from './lease.ts';
 import { LeaseLock } from './lease-lock.ts';
 import { LeaseObservation } from './lease-observation.ts';
+import { ProblemLog } from './problem-log.ts';
 import { Standstill } from './standstill.ts';
-
-/** How often one renewal starts again because another client wrote the lease meanwhile. */
-const conflictRounds = 3;
 
 export interface LeaderElectorOptions {
   /** Not gated, with connections of its own: no other request may delay a renewal. */
@@ -54,6 +53,7 @@ export class LeaderElector {
   readonly #leadership: Leadership;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #problems: ProblemLog;
   readonly #lease: string;
   readonly #identity: string;
   readonly #retryPeriod: number;
@@ -67,7 +67,6 @@ export class LeaderElector {
   readonly #stopped = new AbortController();
   #renewing: Promise<void> | undefined;
   #deadline: Timer | undefined;
-  #problem = '';
 
   constructor(options: LeaderElectorOptions) {
     const { leadership, namespace, name, identity } = options;
@@ -80,6 +79,7 @@ export class LeaderElector {
     this.#clock = options.clock;
     this.#lease = `${namespace}/${name}`;
     this.#log = options.log.child({ lease: this.#lease });
+    this.#problems = new ProblemLog(this.#log);
     this.#identity = identity;
     this.#retryPeriod = retryPeriod;
     this.#random = options.random ?? Math.random;
@@ -168,11 +168,11 @@ export class LeaderElector {
       const current = await this.#look();
       const free = this.#clock.monotonic() >= this.#observation.expiresAt;
       const leads = free && this.#leadership.extend(await this.#lock.take(current, this.#stopped.signal));
-      this.#report(undefined);
+      this.#problems.report(undefined);
       return leads;
     } catch (error) {
       // Another candidate was faster. The next look shows which.
-      if (!isConflict(error) && !isAlreadyExists(error)) this.#report(error);
+      if (!isConflict(error) && !isAlreadyExists(error)) this.#problems.report(error);
       return false;
     }
   }
@@ -201,9 +201,9 @@ export class LeaderElector {
   async #tryToRenew(): Promise<void> {
     try {
       await againOnConflict(() => this.#renew());
-      this.#report(undefined);
+      this.#problems.report(undefined);
     } catch (error) {
-      if (!this.#stopped.signal.aborted) this.#report(error);
+      if (!this.#stopped.signal.aborted) this.#problems.report(error);
     }
   }
 
@@ -242,27 +242,5 @@ export class LeaderElector {
     const cause = standstill === undefined ? why : `${why}; ${standstill} before that`;
     this.#log.error({ why: cause }, 'lost the lease');
     this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${cause}`));
-  }
-
-  /** Logs a problem when it begins or changes, and its end; not each of its repetitions. */
-  #report(error: unknown): void {
-    const problem = error instanceof Error ? error.message : String(error ?? '');
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    if (problem === '') this.#log.info('the lease can be reached again');
-    else this.#log.warn({ err: error }, 'cannot reach or write the lease; trying again');
-  }
-}
-
-/** Runs a conditional write again while another client wrote, created or deleted the lease meanwhile. */
-async function againOnConflict(attempt: () => Promise<void>): Promise<void> {
-  for (let round = 1; ; round++) {
-    try {
-      await attempt();
-      return;
-    } catch (error) {
-      const raced = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
-      if (!raced || round >= conflictRounds) throw error;
-    }
   }
 }

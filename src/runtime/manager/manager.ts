@@ -14,25 +14,22 @@ import type { Connection } from '../client/connect.ts';
 import { openGate } from '../client/write-gate.ts';
 import type { ControllerHost } from '../controller/builder.ts';
 import { currentScope } from '../controller/reconcile-scope.ts';
-import { requestKey } from '../controller/reconciler.ts';
 import type { Runnable } from '../controller/runnable.ts';
-import { describeError } from '../error-chain.ts';
 import { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { EventRecorder } from '../events/event-recorder.ts';
 import type { HealthCheck } from '../health/health-checks.ts';
 import { LeaderElector } from '../leader/leader-elector.ts';
 import { Leadership } from '../leader/leadership.ts';
-import { leases } from '../leader/lease.ts';
 import { breakOffLimit, checkedDurations, type Durations, flushLimit, releaseLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { ServerClock } from '../server-clock.ts';
 import { aborted, endsWithin } from '../time-limit.ts';
-import { ManagerError } from './manager-error.ts';
+import { ManagerError, unexpectedError } from './manager-error.ts';
 import type { ManagerOptions } from './manager-options.ts';
 import { Probes } from './probes.ts';
 import { RunnableGroup } from './runnable-group.ts';
-import { assertPermitted, awaitSync, reachApiServer } from './startup.ts';
+import { assertUsable, awaitSync } from './startup.ts';
 
 /** One per process, started once. */
 export class Manager implements ControllerHost {
@@ -166,11 +163,9 @@ export class Manager implements ControllerHost {
 
   /** The state of the process is unknown: everything is broken off, and {@link start} rejects. */
   fatal(error: unknown): void {
-    const { controller, request } = currentScope() ?? {};
-    this.log.error({ err: error, controller, ...request }, 'unexpected error');
-    const where = request ? ` in controller ${controller} for ${requestKey(request)}` : '';
-    const why = describeError(error);
-    this.#fail(new ManagerError(`ended by an unexpected error${where}: ${why}`, { cause: error }));
+    const scope = currentScope();
+    this.log.error({ err: error, controller: scope?.controller, ...scope?.request }, 'unexpected error');
+    this.#fail(unexpectedError(error, scope));
   }
 
   /** The way up; resolves when a stop was asked for, at whatever step. */
@@ -179,7 +174,7 @@ export class Manager implements ControllerHost {
     try {
       signal.throwIfAborted();
       await this.#probes.start();
-      await this.#assertUsable(signal);
+      await assertUsable(this.connection.leaseClient, this.#options, signal);
       this.informers.start(this.#informersStop.signal);
       await this.#warmUp(signal);
       this.#ready = true;
@@ -191,13 +186,6 @@ export class Manager implements ControllerHost {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-  }
-
-  async #assertUsable(signal: AbortSignal): Promise<void> {
-    const { leaseClient } = this.connection;
-    await reachApiServer(leaseClient, this.#options, signal);
-    const lease = this.#options.leaderElection;
-    if (lease) await assertPermitted(() => leaseClient.get(leases, lease, { signal }), this.#options, signal);
   }
 
   async #warmUp(signal: AbortSignal): Promise<void> {

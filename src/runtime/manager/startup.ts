@@ -3,9 +3,10 @@
  * it does not. Only here is such a thing the end of the process; later it is waited for.
  */
 import { ApiError, isForbidden } from '../client/api-error.ts';
-import type { Client } from '../client/client.ts';
+import type { Client, ObjectKey } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { errorChain } from '../error-chain.ts';
+import { leases } from '../leader/lease.ts';
 import { defaultDurations, reachLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { ManagerError } from './manager-error.ts';
@@ -37,6 +38,22 @@ export interface StartupOptions {
 export interface StartupProblem {
   readonly reason: string;
   readonly message: string;
+}
+
+/**
+ * Resolves when the API server answers and, with leader election, lets this process read the Lease.
+ *
+ * @param client one that does not retry by itself.
+ * @throws {ManagerError} with the sentence. Rejects with the signal's reason when that is aborted.
+ */
+export async function assertUsable(
+  client: Client,
+  options: StartupOptions & { readonly leaderElection?: ObjectKey },
+  signal: AbortSignal,
+): Promise<void> {
+  await reachApiServer(client, options, signal);
+  const lease = options.leaderElection;
+  if (lease) await assertPermitted(() => client.get(leases, lease, { signal }), options, signal);
 }
 
 /**
