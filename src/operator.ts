@@ -55,7 +55,8 @@ export function createOperator(options: OperatorOptions): Manager {
     metricsBindAddress: config.metricsBindAddress,
     healthProbeBindAddress: config.healthProbeBindAddress,
   });
-  addAtController(manager, {});
+  // A Role goes with its namespace, before the Pods do, and with it the right to take a finalizer off.
+  addAtController(manager, { tracks: config.namespaces.length === 0 });
   addConfigWatcherController(manager, {
     annotationController,
     ...(secretAccess && { secretKeyNamespace: ownNamespace }),

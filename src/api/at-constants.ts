@@ -22,7 +22,7 @@ export const atCondition = {
   accepted: 'Accepted',
   /** False when the spec cannot be run, or the outcome is Failed or Missed. Waiting is not unready. */
   ready: 'Ready',
-  /** The Pod exists or existed. Unknown while an AtMostOnce launch is under way. */
+  /** The Pod exists or existed; under ExactlyOnce, status records which. */
   launched: 'Launched',
   /** The command succeeded. Named as a Job's, for `kubectl wait`. */
   complete: 'Complete',
@@ -60,7 +60,6 @@ export const atReason = {
   podUnreachable: 'PodUnreachable',
   missedDeadline: 'MissedDeadline',
   canceled: 'Canceled',
-  launchUnknown: 'LaunchUnknown',
   superseded: 'Superseded',
 } as const;
 
@@ -81,6 +80,7 @@ export const atEvent = {
   canceled: 'Canceled',
   invalidSchedule: 'InvalidSchedule',
   shellOperator: 'ShellOperator',
+  deprecatedValue: 'DeprecatedValue',
 } as const;
 
 /** Label of the Pod: the name of its At. Part of the book's contract. */

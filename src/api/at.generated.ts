@@ -86,11 +86,13 @@ export interface AtSpec {
    */
   readonly disruptionPolicy?: AtSpecDisruptionPolicy;
   /**
-   * AtLeastOnce creates the Pod until it is known to exist. It creates a second one unasked only when
-   * somebody deletes the first: before the launch was recorded, the operator having died; or before a create
-   * arrives that a stale replica sent or that was repeated after a missing answer. AtMostOnce closes both
-   * windows: it never creates the Pod again when an earlier attempt may have succeeded, and fails with reason
-   * LaunchUnknown instead; it needs backoffLimit 0 and disruptionPolicy Fail. Default AtLeastOnce.
+   * AtLeastOnce creates the Pod until it is known to exist. It creates a second one unasked only when a user
+   * deletes the first: before the launch was recorded, the operator having died; or before a create arrives
+   * that a stale replica sent or that was repeated after a missing answer. ExactlyOnce closes both windows:
+   * the Pod is created with a scheduling gate, recorded in status, and only then released to a node; a
+   * finalizer keeps it until its result is recorded. It costs two small patches and a start two writes later.
+   * The kubelet still starts a failed command again in that Pod: one start needs backoffLimit 0, too.
+   * AtMostOnce is a deprecated name of ExactlyOnce. Default AtLeastOnce.
    */
   readonly launchGuarantee?: AtSpecLaunchGuarantee;
   /** Seconds after which a finished At is deleted together with its Pod. Unset means never. */
@@ -112,7 +114,7 @@ export interface AtSpecTemplate {
 
 export type AtSpecDisruptionPolicy = 'Fail' | 'Retry';
 
-export type AtSpecLaunchGuarantee = 'AtLeastOnce' | 'AtMostOnce';
+export type AtSpecLaunchGuarantee = 'AtLeastOnce' | 'ExactlyOnce' | 'AtMostOnce';
 
 /** What was observed. Written by the operator. */
 export interface AtStatus {
@@ -130,13 +132,17 @@ export interface AtStatus {
   readonly scheduledTime?: string;
   /** Name of the current Pod. */
   readonly podName?: string;
-  /** UID of the current Pod. Once set, the command is known to have been launched. */
+  /**
+   * UID of the current Pod. Once set, the command is known to have been launched; under ExactlyOnce, this Pod
+   * alone may run it.
+   */
   readonly podUID?: string;
   /** Number of Pods created so far. More than one only under disruptionPolicy Retry. */
   readonly attempts?: number;
-  /** Intent to create the Pod, written before the attempt. Used by launchGuarantee AtMostOnce only. */
-  readonly launchAttempt?: AtStatusLaunchAttempt;
-  /** When the Pod had been created, with milliseconds, by the API server's clock. */
+  /**
+   * When the Pod had been created, under ExactlyOnce released to a node; with milliseconds, by the API
+   * server's clock.
+   */
   readonly launchTime?: string;
   /** When the command started for the first time. */
   readonly startTime?: string;
@@ -164,14 +170,6 @@ export interface AtStatus {
 export type AtStatusPhase = 'PENDING' | 'RUNNING' | 'DONE';
 
 export type AtStatusOutcome = 'Succeeded' | 'Failed' | 'Missed' | 'Canceled';
-
-/** Intent to create the Pod, written before the attempt. Used by launchGuarantee AtMostOnce only. */
-export interface AtStatusLaunchAttempt {
-  /** Identity of the operator process that may make the attempt. */
-  readonly holder: string;
-  /** When the intent was written. */
-  readonly time: string;
-}
 
 /** What the API server fills in where spec says nothing. */
 export const atSpecDefaults = {
@@ -230,11 +228,6 @@ export const atSchema: Readonly<Record<string, unknown>> = {
           rule: '!has(self.shell) || has(self.command) || has(self.argv)',
           fieldPath: '.shell',
           message: 'needs command, the text for the shell',
-        },
-        {
-          rule: "self.launchGuarantee != 'AtMostOnce' || (self.backoffLimit == 0 && self.disruptionPolicy == 'Fail')",
-          fieldPath: '.launchGuarantee',
-          message: 'AtMostOnce needs backoffLimit: 0 and disruptionPolicy: Fail',
         },
       ],
       properties: {
@@ -312,7 +305,7 @@ export const atSchema: Readonly<Record<string, unknown>> = {
         disruptionPolicy: { type: 'string', enum: ['Fail', 'Retry'], default: 'Fail' },
         launchGuarantee: {
           type: 'string',
-          enum: ['AtLeastOnce', 'AtMostOnce'],
+          enum: ['AtLeastOnce', 'ExactlyOnce', 'AtMostOnce'],
           default: 'AtLeastOnce',
         },
         ttlSecondsAfterFinished: { type: 'integer', format: 'int32', minimum: 0, maximum: 2147483647 },
@@ -335,14 +328,6 @@ export const atSchema: Readonly<Record<string, unknown>> = {
         podName: { type: 'string', maxLength: 253 },
         podUID: { type: 'string', maxLength: 64 },
         attempts: { type: 'integer', format: 'int32', minimum: 0 },
-        launchAttempt: {
-          type: 'object',
-          required: ['holder', 'time'],
-          properties: {
-            holder: { type: 'string', maxLength: 253 },
-            time: { type: 'string', format: 'date-time' },
-          },
-        },
         launchTime: { type: 'string', format: 'date-time' },
         startTime: { type: 'string', format: 'date-time' },
         completionTime: { type: 'string', format: 'date-time' },

@@ -8,12 +8,14 @@ import type { Client } from '../runtime/client/client.ts';
 import { ClockProbe } from '../runtime/clock-probe.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import type { Controller } from '../runtime/controller/controller.ts';
+import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import type { Request } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ServerClock } from '../runtime/server-clock.ts';
 import { AtMetrics } from './act/at-metrics.ts';
 import { ClockSkew } from './act/clock-skew.ts';
 import { DueSoon } from './facts/due-soon.ts';
+import { atsOf, trackedAts, trackedIndex } from './facts/pod-owner.ts';
 import { queuePriority } from './facts/queue-priority.ts';
 import { slimAt, slimPod } from './facts/transform.ts';
 import { podUidLabel } from './plan/pod.ts';
@@ -30,6 +32,8 @@ export interface AtHost extends ControllerHost {
 export interface AtControllerOptions {
   /** Ats looked at at the same time. Default 32: as many as a connection pool has connections. */
   readonly maxConcurrentReconciles?: number;
+  /** Whether Pods of ExactlyOnce get a finalizer. Default true: as with rights in the whole cluster. */
+  readonly tracks?: boolean;
 }
 
 const name = 'at';
@@ -45,7 +49,11 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   const { maxConcurrentReconciles = 32 } = options;
   const atOptions = { transform: slimAt };
   // Only Pods with the label of an At: the other Pods of the cluster cost nothing.
-  const podOptions = { transform: slimPod, labelSelector: podUidLabel };
+  const podOptions = {
+    transform: slimPod,
+    labelSelector: podUidLabel,
+    indexes: { [trackedIndex]: trackedAts },
+  };
   const atInformer = informers.informerFor(ats, atOptions);
   const atLister = atInformer.lister;
   const podLister = informers.informerFor(pods, podOptions).lister;
@@ -64,7 +72,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     recorder: host.recorder(name),
     ats: atLister,
     pods: podLister,
-    holder: host.randomness.uuid(),
+    tracks: options.tracks ?? true,
     onStatus: (before, after) => metrics.written(before, after),
   });
   return controllerManagedBy(host)
@@ -73,7 +81,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
       ...atOptions,
       priority: (at, { initial }) => queuePriority(at, clock.now(), initial),
     })
-    .owns(pods, podOptions)
+    .watches(pods, enqueueRequestsFromMap(atsOf), podOptions)
     .withOptions({ maxConcurrentReconciles, maxBackoff, flowOf })
     .complete(reconciler);
 }

@@ -8,7 +8,7 @@ import type { Pod } from '../kubernetes/objects.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
 import { isConflict, isInvalid, isNotFound, TransportError } from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
-import { type Clock, stopwatch } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import {
   type ReconcileContext,
   type Reconciler,
@@ -20,14 +20,16 @@ import {
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { errorFields } from '../runtime/logger.ts';
 import { Memory } from './act/memory.ts';
-import { delayAfter, mostDelayWithoutAnswer, Performer } from './act/perform.ts';
+import { mostDelayWithoutAnswer, Performer } from './act/perform.ts';
 import { statusPatch } from './act/status-patch.ts';
 import { decide } from './decide/decide.ts';
 import type { Decision, Observed } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
 import { findAmong, podsAt } from './facts/own-pod.ts';
+import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
 import { phaseOf } from './plan/phase.ts';
+import { podUidLabel } from './plan/pod.ts';
 
 /** Decisions in one pass; each follows from what the one before has learned or written. */
 const mostDecisions = 8;
@@ -44,8 +46,8 @@ export interface AtReconcilerOptions {
   readonly recorder: EventRecorder;
   readonly ats: Lister<At>;
   readonly pods: Lister<Pod>;
-  /** Names this process among all that may ever hold a launch intent: random at each start. */
-  readonly holder: string;
+  /** Whether Pods of ExactlyOnce get a finalizer: only where the right to take it off cannot go before the Pod. */
+  readonly tracks: boolean;
   /** Told every status that was written, and the At as it was before. */
   readonly onStatus?: (before: At, after: AtStatus) => void;
 }
@@ -68,16 +70,26 @@ export class AtReconciler implements Reconciler {
     if (at === undefined || phaseOf(at) === 'DONE') {
       this.#memory.forget(requestKey(request));
     }
+    const orphans = this.#orphans(request, at?.metadata.uid);
+    if (orphans.length > 0) {
+      await this.#performer.letGo(request, orphans, context);
+    }
     if (at === undefined) {
       return {};
     }
     try {
       return await this.#pass(this.#observe(at), context);
     } catch (error) {
-      // A read or an intent that a launch waits for: it must run soon after the API server is back.
+      // A read that a launch waits for: it must run soon after the API server is back.
       const isWaitedFor = error instanceof TransportError && isDue(at, this.#options.clock.now());
       throw isWaitedFor ? new RetryError(error.message, mostDelayWithoutAnswer, { cause: error }) : error;
     }
+  }
+
+  /** The Pods that the finalizer holds for an At of this name which is not the one in the cache. */
+  #orphans(request: Request, uid: string | undefined): readonly Pod[] {
+    const tracked = this.#options.pods.byIndex(trackedIndex, requestKey(request));
+    return tracked.filter((pod) => pod.metadata.labels?.[podUidLabel] !== uid);
   }
 
   /** Decides and performs until there is nothing more to find out or to write. */
@@ -94,7 +106,7 @@ export class AtReconciler implements Reconciler {
   }
 
   #observe(at: At): Observed {
-    const { clock, holder, pods } = this.#options;
+    const { clock, tracks, pods } = this.#options;
     const namespace = at.metadata.namespace ?? '';
     const now = clock.now();
     return {
@@ -102,9 +114,9 @@ export class AtReconciler implements Reconciler {
       ...podsAt(at, (name) => pods.get(namespace, name)),
       now,
       live: false,
-      holder,
+      tracks,
       retryDelay: firstRetryDelay,
-      ...this.#memory.recall(at, clock.monotonic()),
+      ...this.#memory.recall(at),
     };
   }
 
@@ -121,33 +133,21 @@ export class AtReconciler implements Reconciler {
         return performed.next === 'decide' ? performed.observed : performed.result;
       }
     }
-    const age = stopwatch(this.#options.clock);
     const written = await this.#write(observed.at, decision, context);
     if (!('metadata' in written)) {
       return written;
     }
-    const { again = false, tooSlow = false, requeueAt, priority } = decision;
-    const requeueAfter = tooSlow ? this.#pause(observed.at) : decision.requeueAfter;
+    const { again = false, requeueAt, requeueAfter, priority } = decision;
     if (again) {
       const { refusal: _, ...rest } = observed;
       const pods = podsAt(written, findAmong(observed));
-      const attempt = written.status?.launchAttempt;
-      const intent = attempt === undefined ? {} : { intent: { time: attempt.time, age: age() } };
-      const now = this.#options.clock.now();
-      return { ...rest, ...pods, at: written, ...intent, continued: true, now };
+      return { ...rest, ...pods, at: written, now: this.#options.clock.now() };
     }
     return {
       ...(requeueAt === undefined ? {} : { requeueAt }),
       ...(requeueAfter === undefined ? {} : { requeueAfter }),
       ...(priority === undefined ? {} : { priority }),
     };
-  }
-
-  /** The watch event of the very intent that came too late may wake it at once: it has to know that it waits. */
-  #pause(at: At): number {
-    const delay = delayAfter(this.#memory.refused(at));
-    this.#memory.pause(at, this.#options.clock.monotonic() + delay);
-    return delay;
   }
 
   /** The At with the status wanted, or how the pass ends because it does not take that status. */

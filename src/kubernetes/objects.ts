@@ -134,6 +134,7 @@ export interface PodSpec {
   readonly volumes?: readonly Volume[];
   readonly restartPolicy?: string;
   readonly nodeName?: string;
+  readonly schedulingGates?: readonly { readonly name: string }[];
   readonly activeDeadlineSeconds?: number;
   readonly terminationGracePeriodSeconds?: number;
   readonly automountServiceAccountToken?: boolean;

@@ -37,9 +37,6 @@ const twins: Readonly<Record<string, RulePredicate>> = {
     self.argv === undefined || self.shell === undefined,
   '!has(self.shell) || has(self.command) || has(self.argv)': (self: AtSpec) =>
     self.shell === undefined || (self.command ?? self.argv) !== undefined,
-  "self.launchGuarantee != 'AtMostOnce' || (self.backoffLimit == 0 && self.disruptionPolicy == 'Fail')": (
-    self: AtSpec,
-  ) => self.launchGuarantee !== 'AtMostOnce' || (self.backoffLimit === 0 && self.disruptionPolicy === 'Fail'),
   "!self.matches('^0001-01-01T..:..:.*[+]..:..$') || self.substring(11, 16) >= self.substring(size(self) - 5)":
     (self: string) => !/^0001-01-01T..:..:.*[+]..:..$/u.test(self) || self.slice(11, 16) >= self.slice(-5),
   "!self.matches('^9999-12-31T[0-9]{2}:[0-9]{2}:[^-]*-[0-9]{2}:[0-9]{2}$') || int(self.substring(11, 13)) * 60 + int(self.substring(14, 16)) + int(self.substring(size(self) - 5, size(self) - 3)) * 60 + int(self.substring(size(self) - 2)) < 1440":

@@ -216,19 +216,10 @@ const limits: readonly Row[] = [
   { it: 'takes no pending timeout', spec: { pendingTimeoutSeconds: 0 } },
   { it: 'takes a ttl of zero', spec: { ttlSecondsAfterFinished: 0 } },
   {
-    it: 'takes AtMostOnce with a hard limit of one start',
-    spec: { launchGuarantee: 'AtMostOnce', backoffLimit: 0 },
+    it: 'takes ExactlyOnce with Retry',
+    spec: { launchGuarantee: 'ExactlyOnce', disruptionPolicy: 'Retry' },
   },
-  {
-    it: 'refuses AtMostOnce with the default backoffLimit',
-    spec: { launchGuarantee: 'AtMostOnce' },
-    refused: { field: 'spec.launchGuarantee', says: 'AtMostOnce needs backoffLimit: 0' },
-  },
-  {
-    it: 'refuses AtMostOnce with Retry',
-    spec: { launchGuarantee: 'AtMostOnce', backoffLimit: 0, disruptionPolicy: 'Retry' },
-    refused: { field: 'spec.launchGuarantee', says: 'and disruptionPolicy: Fail' },
-  },
+  { it: 'takes the deprecated AtMostOnce', spec: { launchGuarantee: 'AtMostOnce' } },
   ...[
     { field: 'startingDeadlineSeconds', value: 0, says: 'greater than or equal to 1' },
     { field: 'activeDeadlineSeconds', value: 0, says: 'greater than or equal to 1' },
@@ -241,7 +232,11 @@ const limits: readonly Row[] = [
     { field: 'ttlSecondsAfterFinished', value: 1.5, says: 'must be of type integer' },
     { field: 'suspend', value: 'yes', says: 'must be of type boolean' },
     { field: 'disruptionPolicy', value: 'Maybe', says: 'supported values: "Fail", "Retry"' },
-    { field: 'launchGuarantee', value: 'ExactlyOnce', says: 'supported values: "AtLeastOnce", "AtMostOnce"' },
+    {
+      field: 'launchGuarantee',
+      value: 'Once',
+      says: 'supported values: "AtLeastOnce", "ExactlyOnce", "AtMostOnce"',
+    },
   ].map(({ field, value, says }) => ({
     it: `refuses ${field}: ${value}`,
     spec: { [field]: value },

@@ -63,7 +63,6 @@ const status: fc.Arbitrary<At['status']> = spoiled<NonNullable<At['status']>>({}
   'podName',
   'podUID',
   'attempts',
-  'launchAttempt',
   'launchTime',
   'startTime',
   'completionTime',

@@ -49,8 +49,7 @@ function after(at: At, observed: Partial<Observed> = {}): At {
 const once = launched({ backoffLimit: 0 });
 const canceled = edited(accepted(), { cancel: true });
 const suspended = edited(accepted(), { suspend: true });
-const atMostOnce = waiting({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
-const intent = { ...atMostOnce.status, launchAttempt: { holder: 'another', time: timeText(dueTime) } };
+const guaranteed = waiting({ launchGuarantee: 'ExactlyOnce' });
 const hour = 3_600_000;
 const limited = launched({ activeDeadlineSeconds: 60 });
 const running = created(launched());
@@ -90,7 +89,11 @@ const waitingOnes: readonly Judged[] = [
     at: after(waiting(), { pod: ownedBy(created(waiting()), 'stranger') }),
     is: 'Current',
   },
-  { name: 'that is about to be launched, at most once', at: after(atMostOnce), is: 'Current' },
+  {
+    name: 'whose gated Pod is recorded',
+    at: after(guaranteed, { pod: created(guaranteed) }),
+    is: 'Current',
+  },
 ];
 
 const launchedOnes: readonly Judged[] = [
@@ -133,14 +136,6 @@ const finishedOnes: readonly Judged[] = [
   {
     name: 'that was missed',
     at: after(waiting({ startingDeadlineSeconds: 1 }), { now: dueTime + 5000 }),
-    is: 'Failed',
-  },
-  {
-    name: 'of which nobody knows whether it ran',
-    at: after(withStatus(atMostOnce, intent), {
-      now: dueTime + hour,
-      intent: { time: timeText(dueTime), age: hour },
-    }),
     is: 'Failed',
   },
   { name: 'that was canceled', at: after(canceled, { now: justAfterDue }), is: 'Current' },

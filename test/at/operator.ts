@@ -1,9 +1,11 @@
 /** Operator: a process that looks at a {@link World} through caches of its own, which are as old as the test wants. */
 import type { At } from '../../src/api/at.generated.ts';
+import { trackedAts } from '../../src/at/facts/pod-owner.ts';
 import { AtReconciler } from '../../src/at/reconciler.ts';
 import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
-import type { Lister } from '../../src/runtime/cache/lister.ts';
+import type { IndexFunction, Lister } from '../../src/runtime/cache/lister.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
+import { isEnded } from '../../src/runtime/client/written.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Result } from '../../src/runtime/controller/reconciler.ts';
 import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';
@@ -11,7 +13,6 @@ import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Crash, type Fault, type Seen, type World, type Written } from './world.ts';
 
 const never = new AbortController().signal;
-let processes = 0;
 
 /** One process: a reconciler with a memory, and caches that are as old as the last sync, own writes aside. */
 export class Operator {
@@ -19,12 +20,10 @@ export class Operator {
   readonly events: string[] = [];
   /** What it logged at info and warn: level and sentence. */
   readonly lines: string[] = [];
-  /** Name of the process among all of the test. */
-  holder = '';
   /** uids of the Pods that this process was told it has created. */
   knows: string[] = [];
-  /** The launch intent that it has looked at last, and since when it knows it. */
-  intent: { readonly time: string; readonly since: number } | undefined;
+  /** Whether its Pods get the finalizer. */
+  readonly tracks: boolean;
   /** Milliseconds by which its wall clock is ahead. */
   skew = 0;
   /** Met by the next writes, in their order. */
@@ -35,8 +34,9 @@ export class Operator {
   #read: At | undefined;
   #reconciler: AtReconciler;
 
-  constructor(world: World) {
+  constructor(world: World, { tracks = true }: { readonly tracks?: boolean } = {}) {
     this.world = world;
+    this.tracks = tracks;
     this.#reconciler = this.#start();
   }
 
@@ -61,8 +61,6 @@ export class Operator {
 
   /** One pass. An error means: try again; a crash restarts the process. */
   async reconcile(name = 'example-at'): Promise<Result | Error> {
-    const time = this.ats.get(name)?.status?.launchAttempt?.time;
-    if (time !== undefined && time !== this.intent?.time) this.intent = { time, since: this.world.now };
     const context = { signal: never, log: this.#log, reconcileID: 'test' };
     try {
       return await this.#reconciler.reconcile({ namespace: 'default', name }, context);
@@ -78,10 +76,7 @@ export class Operator {
     this.syncPods();
     this.faults = [];
     this.knows = [];
-    this.intent = undefined;
     this.#read = undefined;
-    processes += 1;
-    this.holder = `process-${processes}`;
     const { world } = this;
     const clock = { now: () => world.now + this.skew, monotonic: () => world.now } as Clock;
     return new AtReconciler({
@@ -99,9 +94,12 @@ export class Operator {
           this.events.push(type === 'Warning' ? `${reason} (W)` : reason);
         },
       },
-      ats: listerOf(() => this.ats),
-      pods: listerOf(() => this.pods),
-      holder: this.holder,
+      ats: listerOf(
+        () => this.ats,
+        () => [],
+      ),
+      pods: listerOf(() => this.pods, trackedAts),
+      tracks: this.tracks,
     });
   }
 
@@ -116,7 +114,8 @@ export class Operator {
   #observeWrite({ at, pod, goneAt, gonePod }: Written): void {
     if (at !== undefined) this.ats.set(at.metadata.name, at);
     if (pod !== undefined) {
-      this.pods.set(pod.metadata.name, pod);
+      if (isEnded(pod)) this.pods.delete(pod.metadata.name);
+      else this.pods.set(pod.metadata.name, pod);
       this.knows.push(pod.metadata.uid ?? '');
     }
     if (goneAt !== undefined) this.ats.delete(goneAt);
@@ -128,11 +127,14 @@ function versionOf({ metadata }: At): number {
   return Number(metadata.resourceVersion);
 }
 
-function listerOf<T extends KubernetesObject>(objects: () => Map<string, T>): Lister<T> {
+function listerOf<T extends KubernetesObject>(
+  objects: () => Map<string, T>,
+  index: IndexFunction<T>,
+): Lister<T> {
   return {
     get: (_namespace, name) => objects().get(name),
     list: () => [...objects().values()],
-    byIndex: () => [],
+    byIndex: (_name, value) => [...objects().values()].filter((one) => index(one).includes(value)),
     get size() {
       return objects().size;
     },

@@ -14,16 +14,26 @@ export function assertKept(world: World, { windows }: { readonly windows: boolea
     for (const [index, again] of created.entries()) {
       const before = created.slice(0, index);
       const isWindow = windows && !isKnown(again, before);
-      assert.ok(index === 0 || isWindow, `S1: the Pod ${again.name} was created ${created.length} times`);
+      // What was not released has not run.
+      const isOnly =
+        isGated(again) && !(isReleased(world, again) && before.some((one) => isReleased(world, one)));
+      assert.ok(
+        index === 0 || isWindow || isOnly,
+        `S1: the Pod ${again.name} was created ${created.length} times`,
+      );
     }
   }
+  const releases = world.releases.map(({ atUid, name }) => `${atUid} ${name}`);
+  assert.equal(new Set(releases).size, releases.length, `S1: released twice: ${releases.join()}`);
   for (const creation of world.creations) assertSent(world, creation);
   for (const { metadata, status } of world.ats.values()) {
     const ours = world.creations.filter(({ atUid }) => atUid === metadata.uid);
     const isLost = status?.reason === 'PodLost';
     assert.ok(!isLost || world.deletions.length > 0, 'a Pod that is there was called lost');
     assert.ok((status?.attempts ?? 0) <= ours.length, 'an attempt was counted that had no Pod');
+    const hasRun = world.succeeded.has(status?.podUID ?? '');
     assert.ok(status?.outcome !== 'Succeeded' || ours.length > 0, 'success without a run');
+    assert.ok(!isLost || !hasRun || !ours.some(isGated), 'a success that the finalizer held was called lost');
   }
 }
 
@@ -32,6 +42,14 @@ function isKnown({ name, seen }: Creation, before: readonly Creation[]): boolean
   const { attempts = 0, podUID, phase } = seen.at?.status ?? {};
   const uids = [...seen.podUIDs, podUID];
   return phase === 'DONE' || attempts >= attemptOf(name) || before.some(({ uid }) => uids.includes(uid));
+}
+
+function isGated({ pod }: Creation): boolean {
+  return pod.spec.schedulingGates !== undefined;
+}
+
+function isReleased(world: World, { uid }: Creation): boolean {
+  return world.releases.some((release) => release.uid === uid);
 }
 
 function attemptOf(name: string): number {
@@ -58,6 +76,6 @@ function assertSent(world: World, creation: Creation): void {
 
 /** All of a Pod that the spec decides. */
 function madeFrom(pod: Pod) {
-  const { scheduledTime: _, ...terms } = termsOf(pod);
+  const { scheduledTime: _, generation: __, ...terms } = termsOf(pod);
   return { spec: pod.spec, labels: pod.metadata.labels, terms };
 }

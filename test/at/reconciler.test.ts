@@ -74,23 +74,6 @@ describe('AtReconciler', () => {
     assert.equal(world.creations.length, 1);
   });
 
-  it('lets the watch event of its own intent not try at once again what was refused (AtMostOnce)', async () => {
-    for (const hinder of ['stranger', 'quota']) {
-      const world = new World(dueTime);
-      world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
-      const operator = new Operator(world);
-      if (hinder === 'stranger') world.createStranger('example-at-pod');
-      else operator.faults = [undefined, 'refused'];
-      await operator.reconcile();
-      const sent = world.requests.length;
-      assert.deepEqual(await operator.reconcile(), { requeueAfter: 250, priority: retryPriority }, hinder);
-      assert.equal(world.requests.length, sent, hinder);
-      world.now += 250;
-      await operator.reconcile();
-      assert.ok(world.requests.length > sent, hinder);
-    }
-  });
-
   it('tells of a status that is refused once, and tries again soon, then less and less', async () => {
     const world = new World(longBeforeDue);
     world.createAt({ command: "echo 'open" });
@@ -294,65 +277,6 @@ describe('AtReconciler, whose cache is older than what it has read', () => {
     const { operator } = due();
     await operator.reconcile();
     assert.deepEqual(operator.world.requests, ['POST pods'], 'and reads nothing when it never had to');
-  });
-});
-
-describe('AtReconciler, with AtMostOnce', () => {
-  const hour = 3_600_000;
-  for (const [name, skew] of [
-    ['right', 0],
-    ['an hour ahead', hour],
-    ['an hour behind', -hour],
-  ] as const) {
-    it(`gives a launch up after 5 s of its own, where the clock of whoever died is ${name}`, async () => {
-      const world = new World(dueTime + hour);
-      world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
-      const dead = new Operator(world);
-      dead.skew = skew;
-      dead.faults = [undefined, 'crashBefore'];
-      await dead.reconcile();
-      assert.ok(world.ats.get('example-at')?.status?.launchAttempt);
-      const operator = new Operator(world);
-      // However old the intent is: nobody knows for how long its writer could not send its create.
-      world.now += 10 * hour;
-      assert.deepEqual(await operator.reconcile(), { requeueAfter: 5000 });
-      world.now += 4999;
-      assert.deepEqual(await operator.reconcile(), { requeueAfter: 1 });
-      world.now += 1;
-      await operator.reconcile();
-      assert.equal(world.ats.get('example-at')?.status?.reason, 'LaunchUnknown');
-      assert.equal(world.creations.length, 0);
-    });
-  }
-
-  for (const fault of ['refused', 'busy', 'conflict'] as const) {
-    it(`tries again after the definite answer: ${fault}`, async () => {
-      const world = new World(dueTime);
-      world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
-      const operator = new Operator(world);
-      operator.faults = [undefined, fault];
-      await operator.reconcile();
-      world.now += 60_000;
-      await operator.reconcile();
-      assert.equal(world.creations.length, 1);
-    });
-  }
-
-  it('waits 5 s more for a create without an answer, and adopts the Pod that lands', async () => {
-    const world = new World(dueTime);
-    world.createAt({ launchGuarantee: 'AtMostOnce', backoffLimit: 0 });
-    const operator = new Operator(world);
-    operator.faults = [undefined, 'refused'];
-    await operator.reconcile();
-    world.now += 3000;
-    operator.faults = [undefined, 'late'];
-    await operator.reconcile();
-    world.now += 3000;
-    assert.deepEqual(await operator.reconcile(), { requeueAfter: 5000 });
-    world.land();
-    operator.syncPods();
-    await operator.reconcile();
-    assert.equal(world.ats.get('example-at')?.status?.phase, 'RUNNING');
   });
 });
 

@@ -5,9 +5,11 @@
  */
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import type { KubernetesObject, Pod, PodStatus } from '../../src/kubernetes/objects.ts';
-import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
-import type { Client, Patch, WriteOptions } from '../../src/runtime/client/client.ts';
+import { TransportError } from '../../src/runtime/client/api-error.ts';
+import type { Client, JsonPatchOperation, Patch, WriteOptions } from '../../src/runtime/client/client.ts';
 import { timeText, waiting } from '../fixtures/at.ts';
+import { hasEnded, isGated, isHeld, isSchedulable, kubeletStep } from './kubelet.ts';
+import { apiError, applied, merge } from './patches.ts';
 import { brokenByPatch, brokenByStatus, isAllowed } from './rules.ts';
 
 /** What goes wrong with one write, and whether it takes effect: not at all, at once, or later. */
@@ -41,26 +43,6 @@ const writeTimeout = 4000;
 
 /** The process is gone; nothing of it goes on. */
 export class Crash extends Error {}
-
-function apiError(code: number, reason: string, message = reason): ApiError {
-  return new ApiError(message, code, { code, reason, message });
-}
-
-/** JSON merge patch. */
-function merge(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) {
-    return patch;
-  }
-  const result: Record<string, unknown> = { ...(target as Record<string, unknown> | undefined) };
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) {
-      delete result[key];
-    } else {
-      result[key] = merge(result[key], value);
-    }
-  }
-  return result;
-}
 
 /** What whoever sends a create can know. */
 export interface Seen {
@@ -101,12 +83,19 @@ export class World {
   /** Every request that reached the API server, such as `POST pods`. */
   readonly requests: string[] = [];
   readonly violations: string[] = [];
+  /** The uids of the Pods whose gate was removed, in order, each with the name that counts as the attempt. */
+  readonly releases: { readonly atUid: string; readonly name: string; readonly uid: string }[] = [];
+  /** The uids of the Pods whose command has begun, and of those whose command has ended with 0. */
+  readonly started = new Set<string>();
+  readonly succeeded = new Set<string>();
   /** Milliseconds that each write takes. */
   latency = 0;
   /** Nobody answers. */
   isDown = false;
   /** The uids of all Ats there have ever been, each with that of the Pod which status recorded as the first. */
   readonly launches = new Map<string, string | undefined>();
+  /** The uids of the Pods that a status has recorded. */
+  readonly #recorded = new Set<string>();
   #sequence = 100;
   #isLanding = false;
   #stop = Promise.withResolvers<void>();
@@ -179,13 +168,23 @@ export class World {
   /** One step of the kubelet with every Pod; a command that runs ends with this code, or not by itself. */
   kubelet(exitCode: number | undefined): void {
     for (const [name, pod] of this.pods) {
-      const isEnded = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-      if (isEnded && pod.metadata.deletionTimestamp !== undefined) {
-        this.#remove(name);
-      } else if (!isEnded) {
-        this.setPod(name, kubeletStep(pod, this.now, exitCode));
+      if (hasEnded(pod)) {
+        if (pod.metadata.deletionTimestamp !== undefined) this.#remove(name);
+      } else if (isSchedulable(pod)) {
+        this.#run(pod, exitCode);
       }
     }
+  }
+
+  #run(pod: Pod, exitCode: number | undefined): void {
+    const { name, uid = '' } = pod.metadata;
+    if (pod.spec.nodeName === undefined) {
+      this.#store(this.pods, { ...pod, spec: { ...pod.spec, nodeName: 'node' } });
+    }
+    const status = kubeletStep(pod, this.now, exitCode);
+    this.setPod(name, status);
+    if (status.phase === 'Running') this.started.add(uid);
+    if (status.phase === 'Succeeded') this.succeeded.add(uid);
   }
 
   /** Somebody takes a Pod away by force. */
@@ -312,9 +311,18 @@ export class World {
     return this.#goOn.promise;
   }
 
+  /** At once, unless a finalizer holds it. */
   #remove(name: string): void {
-    this.pods.delete(name);
+    const pod = this.pods.get(name);
     this.deletions.push(name);
+    if (pod !== undefined && isHeld(pod)) this.#mark(pod, 0);
+    else this.pods.delete(name);
+  }
+
+  #mark(pod: Pod, seconds: number): void {
+    const deletionTimestamp = timeText(this.now + seconds * 1000);
+    const deletion = { deletionTimestamp, deletionGracePeriodSeconds: seconds };
+    this.#store(this.pods, { ...pod, metadata: { ...pod.metadata, ...deletion } });
   }
 
   #next(): number {
@@ -337,8 +345,6 @@ export class World {
     const { name } = pod.metadata;
     if (this.pods.has(name)) throw apiError(409, 'AlreadyExists');
     const uid = `pod-${this.#next()}`;
-    const owner = [...this.ats.values()].find(({ metadata }) => metadata.uid === ownerOf(pod));
-    this.#hold(owner?.status?.reason !== 'LaunchUnknown', 'a launch that was called lost took place');
     this.creations.push({ atUid: ownerOf(pod) ?? '', name, uid, pod, ...sent });
     return this.#store(this.pods, {
       ...pod,
@@ -358,6 +364,7 @@ export class World {
   }
 
   #patchPod(name: string, patch: Patch, seen: At | undefined): Pod {
+    if (patch.type === 'json') return this.#editPod(name, patch.operations);
     const { uid, resourceVersion } = patch.type === 'merge' ? (patch.body as Pod).metadata : {};
     this.#hold(uid !== undefined && resourceVersion !== undefined, 'a Pod is patched in any version');
     const before = this.pods.get(name);
@@ -367,16 +374,43 @@ export class World {
     return pod;
   }
 
+  /** What removes the gate or the finalizer of a Pod. */
+  #editPod(name: string, operations: readonly JsonPatchOperation[]): Pod {
+    const before = this.pods.get(name);
+    if (before === undefined) throw apiError(404, 'NotFound');
+    const pod = applied(before, operations);
+    const atUid = pod.metadata.labels?.['cnat.programming-kubernetes.info/controller-uid'] ?? '';
+    const at = [...this.ats.values()].find(({ metadata }) => metadata.uid === atUid);
+    const { podUID, phase } = at?.status ?? {};
+    const { uid = '' } = pod.metadata;
+    if (isGated(before) && !isGated(pod)) {
+      this.#hold(this.#recorded.has(uid), 'a Pod is released that status does not record');
+      this.releases.push({ atUid, name, uid });
+    }
+    const isLetGo = isHeld(before) && !isHeld(pod) && at?.metadata.deletionTimestamp === undefined;
+    const isOfRun = podUID === uid || (podUID === undefined && !isGated(before));
+    this.#hold(
+      !isLetGo || !isOfRun || (phase ?? 'DONE') === 'DONE',
+      'a Pod is let go before its end is recorded',
+    );
+    if (pod.metadata.deletionGracePeriodSeconds === 0 && !isHeld(pod)) {
+      this.pods.delete(name);
+      return pod;
+    }
+    return this.#store(this.pods, pod);
+  }
+
   #patchStatus(name: string, patch: Patch): At {
     const version = patch.type === 'merge' ? (patch.body as At).metadata.resourceVersion : undefined;
     this.#hold(version !== undefined, 'a status write without a resourceVersion');
     const before = this.ats.get(name);
     const at = this.#patch(this.ats, name, patch);
     const { uid = '' } = at.metadata;
+    this.#recorded.add(at.status?.podUID ?? '');
     this.violations.push(...brokenByStatus(before, at));
     const isNews = at.status?.phase === 'DONE' && before?.status?.phase !== 'DONE';
     const isUnlaunched = isNews && at.status?.podUID === undefined;
-    const isThere = [...this.pods.values()].some((pod) => ownerOf(pod) === uid);
+    const isThere = [...this.pods.values()].some((pod) => ownerOf(pod) === uid && !isGated(pod));
     this.#hold(!isUnlaunched || !isThere || this.#isLanding, 'a Pod that is there is not spoken of');
     if (this.launches.get(uid) === undefined) this.launches.set(uid, at.status?.podUID);
     return at;
@@ -393,10 +427,7 @@ export class World {
     const pod = plural === 'pods' ? this.pods.get(name) : undefined;
     this.#hold(!pod || ownerOf(pod) === seen?.metadata.uid, 'a Pod of somebody else is deleted');
     if (pod?.status?.startTime !== undefined && pod.status.phase !== 'Failed') {
-      this.#store(this.pods, {
-        ...pod,
-        metadata: { ...pod.metadata, deletionTimestamp: timeText(this.now + 30_000) },
-      });
+      this.#mark(pod, 30);
     } else if (pod !== undefined) {
       this.#remove(name);
     } else {
@@ -412,26 +443,6 @@ export class World {
     if ((expected?.resourceVersion ?? resourceVersion) !== resourceVersion) throw apiError(409, 'Conflict');
     return current;
   }
-}
-
-/** What the kubelet reports of a Pod that has not ended. */
-function kubeletStep({ metadata, spec, status }: Pod, now: number, exitCode: number | undefined): PodStatus {
-  const name = spec.containers[0]?.name ?? '';
-  const time = timeText(now);
-  const ended = (code: number, reason?: string): PodStatus => {
-    const terminated = { exitCode: code, startedAt: status?.startTime ?? time, finishedAt: time };
-    return {
-      phase: code === 0 ? 'Succeeded' : 'Failed',
-      containerStatuses: [{ name, restartCount: 0, state: { terminated } }],
-      ...(reason === undefined ? {} : { reason }),
-    };
-  };
-  if (metadata.deletionTimestamp !== undefined) return ended(143);
-  if (status?.startTime === undefined) return { startTime: time };
-  if (spec.activeDeadlineSeconds === 1) return ended(143, 'DeadlineExceeded');
-  if (status.phase === 'Running' && exitCode !== undefined) return ended(exitCode);
-  const state = { running: { startedAt: status.startTime } };
-  return { phase: 'Running', containerStatuses: [{ name, restartCount: 0, state }] };
 }
 
 interface Preconditions {

@@ -58,10 +58,10 @@ const forgeries: readonly Forgery[] = [
     pods: 0,
   },
   {
-    it: 'is not run when an attempt at it is said to be under way, if it may run once at most',
-    status: { phase: 'PENDING', launchAttempt: { holder: 'somebody', time } },
-    spec: { launchGuarantee: 'AtMostOnce', backoffLimit: 0 },
-    expected: { phase: 'DONE', outcome: 'Failed', reason: 'LaunchUnknown' },
+    it: 'is not run when it is said to run, if it runs exactly once',
+    status: { phase: 'RUNNING' },
+    spec: { launchGuarantee: 'ExactlyOnce' },
+    expected: { phase: 'DONE', outcome: 'Failed', reason: 'PodLost' },
     pods: 0,
   },
   {

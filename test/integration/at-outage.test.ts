@@ -58,7 +58,7 @@ async function deprivedOf(t: TestContext, lost: Rule) {
 }
 
 describe('At, a right that is taken away and given back', { concurrency: true }, () => {
-  for (const guarantee of [{}, { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const]) {
+  for (const guarantee of [{}, { launchGuarantee: 'ExactlyOnce' } as const]) {
     const what = guarantee.launchGuarantee ?? 'AtLeastOnce';
     it(`to create Pods: it says so, and runs soon, once (${what})`, async (t) => {
       const { rig, created, isRefused, giveBack } = await deprivedOf(t, launching);

@@ -9,7 +9,7 @@ before(() => applyCrds());
 
 const guarantees: readonly Partial<AtSpec>[] = [
   {},
-  { launchGuarantee: 'AtMostOnce', backoffLimit: 0 },
+  { launchGuarantee: 'ExactlyOnce' },
   { disruptionPolicy: 'Retry' },
 ];
 /** Enough for each operator to meet the others at most of them. */

@@ -95,9 +95,8 @@ describe('the spec of an At', () => {
     assert.match(await at.refusal({ spec: { argv: ['echo', 'NO'] } }), /immutable/);
     assert.match(await at.refusal({ spec: { timeZone: 'UTC' } }), /immutable/);
     assert.match(await at.refusal({ spec: { argv: null, command: 'echo' } }), /immutable/);
-    const once = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 };
-    const atMostOnce = await anAt(t, 'DONE', { ...book.spec, ...once });
-    assert.match(await atMostOnce.refusal({ spec: { launchGuarantee: 'AtLeastOnce' } }), /immutable/);
+    const exactlyOnce = await anAt(t, 'DONE', { ...book.spec, launchGuarantee: 'ExactlyOnce' });
+    assert.match(await exactlyOnce.refusal({ spec: { launchGuarantee: 'AtLeastOnce' } }), /immutable/);
   });
 
   it('may be applied again unchanged when DONE, by client and by server', async (t) => {

@@ -26,8 +26,6 @@ export const openDefects: readonly OpenDefect[] = [
     'end lost',
     'the end of a run is lost when its Pod goes before the turn of its At',
   ),
-  defect('intents', 'R4', 'intent', 'AtMostOnce looks again and again while its name is taken'),
-  defect('intents', 'L5', 'intent', 'AtMostOnce writes an intent for each try, also while nothing changes'),
   defect(
     'untold',
     'R2',

@@ -55,12 +55,6 @@ const regressions: readonly Regression[] = [
   },
   {
     sentence:
-      'AtMostOnce, and a stranger has the name: the watch events of its own intents made it try without a pause',
-    promise: 'R4',
-    plan: { deeds: [pod('at-0-pod'), at('at-0', { launchGuarantee: 'AtMostOnce', backoffLimit: 0 }, 1000)] },
-  },
-  {
-    sentence:
       'a create without an answer, and then a stranger has the name: read four times a second for ever',
     promise: 'R4',
     plan: { deeds: [at('at-0', {}, 10_001), pod('at-0-pod', 10_002)], faults: [webhookDown] },

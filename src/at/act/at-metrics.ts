@@ -25,7 +25,6 @@ const failures = [
   atReason.unschedulable,
   atReason.evicted,
   atReason.podLost,
-  atReason.launchUnknown,
   otherReason,
 ];
 

@@ -1,5 +1,11 @@
-/** Create answer: what an error in answer to the create of a Pod says about whether the Pod exists. */
-import { ApiError, isConflict, isTooManyRequests, TransportError } from '../../runtime/client/api-error.ts';
+/** Create answer: what an error in answer to the create or the patch of a Pod says about what became of it. */
+import {
+  ApiError,
+  isConflict,
+  isInvalid,
+  isTooManyRequests,
+  TransportError,
+} from '../../runtime/client/api-error.ts';
 
 /** Turned down as such: the Pod does not exist. */
 function isTurnedDown(error: unknown): error is ApiError {
@@ -20,6 +26,11 @@ export function isUnreadable({ code, message }: ApiError): boolean {
 /** No answer, or one that a server in trouble gives: it may have stored the Pod before. */
 export function mayHaveHappened(error: unknown): boolean {
   return error instanceof TransportError ? error.sent : !isTurnedDown(error);
+}
+
+/** The object does not hold what a JSON Patch tests for. A refusal by admission has 422, too, and another sentence. */
+export function isTestFailed(error: unknown): boolean {
+  return isInvalid(error) && (error as ApiError).message.includes('rejected our request');
 }
 
 function isUnauthorized(error: unknown): boolean {

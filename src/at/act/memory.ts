@@ -12,21 +12,17 @@ interface Recollection {
   launch?: KnownLaunch;
   ambiguous: boolean;
   untried: boolean;
-  /** The launch intent seen, by the time in it, and when it was first seen (monotonic milliseconds). */
-  intent?: { readonly time: string; readonly seenAt: number };
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** Refusals in a row. */
   refusals: number;
-  /** Until when its next try is to wait, monotonic milliseconds. */
-  pausedUntil?: number;
   /** Statuses in a row that the API server did not take. */
   unwritable?: number;
 }
 
 const gone = 'gone';
 
-export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'intent' | 'behind' | 'pause'>;
+export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind'>;
 
 export class Memory {
   /** By namespace/name. Only Ats that something is known of have an entry. */
@@ -36,22 +32,10 @@ export class Memory {
     return this.#entries.size;
   }
 
-  /** @param now monotonic milliseconds: the clock of whoever wrote an intent may show any time. */
-  recall(at: At, now: number): Remembered {
-    const intent = at.status?.launchAttempt;
-    if (intent !== undefined) {
-      const entry = this.#entry(at);
-      if (entry.intent?.time !== intent.time) {
-        entry.intent = { time: intent.time, seenAt: now };
-      }
-    }
+  recall(at: At): Remembered {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
-      ...(entry?.intent === undefined
-        ? {}
-        : { intent: { time: entry.intent.time, age: now - entry.intent.seenAt } }),
-      ...(entry?.pausedUntil === undefined ? {} : { pause: Math.max(0, entry.pausedUntil - now) }),
       behind: entry !== undefined && isBehind(at, entry),
       ambiguous: entry?.ambiguous ?? false,
       untried: entry?.untried ?? false,
@@ -59,11 +43,16 @@ export class Memory {
   }
 
   /** The API server has answered the create with 201. */
-  launched(at: At, launch: KnownLaunch): void {
+  created(at: At): void {
     const entry = this.#entry(at);
-    entry.launch = launch;
     entry.ambiguous = false;
     entry.refusals = 0;
+  }
+
+  /** The same, and the Pod may run. */
+  launched(at: At, launch: KnownLaunch): void {
+    this.created(at);
+    this.#entry(at).launch = launch;
   }
 
   /** A create was refused. Returns how often in a row. */
@@ -81,18 +70,9 @@ export class Memory {
     return entry.refusals;
   }
 
-  /** Its next try is to wait, whatever wakes it. */
-  pause(at: At, until: number): void {
-    this.#entry(at).pausedUntil = until;
-  }
-
-  /** A create was sent and not answered; it may take effect until a write's time limit after `now` (monotonic). */
-  unanswered(at: At, now: number): void {
-    const entry = this.#entry(at);
-    entry.ambiguous = true;
-    if (entry.intent !== undefined) {
-      entry.intent = { ...entry.intent, seenAt: now };
-    }
+  /** A create was sent and not answered; it may take effect later. */
+  unanswered(at: At): void {
+    this.#entry(at).ambiguous = true;
   }
 
   /** A live read has shown this in place of `at`. */
@@ -128,12 +108,7 @@ export class Memory {
       return;
     }
     entry.untried = false;
-    if (
-      entry.launch === undefined &&
-      entry.intent === undefined &&
-      !entry.ambiguous &&
-      entry.refusals === 0
-    ) {
+    if (entry.launch === undefined && !entry.ambiguous && entry.refusals === 0) {
       this.#entries.delete(keyOf(at));
     }
   }

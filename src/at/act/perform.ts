@@ -8,37 +8,35 @@ import { type Pod, pods } from '../../kubernetes/objects.ts';
 import {
   ApiError,
   isAlreadyExists,
-  isConflict,
   isForbidden,
   isInvalid,
-  isNotFound,
   TransportError,
 } from '../../runtime/client/api-error.ts';
-import type { Client, WriteOptions } from '../../runtime/client/client.ts';
+import type { Client, JsonPatchOperation, ObjectKey, WriteOptions } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type ReconcileContext, type Result, RetryError } from '../../runtime/controller/reconciler.ts';
+import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
 import {
   type Action,
-  type CreateLimits,
   type CreatePod,
   type DryRunPod,
   type Observed,
   retryPriority,
 } from '../decide/decision.ts';
-import { findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { releaseOperations, untrackOperations } from '../decide/exactly-once.ts';
+import { findAmong, isGated, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import { sound } from '../plan/sound.ts';
-import { isRefusal, isUnreadable, mayHaveHappened } from './create-answer.ts';
+import { isRefusal, isTestFailed, isUnreadable, mayHaveHappened } from './create-answer.ts';
 import type { Memory } from './memory.ts';
 import { withoutLiterals } from './redact.ts';
+import { conflictDelay, found, goOn, type Performed, settled } from './settle.ts';
 
 /** Longest waits before a create is tried again, in milliseconds. */
 const mostDelay = 10_000;
 export const mostDelayWithoutAnswer = 2000;
 /** For a read that a launch waits for, in milliseconds. */
 const readTimeout = 5000;
-/** After a write met something newer than the cache: its watch event comes by itself, this is the net. */
-const conflictDelay = 1000;
 /** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
 const strictDecodingError = 'strict decoding error: ';
 
@@ -49,14 +47,6 @@ export interface PerformerOptions {
   /** Told what the API server says against the Pod of an At that is not due yet. */
   readonly onRefusedDryRun: (at: At, message: string) => void;
 }
-
-/** What comes after an action: nothing, another decision from what is known now, or the end of the pass. */
-export type Performed =
-  | { readonly next: 'goOn' }
-  | { readonly next: 'decide'; readonly observed: Observed }
-  | { readonly next: 'end'; readonly result: Result };
-
-const goOn: Performed = { next: 'goOn' };
 
 export class Performer {
   readonly #options: PerformerOptions;
@@ -79,6 +69,10 @@ export class Performer {
         const patch = { type: 'merge', body: action.body } as const;
         return settled(client.patch(pods, action, patch, { signal }));
       }
+      case 'ReleasePod':
+        return this.#edit(action.pod, releaseOperations(action.pod), signal);
+      case 'UntrackPod':
+        return this.#edit(action.pod, untrackOperations(action.pod), signal);
       case 'DeletePod': {
         const { uid, resourceVersion } = action;
         const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
@@ -89,6 +83,34 @@ export class Performer {
         const options = { uid, resourceVersion, propagationPolicy: 'Background', signal } as const;
         return settled(client.delete(ats, action, options));
       }
+    }
+  }
+
+  async #edit(
+    { metadata }: Pod,
+    operations: readonly JsonPatchOperation[],
+    signal: AbortSignal,
+  ): Promise<Performed> {
+    const { namespace = '', name } = metadata;
+    const write = this.#options.client.patch(
+      pods,
+      { namespace, name },
+      { type: 'json', operations },
+      { signal },
+    );
+    return settled(write, isTestFailed);
+  }
+
+  /**
+   * Takes the finalizer off Pods that it holds for an At of this name which is gone: what became of them will not be
+   * recorded. A name has one At at a time, so the one that has it, or that none has, shows which are gone.
+   */
+  async letGo(key: ObjectKey, orphans: readonly Pod[], { signal }: ReconcileContext): Promise<void> {
+    const options = { signal, timeout: readTimeout };
+    const at = await found(this.#options.client.get(ats, key, options));
+    const gone = orphans.filter(({ metadata }) => metadata.labels?.[podUidLabel] !== at?.metadata.uid);
+    for (const pod of gone) {
+      await this.#edit(pod, untrackOperations(pod), signal);
     }
   }
 
@@ -121,13 +143,16 @@ export class Performer {
   }
 
   async #create(action: CreatePod, observed: Observed, signal: AbortSignal): Promise<Performed> {
-    const { pod, attempt, limits } = action;
+    const { pod, attempt } = action;
     const { client, clock, memory } = this.#options;
     const { at } = observed;
-    // Whatever still waits to be sent when the limits are over is cut off with its connection.
-    const limited = limits && { ...limits, timeout: limits.sendWithin + limits.serverTimeout };
     try {
-      const { metadata } = await client.create(pods, pod, { signal, ...limited });
+      const { metadata } = await client.create(pods, pod, { signal });
+      if (isGated(pod)) {
+        // Crash window: the Pod exists, and starts nothing before status records it.
+        memory.created(at);
+        return goOn;
+      }
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
       const { launchedSpec, scheduledTime } = runOf(at, pod);
@@ -135,16 +160,15 @@ export class Performer {
       return goOn;
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
-      if (isAlreadyExists(error)) return this.#lookAtExisting(action, observed, signal);
+      if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
       if (isRefusal(error)) {
         const retryDelay = delayAfter(memory.refused(at));
-        this.#pause(at, limits, retryDelay);
         const refusal = { message: error.message };
         return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
       }
       const isUnknown = mayHaveHappened(error);
       if (isUnknown) {
-        memory.unanswered(at, clock.monotonic());
+        memory.unanswered(at);
       }
       const hasAnswered = !(error instanceof TransportError);
       // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
@@ -156,22 +180,9 @@ export class Performer {
   }
 
   /** A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. */
-  async #lookAtExisting(
-    { pod, limits }: CreatePod,
-    observed: Observed,
-    signal: AbortSignal,
-  ): Promise<Performed> {
+  #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Performed> {
     const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
-    // What follows is another try, if anything.
-    const read = await this.#readLive({ ...observed, continued: false, retryDelay }, true, signal);
-    if (read.next === 'decide' && !holdsOwn(read.observed, pod)) this.#pause(observed.at, limits, retryDelay);
-    return read;
-  }
-
-  /** Keeps the watch event of the intent before this create from trying again at once. */
-  #pause(at: At, limits: CreateLimits | undefined, delay: number): void {
-    const { clock, memory } = this.#options;
-    if (limits !== undefined) memory.pause(at, clock.monotonic() + delay);
+    return this.#readLive({ ...observed, retryDelay }, true, signal);
   }
 
   async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
@@ -201,37 +212,6 @@ export class Performer {
       }
     }
     return undefined;
-  }
-}
-
-/** Whether the Pod of that name belongs to the At: another replica has created it. */
-function holdsOwn(observed: Observed, sent: Pod): boolean {
-  const { pod, nextPod } = observed;
-  const found = [pod, nextPod].find((one) => one?.metadata.name === sent.metadata.name);
-  return found !== undefined && isOurs(observed, found);
-}
-
-/** Somebody was faster: what they did is in the cache soon, and decided upon then. */
-async function settled(write: Promise<unknown>): Promise<Performed> {
-  try {
-    await write;
-    return goOn;
-  } catch (error) {
-    if (isConflict(error) || isNotFound(error)) {
-      return { next: 'end', result: { requeueAfter: conflictDelay } };
-    }
-    throw error;
-  }
-}
-
-async function found<T>(read: Promise<T>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isNotFound(error)) {
-      return undefined;
-    }
-    throw error;
   }
 }
 

@@ -6,6 +6,7 @@ import { atCondition } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Decision, Observed } from './decision.ts';
+import { letGo } from './exactly-once.ts';
 import { updatedStatus } from './run-status.ts';
 import { withoutStrays } from './strays.ts';
 
@@ -41,5 +42,6 @@ function expire(o: Observed): Decision {
     return { actions: [{ type: 'ReadLive', pods: false }], events: [] };
   }
   const { namespace = '', name, uid = '', resourceVersion = '' } = o.at.metadata;
-  return { actions: [{ type: 'DeleteAt', namespace, name, uid, resourceVersion }], events: [] };
+  const { actions } = letGo(o);
+  return { actions: [...actions, { type: 'DeleteAt', namespace, name, uid, resourceVersion }], events: [] };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
-import { atCondition, atEvent, atOutcome, atPodName, atReason } from '../../api/at-constants.ts';
+import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isEdited } from '../plan/phase.ts';
@@ -12,7 +12,6 @@ import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts'
 import { buildPod } from '../plan/pod.ts';
 import {
   type AtEvent,
-  type CreateLimits,
   type Decision,
   dryRunPriority,
   launchPriority,
@@ -20,6 +19,7 @@ import {
   readLive,
   retryPriority,
 } from './decision.ts';
+import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
 import { create, obstacle, obstacleEvent } from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
@@ -29,19 +29,10 @@ import {
   armedStatus,
   heldStatus,
   invalidStatus,
-  launchingStatus,
   suspendedStatus,
   unlaunchedStatus,
+  waitingStatus,
 } from './waiting-status.ts';
-
-/** After so many milliseconds a create that was sent can no longer happen: the API server has dropped it. */
-const writeTimeout = 5000;
-
-/** The most that the API server gives a create, in milliseconds. */
-const mostServerTimeout = 4000;
-
-/** So long a create may wait in this process until it is sent, in milliseconds, whatever the API server gives it. */
-const leastSendWithin = 500;
 
 /** Nearer to its time than this, in milliseconds, a Pod is not tried: a slow answer must not make it late. */
 const dryRunLead = 10_000;
@@ -54,10 +45,10 @@ export function decidePending(o: Observed): Decision {
   if (o.ambiguous && !o.live) {
     return readLive;
   }
-  const unknown = decideUnknownLaunch(o);
-  if (unknown !== undefined) {
-    return unknown;
-  }
+  return withoutOutdated(o, decideWaiting(o));
+}
+
+function decideWaiting(o: Observed): Decision {
   const plan = planOf(o.at);
   if (o.at.spec.cancel === true) {
     const message = 'canceled before its time';
@@ -97,36 +88,8 @@ function lastObstacle({ at: { status } }: Observed, plan: Plan): string {
 }
 
 /**
- * An intent that an other process wrote, or that this one got no answer to: the Pod may come into being for
- * as long as a write can be under way, and if it did not by then, nobody knows whether the command ran.
- */
-function decideUnknownLaunch(o: Observed): Decision | undefined {
-  const intent = o.at.status?.launchAttempt;
-  if (intent === undefined) {
-    return undefined;
-  }
-  // A live read may show a newer one than that which has been waited for.
-  const age = ageOf(o, intent) ?? 0;
-  const isOwn = intent.holder === o.holder && !o.ambiguous;
-  // One of this pass that is so old: this process has been stopped, and others may have judged by now.
-  if (isOwn && !(o.continued && age >= writeTimeout)) {
-    return undefined;
-  }
-  if (age < writeTimeout) {
-    return { actions: [], events: [], requeueAfter: writeTimeout - age };
-  }
-  const message = 'the operator stopped while it created the Pod; whether the command ran is unknown';
-  const end = { outcome: atOutcome.failed, reason: atReason.launchUnknown, message };
-  return endUnlaunched(o, end, o.at.status);
-}
-
-function ageOf({ intent: seen }: Observed, { time }: { readonly time: string }): number | undefined {
-  return seen?.time === time ? seen.age : undefined;
-}
-
-/**
- * DONE without a Pod, from a status that speaks of this very spec, or of the one whose launch is unknown. The API
- * server is asked first: a cache may not show yet what was launched.
+ * DONE without a Pod, from a status that speaks of this very spec. The API server is asked first: a cache may not
+ * show yet what was launched.
  */
 function endUnlaunched(
   o: Observed,
@@ -139,8 +102,8 @@ function endUnlaunched(
   const { podName: _, ...from } = said ?? {};
   const status = doneStatus(o, from, { ...end, exitCode: undefined, disrupted: false });
   const type = end.outcome === atOutcome.canceled ? 'Normal' : 'Warning';
-  const reason = end.outcome === atOutcome.failed ? atEvent.failed : end.reason;
-  return { actions: [], status, events: [{ type, reason, action: 'EndWithoutPod', note: end.message }] };
+  const { reason, message: note } = end;
+  return { actions: [], status, events: [{ type, reason, action: 'EndWithoutPod', note }] };
 }
 
 function refuse(o: Observed, invalid: InvalidPlan): Decision {
@@ -167,44 +130,22 @@ function arm(o: Observed, plan: Plan): Decision {
     return { actions: [], status, events, untried: true, requeueAfter: 0, priority: dryRunPriority };
   }
   const triesPod = o.untried === true && plan.dueAt - o.now > dryRunLead;
-  const actions: Decision['actions'] = triesPod ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1) }] : [];
+  const actions: Decision['actions'] = triesPod
+    ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1, { tracked: o.tracks }) }]
+    : [];
   return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };
 }
 
 function launch(o: Observed, plan: Plan): Decision {
+  const held = heldPod(o, o.pod);
+  if (held !== undefined) {
+    return settle(o, held, 1, waitingStatus(o, plan));
+  }
   const trouble = obstacle(o, o.pod, 1);
   if (trouble !== undefined) {
     return hold(o, plan, trouble.reason, trouble.message);
   }
-  if (o.at.spec.launchGuarantee !== 'AtMostOnce') {
-    return create(o, plan, 1);
-  }
-  const intent = o.at.status?.launchAttempt;
-  if (o.continued !== true || intent?.holder !== o.holder) {
-    if (o.pause !== undefined && o.pause > 0) {
-      return { actions: [], events: [], requeueAfter: o.pause, priority: retryPriority };
-    }
-    // The intent is durable before the create is sent: whoever finds it later knows that it may have been. One
-    // intent, one create: a second try writes its own first, so that its age bounds the create's.
-    const status = launchingStatus(o, plan, atPodName(o.at.metadata.name));
-    return { actions: [], status, events: specEvents(o, plan), again: true };
-  }
-  const limits = limitsAt(ageOf(o, intent) ?? writeTimeout);
-  // Crash window: the intent stands until the next try renews it, and another process would call the launch lost.
-  return limits === undefined
-    ? { actions: [], events: [], tooSlow: true, priority: retryPriority }
-    : create(o, plan, 1, limits);
-}
-
-/**
- * What is left to the create when its intent is so old, in milliseconds: after {@link writeTimeout} another process
- * calls the launch lost. Undefined when it would be given up in less time than the intent took to be written: so slow
- * an API server would make the launch an unknown one.
- */
-function limitsAt(age: number): CreateLimits | undefined {
-  const left = writeTimeout - age;
-  const serverTimeout = Math.min(mostServerTimeout, Math.floor(left - leastSendWithin));
-  return serverTimeout < age ? undefined : { sendWithin: left - serverTimeout, serverTimeout };
+  return create(o, plan, 1);
 }
 
 /** Due, but the API server does not take the Pod: said once, tried again until the deadline. */

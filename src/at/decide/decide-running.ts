@@ -7,11 +7,12 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { PodView } from '../facts/observe-pod.ts';
-import { type CurrentLaunch, currentLaunch, isOurs, mostAttempts } from '../facts/own-pod.ts';
+import { type CurrentLaunch, currentLaunch, isGated, isOurs, mostAttempts } from '../facts/own-pod.ts';
 import { isInvalid, planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import { type AtEvent, type Decision, nothing, type Observed, readLive, retryPriority } from './decision.ts';
+import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import { doneStatus, hintedStatus, hintOf, isEditedTooLate, stuckStatus, withoutHint } from './run-status.ts';
@@ -48,6 +49,11 @@ function decideLaunched(o: Observed, launch: CurrentLaunch): Decision {
     return launch.isNew ? { actions: [], status, events, again: true } : decideLost(o, launch, status);
   }
   const running = { launch, view, run: runOf(o.at, view.pod), status, events };
+  const gone = goneAt(o, view);
+  if (gone !== undefined && o.now > gone) {
+    // That it has no node stays true; that it has not told its end may change at any time.
+    return gone === 0 || o.live ? decideHeld(o, running) : readLive;
+  }
   const ending = endingOf(view);
   return ending === undefined ? decideAlive(o, running) : decideEnded(o, running, ending);
 }
@@ -62,6 +68,11 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
   return mayRetry(o, launch, status) ? retry(o, launch, status, lostEnding) : done(o, status, lostEnding);
+}
+
+/** Gone but for the finalizer, and without an end. */
+function decideHeld(o: Observed, { launch, status, events }: Running): Decision {
+  return launch.isNew ? { actions: [], status, events, again: true } : decideLost(o, launch, status);
 }
 
 function decideEnded(o: Observed, running: Running, end: Ending): Decision {
@@ -114,6 +125,10 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
   if (isInvalid(plan)) {
     return done(o, status, { ...last, message: plan.message });
   }
+  const held = heldPod(o, o.nextPod);
+  if (held !== undefined) {
+    return settle(o, held, attempt, status);
+  }
   const trouble = obstacle(o, o.nextPod, attempt);
   if (trouble === undefined) {
     return create(o, plan, attempt);
@@ -143,6 +158,9 @@ function decideAlive(o: Observed, running: Running): Decision {
   const cause = stopCause(o, running);
   if (cause !== undefined) {
     return stop(o, running, cause);
+  }
+  if (isGated(view.pod)) {
+    return release(o, running);
   }
   return {
     actions: o.live ? relabel(view) : [],

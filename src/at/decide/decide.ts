@@ -8,12 +8,13 @@ import { phaseOf } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
-import { type Decision, nothing, type Observed, readLive } from './decision.ts';
+import { type Decision, type Observed, readLive } from './decision.ts';
+import { letGo } from './exactly-once.ts';
 
 export function decide(o: Observed): Decision {
   // On its way out: nothing is launched, tried again or written. Its Pods go with it.
   if (o.at.metadata.deletionTimestamp !== undefined) {
-    return nothing;
+    return letGo(o);
   }
   const phase = phaseOf(o.at);
   if (o.behind && !o.live && phase !== 'DONE') {

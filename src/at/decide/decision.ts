@@ -26,17 +26,6 @@ export interface KnownLaunch {
   readonly scheduledTime?: number | undefined;
 }
 
-/** A `launchAttempt` that status showed. */
-export interface SeenIntent {
-  /** As its writer wrote it, by whatever clock: it only tells one intent from the next. */
-  readonly time: string;
-  /**
-   * Milliseconds since this process first saw it, on the monotonic clock: it is at least that old. Of one that
-   * was written in this very pass, since it was sent, by the clock that has gone further: it is no older.
-   */
-  readonly age: number;
-}
-
 /** A definite no of the API server to the create that was tried just now. */
 export interface Refusal {
   readonly message: string;
@@ -59,22 +48,16 @@ export interface Observed extends ObservedPods {
   readonly now: number;
   /** True when the At and the current and next Pod come from the API server itself, read within this reconcile. */
   readonly live: boolean;
-  /** This process, as `launchAttempt.holder` names it. */
-  readonly holder: string;
+  /** Whether Pods of ExactlyOnce get a finalizer: not where the right to take it off may go before the Pod does. */
+  readonly tracks: boolean;
   /** From memory: the launch that status may not show yet. */
   readonly launch?: KnownLaunch;
   /** From memory: a create was sent and no answer came, so that the Pod may exist. */
   readonly ambiguous?: boolean;
   /** From memory: the API server has shown this process a newer At than the cache does. */
   readonly behind?: boolean;
-  /** From memory: the launch intent that this process has seen last. */
-  readonly intent?: SeenIntent;
-  /** A status that the decision before this one asked for has been written in the same pass. */
-  readonly continued?: boolean;
   /** From memory: this process accepted the spec and has not tried its Pod yet. */
   readonly untried?: boolean;
-  /** From memory: milliseconds for which a launch still has to wait, because the API server was too slow for it. */
-  readonly pause?: number;
   /** Of the create that was tried just now. */
   readonly refusal?: Refusal;
   /** Milliseconds to wait before the next try of something that was refused; grows with each. */
@@ -87,19 +70,10 @@ export interface ReadLive {
   readonly pods: boolean;
 }
 
-/** How long a create may be under way, in milliseconds: after the sum of both it cannot take effect any more. */
-export interface CreateLimits {
-  /** After which it must not be sent any more. */
-  readonly sendWithin: number;
-  /** After which the API server, once it has it, gives it up. */
-  readonly serverTimeout: number;
-}
-
 export interface CreatePod {
   readonly type: 'CreatePod';
   readonly attempt: number;
   readonly pod: Pod;
-  readonly limits?: CreateLimits;
 }
 
 /** Has the API server check the Pod without storing it. */
@@ -114,6 +88,18 @@ export interface PatchPod {
   readonly namespace: string;
   readonly name: string;
   readonly body: object;
+}
+
+/** Removes the scheduling gate of exactly this Pod, which status records. */
+export interface ReleasePod {
+  readonly type: 'ReleasePod';
+  readonly pod: Pod;
+}
+
+/** Removes the finalizer of exactly this Pod, whoever owns it. */
+export interface UntrackPod {
+  readonly type: 'UntrackPod';
+  readonly pod: Pod;
 }
 
 /** Deletes the Pod with this uid, and only in this resourceVersion where one is named. */
@@ -134,7 +120,15 @@ export interface DeleteAt {
   readonly resourceVersion: string;
 }
 
-export type Action = ReadLive | CreatePod | DryRunPod | PatchPod | DeletePod | DeleteAt;
+export type Action =
+  | ReadLive
+  | CreatePod
+  | DryRunPod
+  | PatchPod
+  | ReleasePod
+  | UntrackPod
+  | DeletePod
+  | DeleteAt;
 
 /** Actions first, in their order; then the status; then the Events. */
 export interface Decision {
@@ -152,8 +146,6 @@ export interface Decision {
   readonly untried?: boolean;
   /** Decide again at once when the status has been written: it had to be durable before the next action. */
   readonly again?: boolean;
-  /** The API server is too slow for this try. Instead of `requeueAfter`: a wait that grows as after refusals. */
-  readonly tooSlow?: boolean;
 }
 
 /**

@@ -8,11 +8,11 @@ import { atCondition, atEvent, atPodName, atReason } from '../../api/at-constant
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import { type CurrentLaunch, recordedPod } from '../facts/own-pod.ts';
+import { type CurrentLaunch, isGated, recordedPod } from '../facts/own-pod.ts';
 import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import { launchedSpec, type Run, runOf } from '../plan/run.ts';
-import type { AtEvent, CreateLimits, Decision, Observed } from './decision.ts';
+import type { AtEvent, Decision, Observed } from './decision.ts';
 import { isRescheduledTooLate, launchedStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
@@ -21,14 +21,13 @@ import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './s
 const lateAfter = 5000;
 
 /** In milliseconds: the watch event of a new Pod comes by itself, this is the net. */
-const podEventNet = 5000;
+export const podEventNet = 5000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */
-export function create(o: Observed, plan: Plan, attempt: number, limits?: CreateLimits): Decision {
-  const pod = buildPod(o.at, plan, attempt);
-  const limited = limits === undefined ? {} : { limits };
+export function create(o: Observed, plan: Plan, attempt: number): Decision {
+  const pod = buildPod(o.at, plan, attempt, { tracked: o.tracks });
   return {
-    actions: [{ type: 'CreatePod', attempt, pod, ...limited }],
+    actions: [{ type: 'CreatePod', attempt, pod }],
     events: [],
     requeueAfter: podEventNet,
   };
@@ -71,7 +70,9 @@ export function record(
   }
   const { attempt, podName, podUID, view } = launch;
   const known = o.launch?.podUID === podUID ? o.launch : undefined;
-  const launchTime = known?.launchTime ?? view?.createdAt ?? o.now;
+  // What is gated is released now, and only then launched.
+  const seenAt = view === undefined || isGated(view.pod) ? undefined : view.createdAt;
+  const launchTime = known?.launchTime ?? seenAt ?? o.now;
   const run = runOf(o.at, view?.pod);
   // Of a Pod that is gone only memory knows what it was made for: status may tell of the schedule before an edit.
   const scheduledTime = (view === undefined ? known?.scheduledTime : undefined) ?? run.scheduledTime;

@@ -8,6 +8,7 @@ import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constant
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { PodView } from '../facts/observe-pod.ts';
+import { isExactlyOnce } from '../plan/run.ts';
 import type { Observed } from './decision.ts';
 import type { Ending } from './outcome.ts';
 import { clip, resumed, type Statement, stated } from './statement.ts';
@@ -29,7 +30,7 @@ export interface Launched {
 
 /** RUNNING: the Pod is there, or is known to have been. */
 export function launchedStatus(o: Observed, launched: Launched): AtStatus {
-  const { reason: _, message: __, startTime: ___, launchAttempt: ____, ...rest } = o.at.status ?? {};
+  const { reason: _, message: __, startTime: ___, ...rest } = o.at.status ?? {};
   const { attempt, podName, podUID, launchTime, scheduledTime, restarts } = launched;
   const operatorDelaySeconds = Math.floor(launched.operatorDelay / 1000);
   const first = attempt === 1;
@@ -51,8 +52,8 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
   };
   return stated(o, status, [
     ...launched.acceptance,
-    { ...launchedCondition(podName), type: atCondition.ready },
-    launchedCondition(podName),
+    { ...launchedCondition(o, podName), type: atCondition.ready },
+    launchedCondition(o, podName),
     ...resumed(o.at),
   ]);
 }
@@ -71,8 +72,10 @@ function isAcceptedAs(status: AtStatus | undefined, reason: string): boolean {
   return findCondition(status?.conditions, atCondition.accepted)?.reason === reason;
 }
 
-function launchedCondition(podName: string): Statement {
-  const message = `Pod ${podName} was created`;
+function launchedCondition({ at, tracks }: Observed, podName: string): Statement {
+  const isUntracked = isExactlyOnce(at) && !tracks;
+  const note = 'its result is lost if the Pod is deleted: the operator has no rights in the whole cluster';
+  const message = `Pod ${podName} was created${isUntracked ? `; ${note}` : ''}`;
   return { type: atCondition.launched, status: 'True', reason: atReason.launched, message };
 }
 
@@ -105,12 +108,12 @@ export function withoutHint(o: Observed, status: AtStatus): AtStatus {
     return status;
   }
   const { reason: _, message: __, ...rest } = status;
-  return stated(o, rest, [launchedCondition(status.podName ?? '')]);
+  return stated(o, rest, [launchedCondition(o, status.podName ?? '')]);
 }
 
 /** DONE, from the status of the launch or, without a Pod, from the one there is. */
 export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: PodView): AtStatus {
-  const { reason: _, message: __, launchAttempt: ___, ...rest } = from;
+  const { reason: _, message: __, ...rest } = from;
   const { outcome, reason, exitCode } = ending;
   const startTime = view?.startTime;
   const restarts = (from.restarts ?? 0) + (view?.restarts ?? 0);
@@ -145,7 +148,7 @@ function endConditions(from: AtStatus, { outcome, reason }: Ending): Statement[]
   return [
     ...(refused ? [] : [is(ready, !bad)]),
     ...(bad && !refused ? [is(stalled, true)] : []),
-    ...(from.podUID === undefined && reason !== atReason.launchUnknown ? [is(launched, false)] : []),
+    ...(from.podUID === undefined ? [is(launched, false)] : []),
     is(complete, outcome === atOutcome.succeeded),
     is(failed, bad),
     ...(isConditionTrue(from.conditions, suspended) ? [is(suspended, false)] : []),

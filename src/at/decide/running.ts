@@ -5,7 +5,7 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import { type PodView, troubleOf } from '../facts/observe-pod.ts';
-import type { CurrentLaunch } from '../facts/own-pod.ts';
+import { type CurrentLaunch, isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
 import type { AtEvent, Observed } from './decision.ts';
 import { hintedStatus, updatedStatus } from './run-status.ts';
@@ -32,6 +32,18 @@ export function startOf({ status, view }: Running): number | undefined {
   return Number.isNaN(recorded) ? view.startTime : recorded;
 }
 
+/**
+ * Since when the run waits for its start, epoch milliseconds. Of a Pod of ExactlyOnce, what it waited for its release
+ * does not count.
+ */
+export function waitingSince({ now }: Observed, { launch, run, status, view }: Running): number {
+  if (isGated(view.pod)) return now;
+  const released = launch.attempt === 1 ? parseTime(status.launchTime ?? '') : Number.NaN;
+  return run.generation === undefined || Number.isNaN(released)
+    ? view.createdAt
+    : Math.max(view.createdAt, released);
+}
+
 /** RUNNING as it is, with the start where a restarted operator has to know it, too. */
 export function steadyStatus(o: Observed, { launch, view, run, status }: Running): AtStatus {
   const { startTime } = view;
@@ -55,7 +67,8 @@ export function aliveStatus(o: Observed, running: Running): AtStatus {
 }
 
 /** When a deadline has to be looked at, or a hint to be given, unless something happens before. */
-export function nextDeadline({ now }: Observed, running: Running): { readonly requeueAt?: number } {
+export function nextDeadline(o: Observed, running: Running): { readonly requeueAt?: number } {
+  const { now } = o;
   const { run, view } = running;
   const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
   const start = startOf(running);
@@ -63,7 +76,9 @@ export function nextDeadline({ now }: Observed, running: Running): { readonly re
   const mayWait = !view.started;
   const times = [
     ...(mayWait && now < hint && troubleOf(view) !== undefined ? [hint] : []),
-    ...(mayWait && pendingTimeoutSeconds > 0 ? [view.createdAt + pendingTimeoutSeconds * 1000] : []),
+    ...(mayWait && pendingTimeoutSeconds > 0
+      ? [waitingSince(o, running) + pendingTimeoutSeconds * 1000]
+      : []),
     ...(start !== undefined && activeDeadlineSeconds !== undefined
       ? [start + activeDeadlineSeconds * 1000]
       : []),

@@ -16,7 +16,12 @@ interface Understood {
 }
 
 export function specEvents(o: Observed, { dueAt, hasOperator }: Understood): AtEvent[] {
-  return [...resumedEvent(o), ...timeEvent(o, dueAt), ...(hasOperator ? operatorWarning(o) : [])];
+  return [
+    ...resumedEvent(o),
+    ...timeEvent(o, dueAt),
+    ...(hasOperator ? operatorWarning(o) : []),
+    ...deprecationWarning(o),
+  ];
 }
 
 export function resumedEvent({ at }: Observed): AtEvent[] {
@@ -52,4 +57,12 @@ function operatorWarning({ at }: Observed): AtEvent[] {
   const note =
     'command holds a shell operator such as | or &&, or a second line, which means nothing without spec.shell';
   return isEdited(at) ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note }] : [];
+}
+
+function deprecationWarning({ at }: Observed): AtEvent[] {
+  const note =
+    'launchGuarantee AtMostOnce is deprecated: it means ExactlyOnce, under which nothing is lost either';
+  return isEdited(at) && at.spec.launchGuarantee === 'AtMostOnce'
+    ? [{ type: 'Warning', reason: atEvent.deprecatedValue, action: 'ReadSpec', note }]
+    : [];
 }

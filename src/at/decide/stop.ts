@@ -9,7 +9,7 @@ import { formatMilliTime } from '../../kubernetes/time.ts';
 import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from '../facts/observe-pod.ts';
 import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
 import { updatedStatus } from './run-status.ts';
-import { type Running, startOf, steadyStatus } from './running.ts';
+import { type Running, startOf, steadyStatus, waitingSince } from './running.ts';
 import { clip } from './statement.ts';
 
 /** How long after its grace period a stopped Pod may take to end, in milliseconds. */
@@ -38,7 +38,11 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
   if (view.pod.spec.restartPolicy !== 'Never' && view.failedStarts > run.backoffLimit) {
     return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode };
   }
-  if (!view.started && pendingTimeoutSeconds > 0 && isOver(o, view.createdAt, pendingTimeoutSeconds)) {
+  if (
+    !view.started &&
+    pendingTimeoutSeconds > 0 &&
+    isOver(o, waitingSince(o, running), pendingTimeoutSeconds)
+  ) {
     return troubleOf(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;

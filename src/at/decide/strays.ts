@@ -3,32 +3,47 @@
  * came through late, may bring one into being under a name whose Pod had been deleted, or after the At was
  * canceled, missed or lost. No status speaks of it, so it must not run on.
  */
-import { atReason } from '../../api/at-constants.ts';
+import { atPhase, atReason } from '../../api/at-constants.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
-import { isOurs } from '../facts/own-pod.ts';
-import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
+import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
+import { phaseOf } from '../plan/phase.ts';
+import type { Action, AtEvent, Decision, Observed } from './decision.ts';
+import { discard, untrack } from './exactly-once.ts';
 import { deletion, stopOverdue, stopPatch, versionOf } from './stop.ts';
+
+/** What is to be done about a Pod that is not the one of the run. */
+interface Step {
+  /** Before everything else: another attempt would run beside it. */
+  readonly first?: readonly Action[];
+  /** After the rest. */
+  readonly last?: readonly Action[];
+  /** When to look at it again, epoch milliseconds. */
+  readonly requeueAt?: number;
+  readonly events?: readonly AtEvent[];
+}
 
 /**
  * The decision, and the end of every Pod but the one with this uid, by the rules of any stop. However old what
- * was observed is: an attempt that was recorded, or followed by another one, has no second Pod.
+ * was observed is: an attempt that was recorded, or followed by another one, has no second Pod. Pods whose end is
+ * recorded are let go.
  */
 export function withoutStrays(o: Observed, uid: string | undefined, decision: Decision): Decision {
-  const views = [o.pod, o.nextPod, ...o.earlierPods]
-    .filter((pod) => pod !== undefined && isOurs(o, pod) && pod.metadata.uid !== uid)
-    .map((pod) => observePod(pod as NonNullable<typeof pod>))
-    .filter(({ ended, deletionDue }) => ended === undefined && deletionDue === undefined);
-  if (views.length === 0 || isDecidedAgain(decision)) {
+  if (isDecidedAgain(decision)) {
     return decision;
   }
-  const steps = views.map((view) => stepFor(o, view));
-  const actions = steps.filter((step) => typeof step !== 'number');
-  const times = steps.filter((step) => typeof step === 'number');
+  const pods = [o.pod, o.nextPod, ...o.earlierPods].filter((pod) => pod !== undefined);
+  const steps = pods.map((pod) => stepFor(o, pod, pod.metadata.uid === uid));
+  const times = steps.flatMap(({ requeueAt }) => (requeueAt === undefined ? [] : [requeueAt]));
   const requeueAt = Math.min(...times, decision.requeueAt ?? Number.POSITIVE_INFINITY);
   return {
     ...decision,
-    // First: another attempt would run beside them.
-    actions: [...actions, ...decision.actions],
+    actions: [
+      ...steps.flatMap(({ first = [] }) => first),
+      ...decision.actions,
+      ...steps.flatMap(({ last = [] }) => last),
+    ],
+    events: [...decision.events, ...steps.flatMap(({ events = [] }) => events)],
     ...(Number.isFinite(requeueAt) ? { requeueAt } : {}),
   };
 }
@@ -38,16 +53,41 @@ function isDecidedAgain({ again = false, actions }: Decision): boolean {
   return again || actions.some(({ type }) => type === 'ReadLive');
 }
 
-/** What to do about a stray now, or when to look at it again, epoch milliseconds. */
-function stepFor(o: Observed, view: PodView): PatchPod | DeletePod | number {
+/** The gated Pod of the attempt that may follow: retry records it, or lets it go. */
+function isNext(o: Observed, pod: Pod): boolean {
+  return phaseOf(o.at) === atPhase.running && pod === o.nextPod && isGated(pod);
+}
+
+function stepFor(o: Observed, pod: Pod, isOfRun: boolean): Step {
+  const isHeld = isTrackedFor(o, pod);
+  const view = observePod(pod);
+  const isOver = view.ended !== undefined || view.deletionDue !== undefined;
+  if (isOfRun) {
+    return phaseOf(o.at) === atPhase.done && isHeld ? { last: [untrack(pod)] } : {};
+  }
+  if (isNext(o, pod)) {
+    return {};
+  }
+  if (isOver || !isOurs(o, pod)) {
+    return isHeld ? { last: [untrack(pod)] } : {};
+  }
+  return isGated(pod) ? { first: discard(o, pod) } : stopFor(o, view);
+}
+
+function stopFor(o: Observed, view: PodView): Step {
   if (!view.seen) {
-    return { ...deletion(view), ...versionOf(view) };
+    return { first: [{ ...deletion(view), ...versionOf(view) }], events: [stopEvent(o, view)] };
   }
   const overdue = stopOverdue(view);
   if (overdue === undefined) {
-    return stopPatch(view, { reason: reasonOf(o) }, o.now);
+    return { first: [stopPatch(view, { reason: reasonOf(o) }, o.now)], events: [stopEvent(o, view)] };
   }
-  return o.now >= overdue ? deletion(view) : overdue;
+  return o.now >= overdue ? { first: [deletion(view)] } : { requeueAt: overdue };
+}
+
+function stopEvent(o: Observed, { name }: PodView): AtEvent {
+  const note = `stopped Pod ${name}, which was created too late (${reasonOf(o)})`;
+  return { type: 'Warning', reason: atReason.superseded, action: 'StopPod', note };
 }
 
 /** Why it is stopped: what ended an At that has no Pod of its own, or that another Pod is the one of the run. */

@@ -14,7 +14,7 @@ import { accepted, clip, resumed, stated } from './statement.ts';
 
 /** PENDING, waiting for its time. Forgets what an earlier try to launch has left behind. */
 export function armedStatus(o: Observed, plan: Plan): AtStatus {
-  const status = { ...waiting(o, plan), reason: atReason.armed };
+  const status = { ...waitingStatus(o, plan), reason: atReason.armed };
   return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
     ...accepted,
     { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'waits for its time' },
@@ -25,7 +25,7 @@ export function armedStatus(o: Observed, plan: Plan): AtStatus {
 /** PENDING for as long as spec.suspend is true. */
 export function suspendedStatus(o: Observed, plan: Plan): AtStatus {
   const message = 'nothing is started while spec.suspend is true';
-  const status = { ...waiting(o, plan), reason: atReason.suspended };
+  const status = { ...waitingStatus(o, plan), reason: atReason.suspended };
   return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
     ...accepted,
     { type: atCondition.ready, status: 'True', reason: atReason.suspended, message },
@@ -35,7 +35,7 @@ export function suspendedStatus(o: Observed, plan: Plan): AtStatus {
 
 /** PENDING with a spec that nobody can run. */
 export function invalidStatus(o: Observed, { reason, message }: InvalidPlan): AtStatus {
-  const { scheduledTime: _, podName: __, launchAttempt: ___, ...rest } = o.at.status ?? {};
+  const { scheduledTime: _, podName: __, ...rest } = o.at.status ?? {};
   const status = { ...rest, phase: atPhase.pending, reason, message };
   return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
     { type: atCondition.accepted, status: 'False', reason, message },
@@ -48,7 +48,6 @@ export function invalidStatus(o: Observed, { reason, message }: InvalidPlan): At
 
 /** PENDING and due, but the API server does not take the Pod. */
 export function heldStatus(o: Observed, plan: Plan, reason: string, message: string): AtStatus {
-  // The intent of a launch that may happen at most once stays: its holder goes on.
   const status: AtStatus = {
     ...o.at.status,
     phase: atPhase.pending,
@@ -64,31 +63,14 @@ export function heldStatus(o: Observed, plan: Plan, reason: string, message: str
   ]);
 }
 
-/** PENDING, with the intent to create the Pod, for a launch that may happen at most once. */
-export function launchingStatus(o: Observed, plan: Plan, podName: string): AtStatus {
-  const message = `Pod ${podName} is about to be created, at most once`;
-  const launchAttempt = { holder: o.holder, time: formatMilliTime(o.now) };
-  if (o.at.status?.launchAttempt !== undefined) {
-    // Another try after a refusal: what status says of that stays until something else is known.
-    return stated(o, { ...o.at.status, launchAttempt }, []);
-  }
-  const status: AtStatus = { ...waiting(o, plan), podName, launchAttempt };
-  return stated(o, status, [
-    ...accepted,
-    { type: atCondition.ready, status: 'True', reason: atReason.launching, message },
-    { type: atCondition.launched, status: 'Unknown', reason: atReason.launching, message },
-    ...resumed(o.at),
-  ]);
-}
-
 /** What there is to say of this spec when nothing comes of it any more: what it asks for, and whether it could be run. */
 export function unlaunchedStatus(o: Observed, plan: Plan | InvalidPlan): AtStatus {
-  return isInvalid(plan) ? invalidStatus(o, plan) : stated(o, waiting(o, plan), accepted);
+  return isInvalid(plan) ? invalidStatus(o, plan) : stated(o, waitingStatus(o, plan), accepted);
 }
 
 /** The part that all statuses of a waiting At with a good spec share. */
-function waiting(o: Observed, plan: Plan): AtStatus {
-  const { reason: _, message: __, podName: ___, launchAttempt: ____, ...rest } = o.at.status ?? {};
+export function waitingStatus(o: Observed, plan: Plan): AtStatus {
+  const { reason: _, message: __, podName: ___, ...rest } = o.at.status ?? {};
   return { ...rest, phase: atPhase.pending, scheduledTime: formatMilliTime(plan.dueAt) };
 }
 

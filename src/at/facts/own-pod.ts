@@ -9,6 +9,7 @@ import type { Pod } from '../../kubernetes/objects.ts';
 import { isControlledBy } from '../../kubernetes/owner.ts';
 import type { Observed, ObservedPods } from '../decide/decision.ts';
 import { phaseOf } from '../plan/phase.ts';
+import { podUidLabel, recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { observePod, type PodView } from './observe-pod.ts';
 
 /** Attempts that a run may take. */
@@ -99,8 +100,26 @@ export function isOurs({ at }: Observed, pod: Pod): boolean {
   return at.metadata.uid !== undefined && isControlledBy(pod, at.metadata.uid);
 }
 
+/** A Pod that has {@link recordedGate} is not launched: nothing of it has run, and status decides whether it will. */
+export function isGated({ spec }: Pod): boolean {
+  return spec.schedulingGates?.some(({ name }) => name === recordedGate) ?? false;
+}
+
+/** Whether {@link trackingFinalizer} holds the Pod until its end is recorded. */
+export function isTracked({ metadata }: Pod): boolean {
+  return metadata.finalizers?.includes(trackingFinalizer) ?? false;
+}
+
+/**
+ * Whether {@link trackingFinalizer} holds the Pod for this At. The label says for which: the owner may have been
+ * taken away, and the finalizer has to come off such a Pod, too.
+ */
+export function isTrackedFor({ at }: Observed, pod: Pod): boolean {
+  return isTracked(pod) && pod.metadata.labels?.[podUidLabel] === at.metadata.uid;
+}
+
 function owned(o: Observed, pod: Pod | undefined): Pod | undefined {
-  return pod !== undefined && isOurs(o, pod) ? pod : undefined;
+  return pod !== undefined && isOurs(o, pod) && !isGated(pod) ? pod : undefined;
 }
 
 function withUid(pod: Pod | undefined, uid: string | undefined): Pod | undefined {

@@ -5,6 +5,7 @@
 import type { At, AtSpec } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
 import type { ContainerStatus, ObjectMeta, Pod } from '../../kubernetes/objects.ts';
+import { trackingFinalizer } from '../plan/pod.ts';
 import { mainContainerName, ownPrefix } from '../plan/run.ts';
 import { sound } from '../plan/sound.ts';
 
@@ -56,7 +57,7 @@ function withShared<T extends object>(holder: T, field: keyof T): T {
 /** The Pod as {@link observePod} reads it. */
 export function slimPod(pod: Pod): Pod {
   const { spec, status } = pod;
-  const { restartPolicy, terminationGracePeriodSeconds } = spec;
+  const { restartPolicy, terminationGracePeriodSeconds, schedulingGates } = spec;
   const main = mainContainerName(pod) ?? '';
   return {
     metadata: slimMetadata(pod.metadata),
@@ -64,15 +65,26 @@ export function slimPod(pod: Pod): Pod {
       containers: [{ name: main }],
       ...(restartPolicy === undefined ? {} : { restartPolicy }),
       ...(terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds }),
+      ...(schedulingGates === undefined ? {} : { schedulingGates }),
+      ...(isHeld(pod) && spec.nodeName ? { nodeName: spec.nodeName } : {}),
     },
     ...(status === undefined ? {} : { status: slimStatus(status, main) }),
   };
 }
 
 function slimMetadata(metadata: ObjectMeta): ObjectMeta {
-  const { annotations = {}, managedFields: _, finalizers: __, ...kept } = metadata;
+  const { annotations = {}, managedFields: _, finalizers = [], ...kept } = metadata;
   const own = Object.entries(annotations).filter(([key]) => key.startsWith(ownPrefix));
-  return { ...kept, ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }) };
+  return {
+    ...kept,
+    ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }),
+    // All of them: the patch that removes ours names its place among them.
+    ...(finalizers.includes(trackingFinalizer) ? { finalizers } : {}),
+  };
+}
+
+function isHeld({ metadata }: Pod): boolean {
+  return metadata.finalizers?.includes(trackingFinalizer) ?? false;
 }
 
 function slimStatus(status: NonNullable<Pod['status']>, main: string): NonNullable<Pod['status']> {

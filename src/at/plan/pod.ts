@@ -10,7 +10,7 @@ import type { Pod, PodSpec } from '../../kubernetes/objects.ts';
 import { controllerRef } from '../../kubernetes/owner.ts';
 import type { Plan } from './plan.ts';
 import { withSecureDefaults } from './pod-defaults.ts';
-import { formatRun, ownPrefix, runAnnotation } from './run.ts';
+import { formatRun, isExactlyOnce, ownPrefix, runAnnotation } from './run.ts';
 import type { Json, Template } from './template.ts';
 
 /**
@@ -19,13 +19,24 @@ import type { Json, Template } from './template.ts';
  */
 export const podUidLabel = 'cnat.programming-kubernetes.info/controller-uid';
 
+/** Finalizer of a Pod whose end is not recorded in the status of its At yet. */
+export const trackingFinalizer = `${ownPrefix}tracked`;
+
+/** Scheduling gate of a Pod that the status of its At does not record yet: no node gets it. */
+export const recordedGate = `${ownPrefix}recorded`;
+
+export interface PodOptions {
+  /** Whether a Pod of ExactlyOnce gets {@link trackingFinalizer}. Default true. */
+  readonly tracked?: boolean;
+}
+
 /**
  * @param attempt from 1; every attempt has a name of its own, and the name is the lock that lets only one
  *   such Pod exist.
  */
-export function buildPod(at: At, plan: Plan, attempt: number): Pod {
+export function buildPod(at: At, plan: Plan, attempt: number, { tracked = true }: PodOptions = {}): Pod {
   const { template } = plan;
-  const spec = podSpec(at, plan);
+  const spec = isExactlyOnce(at) ? gated(podSpec(at, plan)) : podSpec(at, plan);
   const run = formatRun(at, plan.dueAt, spec.containers[0]?.name);
   return {
     apiVersion: 'v1',
@@ -40,9 +51,19 @@ export function buildPod(at: At, plan: Plan, attempt: number): Pod {
       },
       annotations: { ...foreign(template.annotations), [runAnnotation]: run },
       ownerReferences: [controllerRef(ats, at)],
+      ...(tracked && isExactlyOnce(at) ? { finalizers: [trackingFinalizer] } : {}),
     },
     spec,
   };
+}
+
+/** The template may have gates of its own, which are not this operator's to remove. */
+function gated(spec: PodSpec): PodSpec {
+  const { schedulingGates = [] } = spec;
+  const others = Array.isArray(schedulingGates)
+    ? schedulingGates.filter(({ name }) => name !== recordedGate)
+    : [];
+  return { ...spec, schedulingGates: [...others, { name: recordedGate }] };
 }
 
 /** Without what only this operator writes: a template that was copied from a Pod names the end of that one's run. */

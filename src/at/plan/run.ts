@@ -19,6 +19,8 @@ export interface Run {
   readonly activeDeadlineSeconds: number | undefined;
   /** {@link launchedSpec} of the At as it was launched; undefined when the Pod does not tell it. */
   readonly launchedSpec: string | undefined;
+  /** metadata.generation of the At that the Pod was made from; only Pods of ExactlyOnce tell it. */
+  readonly generation: number | undefined;
 }
 
 /** Begins the names of the annotations that this operator writes and reads. */
@@ -34,6 +36,7 @@ type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDe
 type Written = RunSpec & {
   readonly scheduledTime?: string;
   readonly launchedSpec?: string;
+  readonly generation?: number;
   readonly container?: string;
 };
 
@@ -50,8 +53,14 @@ export function formatRun(at: At, scheduledTime: number | undefined, container: 
     pendingTimeoutSeconds: spec.pendingTimeoutSeconds,
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
     launchedSpec: launchedSpec(at),
+    ...(isExactlyOnce(at) ? { generation: at.metadata.generation } : {}),
     container,
   });
+}
+
+/** AtMostOnce is the deprecated name of ExactlyOnce. */
+export function isExactlyOnce({ spec: { launchGuarantee } }: At): boolean {
+  return launchGuarantee === 'ExactlyOnce' || launchGuarantee === 'AtMostOnce';
 }
 
 /**
@@ -83,6 +92,7 @@ export function runOf(at: At, pod: Pod | undefined): Run {
     pendingTimeoutSeconds: term('pendingTimeoutSeconds', 0, mostSeconds) ?? pendingTimeoutSeconds,
     activeDeadlineSeconds: term('activeDeadlineSeconds', 1, mostSeconds),
     launchedSpec: typeof written?.launchedSpec === 'string' ? written.launchedSpec : undefined,
+    generation: typeof written?.generation === 'number' ? written.generation : undefined,
   };
 }
 

@@ -28,7 +28,6 @@ const checks: { readonly [Field in keyof Required<AtStatus>]: Check } = {
   podName: isText,
   podUID: isText,
   attempts: isNumber,
-  launchAttempt: (value) => isJson(value) && isText(value.holder) && isText(value.time),
   launchTime: isText,
   startTime: isText,
   completionTime: isText,

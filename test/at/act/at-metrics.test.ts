@@ -52,7 +52,6 @@ describe('AtMetrics', () => {
       'Failed DeadlineExceeded',
       'Failed Evicted',
       'Failed ImagePullBackOff',
-      'Failed LaunchUnknown',
       'Failed Other',
       'Failed PendingTimeout',
       'Failed PodLost',

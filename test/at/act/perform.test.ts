@@ -57,7 +57,7 @@ async function createFailing(error: Error, memory: Memory, ambiguous: boolean): 
 async function mayExistAfter(error: Error): Promise<boolean> {
   const memory = new Memory();
   await createFailing(error, memory, false);
-  return memory.recall(at, 0).ambiguous ?? false;
+  return memory.recall(at).ambiguous ?? false;
 }
 
 describe('a create', () => {
@@ -75,23 +75,6 @@ describe('a create', () => {
       assert.equal(await mayExistAfter(error), expected);
     });
   }
-});
-
-describe('a create with limits', () => {
-  it('is over on both sides when they are', async () => {
-    const calls: unknown[] = [];
-    const performer = new Performer({
-      client: { create: async (...call: unknown[]) => calls.push(call.at(-1)) && pod } as unknown as Client,
-      clock: new FakeClock(),
-      memory: new Memory(),
-      onRefusedDryRun: () => assert.fail('no dry run'),
-    });
-    const limits = { sendWithin: 500, serverTimeout: 3300 };
-    await performer.perform({ type: 'CreatePod', pod, attempt: 1, limits }, observing({ at }), context);
-    await performer.perform({ type: 'CreatePod', pod, attempt: 1 }, observing({ at }), context);
-    const { signal } = context;
-    assert.deepEqual(calls, [{ signal, ...limits, timeout: 3800 }, { signal }]);
-  });
 });
 
 describe('a create that failed', () => {

@@ -20,7 +20,8 @@ import {
   withStatus,
 } from '../../fixtures/at.ts';
 
-const once = { launchGuarantee: 'AtMostOnce', backoffLimit: 0 } as const;
+const once = { launchGuarantee: 'ExactlyOnce' } as const;
+const deprecated = waiting({ launchGuarantee: 'AtMostOnce', command: 'a | b' });
 const broken = { command: `'` };
 const past = { schedule: timeText(dueTime - 60 * second) };
 
@@ -73,7 +74,12 @@ const rows: { name: string; at: At; observed?: Partial<Observed>; events: string
     observed: { refusal },
     events: ['Rescheduled', 'PodRejected (W)'],
   },
-  { name: 'an edit that launches at most once', at: edited(accepted(once), past), events: ['Rescheduled'] },
+  {
+    name: 'an edit that launches exactly once',
+    at: edited(accepted(once), past),
+    observed: { pod: created(edited(accepted(once), past)) },
+    events: ['Rescheduled', 'Launched'],
+  },
   {
     name: 'an edit after the Pod',
     at: moved,
@@ -105,9 +111,10 @@ const rows: { name: string; at: At; observed?: Partial<Observed>; events: string
     events: ['ShellOperator (W)', 'PodRejected (W)'],
   },
   {
-    name: 'a new At that launches at most once',
-    at: waiting({ ...once, command: 'a | b' }),
-    events: ['ShellOperator (W)'],
+    name: 'a new At with the deprecated name of a guarantee',
+    at: deprecated,
+    observed: { pod: created(deprecated) },
+    events: ['ShellOperator (W)', 'DeprecatedValue (W)', 'Launched'],
   },
 ];
 
@@ -119,7 +126,7 @@ describe('Events of an edit', () => {
       assert.deepEqual(eventReasons(decision), events);
       assert.ok(decision.status, 'with a status that has seen the edit');
       const again = decide({ ...seen, at: withStatus(at, decision.status) });
-      const news = ['Resumed', 'Scheduled', 'Rescheduled', 'ShellOperator (W)'];
+      const news = ['Resumed', 'Scheduled', 'Rescheduled', 'ShellOperator (W)', 'DeprecatedValue (W)'];
       assert.deepEqual(
         eventReasons(again).filter((reason) => news.includes(reason)),
         [],

@@ -38,6 +38,7 @@ describe('runOf', () => {
         pendingTimeoutSeconds: 60,
         activeDeadlineSeconds: 30,
         launchedSpec: undefined,
+        generation: undefined,
       });
     });
   }

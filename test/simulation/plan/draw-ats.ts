@@ -50,9 +50,7 @@ function drawSpec({ random, features, duration }: Draw, crowdTime: number | unde
   };
   const chance = (feature: Feature) => features.has(feature) && random.chance(0.5);
   if (chance('at-retry')) spec.disruptionPolicy = 'Retry';
-  if (chance('at-at-most-once')) {
-    Object.assign(spec, { launchGuarantee: 'AtMostOnce', backoffLimit: 0, disruptionPolicy: 'Fail' });
-  }
+  if (chance('at-exactly-once')) spec.launchGuarantee = random.pick(['ExactlyOnce', 'AtMostOnce']);
   if (chance('at-deadlines')) {
     if (random.chance(0.5)) spec.startingDeadlineSeconds = random.pick([1, 10, 60, 600]);
     if (random.chance(0.5)) spec.activeDeadlineSeconds = random.pick([1, 5, 30, 300]);

@@ -12,7 +12,7 @@ export const atFeatures = [
   'at-suspend',
   'at-cancel',
   'at-retry',
-  'at-at-most-once',
+  'at-exactly-once',
   'at-deadlines',
   'at-ttl',
   'at-template',

@@ -39,10 +39,6 @@ describe('S1, one Pod per attempt', () => {
     assert.deepEqual(again(made).broken, ['S1 known']);
   });
 
-  it('is broken by any second Pod under AtMostOnce', () => {
-    assert.deepEqual(again(launched('S1', { launchGuarantee: 'AtMostOnce' })).broken, ['S1 at most once']);
-  });
-
   it('allows several gated Pods under ExactlyOnce, and the release of one', () => {
     const gated = (name: string, uid: string) => {
       const pod = atPod(name, uid, 'a');

@@ -41,15 +41,11 @@ function twice(history: History, { pod, run }: { pod: RunPod; run: AtRun }): Fin
   const { launchGuarantee = 'AtLeastOnce' } = run.at.spec;
   const earlier = run.pods.filter((one) => one !== pod && one.attempt === pod.attempt);
   const text = `${pod.namespace}/${pod.name} was created for the same attempt again`;
-  switch (launchGuarantee as string) {
-    case 'AtLeastOnce':
-      // The two windows: the sender could not know of the Pod before it.
-      return earlier.some((one) => knew(history, pod, run, one)) ? { text, clue: 'known' } : undefined;
-    case 'ExactlyOnce':
-      return isReleased(pod) && earlier.some(isReleased) ? { text, clue: 'released twice' } : undefined;
-    default:
-      return earlier.length > 0 ? { text, clue: 'at most once' } : undefined;
+  if (launchGuarantee === 'AtLeastOnce') {
+    // The two windows: the sender could not know of the Pod before it.
+    return earlier.some((one) => knew(history, pod, run, one)) ? { text, clue: 'known' } : undefined;
   }
+  return isReleased(pod) && earlier.some(isReleased) ? { text, clue: 'released twice' } : undefined;
 }
 
 function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun }): Finding | undefined {
@@ -70,7 +66,7 @@ function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun })
 /** The gate of a Pod is off, and that of another one of the same attempt was. */
 function releasedWrongly({ runs }: History, uid: string | undefined): Finding | undefined {
   const [pod, run] = [runs.pod(uid), runs.ofPod(uid)];
-  const isGuarded = run?.at.spec.launchGuarantee === ('ExactlyOnce' as string);
+  const isGuarded = (run?.at.spec.launchGuarantee ?? 'AtLeastOnce') !== 'AtLeastOnce';
   if (pod === undefined || run === undefined || !isGuarded || !isReleased(pod)) return undefined;
   return run.pods.some((one) => one !== pod && one.attempt === pod.attempt && isReleased(one))
     ? { text: `${pod.name} was released to run a second time`, clue: 'released twice' }

@@ -1,7 +1,6 @@
 /** R4 and silence: how many requests there may be. */
-import type { At } from '../../../src/api/at.generated.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
-import type { History, NamedPromise } from '../history.ts';
+import type { NamedPromise } from '../history.ts';
 
 /** In milliseconds. */
 const window = 10_000;
@@ -16,14 +15,6 @@ const quietAfter = 15 * 60_000;
 
 function keyOf({ replica, verb, resource, subresource, namespace, name }: RequestEntry): string {
   return `${replica} ${verb} ${resource}/${subresource} ${namespace}/${name}`;
-}
-
-/** Whether it is about an At of that guarantee, or about its Pod. */
-function isAtMostOnce(history: History, { namespace, name }: RequestEntry): boolean {
-  return history.objects
-    .in<At>('ats', namespace)
-    .filter(({ spec }) => spec.launchGuarantee === 'AtMostOnce')
-    .some(({ metadata }) => name === metadata.name || name.startsWith(`${metadata.name}-pod`));
 }
 
 /** What was sent in the present ten seconds. */
@@ -71,8 +62,7 @@ export const requestsAreBounded: NamedPromise = {
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
         if (exceeded === undefined) return undefined;
-        const clue = isAtMostOnce(history, request) ? 'intent' : exceeded;
-        return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
+        return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue: exceeded };
       },
     };
   },
@@ -91,7 +81,7 @@ export const silence: NamedPromise = {
         return isQuiet && isAccepted(request)
           ? {
               text: `${verb} ${resource}/${name} ${Math.round((time - history.busyAt) / 60_000)} min after the last event`,
-              clue: request.body.includes('launchAttempt') ? 'intent' : resource,
+              clue: resource,
             }
           : undefined;
       },

@@ -1,0 +1,169 @@
+/**
+ * Exactly once: the Pod of an attempt is created with a scheduling gate, so that creating it starts nothing. One
+ * status write, with the resourceVersion of the At that was decided on, says which Pod the attempt runs in; only then
+ * the gate of that Pod is removed. A finalizer holds the Pod until its end is recorded.
+ */
+import type { AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atReason } from '../../api/at-constants.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
+import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
+import { observePod, type PodView } from '../facts/observe-pod.ts';
+import { type CurrentLaunch, isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
+import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
+import { runOf } from '../plan/run.ts';
+import {
+  type Action,
+  type Decision,
+  type Observed,
+  type ReleasePod,
+  readLive,
+  type UntrackPod,
+} from './decision.ts';
+import { podEventNet, record } from './launch.ts';
+import { type Running, steadyStatus } from './running.ts';
+import { stated } from './statement.ts';
+import { deletion, versionOf } from './stop.ts';
+
+/** How long the end of a Pod that was deleted by force may be awaited, in milliseconds. */
+const forcedSlack = 60_000;
+/** A release that comes so much later than its record, in milliseconds, is the launch that status shows. */
+const lateRelease = 1000;
+
+/** The Pod at that name that was never released, or that this At holds although its owner was taken away. */
+export function heldPod(o: Observed, atName: Pod | undefined): Pod | undefined {
+  if (atName === undefined) return undefined;
+  const isHeld = isOurs(o, atName) ? isGated(atName) : isTrackedFor(o, atName);
+  return isHeld ? atName : undefined;
+}
+
+/** The Pod at the name of the first attempt that was made from another generation of the spec, and never released. */
+function outdatedPod(o: Observed): Pod | undefined {
+  const pod = heldPod(o, o.pod);
+  return pod !== undefined && isGated(pod) && runOf(o.at, pod).generation !== o.at.metadata.generation
+    ? pod
+    : undefined;
+}
+
+/**
+ * The decision for an At that is PENDING, and the removal of a Pod that was made from another generation of its spec.
+ * The API server shows the At first: generations only grow, so that from then on such a Pod is never recorded.
+ */
+export function withoutOutdated(o: Observed, decision: Decision): Decision {
+  const pod = outdatedPod(o);
+  if (pod === undefined) return decision;
+  return o.live ? { ...decision, actions: [...discard(o, pod), ...decision.actions] } : readLive;
+}
+
+/** Goes on from the Pod that holds the name of this attempt: it is recorded, or goes away. */
+export function settle(o: Observed, pod: Pod, attempt: number, from: AtStatus): Decision {
+  const wait: Decision = { actions: [], events: [], requeueAfter: podEventNet };
+  if (attempt === 1 && pod === outdatedPod(o)) return wait;
+  const isFenced = findCondition(o.at.status?.conditions, atCondition.launched)?.message === fenceOf(pod);
+  if (isOurs(o, pod) && pod.metadata.deletionTimestamp === undefined && !isFenced) {
+    return recordGated(o, pod, attempt);
+  }
+  if (!isTrackedFor(o, pod)) return wait;
+  return isFenced ? { ...wait, actions: [untrack(pod)] } : fence(o, pod, from);
+}
+
+/**
+ * Says that this Pod will not be the one of the attempt, before the finalizer comes off it. Another replica may have
+ * sent the write that records the Pod: of the two, which carry the same resourceVersion, the API server takes one.
+ */
+function fence(o: Observed, pod: Pod, from: AtStatus): Decision {
+  const status = o.at.status?.podUID === undefined ? 'False' : 'True';
+  const message = fenceOf(pod);
+  const condition = {
+    type: atCondition.launched,
+    status,
+    reason: atReason.podNameConflict,
+    message,
+  } as const;
+  return { actions: [], status: stated(o, from, [condition]), events: [], again: true };
+}
+
+function fenceOf({ metadata: { name, uid } }: Pod): string {
+  return `Pod ${name} with the uid ${uid} was deleted before it was released: another one takes its place`;
+}
+
+/** Deletes a Pod that was never released, and takes the finalizer off it. */
+export function discard(o: Observed, pod: Pod): Action[] {
+  const isGoing = pod.metadata.deletionTimestamp !== undefined || !isOurs(o, pod);
+  const view = observePod(pod);
+  return [
+    ...(isGoing ? [] : [{ ...deletion(view), ...versionOf(view) }]),
+    ...(isTrackedFor(o, pod) ? [untrack(pod)] : []),
+  ];
+}
+
+/**
+ * RUNNING, in this gated Pod. The write meets only the At that was decided on: of a suspension, a cancel, an edit or
+ * another replica that comes between, the API server takes one.
+ */
+function recordGated(o: Observed, pod: Pod, attempt: number): Decision {
+  const view = observePod(pod);
+  const launch: CurrentLaunch = { attempt, podName: view.name, podUID: view.uid, view, isNew: true };
+  return { actions: [], ...record(o, launch), again: true };
+}
+
+/**
+ * Lets the scheduler have the Pod that status records. Crash window before it: the Pod waits, gated, until the next
+ * process finds it recorded.
+ */
+export function release(o: Observed, running: Running): Decision {
+  const { launch, run, view, events } = running;
+  const status = steadyStatus(o, running);
+  const action: ReleasePod = { type: 'ReleasePod', pod: view.pod };
+  const recordedAt = parseTime(status.launchTime ?? '');
+  const decision = { actions: [action], events, requeueAfter: podEventNet };
+  if (launch.attempt > 1 || !(o.now - recordedAt > lateRelease)) return { ...decision, status };
+  const { scheduledTime = o.now } = run;
+  const latenessMilliseconds = Math.max(0, o.now - scheduledTime);
+  return { ...decision, status: { ...status, launchTime: formatMilliTime(o.now), latenessMilliseconds } };
+}
+
+/** Takes the finalizer off: what became of the Pod is recorded, or will not be. */
+export function untrack(pod: Pod): UntrackPod {
+  return { type: 'UntrackPod', pod };
+}
+
+/** Takes the finalizer off all Pods of an At that is deleted: nothing is recorded any more. */
+export function letGo(o: Observed): Decision {
+  const pods = [o.pod, o.nextPod, ...o.earlierPods].filter((pod) => pod !== undefined);
+  return { actions: pods.filter((pod) => isTrackedFor(o, pod)).map(untrack), events: [] };
+}
+
+/**
+ * When a Pod that only the finalizer holds counts as gone, epoch milliseconds; undefined while it may still tell its
+ * end. One without a node never ran and never will: the API server binds no Pod that is being deleted.
+ */
+export function goneAt(o: Observed, { pod, ended, deletionDue }: PodView): number | undefined {
+  // The patch that would release it names its owner.
+  if (isGated(pod) && !isOurs(o, pod)) return 0;
+  if (!isTracked(pod) || ended !== undefined || deletionDue === undefined) return undefined;
+  if (!pod.spec.nodeName) return 0;
+  return pod.metadata.deletionGracePeriodSeconds === 0 ? deletionDue + forcedSlack : undefined;
+}
+
+/** The operations of RFC 6902 that remove the gate of exactly this Pod, while it is this At's. */
+export function releaseOperations({ metadata, spec }: Pod) {
+  const index = (spec.schedulingGates ?? []).findIndex(({ name }) => name === recordedGate);
+  const path = `/spec/schedulingGates/${index}`;
+  return [
+    { op: 'test', path: '/metadata/uid', value: metadata.uid },
+    { op: 'test', path: '/metadata/ownerReferences', value: metadata.ownerReferences },
+    { op: 'test', path, value: { name: recordedGate } },
+    { op: 'remove', path },
+  ] as const;
+}
+
+/** The operations of RFC 6902 that remove the finalizer of exactly this Pod. */
+export function untrackOperations({ metadata }: Pod) {
+  const path = `/metadata/finalizers/${(metadata.finalizers ?? []).indexOf(trackingFinalizer)}`;
+  return [
+    { op: 'test', path: '/metadata/uid', value: metadata.uid },
+    { op: 'test', path, value: trackingFinalizer },
+    { op: 'remove', path },
+  ] as const;
+}

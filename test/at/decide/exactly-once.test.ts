@@ -1,0 +1,261 @@
+/** ExactlyOnce: created behind a gate, recorded by one status write, released, and held until the end is recorded. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At, AtSpec } from '../../../src/api/at.generated.ts';
+import { decide } from '../../../src/at/decide/decide.ts';
+import type { Observed } from '../../../src/at/decide/decision.ts';
+import { slimPod } from '../../../src/at/facts/transform.ts';
+import { recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import {
+  accepted,
+  actionOf,
+  actionTypes,
+  condition,
+  created,
+  dueTime,
+  edited,
+  eventReasons,
+  evicted,
+  justAfterDue,
+  longBeforeDue,
+  observing,
+  ownedBy,
+  second,
+  started,
+  succeeded,
+  timeText,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+const once = { launchGuarantee: 'ExactlyOnce' } as const;
+
+/** The Pod after its release, on a node. */
+function released(pod: Pod): Pod {
+  const { schedulingGates: _, ...spec } = pod.spec;
+  return { ...pod, spec: { ...spec, nodeName: 'node' } };
+}
+
+/** The At whose status records its gated Pod. */
+function recorded(spec: Partial<AtSpec> = {}): At {
+  const at = waiting({ ...once, ...spec });
+  return withStatus(at, decide(observing({ at, pod: created(at) })).status);
+}
+
+function done(spec: Partial<AtSpec> = {}): At {
+  const at = recorded(spec);
+  return withStatus(at, decide(observing({ at, pod: succeeded(released(created(at))) })).status);
+}
+
+/** The Pod, whose deletion has been asked for and should be over. */
+function deleted(pod: Pod, deletionGracePeriodSeconds = 0, due = dueTime): Pod {
+  const deletion = { deletionTimestamp: timeText(due), deletionGracePeriodSeconds };
+  return { ...pod, metadata: { ...pod.metadata, ...deletion } };
+}
+
+function withoutFinalizer(pod: Pod): Pod {
+  const { finalizers: _, ...metadata } = pod.metadata;
+  return { ...pod, metadata };
+}
+
+function outcome(o: Partial<Observed>): string {
+  const { status } = decide(observing(o));
+  return `${status?.phase} ${status?.outcome} ${status?.reason}`;
+}
+
+describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
+  const at = waiting(once);
+
+  it('creates a Pod that no node gets, and that stays until its end is recorded', () => {
+    const { pod } = actionOf(decide(observing({ at })), 'CreatePod');
+    assert.deepEqual(pod.metadata.finalizers, [trackingFinalizer]);
+    assert.deepEqual(pod.spec.schedulingGates, [{ name: recordedGate }]);
+    const untracked = actionOf(decide(observing({ at, tracks: false })), 'CreatePod').pod;
+    assert.equal(untracked.metadata.finalizers, undefined);
+    assert.deepEqual(untracked.spec.schedulingGates, [{ name: recordedGate }]);
+  });
+
+  it('records which Pod it is before it releases it', () => {
+    const pod = created(at);
+    const record = decide(observing({ at, pod, now: justAfterDue + second }));
+    assert.deepEqual(record.actions, []);
+    assert.deepEqual([record.status?.phase, record.status?.podUID], ['RUNNING', 'pod-uid-1']);
+    assert.equal(record.status?.launchTime, '2030-01-31T09:00:01.001Z');
+    assert.deepEqual(eventReasons(record), ['Launched']);
+    assert.equal(record.again, true);
+    const next = withStatus(at, record.status);
+    const release = decide(observing({ at: next, pod, now: justAfterDue + second }));
+    assert.deepEqual(actionOf(release, 'ReleasePod'), { type: 'ReleasePod', pod });
+    assert.equal(release.status?.launchTime, '2030-01-31T09:00:01.001Z');
+  });
+
+  it('says when it released the Pod, where that came later', () => {
+    const at = recorded();
+    const { status } = decide(observing({ at, pod: created(at), now: dueTime + 3_600_000 }));
+    assert.equal(status?.launchTime, '2030-01-31T10:00:00.000Z');
+    assert.equal(status?.latenessMilliseconds, 3_600_000);
+  });
+
+  for (const [what, edit, reason] of [
+    ['suspended', { suspend: true }, 'Suspended'],
+    ['moved', { schedule: timeText(dueTime + 3_600_000) }, 'Armed'],
+    ['spoilt', { command: "'" }, 'InvalidCommand'],
+    ['canceled', { cancel: true }, 'Canceled'],
+  ] as const) {
+    it(`lets go a Pod that was made before the At was ${what}, and was not recorded`, () => {
+      const observed = { at: edited(accepted(once), edit), pod: created(accepted(once)) };
+      assert.deepEqual(actionTypes(decide(observing(observed))), ['ReadLive']);
+      const decision = decide(observing({ ...observed, live: true }));
+      assert.deepEqual(actionTypes(decision), ['DeletePod', 'UntrackPod']);
+      assert.equal(actionOf(decision, 'DeletePod').resourceVersion, '20');
+      assert.equal(decision.status?.reason, reason);
+    });
+  }
+
+  it('makes another Pod of an edit that leaves it due, once the old one is gone', () => {
+    const at = edited(accepted(once), { command: 'echo NO' });
+    const decision = decide(observing({ at, pod: created(accepted(once)), live: true }));
+    assert.deepEqual(actionTypes(decision), ['DeletePod', 'UntrackPod']);
+    assert.deepEqual(actionTypes(decide(observing({ at }))), ['CreatePod']);
+  });
+
+  it('is missed although its Pod is there, because nothing has run', () => {
+    const at = waiting({ ...once, startingDeadlineSeconds: 1 });
+    const observed = { at, pod: created(at), now: dueTime + 2 * second };
+    assert.deepEqual(actionTypes(decide(observing(observed))), ['ReadLive']);
+    assert.equal(outcome({ ...observed, live: true }), 'DONE Missed MissedDeadline');
+  });
+
+  it('leaves a Pod gated whose time has not come by this clock', () => {
+    const decision = decide(observing({ at, pod: created(at), now: longBeforeDue }));
+    assert.deepEqual([decision.actions, decision.status?.reason], [[], 'Armed']);
+  });
+
+  it('says that a deleted Pod will not be the one before it takes the finalizer off', () => {
+    const pod = deleted(created(at));
+    const fence = decide(observing({ at, pod }));
+    assert.deepEqual([fence.actions, fence.again], [[], true]);
+    assert.equal(condition(fence.status, 'Launched'), 'False PodNameConflict');
+    const next = withStatus(at, fence.status);
+    assert.deepEqual(actionTypes(decide(observing({ at: next, pod }))), ['UntrackPod']);
+    const asBefore = decide(observing({ at: next, pod: created(at) }));
+    assert.deepEqual(
+      actionTypes(asBefore),
+      ['UntrackPod'],
+      'and is not recorded by whom a stale cache shows it',
+    );
+    assert.equal(decide(observing({ at: next })).actions[0]?.type, 'CreatePod');
+  });
+
+  it('takes the finalizer off a Pod whose owner somebody has taken away, and nothing else', () => {
+    const pod = ownedBy(created(at), undefined);
+    const fence = decide(observing({ at, pod }));
+    const decision = decide(observing({ at: withStatus(at, fence.status), pod }));
+    assert.deepEqual(actionTypes(decision), ['UntrackPod']);
+  });
+
+  it('adopts a Pod that runs, whoever removed its gate', () => {
+    const decision = decide(observing({ at, pod: started(released(created(at))) }));
+    assert.equal(decision.status?.podUID, 'pod-uid-1');
+  });
+});
+
+describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
+  const at = recorded();
+  const pod = created(at);
+
+  it('cancels what it has not released', () => {
+    const canceled = edited(at, { cancel: true });
+    const decision = decide(observing({ at: canceled, pod }));
+    assert.deepEqual(decision.actions, []);
+    const next = withStatus(canceled, decision.status);
+    assert.deepEqual(actionTypes(decide(observing({ at: next, pod }))), ['DeletePod']);
+    assert.equal(outcome({ at: next, pod: deleted(pod) }), 'DONE Canceled Canceled');
+  });
+
+  it('counts no time before the release as time that the Pod waits', () => {
+    const late = observing({ at, pod, now: dueTime + 3_600_000 });
+    const release = decide(late);
+    assert.deepEqual(actionTypes(release), ['ReleasePod']);
+    const next = withStatus(at, release.status);
+    assert.deepEqual(decide({ ...late, at: next, pod: released(pod) }).actions, []);
+  });
+
+  it('releases no other Pod than the recorded one, and deletes it', () => {
+    const other = { ...pod, metadata: { ...pod.metadata, uid: 'other' } };
+    const decision = decide(observing({ at, pod: other, live: true }));
+    assert.deepEqual(actionTypes(decision), ['DeletePod', 'UntrackPod']);
+    assert.equal(decision.status?.reason, 'PodLost');
+  });
+
+  const bound = released(pod);
+  for (const [what, found, now, ends] of [
+    ['deleted before a node has it', deleted(pod), justAfterDue, 'DONE Failed PodLost'],
+    ['deleted while a node has it', deleted(bound, 30), justAfterDue, 'RUNNING undefined undefined'],
+    ['deleted by force, for a minute', deleted(bound), dueTime + 60_000, 'RUNNING undefined undefined'],
+    ['deleted by force, for longer', deleted(bound), dueTime + 60_001, 'DONE Failed PodLost'],
+    ['deleted by force after its end', deleted(succeeded(bound)), justAfterDue, 'DONE Succeeded Succeeded'],
+    ['gated, and its owner taken away', ownedBy(pod, undefined), justAfterDue, 'DONE Failed PodLost'],
+  ] as const) {
+    it(`judges a Pod that is ${what}`, () => {
+      for (const one of [found, slimPod(found)]) {
+        assert.equal(outcome({ at, pod: one, now, live: true }), ends);
+      }
+    });
+  }
+
+  it('asks the API server before it gives up a Pod that was deleted by force', () => {
+    const decision = decide(observing({ at, pod: deleted(bound), now: dueTime + 60_001 }));
+    assert.deepEqual(actionTypes(decision), ['ReadLive']);
+  });
+
+  it('holds the Pod until its end is recorded, and then no longer', () => {
+    const ended = succeeded(bound);
+    assert.deepEqual(decide(observing({ at, pod: ended })).actions, []);
+    assert.deepEqual(actionTypes(decide(observing({ at: done(), pod: ended }))), ['UntrackPod']);
+    assert.deepEqual(decide(observing({ at: done(), pod: withoutFinalizer(ended) })).actions, []);
+    const stripped = ownedBy(ended, undefined);
+    assert.deepEqual(actionTypes(decide(observing({ at: done(), pod: stripped }))), ['UntrackPod']);
+  });
+
+  it('lets the Pod go when the At is deleted', () => {
+    const { metadata } = at;
+    const doomed = { ...at, metadata: { ...metadata, deletionTimestamp: timeText(dueTime) } };
+    const decision = decide(observing({ at: doomed, pod }));
+    assert.deepEqual([actionTypes(decision), decision.status], [['UntrackPod'], undefined]);
+  });
+});
+
+describe('decide, ExactlyOnce with Retry', () => {
+  const at = recorded({ disruptionPolicy: 'Retry' });
+  const first = evicted(released(created(at)));
+  const second = created(at, justAfterDue, 2);
+
+  it('records the second Pod before it releases it, and lets the first one go', () => {
+    assert.deepEqual(actionTypes(decide(observing({ at, pod: first }))), ['CreatePod']);
+    const record = decide(observing({ at, pod: first, nextPod: second }));
+    assert.deepEqual([record.actions, record.again], [[], true]);
+    assert.deepEqual([record.status?.attempts, record.status?.podUID], [2, 'pod-uid-2']);
+    const next = { at: withStatus(at, record.status), pod: second, earlierPods: [first] };
+    assert.deepEqual(actionTypes(decide(observing(next))), ['ReleasePod', 'UntrackPod']);
+  });
+
+  it('takes another Pod when the second was deleted before it was recorded', () => {
+    const nextPod = deleted(second);
+    const fence = decide(observing({ at, pod: first, nextPod }));
+    assert.deepEqual([fence.actions, fence.status?.attempts], [[], 1]);
+    const next = withStatus(at, fence.status);
+    assert.deepEqual(actionTypes(decide(observing({ at: next, pod: first, nextPod }))), ['UntrackPod']);
+    assert.deepEqual(actionTypes(decide(observing({ at: next, pod: first }))), ['CreatePod']);
+  });
+
+  it('is canceled with a second Pod that is not recorded', () => {
+    const canceled = edited(at, { cancel: true });
+    const end = decide(observing({ at: canceled, pod: first, nextPod: second }));
+    assert.equal(end.status?.outcome, 'Canceled');
+    const next = withStatus(canceled, end.status);
+    const after = decide(observing({ at: next, pod: first, nextPod: second }));
+    assert.deepEqual(actionTypes(after), ['DeletePod', 'UntrackPod', 'UntrackPod']);
+  });
+});
