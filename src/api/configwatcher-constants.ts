@@ -31,6 +31,11 @@ export const watcherReason = {
   onDelete: 'OnDelete',
   reverted: 'Reverted',
   progressDeadlineExceeded: 'ProgressDeadlineExceeded',
+  /** The new content breaks its Pods, or they do not get Ready in time. */
+  newPodsNotAvailable: 'NewPodsNotAvailable',
+  unschedulable: 'Unschedulable',
+  podsMissing: 'PodsMissing',
+  evictionBlocked: 'EvictionBlocked',
 } as const;
 
 /** What a pending change waits for, `status.pending.reason`. */
@@ -42,6 +47,7 @@ export const pendingReason = {
   dryRun: 'DryRun',
   sourceMissing: 'SourceMissing',
   inProgress: 'InProgress',
+  rolloutInProgress: 'RolloutInProgress',
   evictionBlocked: 'EvictionBlocked',
   stalled: 'Stalled',
 } as const satisfies Record<string, ConfigWatcherStatusPendingReason>;
@@ -61,6 +67,8 @@ export const watcherEvent = {
   unmanagedPodSkipped: 'UnmanagedPodSkipped',
   immutableSource: 'ImmutableSource',
   cooldownActive: 'CooldownActive',
+  /** restart-now was asked for while nothing was pending. */
+  nothingPending: 'NothingPending',
   invalidSpec: 'InvalidSpec',
   /** A CRD without the status subresource is installed. */
   statusUnavailable: 'StatusUnavailable',
@@ -72,6 +80,8 @@ export const configRestartEvent = 'ConfigRestart';
 export const watcherAnnotation = {
   /** State of a watcher whose CRD has no /status, and of a ConfigMap in annotation mode. */
   observed: 'k8spatterns.io/observed',
+  /** On a watcher: each new value lets what is pending begin at once. */
+  restartNow: 'k8spatterns.io/restart-now',
   /** On a ConfigMap, annotation mode: the label selector of the Pods to delete. Either key. */
   podDeleteSelector: 'k8spatterns.io/podDeleteSelector',
   podDeleteSelectorCom: 'k8spatterns.com/podDeleteSelector',

@@ -70,11 +70,24 @@ export interface ConfigWatcherSpecStrategy {
    * owner wants, rounded down but at least one. 100% restarts all at once. Default 25%.
    */
   readonly maxUnavailable?: number | string;
+  /** How many owners may be in the middle of a restart at the same time. Default 10. */
+  readonly maxOwners?: number;
+  /**
+   * Whether the first restart of a new content touches one owner alone, the smallest of those that were fully
+   * available, and goes on to the others when its new Pods are available. Default true.
+   */
+  readonly canary?: boolean;
+  /**
+   * Seconds for which a new Pod must have been Ready to count as available. Unset means what its owner says.
+   * The first Pods of a new content count after at least ten seconds without a container restart.
+   */
+  readonly minReadySeconds?: number;
   /** What to do with Pods that have no controller and so never come back. Default Skip. */
   readonly unmanagedPods?: ConfigWatcherSpecStrategyUnmanagedPods;
   /**
-   * What to do with Pods that belong to a Job. Delete takes them all at once: their Job makes others in its
-   * own time, so maxUnavailable does not apply. Default Skip.
+   * What to do with Pods that run to an end, as those of a Job do (restartPolicy Never or OnFailure). Delete
+   * takes them all at once: their owner makes others in its own time, so maxUnavailable does not apply.
+   * Default Skip.
    */
   readonly jobPods?: ConfigWatcherSpecStrategyJobPods;
   /**
@@ -169,6 +182,8 @@ export interface ConfigWatcherStatus {
   readonly strategyInUse?: string;
   /** A change that was seen and is not applied yet. */
   readonly pending?: ConfigWatcherStatusPending;
+  /** The value of the annotation k8spatterns.io/restart-now that was honoured last. */
+  readonly restartNow?: string;
   /** The last change that was carried through. */
   readonly lastRestart?: ConfigWatcherStatusLastRestart;
   /** The last five changes that were carried through, newest first. */
@@ -204,11 +219,19 @@ export interface ConfigWatcherStatusPending {
   readonly started?: string;
   /** Pods created after this instant run with the new content already. */
   readonly cutoff?: string;
+  /** Pods created before this instant run with the applied content. */
+  readonly from?: string;
+  /** Number of Pods with an older content when the restart began. */
+  readonly total?: number;
+  /** Whether the new Pods of a first owner have become available, so that others may follow. */
+  readonly proven?: boolean;
   /**
-   * Number of Pods, when the restart began, of owners of which the operator cannot read how many Pods they
-   * want.
+   * How many contents in a row have replaced one whose Pods did not become available. They wait for no window
+   * and, up to the third, for no cooldown.
    */
-  readonly unreadPods?: number;
+  readonly repairs?: number;
+  /** The owners in the middle of a restart. */
+  readonly owners?: readonly ConfigWatcherStatusPendingOwner[];
   /**
    * UIDs of the owners whose Pod template somebody took the restart back from; they are not changed again.
    */
@@ -217,7 +240,21 @@ export interface ConfigWatcherStatusPending {
   readonly reason?: ConfigWatcherStatusPendingReason;
 }
 
-export type ConfigWatcherStatusPendingReason = 'Debounce' | 'Cooldown' | 'Window' | 'Suspended' | 'DryRun' | 'SourceMissing' | 'InProgress' | 'EvictionBlocked' | 'Stalled';
+/** One owner, as it was before its restart. */
+export interface ConfigWatcherStatusPendingOwner {
+  /** Kind of the owner. */
+  readonly kind?: string;
+  /** Name of the owner. */
+  readonly name?: string;
+  /** UID of the owner. */
+  readonly uid: string;
+  /** How many Pods it wanted. */
+  readonly wanted: number;
+  /** How many of them were available. */
+  readonly available: number;
+}
+
+export type ConfigWatcherStatusPendingReason = 'Debounce' | 'Cooldown' | 'Window' | 'Suspended' | 'DryRun' | 'SourceMissing' | 'InProgress' | 'RolloutInProgress' | 'EvictionBlocked' | 'Stalled';
 
 /** The last change that was carried through. */
 export interface ConfigWatcherStatusLastRestart {
@@ -238,6 +275,8 @@ export interface ConfigWatcherStatusLastRestart {
    * so.
    */
   readonly skippedUnmanaged?: number;
+  /** Number of owners whose new Pods do not become available. */
+  readonly unavailable?: number;
   /** Number of Pods that could not be restarted. */
   readonly failed?: number;
 }
@@ -294,6 +333,8 @@ export const configWatcherSpecDefaults = {
   strategy: {
     type: 'Evict',
     maxUnavailable: '25%',
+    maxOwners: 10,
+    canary: true,
     unmanagedPods: 'Skip',
     jobPods: 'Skip',
     progressDeadlineSeconds: 600,
@@ -437,6 +478,20 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
                   message: 'must be a number from 1 or a percentage from 1% to 100%',
                 },
               ],
+            },
+            maxOwners: {
+              type: 'integer',
+              format: 'int32',
+              minimum: 1,
+              maximum: 50,
+              default: 10,
+            },
+            canary: { type: 'boolean', default: true },
+            minReadySeconds: {
+              type: 'integer',
+              format: 'int32',
+              minimum: 0,
+              maximum: 2147483647,
             },
             unmanagedPods: { type: 'string', enum: ['Skip', 'Delete'], default: 'Skip' },
             jobPods: { type: 'string', enum: ['Skip', 'Delete'], default: 'Skip' },
@@ -673,7 +728,26 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
             since: { type: 'string', format: 'date-time' },
             started: { type: 'string', format: 'date-time' },
             cutoff: { type: 'string', format: 'date-time' },
-            unreadPods: { type: 'integer', format: 'int32', minimum: 0 },
+            from: { type: 'string', format: 'date-time' },
+            total: { type: 'integer', format: 'int32', minimum: 0 },
+            proven: { type: 'boolean' },
+            repairs: { type: 'integer', format: 'int32', minimum: 0 },
+            owners: {
+              type: 'array',
+              'x-kubernetes-list-type': 'atomic',
+              maxItems: 50,
+              items: {
+                type: 'object',
+                required: ['uid', 'wanted', 'available'],
+                properties: {
+                  kind: { type: 'string', maxLength: 63 },
+                  name: { type: 'string', maxLength: 253 },
+                  uid: { type: 'string', maxLength: 36 },
+                  wanted: { type: 'integer', format: 'int32', minimum: 0 },
+                  available: { type: 'integer', format: 'int32', minimum: 0 },
+                },
+              },
+            },
             revertedOwners: {
               type: 'array',
               'x-kubernetes-list-type': 'set',
@@ -690,12 +764,14 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
                 'DryRun',
                 'SourceMissing',
                 'InProgress',
+                'RolloutInProgress',
                 'EvictionBlocked',
                 'Stalled',
               ],
             },
           },
         },
+        restartNow: { type: 'string', maxLength: 128 },
         lastRestart: {
           type: 'object',
           properties: {
@@ -718,6 +794,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
             restarted: { type: 'integer', format: 'int32', minimum: 0 },
             skippedFresh: { type: 'integer', format: 'int32', minimum: 0 },
             skippedUnmanaged: { type: 'integer', format: 'int32', minimum: 0 },
+            unavailable: { type: 'integer', format: 'int32', minimum: 0 },
             failed: { type: 'integer', format: 'int32', minimum: 0 },
           },
         },

@@ -7,12 +7,18 @@
  */
 
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
+import { watcherAnnotation } from '../api/configwatcher-constants.ts';
 import { configWatchers, configWatchersCom } from '../api/resources.ts';
 import { configMaps, type KubernetesObject, pods, type Resource } from '../kubernetes/objects.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
-import { generationChanged, resourceVersionChanged } from '../runtime/controller/predicate.ts';
+import {
+  annotationChanged,
+  generationChanged,
+  or,
+  resourceVersionChanged,
+} from '../runtime/controller/predicate.ts';
 import type { Runnable } from '../runtime/controller/runnable.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ServerClock } from '../runtime/server-clock.ts';
@@ -115,7 +121,7 @@ function watcherController(
   const store = new StateStore(resource, client, clock);
   const builder = builderOf(controllerName, { watchers, store }, shared).for(resource, {
     ...watcherOptions,
-    predicates: [generationChanged],
+    predicates: [or(generationChanged, annotationChanged(watcherAnnotation.restartNow))],
   });
   for (const source of shared.keys ? [configMaps, secrets] : [configMaps]) {
     const kind = source === secrets ? 'Secret' : 'ConfigMap';

@@ -11,11 +11,11 @@ import type { ReconcileContext, Reconciler, Request, Result } from '../runtime/c
 import { requestKey } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
-import { logBelated, logOutcomes } from './act/outcome-log.ts';
+import { logOutcomes } from './act/outcome-log.ts';
 import type { Performed, PodRestarter } from './act/pod-restarter.ts';
 import type { WatcherStore, Written } from './act/state-store.ts';
 import { decide } from './decide/decide.ts';
-import type { Decision, Observed } from './decide/observed.ts';
+import type { Action, Decision, Observed } from './decide/observed.ts';
 import { emptyMemory, type PodOutcome, type RestartMemory, remember } from './decide/restart-memory.ts';
 import type { WatcherState } from './decide/state.ts';
 import { MissingRight } from './facts/missing-right.ts';
@@ -119,7 +119,7 @@ export class ConfigWatcherReconciler implements Reconciler {
       const decision = decide({ ...observed, forbidden: error });
       if (typeof decision !== 'string') return { observed, decision };
     }
-    throw new Error(`the decision about ConfigWatcher ${watcher.metadata.name} turns in a circle`);
+    throw new Error(`the decision about ConfigWatcher ${watcher.metadata.name} does not settle`);
   }
 
   async #write(
@@ -165,10 +165,7 @@ export class ConfigWatcherReconciler implements Reconciler {
       else recorder.record(resource, watcher, event);
     }
     metrics.decided(this.#metricsKey(key), observed.state, decision);
-    const { belated = [] } = decision;
-    logBelated(log, belated);
-    metrics.performed(belated);
-    if (decision.events.length > 0 || decision.actions.length > 0) {
+    if (isNews(observed, decision)) {
       const { pending, stalePods } = decision.state;
       const reasons = decision.events.map(({ reason }) => reason);
       log.info(
@@ -180,7 +177,7 @@ export class ConfigWatcherReconciler implements Reconciler {
 
   async #perform(
     watcher: ConfigWatcher,
-    { actions }: Decision,
+    { actions, memory }: Decision,
     { signal, log }: ReconcileContext,
   ): Promise<Performed & { readonly outcomes: readonly PodOutcome[] }> {
     if (actions.length === 0) return { outcomes: [] };
@@ -190,7 +187,7 @@ export class ConfigWatcherReconciler implements Reconciler {
       signal,
       isWanted,
     });
-    logOutcomes(log, actions, performed.outcomes);
+    logOutcomes(log, actions, performed.outcomes, memory.refusals);
     const outcomes = performed.outcomes.filter((outcome) => outcome !== undefined);
     metrics.performed(outcomes);
     return { ...performed, outcomes };
@@ -212,6 +209,13 @@ export class ConfigWatcherReconciler implements Reconciler {
   #metricsKey(key: string): string {
     return `${this.#options.resource.group}/${this.#options.resource.kind}/${key}`;
   }
+}
+
+/** A further try of what was refused before is none. */
+function isNews({ memory: { refusals } }: Observed, { events, actions }: Decision): boolean {
+  const isFirstTry = (action: Action) =>
+    !refusals.has(action.type === 'RestartRollout' ? action.owner.uid : action.pod.uid);
+  return events.length > 0 || actions.some(isFirstTry);
 }
 
 /** A refused Pod is tried again when its backoff is over, which the decision could not know yet. */

@@ -72,7 +72,7 @@ describe('several sources', () => {
       pods: [pod({ created: now })],
     });
     assert.equal(more.state.pending?.cutoff, waiting.state.pending?.cutoff);
-    assert.equal(more.state.lastChange, now + 500);
+    assert.equal(more.state.lastChange, waiting.state.lastChange);
     assert.notEqual(more.state.pending?.hash, waiting.state.pending?.hash);
     const next = decided({
       ...afterwards({ now: now + 500 }, more, 100),
@@ -128,7 +128,7 @@ describe('several sources', () => {
       assert.deepEqual([less.edits, less.state.history], [0, []]);
       const gone = [pod({ created: now + 2000 })];
       const done = decided({
-        ...afterwards({ ...facts, spec: onlyFirst }, less, 5000),
+        ...afterwards({ ...facts, spec: onlyFirst, owners: ownedBy(1) }, less, 15_000),
         sources: [newContent],
         pods: gone,
       });

@@ -10,6 +10,7 @@ import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatch
 import { slimPod, slimSource } from '../../src/configwatcher/facts/watched-objects.ts';
 import type {
   ConfigMap,
+  ContainerStatus,
   KubernetesObject,
   OwnerReference,
   Pod,
@@ -74,6 +75,7 @@ interface Workloadish {
 }
 
 const namespace = 'shop';
+const crashPeriod = 5000;
 /** The watcher that every world has. */
 export const first = 'web';
 const firstConfig = 'web-config';
@@ -97,6 +99,8 @@ export class World {
   /** Evictions that would leave fewer Ready Pods are refused. */
   minAvailable = 0;
   startup = 1500;
+  /** What a content does to the Pods that start with it; `Crashes`: they are Ready for a second of every five. */
+  trouble: (content: string) => 'NeverReady' | 'Crashes' | undefined = () => undefined;
   /** The book's CRD is applied over ours: no status, whatever anybody writes. */
   withoutStatus = false;
   /** This request (`verb resource`) ends with a 500, with a 403; evictions of this Pod end with a 500. */
@@ -226,7 +230,23 @@ export class World {
   }
 
   isReady(pod: WorldPod): boolean {
-    return pod.goneAt === undefined && pod.readyAt <= this.now;
+    if (pod.goneAt !== undefined || pod.readyAt > this.now) return false;
+    const trouble = this.trouble(pod.content);
+    return trouble === undefined || (trouble === 'Crashes' && (this.now - pod.readyAt) % crashPeriod < 1000);
+  }
+
+  /** Of a Pod that crashes, and of no other. */
+  #containerStatuses(pod: WorldPod): ContainerStatus[] {
+    if (this.trouble(pod.content) !== 'Crashes' || pod.readyAt > this.now) return [];
+    const restartCount = Math.floor((this.now - pod.readyAt) / crashPeriod);
+    const startedAt = formatTime(pod.readyAt + restartCount * crashPeriod);
+    const terminated = { exitCode: 3, reason: 'Error', message: 'starting\nno such port' };
+    return [
+      {
+        ...{ name: 'app', restartCount, state: { running: { startedAt } } },
+        ...(restartCount > 0 && { lastState: { terminated } }),
+      },
+    ];
   }
 
   livePods(): WorldPod[] {
@@ -356,7 +376,12 @@ export class World {
       spec: { containers: [] },
       status: {
         phase: 'Running',
-        conditions: [{ type: 'Ready', status: this.isReady(pod) ? 'True' : 'False' }],
+        containerStatuses: this.#containerStatuses(pod),
+        conditions: [
+          this.isReady(pod)
+            ? { type: 'Ready', status: 'True', lastTransitionTime: formatTime(pod.readyAt) }
+            : { type: 'Ready', status: 'False' },
+        ],
       },
     };
   }

@@ -33,13 +33,6 @@ export const openDefects: readonly OpenDefect[] = [
     'a create that is answered with 5xx, or not at all, is not told in status',
   ),
   defect('blame', 'R2', 'blame', 'LaunchedLate blames the operator for what the API server refused'),
-  defect('born between', 'R3', 'born between', 'A→B→A: a Pod that was made in between keeps B'),
-  defect(
-    'rollout for nothing',
-    'S7',
-    'rollout for nothing',
-    'a template is changed although no Pod is stale',
-  ),
 ];
 
 /** The defect that explains it; undefined for news. */

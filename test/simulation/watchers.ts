@@ -175,9 +175,9 @@ function recordStatus(
   }
   if (old !== undefined && pending === undefined) run.appliedAt = time;
   const cutoff = Date.parse(pending?.cutoff ?? '') || 0;
+  // An edit of the spec raises the cutoff, too: for the Pods that it may add.
   const isRaised =
-    pending !== undefined &&
-    (old === undefined || old.hash !== pending.hash || cutoff > (Date.parse(old.cutoff ?? '') || 0));
+    pending !== undefined && (old === undefined || before?.lastChangeTime !== after?.lastChangeTime);
   if (!isRaised) return;
   run.raises.push({ time, hash: pending.hash ?? '', cutoff });
   run.raiseCount += 1;

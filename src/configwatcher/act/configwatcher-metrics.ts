@@ -19,6 +19,16 @@ interface Levels {
   readonly pending: boolean;
   readonly stalePods: number;
   readonly sourceMissing: boolean;
+  readonly newPodsNotAvailable: boolean;
+}
+
+/** By how much the counts of the restart have grown, that of the restart that it overtakes included. */
+function newlyRestarted(before: WatcherState, { lastRestart, history }: WatcherState): number {
+  const counted = before.lastRestart;
+  const [last] = history;
+  if (lastRestart?.id === counted?.id) return (lastRestart?.restarted ?? 0) - (counted?.restarted ?? 0);
+  const overtaken = last?.id === counted?.id ? (last?.restarted ?? 0) - (counted?.restarted ?? 0) : 0;
+  return (lastRestart?.restarted ?? 0) + overtaken;
 }
 
 export class ConfigWatcherMetrics {
@@ -42,7 +52,9 @@ export class ConfigWatcherMetrics {
       ...named('restarts_total', 'Restarts that have ended, by strategy and result'),
       labelNames: ['strategy', 'result'],
     });
-    this.#podsRestarted = new Counter(named('pods_restarted_total', 'Pods that were evicted or deleted'));
+    this.#podsRestarted = new Counter(
+      named('pods_restarted_total', 'Pods with an older content that were restarted'),
+    );
     this.#podsSkipped = new Counter({
       ...named('pods_skipped_total', 'Pods that a restart left alone, by reason'),
       labelNames: ['reason'],
@@ -65,13 +77,16 @@ export class ConfigWatcherMetrics {
   decided(watcher: string, before: WatcherState, decision: Decided): void {
     const { state: after, edits } = decision;
     this.#changes.inc(edits);
+    this.#podsRestarted.inc(newlyRestarted(before, after));
     const missing = after.conditions.some(
       ({ type, status }) => type === 'SourceAvailable' && status === 'False',
     );
+    const stall = after.conditions.find(({ type }) => type === 'Stalled');
     this.#levels.set(watcher, {
       pending: after.pending !== undefined,
       stalePods: after.stalePods,
       sourceMissing: missing,
+      newPodsNotAvailable: stall?.reason === 'NewPodsNotAvailable',
     });
     const strategy = after.strategy ?? 'Evict';
     const { lastRestart } = after;
@@ -84,8 +99,6 @@ export class ConfigWatcherMetrics {
 
   performed(outcomes: readonly PodOutcome[]): void {
     for (const outcome of outcomes) {
-      if (outcome.result === 'Restarted') this.#podsRestarted.inc();
-      if (outcome.result === 'RolledOut') this.#podsRestarted.inc(outcome.pods.length);
       if (outcome.result === 'Refused' && ['Budget', 'SeveralBudgets'].includes(outcome.cause))
         this.#evictionBlocked.inc();
     }
@@ -121,6 +134,11 @@ export class ConfigWatcherMetrics {
     };
     sum('pending', 'Watchers with a change that is not applied yet', ({ pending }) => Number(pending));
     sum('stale_pods', 'Pods that run with an older content and are to be restarted', (l) => l.stalePods);
+    sum(
+      'new_pods_not_available',
+      'Watchers whose new content keeps new Pods from becoming available',
+      (level) => Number(level.newPodsNotAvailable),
+    );
     sum('source_missing', 'Watchers without a required source', (l) => Number(l.sourceMissing));
   }
 }

@@ -9,6 +9,7 @@ const refusals: Readonly<Record<EvictionRefusal['cause'], string>> = {
   Overload: 'the API server asks to wait',
   Conflict: 'an owner has changed since it was read',
   Forbidden: 'a right is missing',
+  NoAnswer: 'a restart was not answered',
   Failure: 'a restart failed',
 };
 
@@ -31,19 +32,28 @@ function targetOf(action: Action): object {
     : { pod: action.pod.name };
 }
 
-/** @param outcomes in the order of the actions; undefined for those that were not performed. */
+/** An unchanged refusal is logged again after so many tries: about hourly, at one a minute. */
+const repeated = 60;
+
+/** Whether the same was logged a short while ago. */
+function isRepetition(outcome: PodOutcome, before: EvictionRefusal | undefined): boolean {
+  if (outcome.result !== 'Refused' || !before) return false;
+  return outcome.cause === before.cause && before.attempts % repeated !== 0;
+}
+
+/**
+ * @param outcomes in the order of the actions; undefined for those that were not performed.
+ * @param refusals of earlier tries, by uid.
+ */
 export function logOutcomes(
   log: Logger,
   actions: readonly Action[],
   outcomes: readonly (PodOutcome | undefined)[],
+  refusals: ReadonlyMap<string, EvictionRefusal>,
 ): void {
   for (const [index, action] of actions.entries()) {
     const outcome = outcomes[index];
-    if (outcome) log.info({ ...targetOf(action), ...outcome }, happened(action, outcome));
+    if (outcome && !isRepetition(outcome, refusals.get(outcome.uid)))
+      log.info({ ...targetOf(action), ...outcome }, happened(action, outcome));
   }
-}
-
-/** Of writes whose answer was lost: what the Pods show of them. */
-export function logBelated(log: Logger, outcomes: readonly PodOutcome[]): void {
-  for (const outcome of outcomes) log.info({ ...outcome }, 'a restart without an answer was done');
 }

@@ -81,9 +81,8 @@ function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
     return isGone ? { uid, result: 'Gone' } : { uid, result: 'Refused', ...answer };
   }
   if (!(error instanceof TransportError && error.sent)) return undefined;
-  // It may have happened. The uid makes a second try harmless.
-  const lost = action.type === 'RestartRollout' ? action.pods : [uid];
-  return { uid, result: 'Refused', cause: 'Failure', message: error.message, lost };
+  // The uid makes a second try harmless.
+  return { uid, result: 'Refused', cause: 'NoAnswer', message: error.message };
 }
 
 export interface PerformOptions {
@@ -165,7 +164,7 @@ export class PodRestarter {
         const body = { metadata, spec: { template: { metadata: { annotations } } } };
         const key = { namespace, name: owner.name };
         await this.#client.patch(resource, key, { type: 'merge', body }, { signal });
-        return { uid: owner.uid, result: 'RolledOut', pods: action.pods };
+        return { uid: owner.uid, result: 'RolledOut' };
       }
     }
   }

@@ -3,15 +3,16 @@
  * write of every restart: which content is to be applied, and which Pods cannot have it.
  */
 
+import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import { combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Comparison, recordedHash } from './comparison.ts';
 import type { Observed, Question, SourceContent } from './observed.ts';
 import { isRunning } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
-import { sortPods } from './pod-groups.ts';
-import { restartedSoFar } from './restart-memory.ts';
-import { closed } from './restart-record.ts';
+import { sortPods, stalenessOf } from './pod-groups.ts';
+import { closed, restartedPods } from './restart-record.ts';
 import type { Pending, SourceState, WatcherState } from './state.ts';
 
 export interface Change {
@@ -38,7 +39,8 @@ function withoutPending({ pending, ...state }: WatcherState): WatcherState {
  *
  * One case is better known: an edit made while no operator was looking, and Pods replaced after it (an
  * upgrade of the application meanwhile). managedFields name the second in which data was last added or
- * changed, and a Pod made later has that. They say nothing of a removed key, so the second is believed only
+ * changed, and a Pod made more than a second later has that; the second is for API servers whose clocks differ.
+ * They say nothing of a removed key, so the second is believed only
  * where it is later than the last look at the old content, and only for the first look of this process.
  * What remains: data was changed, then a Pod made, then a key removed by a tool that leaves no trace, all
  * while no operator was looking. That Pod keeps the removed key until the next change.
@@ -51,29 +53,44 @@ function cutoffOf(
   if (pods.length === 0) return undefined;
   const newest = Math.max(...pods.map(({ created }) => created));
   if (pending || lastChange === undefined || changed.length === 0) return newest;
-  const writes = changed.map(({ writtenUnseen }) => writtenUnseen ?? Number.NEGATIVE_INFINITY);
-  return Math.min(...writes) > lastChange + margin ? Math.min(newest, Math.max(...writes)) : newest;
+  const writes = changed.map(({ written, isFirstLook }) =>
+    isFirstLook && written !== undefined ? written : Number.NEGATIVE_INFINITY,
+  );
+  if (Math.min(...writes) <= lastChange + margin) return newest;
+  return Math.min(newest, Math.max(...writes) + 1000);
 }
 
-/** The edit ends the restart that runs: its counts are brought up to date while its cutoff is still known. */
-function countOvertaken(
-  { state, memory, pods }: Listed,
-  spec: WatcherSpec,
-): Pick<WatcherState, 'lastRestart'> {
-  const { pending, lastRestart, stalePods } = state;
-  if (!lastRestart || !pending || !isRunning(pending)) return {};
-  const stale = sortPods(pods, spec, pending.cutoff).stale.length;
-  const restarted = restartedSoFar(memory, lastRestart, stalePods, stale);
-  return { lastRestart: { ...lastRestart, restarted } };
+function secondOf(time: number): number {
+  return Math.floor(time / 1000) * 1000;
 }
 
 /**
- * Pods that the restart under way has taken may not be back yet. But of an owner that got stuck nobody knows
- * whether they ever will be: it may have been scaled down, so it is counted anew.
+ * The second from which on a Pod may have another content than the applied one: that of the edit, as far as the
+ * managedFields name one later than the last look, else of this look.
  */
-function stillWanted(pending: Pending | undefined): Pick<Pending, 'unreadPods'> {
-  const { unreadPods, reason } = pending ?? {};
-  return unreadPods === undefined || reason === 'Stalled' ? {} : { unreadPods };
+function fromOf({ pending, lastChange = 0 }: WatcherState, changed: readonly SourceContent[], now: number) {
+  if (pending) return pending.from;
+  const writes = changed.map(({ written = now }) => (written >= secondOf(lastChange) ? written : now));
+  return secondOf(Math.min(now, ...writes));
+}
+
+/** The edit ends the restart that runs: its counts are brought up to date while its cutoff is still known. */
+function countOvertaken({ state, pods }: Listed, spec: WatcherSpec): Pick<WatcherState, 'lastRestart'> {
+  const { pending, lastRestart } = state;
+  if (!lastRestart || !pending || !isRunning(pending)) return {};
+  const stale = sortPods(pods, spec, stalenessOf(state)).stale.length;
+  return {
+    lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, stale) },
+  };
+}
+
+/** Counts the contents that replace a broken one. One that was not tried yet is replaced for nothing. */
+function repairsOf({ pending, conditions }: WatcherState): number {
+  const { repairs = 0 } = pending ?? {};
+  if (!pending || !isRunning(pending)) return repairs;
+  const isBroken =
+    findCondition(conditions, watcherCondition.stalled)?.reason === watcherReason.newPodsNotAvailable;
+  return isBroken || repairs > 0 ? repairs + 1 : 0;
 }
 
 function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
@@ -83,24 +100,43 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
   // A running restart has begun; the edit is a change of its own, with a debounce of its own.
   const since = waits ? pending.since : Math.max(now, (pending?.started ?? 0) + 1);
   const cutoff = cutoffOf(state, comparison.changed, pods);
+  const from = fromOf(state, comparison.changed, now);
+  const repairs = repairsOf(state);
+  const { started, owners, total } = pending ?? {};
   const next: Pending = {
     hash,
     since,
-    ...(pending?.started !== undefined && { started: pending.started }),
+    ...(started !== undefined && { started }),
     ...(cutoff !== undefined && { cutoff }),
-    ...stillWanted(pending),
+    ...(from !== undefined && { from }),
+    ...(repairs > 0 && { repairs }),
+    // They keep their places: what was taken away from them is still to come back.
+    ...(owners && { owners }),
+    ...(total !== undefined && { total }),
     reason: 'Debounce',
   };
   return {
     state: {
       ...state,
-      ...stateOf(recorded(comparison, pending?.started !== undefined)),
+      ...stateOf(recorded(comparison, started !== undefined)),
       ...countOvertaken(observed, spec),
       lastChange: now,
       pending: next,
     },
     edited: comparison.edited,
   };
+}
+
+/**
+ * Back to the applied content before the first restarting write: a restart is owed only to the Pods that were made
+ * in between.
+ */
+function recordReturn(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
+  const back = recordEdit(observed, spec, comparison, hash);
+  const { stale, leaving } = sortPods(observed.pods, spec, stalenessOf(back.state));
+  if (stale.length + leaving.length > 0) return back;
+  const { state, now } = observed;
+  return { state: { ...withoutPending(state), ...settled(comparison), lastChange: now }, edited: [] };
 }
 
 function stateOf(
@@ -126,18 +162,17 @@ function recorded({ known, wanted }: Comparison, started: boolean): SourceState[
   });
 }
 
-/** Nothing is pending any more. If that was a restart under way, its record ends with it. */
+/** What is pending is not watched any more. If that was a restart under way, its record ends with it. */
 function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): Change | Question {
   const { pods, now } = observed;
   const { pending, lastRestart } = observed.state;
   const state = withoutPending(next);
-  if (pending?.started === undefined || !lastRestart || lastRestart.completion !== undefined) {
-    return { state, edited: [] };
-  }
+  if (!pending) return { state, edited: [] };
   if (!pods) return 'pods';
-  const left = sortPods(pods, spec, pending.cutoff).stale.length;
+  const left = sortPods(pods, spec, stalenessOf(observed.state)).stale.length;
+  const isUnderWay = pending.started !== undefined && lastRestart && lastRestart.completion === undefined;
   return {
-    state: closed({ ...state, ...countOvertaken({ ...observed, pods }, spec) }, now),
+    state: isUnderWay ? closed({ ...state, ...countOvertaken({ ...observed, pods }, spec) }, now) : state,
     edited: [],
     ...(left > 0 && { abandoned: left }),
   };
@@ -151,15 +186,31 @@ function baseline(observed: Observed, spec: WatcherSpec, comparison: Comparison)
   return withdrawn(observed, spec, { ...rest, ...applied, ...seen });
 }
 
-/** Nobody edited anything; the spec may name other sources than before, and those are seen first now. */
-function unedited({ state, now }: Observed, comparison: Comparison, hash: string): Change {
+/**
+ * The cutoff after an edit of the spec, which may select further Pods: every Pod older than the change is stale, also
+ * one that is younger than those that were selected when the change was seen. In a restart its replacements may be
+ * as old as the second of the change, so that second does not count.
+ */
+function widened(
+  { generation, state: { observedGeneration, lastChange } }: Observed,
+  pending: Pending,
+): Pending {
+  if (generation === observedGeneration || lastChange === undefined) return pending;
+  const { cutoff = Number.NEGATIVE_INFINITY, started } = pending;
+  const ofChange = secondOf(lastChange) - (started === undefined ? 0 : 1000);
+  return { ...pending, cutoff: Math.max(cutoff, ofChange) };
+}
+
+/** There was no edit; the spec may name other sources than before, and those are seen first now. */
+function unedited(observed: Observed, comparison: Comparison, hash: string): Change {
+  const { state, now } = observed;
   const { pending } = state;
   return {
     state: {
       ...state,
       ...stateOf(comparison.known),
-      ...(comparison.firstSight && { lastChange: now }),
-      ...(pending && { pending: { ...pending, hash } }),
+      ...(comparison.firstSight && !pending && { lastChange: now }),
+      ...(pending && { pending: { ...widened(observed, pending), hash } }),
     },
     edited: [],
   };
@@ -175,7 +226,7 @@ export function recordChange(
   spec: WatcherSpec,
   comparison: Comparison,
 ): Change | Question {
-  const { state, pods, now } = observed;
+  const { state, pods } = observed;
   const { pending } = state;
   const { edited } = comparison;
   const hash = combinedHash(comparison.wanted);
@@ -185,14 +236,13 @@ export function recordChange(
   if (edited.length > 0 && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
   if (edited.length === 0) {
     // The change that is pending may belong to sources that are not watched any more.
-    const isOwed = comparison.known.some(({ pendingHash }) => pendingHash !== undefined);
+    const isOwed =
+      pending?.hash === hash || comparison.known.some(({ pendingHash }) => pendingHash !== undefined);
     if (!pending || isOwed) return unedited(observed, comparison, hash);
     return withdrawn(observed, spec, { ...state, ...settled(comparison) });
   }
-  if (comparison.changed.length === 0 && pending?.started === undefined) {
-    // Back to the applied content before the first restarting write: no restart is owed.
-    return { state: { ...withoutPending(state), ...settled(comparison), lastChange: now }, edited: [] };
-  }
   if (!pods) return 'pods';
-  return recordEdit({ ...observed, pods }, spec, comparison, hash);
+  const listed = { ...observed, pods };
+  const isReturn = comparison.changed.length === 0 && pending?.started === undefined;
+  return isReturn ? recordReturn(listed, spec, comparison, hash) : recordEdit(listed, spec, comparison, hash);
 }

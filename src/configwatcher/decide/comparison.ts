@@ -51,6 +51,19 @@ function effectiveHash(
   return restartOnDelete ? content.hash : recordedHash(entry);
 }
 
+/**
+ * What status says of the source. Where its keys or the hash key were changed while a change of it waits, that change
+ * is still owed: nobody can tell any more whether the Pods have what counts now.
+ */
+function entryFor(content: SourceContent, entries: readonly SourceState[]): SourceState | undefined {
+  const comparable = entries.find((entry) => isComparable(content, entry));
+  if (comparable) return comparable;
+  const { kind, name } = content.source;
+  const owed = entries.find((entry) => entry.kind === kind && entry.name === statusName(name));
+  if (owed?.pendingHash === undefined) return undefined;
+  return { ...entryOf(content, owed.hash), pendingHash: content.present ? content.hash : owed.pendingHash };
+}
+
 function entryOf({ source, keysHash }: SourceContent, hash: string): SourceHash {
   const { kind } = source;
   const name = statusName(source.name);
@@ -63,7 +76,7 @@ export function compare(
   contents: readonly SourceContent[],
 ): Comparison {
   const found = contents.flatMap((content) => {
-    const entry = state.sources.find((candidate) => isComparable(content, candidate));
+    const entry = entryFor(content, state.sources);
     const hash = effectiveHash(content, entry, spec.restartOnDelete);
     return hash === undefined ? [] : { content, entry, hash };
   });

@@ -2,20 +2,18 @@
  * decide: what to do about one ConfigWatcher. Pure and synchronous: the same facts give the same decision,
  * so a crash between any two steps is mended by deciding again.
  *
- * Where a decision turns on a fact that is dear to read, the answer is a {@link Question}; the caller reads
+ * Where a decision turns on a fact that is expensive to read, the answer is a {@link Question}; the caller reads
  * it and asks again. So a watcher at rest costs no request at all.
  */
 
-import { watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
+import { watcherCondition, watcherEvent, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Change, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
-import { answersFound } from './lost-answers.ts';
 import type { Decision, Observed, Question } from './observed.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
-import { remember } from './restart-memory.ts';
 import type { WatcherState } from './state.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
 import { eventsOf } from './watcher-events.ts';
@@ -71,9 +69,18 @@ function hasPending<S extends WatcherState>(state: S): state is S & Required<Pic
   return state.pending !== undefined;
 }
 
+/** Pods that a change was given up for stay stale, and are counted until the next one. */
 function atRest({ memory }: Observed, { state, abandoned }: Change): Step {
-  const step = { state: { ...state, stalePods: 0 }, memory, actions: [] };
+  const reason = findCondition(state.conditions, watcherCondition.progressing)?.reason;
+  const left = abandoned ?? (reason === watcherReason.restartAbandoned ? state.stalePods : 0);
+  const step = { state: { ...state, stalePods: left }, memory, actions: [] };
   return abandoned === undefined ? step : { ...step, abandoned };
+}
+
+/** Asked for while nothing waits, or while the restart runs already: there is nothing left to do about it. */
+function withRestartNow({ restartNow }: Observed, state: WatcherState): WatcherState {
+  const waits = state.pending !== undefined && !isRunning(state.pending);
+  return restartNow === undefined || waits ? state : { ...state, restartNow };
 }
 
 /**
@@ -85,7 +92,7 @@ function matchedPods({ state: before, matchedPods: watched }: Observed, after: W
   return restarts && before.matchedPods > 0 ? before.matchedPods : watched;
 }
 
-function decideWith(observed: Observed): Decision | Question {
+export function decide(observed: Observed): Decision | Question {
   const { spec, forbidden: missing } = observed;
   if ('invalid' in spec) return refuseSpec(observed, spec.invalid);
   if (missing) return refuseForbidden(observed, spec, `${missing.verb} ${missing.resource}`);
@@ -97,7 +104,7 @@ function decideWith(observed: Observed): Decision | Question {
     : atRest(observed, change);
   if (typeof step === 'string') return step;
   const stated = {
-    ...step.state,
+    ...withRestartNow(observed, step.state),
     observedGeneration: observed.generation,
     strategy: spec.strategy.type,
     matchedPods: matchedPods(observed, step.state),
@@ -113,12 +120,4 @@ function decideWith(observed: Observed): Decision | Question {
     memory: step.memory,
     ...(step.requeueAfter !== undefined && { requeueAfter: step.requeueAfter }),
   };
-}
-
-export function decide(observed: Observed): Decision | Question {
-  const belated = answersFound(observed);
-  if (belated.length === 0) return decideWith(observed);
-  const memory = remember(observed.memory, belated, observed.now, () => 0);
-  const decision = decideWith({ ...observed, memory });
-  return typeof decision === 'string' ? decision : { ...decision, belated };
 }

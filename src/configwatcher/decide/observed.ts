@@ -5,7 +5,7 @@
 import type { OwnerReference } from '../../kubernetes/objects.ts';
 import type { InvalidSpec, WatchedSource, WatcherSpec } from '../plan/spec.ts';
 import type { PodFacts } from './pod-facts.ts';
-import type { PodOutcome, RestartMemory } from './restart-memory.ts';
+import type { RestartMemory } from './restart-memory.ts';
 import type { RolloutFacts } from './rollout.ts';
 import type { WatcherState } from './state.ts';
 
@@ -19,10 +19,12 @@ export interface SourceContent {
   /** Read from the API server during this very pass. Only such a content may be taken for a new one. */
   readonly confirmed: boolean;
   /**
-   * On the first look of this process: the second in which data was last added or changed, as the object's
-   * managedFields tell. A removed key leaves no trace there.
+   * The second in which data was last added or changed, as the object's managedFields tell. A removed key leaves no
+   * trace there.
    */
-  readonly writtenUnseen?: number;
+  readonly written?: number;
+  /** This process reads it for the first time. */
+  readonly isFirstLook?: boolean;
   readonly immutable: boolean;
   /** When the object was created, epoch ms in whole seconds; absent when there is none. */
   readonly created?: number;
@@ -43,6 +45,10 @@ export interface OwnerFacts {
   readonly wanted?: number;
   /** Whether the Pods it makes now carry the labels that the watcher selects. */
   readonly makesSelectedPods: boolean;
+  /** Milliseconds for which it wants a Pod to be Ready before it counts. */
+  readonly minReady?: number;
+  /** Of the ReplicaSet that made the Pods, where a Deployment owns it. */
+  readonly revision?: string;
   /** Present where it replaces its Pods when its template changes. */
   readonly rollout?: RolloutFacts;
 }
@@ -68,6 +74,8 @@ export interface Observed {
   readonly memory: RestartMemory;
   /** Never later than the API server's clock. */
   readonly now: number;
+  /** Value of the annotation restart-now. */
+  readonly restartNow?: string;
   /** Name of the Pod this process runs in, when that is in the watcher's namespace. */
   readonly ownPod?: string;
   /** Something the operator may not do here. */
@@ -99,8 +107,6 @@ export type Action =
       readonly version?: string;
       /** Annotations to set in the Pod template. */
       readonly annotations: Readonly<Record<string, string>>;
-      /** uids of the stale Pods that the rollout will replace. */
-      readonly pods: readonly string[];
     };
 
 export interface DecidedEvent {
@@ -128,8 +134,6 @@ export interface Decision {
   /** Recorded after the state was written. */
   readonly events: readonly DecidedEvent[];
   readonly memory: RestartMemory;
-  /** Of writes of earlier passes whose answer was lost; absent for none. They stand in `memory` already. */
-  readonly belated?: readonly PodOutcome[];
   /** Milliseconds after which to look again at the latest; absent: when something changes. */
   readonly requeueAfter?: number;
 }

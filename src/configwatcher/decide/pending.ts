@@ -30,26 +30,35 @@ function debounceEnd(spec: WatcherSpec, state: WatcherState, pending: Pending): 
   return Math.min((state.lastChange ?? pending.since) + quiet, pending.since + max);
 }
 
+/** So many repairs in a row wait for no cooldown. */
+const quickRepairs = 3;
+
+export interface WaitFacts {
+  /** A required source does not exist, so a new Pod could not start. */
+  readonly sourceMissing: boolean;
+  /** A user asks for the restart to begin now. */
+  readonly atOnce: boolean;
+  readonly now: number;
+}
+
 /**
  * The first thing in the way of a restart, or of its next batch when it is running: whatever stops a start
- * stops a batch as well, but debounce and cooldown are over by then.
- *
- * @param sourceMissing a required source does not exist, so a new Pod could not start.
+ * stops a batch as well, but debounce and cooldown are over by then. Cooldown and windows protect what works: a
+ * content that replaces one which breaks its Pods waits for neither.
  */
 export function waitOf(
   spec: WatcherSpec,
   state: WatcherState,
   pending: Pending,
-  sourceMissing: boolean,
-  now: number,
+  { sourceMissing, atOnce, now }: WaitFacts,
 ): Wait | undefined {
   if (spec.suspend) return { reason: 'Suspended' };
   if (sourceMissing && !spec.restartOnDelete) return { reason: 'SourceMissing' };
-  const running = isRunning(pending);
-  const delay = running ? undefined : startDelay(spec, state, pending, now);
+  const begins = !isRunning(pending) && !atOnce;
+  const delay = begins ? startDelay(spec, state, pending, now) : undefined;
   if (delay) return delay;
   if (spec.dryRun) return { reason: 'DryRun' };
-  return running ? undefined : windowWait(spec, now);
+  return begins && pending.repairs === undefined ? windowWait(spec, now) : undefined;
 }
 
 /** Whichever of debounce and cooldown ends later, so that edits in a cooldown do not change the reason. */
@@ -60,7 +69,9 @@ function startDelay(spec: WatcherSpec, state: WatcherState, pending: Pending, no
   const quietAt = debounceEnd(spec, state, pending);
   const debounces = stillAhead(quietAt, now, spec.debounce.quiet);
   // A dry run restarts nothing.
-  const cools = !spec.dryRun && stillAhead(cooldownUntil, now, max);
+  const { repairs = 0 } = pending;
+  const isQuick = repairs > 0 && repairs <= quickRepairs;
+  const cools = !spec.dryRun && !isQuick && stillAhead(cooldownUntil, now, max);
   if (cools && !(debounces && quietAt > cooldownUntil)) return { reason: 'Cooldown', until: cooldownUntil };
   return debounces ? { reason: 'Debounce', until: quietAt } : undefined;
 }
@@ -76,7 +87,7 @@ export function mayRestartNow(spec: WatcherSpec, state: WatcherState, now: numbe
     pending: { hash: '', since: now, reason: 'Debounce' },
   } as const;
   const { pending, ...rest } = state.pending ? { ...state, pending: state.pending } : edited;
-  return waitOf(spec, rest, pending, false, now) === undefined;
+  return waitOf(spec, rest, pending, { sourceMissing: false, atOnce: false, now }) === undefined;
 }
 
 function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {

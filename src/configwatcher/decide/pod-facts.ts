@@ -4,6 +4,7 @@
  */
 import {
   type Container,
+  type ContainerStatus,
   controllerOf,
   type OwnerReference,
   type Pod,
@@ -23,10 +24,36 @@ export interface PodFacts {
   readonly terminating: boolean;
   /** Succeeded or Failed: it serves nobody and will not start again. */
   readonly finished: boolean;
+  /** With {@link terminating}: when its grace period is over, epoch ms. */
+  readonly goneBy?: number;
   /** Condition Ready. */
   readonly ready: boolean;
+  /** Since when it has been Ready without a restart of a container, epoch ms; absent while it is not Ready. */
+  readonly stableSince?: number;
+  /** How often the container that was restarted most often was restarted. */
+  readonly restarts: number;
+  /** Why a container does not run, or did not the last time. */
+  readonly failure?: ContainerFailure;
+  /** No node can take it. */
+  readonly unschedulable: boolean;
+  /** It runs to an end: its restartPolicy is not Always. */
+  readonly runsToEnd: boolean;
+  /** The revision of its owner's template: of a StatefulSet its hash, of a DaemonSet its number. */
+  readonly revision?: string;
   /** Keys ({@link referenceKey}) of the ConfigMaps and Secrets its spec names. */
   readonly references: readonly string[];
+}
+
+/** Characters. */
+const maxLastLine = 160;
+
+export interface ContainerFailure {
+  readonly container: string;
+  /** Of the state, such as `Error` or `CreateContainerConfigError`. */
+  readonly reason: string;
+  readonly exitCode?: number;
+  /** The last line of its termination message. */
+  readonly lastLine?: string;
 }
 
 /** How a ConfigMap or Secret is named in {@link PodFacts.references}. */
@@ -59,26 +86,92 @@ function referencesOf({ spec }: Pod): string[] {
   return [...new Set([...volumes, ...containers])].flatMap((key) => key || []);
 }
 
+/** The waiting reason of a container whose configuration cannot be resolved. */
+const configError = 'CreateContainerConfigError';
+
+function statusesOf({ status }: Pod): readonly ContainerStatus[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+}
+
+/** Terminal control characters would reach whoever reads the status with kubectl. */
+function lastLineOf(text: string): string | undefined {
+  const last = text.trimEnd().split('\n').at(-1) ?? '';
+  return last.replace(/\p{Cc}/gu, ' ').slice(0, maxLastLine) || undefined;
+}
+
+function failureOf(pod: Pod): ContainerFailure | undefined {
+  for (const { name: container, state, lastState } of statusesOf(pod)) {
+    if (state?.waiting?.reason === configError) return { container, reason: configError };
+    const ended = state?.terminated ?? lastState?.terminated;
+    if (!ended || ended.exitCode === 0) continue;
+    const lastLine = lastLineOf(ended.message ?? '');
+    const { exitCode, reason = 'Error' } = ended;
+    return { container, reason, exitCode, ...(lastLine !== undefined && { lastLine }) };
+  }
+  return undefined;
+}
+
+/** The kubelet may not report that a container was restarted as a transition of Ready, so its start counts as well. */
+function stableSince({ metadata, status }: Pod): number | undefined {
+  const ready = status?.conditions?.find((condition) => condition.type === 'Ready');
+  if (ready?.status !== 'True') return undefined;
+  const created = parseTime(metadata.creationTimestamp ?? '');
+  const times = [
+    ready.lastTransitionTime,
+    ...(status?.containerStatuses ?? []).map(({ state }) => state?.running?.startedAt),
+  ].map((time) => parseTime(time ?? ''));
+  return Math.max(created, ...times.filter(Number.isFinite));
+}
+
+const revisionLabels = ['pod-template-generation', 'controller-revision-hash'] as const;
+
+/** The labels by which the controller of a DaemonSet or StatefulSet tells its revisions apart. */
+function revisionOf({ metadata: { labels } }: Pod): string | undefined {
+  return revisionLabels.map((name) => labels?.[name]).find((value) => value !== undefined);
+}
+
+function isUnschedulable({ status }: Pod): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === 'PodScheduled' && one.status === 'False');
+}
+
+/** A static Pod belongs to the kubelet of its node: nothing in the cluster replaces it. */
+function isMirror({ metadata }: Pod): boolean {
+  return metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+}
+
+function slimStatus({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+  return { name, restartCount, ...(state && { state }), ...(lastState && { lastState }) };
+}
+
 /**
  * What {@link podFactsOf} needs of a Pod, as a Pod: the references of its containers become volumes. For
  * lists, of which no page is kept as it was sent.
  */
 export function slimListedPod(pod: Pod): Pod {
   const { name, uid = '', creationTimestamp = '', deletionTimestamp } = pod.metadata;
-  const controller = controllerOf(pod);
-  const phase = pod.status?.phase;
+  const controller = isMirror(pod) ? undefined : controllerOf(pod);
+  const { phase, conditions = [], containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  const { restartPolicy } = pod.spec;
+  const revision = revisionOf(pod);
   return {
     metadata: {
       name,
       uid,
       creationTimestamp,
+      ...(revision !== undefined && { labels: { [revisionLabels[0]]: revision } }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(controller && { ownerReferences: [controller] }),
     },
-    spec: { containers: [], volumes: referencesOf(pod).map(volumeOf) },
+    spec: {
+      containers: [],
+      volumes: referencesOf(pod).map(volumeOf),
+      ...(restartPolicy !== undefined && { restartPolicy }),
+    },
     status: {
       ...(phase && { phase }),
-      conditions: (pod.status?.conditions ?? []).filter(({ type }) => type === 'Ready'),
+      conditions: conditions.filter(({ type }) => type === 'Ready' || type === 'PodScheduled'),
+      containerStatuses: containerStatuses.map(slimStatus),
+      initContainerStatuses: initContainerStatuses.map(slimStatus),
     },
   };
 }
@@ -92,16 +185,27 @@ function volumeOf(reference: string): Volume {
 
 /** The facts of a Pod, whole or slimmed. */
 export function podFactsOf(pod: Pod): PodFacts {
-  const { metadata, status } = pod;
-  const controller = controllerOf(pod);
+  const { metadata, spec, status } = pod;
+  const controller = isMirror(pod) ? undefined : controllerOf(pod);
+  const stable = stableSince(pod);
+  const failure = failureOf(pod);
+  const revision = revisionOf(pod);
+  const terminating = metadata.deletionTimestamp !== undefined;
   return {
     uid: metadata.uid ?? '',
     name: metadata.name,
     ...(controller && { controller }),
     created: parseTime(metadata.creationTimestamp ?? ''),
-    terminating: metadata.deletionTimestamp !== undefined,
+    terminating,
+    ...(terminating && { goneBy: parseTime(metadata.deletionTimestamp ?? '') }),
     finished: status?.phase === 'Succeeded' || status?.phase === 'Failed',
-    ready: (status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True'),
+    ready: stable !== undefined,
+    ...(stable !== undefined && { stableSince: stable }),
+    restarts: Math.max(0, ...statusesOf(pod).map(({ restartCount }) => restartCount)),
+    ...(failure && { failure }),
+    unschedulable: isUnschedulable(pod),
+    runsToEnd: (spec.restartPolicy ?? 'Always') !== 'Always',
+    ...(revision !== undefined && { revision }),
     references: referencesOf(pod),
   };
 }

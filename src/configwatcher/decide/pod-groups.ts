@@ -6,7 +6,8 @@ import type { OwnerReference } from '../../kubernetes/objects.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import type { OwnerFacts } from './observed.ts';
 import { type PodFacts, referenceKey } from './pod-facts.ts';
-import type { RolloutFacts } from './rollout.ts';
+import { isOutdated } from './rollout.ts';
+import type { WatcherState } from './state.ts';
 
 /** Every selected Pod is in exactly one of the lists. */
 export interface SortedPods {
@@ -14,11 +15,11 @@ export interface SortedPods {
   readonly stale: readonly PodFacts[];
   /** The same, but already on their way out. */
   readonly leaving: readonly PodFacts[];
-  /** Made after the cutoff: they have the new content and are never touched. */
+  /** They have the content that is to be applied, and are never touched. */
   readonly fresh: readonly PodFacts[];
   /** Stale, but nothing would bring them back. */
   readonly unmanaged: readonly PodFacts[];
-  /** Stale, but of a Job, whose work a restart would undo. */
+  /** Stale, but they run to an end, as Pods of Jobs do: a restart would undo their work. */
   readonly ofJobs: readonly PodFacts[];
   /** Ended, or (under onlyReferencing) without a use for the sources. */
   readonly unconcerned: readonly PodFacts[];
@@ -26,31 +27,40 @@ export interface SortedPods {
 
 type Category = keyof SortedPods;
 
-export function isOfJob({ controller }: PodFacts): boolean {
-  return controller?.kind === 'Job' && controller.apiVersion.startsWith('batch/');
+/** Whether its work has an end: a Job, an At, a workflow or a build made it, and replaces it in its own time if at all. */
+function runsToEnd({ controller, runsToEnd: ends }: PodFacts): boolean {
+  return ends || (controller?.kind === 'Job' && controller.apiVersion.startsWith('batch/'));
 }
 
 function categoryOf(
   pod: PodFacts,
   spec: WatcherSpec,
-  cutoff: number | undefined,
+  { from = Number.NEGATIVE_INFINITY, cutoff }: Staleness,
   sources: ReadonlySet<string>,
 ): Category {
   if (pod.finished) return 'unconcerned';
   if (spec.onlyReferencing && !pod.references.some((reference) => sources.has(reference)))
     return 'unconcerned';
-  if (cutoff === undefined || pod.created > cutoff) return 'fresh';
+  if (cutoff === undefined || pod.created > cutoff || pod.created < from) return 'fresh';
   if (!pod.controller && !spec.strategy.deleteUnmanaged) return 'unmanaged';
-  if (isOfJob(pod) && !spec.strategy.deleteJobPods) return 'ofJobs';
+  if (runsToEnd(pod) && !spec.strategy.deleteJobPods) return 'ofJobs';
   return pod.terminating ? 'leaving' : 'stale';
 }
 
-/** @param cutoff undefined: there was no Pod when the change was seen, so none is stale. */
-export function sortPods(
-  pods: readonly PodFacts[],
-  spec: WatcherSpec,
-  cutoff: number | undefined,
-): SortedPods {
+/** Which Pods run with an older content, by the second in which they were created, epoch ms. */
+export interface Staleness {
+  /** Pods created earlier run with the content that is applied again; absent while another one is to be applied. */
+  readonly from?: number | undefined;
+  /** Pods created later run with the content of now. Absent: there was no Pod when the change was seen. */
+  readonly cutoff?: number | undefined;
+}
+
+/** By the change that is pending. */
+export function stalenessOf({ appliedHash, pending }: WatcherState): Staleness {
+  return { cutoff: pending?.cutoff, from: pending?.hash === appliedHash ? pending?.from : undefined };
+}
+
+export function sortPods(pods: readonly PodFacts[], spec: WatcherSpec, staleness: Staleness): SortedPods {
   const sources = new Set(spec.sources.map(({ kind, name }) => referenceKey(kind, name)));
   const sorted: Record<Category, PodFacts[]> = {
     stale: [],
@@ -60,21 +70,8 @@ export function sortPods(
     ofJobs: [],
     unconcerned: [],
   };
-  for (const pod of pods) sorted[categoryOf(pod, spec, cutoff, sources)].push(pod);
+  for (const pod of pods) sorted[categoryOf(pod, spec, staleness, sources)].push(pod);
   return sorted;
-}
-
-/** Whether it says how many of the selected Pods it wants. */
-function isUnread({ wanted, makesSelectedPods }: Pick<OwnerFacts, 'wanted' | 'makesSelectedPods'>): boolean {
-  return wanted === undefined || !makesSelectedPods;
-}
-
-/** How many live Pods there are of owners that do not say how many of them they want. */
-export function countUnread(pods: readonly PodFacts[], owners: ReadonlyMap<string, OwnerFacts>): number {
-  return pods.filter((pod) => {
-    const facts = pod.controller && !isOfJob(pod) && isLive(pod) && ownerOf(pod.controller, owners);
-    return facts && isUnread(facts);
-  }).length;
 }
 
 function isLive({ terminating, finished }: PodFacts): boolean {
@@ -92,52 +89,65 @@ export interface PodGroup {
   readonly owner: OwnerReference;
   /** To be restarted. */
   readonly stale: readonly PodFacts[];
+  /** Stale ones that the owner's own rollout replaces. */
+  readonly outdated: readonly PodFacts[];
   /** Stale ones on their way out. */
-  readonly leaving: number;
-  /** Ready and not on their way out, stale or not. */
-  readonly ready: number;
+  readonly leaving: readonly PodFacts[];
+  /** Neither stale nor ended nor on their way out. */
+  readonly fresh: readonly PodFacts[];
   /** Neither ended nor on their way out. */
   readonly live: number;
-  /** What the owner wants, as far as it can be known and concerns the selected Pods. */
-  readonly wanted: number | undefined;
-  readonly makesSelectedPods: boolean;
-  readonly rollout: RolloutFacts | undefined;
+  /** What the owner says, as far as it can be read. */
+  readonly facts: OwnerFacts;
+}
+
+interface Members {
+  readonly facts: OwnerFacts;
+  readonly pods: PodFacts[];
+  readonly outdated: PodFacts[];
 }
 
 /**
  * The Pods under a controller that replaces them, grouped by it; ReplicaSets of one Deployment count
- * together. Only groups with something left to do.
+ * together.
+ *
+ * @param present uids of owners that have a group even without any Pod, as far as they could be read.
  */
 export function groupPods(
   pods: readonly PodFacts[],
   sorted: SortedPods,
   owners: ReadonlyMap<string, OwnerFacts>,
+  present: readonly string[] = [],
 ): PodGroup[] {
   const stale = new Set(sorted.stale);
   const leaving = new Set(sorted.leaving);
-  const groups = new Map<string, { facts: OwnerFacts; pods: PodFacts[] }>();
+  const groups = new Map<string, Members>();
   for (const pod of pods) {
-    if (!pod.controller || isOfJob(pod)) continue;
+    if (!pod.controller || runsToEnd(pod)) continue;
     const facts = ownerOf(pod.controller, owners);
-    const group = groups.get(facts.reference.uid) ?? { facts, pods: [] };
+    const { reference, rollout, revision } = facts;
+    const group = groups.get(reference.uid) ?? { facts, pods: [], outdated: [] };
     group.pods.push(pod);
-    groups.set(facts.reference.uid, group);
+    if (stale.has(pod) && isOutdated(pod, reference.kind, rollout?.target, revision)) {
+      group.outdated.push(pod);
+    }
+    groups.set(reference.uid, group);
   }
-  return [...groups].flatMap(([key, { facts, pods: members }]) => {
-    const toGo = members.filter((pod) => stale.has(pod));
-    const going = members.filter((pod) => leaving.has(pod)).length;
+  for (const uid of present) {
+    const facts = owners.get(uid);
+    if (facts && !groups.has(uid)) groups.set(uid, { facts, pods: [], outdated: [] });
+  }
+  return [...groups].map(([key, { facts, pods: members, outdated }]) => {
     const live = members.filter(isLive);
-    if (toGo.length + going === 0) return [];
     return {
       key,
       owner: facts.reference,
-      stale: toGo,
-      leaving: going,
-      ready: live.filter(({ ready }) => ready).length,
+      stale: members.filter((pod) => stale.has(pod)),
+      outdated,
+      leaving: members.filter((pod) => leaving.has(pod)),
+      fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,
-      wanted: facts.wanted,
-      makesSelectedPods: facts.makesSelectedPods,
-      rollout: facts.rollout,
+      facts,
     };
   });
 }
@@ -146,19 +156,21 @@ export function groupPods(
  * The Pods that are to go and that no controller replaces (or only a Job does, in its own time), each a
  * group of its own.
  */
-export function groupLoners({ stale, leaving }: SortedPods): PodGroup[] {
-  const isAlone = (pod: PodFacts) => !pod.controller || isOfJob(pod);
-  const groupOf = (pod: PodFacts, isLeaving: boolean): PodGroup => ({
-    key: pod.uid,
-    owner: { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid },
-    stale: isLeaving ? [] : [pod],
-    leaving: Number(isLeaving),
-    ready: 0,
-    live: Number(!isLeaving),
-    wanted: undefined,
-    makesSelectedPods: false,
-    rollout: undefined,
-  });
+export function groupUnmanaged({ stale, leaving }: SortedPods): PodGroup[] {
+  const isAlone = (pod: PodFacts) => !pod.controller || runsToEnd(pod);
+  const groupOf = (pod: PodFacts, isLeaving: boolean): PodGroup => {
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid };
+    return {
+      key: pod.uid,
+      owner,
+      stale: isLeaving ? [] : [pod],
+      outdated: [],
+      leaving: isLeaving ? [pod] : [],
+      fresh: [],
+      live: Number(!isLeaving),
+      facts: { reference: owner, makesSelectedPods: false },
+    };
+  };
   return [
     ...stale.filter(isAlone).map((pod) => groupOf(pod, false)),
     ...leaving.filter(isAlone).map((pod) => groupOf(pod, true)),

@@ -6,8 +6,8 @@
  * 2. status `pending.started`. Between 1 and 2 no Pod was touched; waiting goes on with the same instants.
  * 3. one eviction or deletion per Pod, in batches, status counts in between. A crash here leaves Pods that
  *    are not newer than `cutoff`; they are found again, and the replacements are newer.
- * 4. status `appliedHash`, `pending` gone, when a list shows no stale Pod. Between the last Pod and 4 that
- *    list is made again.
+ * 4. status `appliedHash`, `pending` gone, when a list shows no stale Pod and every owner's Pods are available.
+ *    Between the last Pod and 4 that list is made again.
  */
 
 import { changeId, combinedHash } from '../plan/config-hash.ts';
@@ -16,12 +16,13 @@ import type { Comparison } from './comparison.ts';
 import type { Action, Observed, Question } from './observed.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
-import { countUnread, type SortedPods, sortPods } from './pod-groups.ts';
+import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
-import { emptyMemory, type RestartMemory, restartedSoFar } from './restart-memory.ts';
+import { emptyMemory, type RestartMemory } from './restart-memory.ts';
 import { closed, closeOvertaken, counted, withCooldown } from './restart-record.ts';
 import { rolloutAnnotation } from './rollout.ts';
-import { mostReverted, type Pending, type WatcherState } from './state.ts';
+import { mostReverted, type Pending, type WatcherState, writeState } from './state.ts';
+import { roomForOwners } from './status-size.ts';
 import { triggerOf } from './trigger.ts';
 
 export interface Step {
@@ -56,7 +57,7 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
   const { observed, spec, state, pending } = situation;
   const { cooldownUntil } = state;
   const counted = observed.pods && {
-    stalePods: sortPods(observed.pods, spec, pending.cutoff).stale.length,
+    stalePods: sortPods(observed.pods, spec, stalenessOf({ ...state, pending })).stale.length,
   };
   return {
     state: { ...state, ...counted, pending: { ...pending, reason } },
@@ -78,13 +79,15 @@ function delay(ms: number): number {
 function start(situation: Situation, pods: readonly PodFacts[], cutoff: number | undefined): Situation {
   const { observed, spec, comparison, pending } = situation;
   const { now } = observed;
-  const state = closeOvertaken(situation.state, observed.memory);
-  const sorted = sortPods(pods, spec, cutoff);
+  const before = closeOvertaken(situation.state);
+  const state = { ...before, ...(observed.restartNow !== undefined && { restartNow: observed.restartNow }) };
+  const sorted = sortPods(pods, spec, { ...stalenessOf(situation.state), cutoff });
   const trigger = triggerOf(comparison.changed, state.lastRestart);
   const started: Pending = {
     ...pending,
     started: Math.max(now, pending.since),
     ...(cutoff !== undefined && { cutoff }),
+    total: sorted.stale.length,
   };
   return {
     ...situation,
@@ -105,23 +108,13 @@ function start(situation: Situation, pods: readonly PodFacts[], cutoff: number |
   };
 }
 
-/** This process's memory of the running restart; made anew when another process began it. */
-function memoryOf({ observed, pending, state: { lastRestart } }: Situation, stale: number): RestartMemory {
-  const { memory, state: before } = observed;
+/** This process's memory of the running restart; empty when another process began it. */
+function memoryOf({ observed: { memory }, state: { lastRestart } }: Situation): RestartMemory {
   const id = lastRestart?.id ?? '';
-  if (memory.id === id) return memory;
-  if (lastRestart && before.lastRestart?.id === id) {
-    return {
-      ...emptyMemory,
-      id,
-      restartedBefore: restartedSoFar(memory, lastRestart, before.stalePods, stale),
-    };
-  }
-  // Pods that were taken for the content before may not be back yet.
-  return { ...emptyMemory, id, sawStart: pending.unreadPods === undefined };
+  return memory.id === id ? memory : { ...emptyMemory, id };
 }
 
-/** No stale Pod is left: the content is applied. */
+/** No stale Pod is left, and the others are available: the content is applied. */
 function complete({ observed, comparison, state }: Situation, memory: RestartMemory): Step {
   const { pending, ...rest } = state;
   const appliedHash = combinedHash(comparison.wanted);
@@ -141,12 +134,11 @@ function actionsOf(plan: Plan, { observed, spec, state }: Situation): Action[] {
   const type = spec.strategy.type === 'Delete' ? 'DeletePod' : 'EvictPod';
   const annotation = rolloutAnnotation(observed.group, observed.name);
   const rollouts = plan.rollouts.map(
-    ({ owner, stale, rollout }): Action => ({
+    ({ owner, facts: { rollout } }): Action => ({
       type: 'RestartRollout',
       owner,
       ...(rollout?.version !== undefined && { version: rollout.version }),
       annotations: { [annotation]: state.lastRestart?.id ?? '' },
-      pods: stale.map(({ uid }) => uid),
     }),
   );
   const pods = plan.batch.map(
@@ -157,14 +149,8 @@ function actionsOf(plan: Plan, { observed, spec, state }: Situation): Action[] {
 
 function reasonOf(plan: Plan): Pending['reason'] {
   if (plan.stalled.length > 0) return 'Stalled';
-  return plan.blocked.length > 0 ? 'EvictionBlocked' : 'InProgress';
-}
-
-/** Written down with the start, for the process that takes the restart up. */
-function unreadAtStart({ observed, pending }: Situation, unread: number): number {
-  const begins = observed.state.pending?.started !== pending.started;
-  const { unreadPods = 0 } = pending;
-  return begins ? Math.max(unreadPods, unread) : unreadPods;
+  if (plan.blocked.length > 0) return 'EvictionBlocked';
+  return plan.rollsOut ? 'RolloutInProgress' : 'InProgress';
 }
 
 /** A template that was taken back is not changed again for this content, by no other process either. */
@@ -174,45 +160,61 @@ function withReverted({ revertedOwners, ...pending }: Pending, { stalled }: Plan
   return { ...pending, revertedOwners: reverted.sort().slice(0, mostReverted) };
 }
 
+/** The pending change with what the plan makes of it. */
+function afterPlan(pending: Pending, plan: Plan): Pending {
+  const { owners, proven, ...rest } = withReverted(pending, plan);
+  return {
+    ...rest,
+    ...(plan.proven && { proven: true }),
+    ...(plan.places.length > 0 && { owners: plan.places }),
+    reason: reasonOf(plan),
+  };
+}
+
+function withUnavailable(state: WatcherState, owners: number): WatcherState {
+  const { lastRestart } = state;
+  if (!lastRestart) return state;
+  const { unavailable, ...record } = lastRestart;
+  return { ...state, lastRestart: owners > 0 ? { ...record, unavailable: owners } : record };
+}
+
 function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Question {
   const { observed, spec, pending } = situation;
-  const sorted = sortPods(pods, spec, pending.cutoff);
-  const before = memoryOf(situation, sorted.stale.length);
-  const state = counted(situation.state, before, sorted);
-  if (sorted.stale.length + sorted.leaving.length === 0) {
+  const sorted = sortPods(pods, spec, stalenessOf({ ...situation.state, pending }));
+  const before = memoryOf(situation);
+  const state = counted({ ...situation.state, pending }, before, sorted);
+  const { owners: places = [] } = pending;
+  if (sorted.stale.length + sorted.leaving.length + places.length === 0) {
     return { ...complete({ ...situation, state }, before), sorted };
   }
   if (!observed.owners) return 'owners';
   const { now, owners, ownPod } = observed;
-  const unread = countUnread(pods, owners);
-  const unreadPods = unreadAtStart(situation, unread);
-  const lost = Math.max(0, unreadPods - unread);
   const { strategy } = spec;
-  const facts = { pods, sorted, owners, strategy, lost, now, ownPod, reverted: pending.revertedOwners };
+  const { cutoff, proven = false, revertedOwners: reverted } = pending;
+  const maxPlaces = roomForOwners(writeState(state));
+  const facts = { pods, sorted, cutoff, owners, strategy, places, maxPlaces, proven, now, ownPod, reverted };
   const plan = planRestart({ ...facts, memory: before });
+  if (plan.isDone) return { ...complete({ ...situation, state }, before), sorted };
   const announced = new Set([
     ...before.announced,
     ...plan.rollouts.map(({ key }) => key),
     ...plan.batch.map(({ uid }) => plan.ownerOf.get(uid)?.key ?? ''),
   ]);
-  const late = plan.stalled.some(({ because }) => because === 'Deadline');
   return {
     state: {
-      ...state,
-      pending: {
-        ...withReverted(pending, plan),
-        ...(unreadPods > 0 && { unreadPods }),
-        reason: reasonOf(plan),
-      },
+      ...withUnavailable(state, plan.unavailable),
+      pending: afterPlan(state.pending ?? pending, plan),
     },
-    memory: { ...before, mostPods: plan.mostPods, progress: plan.progress, announced },
+    memory: { ...before, progress: plan.progress, announced },
     actions: actionsOf(plan, situation),
     plan,
     sorted,
-    requeueAfter: delay(
-      Math.min(late ? pollStalled : pollRunning, (plan.lookAgainAt ?? Number.POSITIVE_INFINITY) - now),
-    ),
+    requeueAfter: delay(Math.min(pollOf(plan), (plan.lookAgainAt ?? Number.POSITIVE_INFINITY) - now)),
   };
+}
+
+function pollOf({ stalled }: Plan): number {
+  return stalled.some(({ because }) => because === 'Deadline') ? pollStalled : pollRunning;
 }
 
 /** The newest Pod cannot be younger than the cutoff unless somebody forged that, or set the server's clock. */
@@ -230,7 +232,10 @@ export function advance(
 ): Step | Question {
   const { pending } = state;
   const situation: Situation = { observed, spec, comparison, state, pending };
-  const wait = waitOf(spec, state, pending, comparison.missing.length > 0, observed.now);
+  const { now, restartNow } = observed;
+  const sourceMissing = comparison.missing.length > 0;
+  const atOnce = restartNow !== undefined && restartNow !== state.restartNow;
+  const wait = waitOf(spec, state, pending, { sourceMissing, atOnce, now });
   if (wait) {
     // A dry run says what it would do, so it has to look, once per content.
     if (wait.reason === 'DryRun' && pending.reason !== 'DryRun' && !observed.pods) return 'pods';
@@ -244,6 +249,6 @@ export function advance(
   // one, so nothing may be replaced before that second has begun; nor again after the server's clock was set back
   // behind it, when every replacement would look stale.
   const safeAt = (cutoff ?? Number.NEGATIVE_INFINITY) + 1000;
-  if (observed.now < safeAt) return hold(situation, { reason: pending.reason, until: safeAt });
+  if (now < safeAt) return hold(situation, { reason: pending.reason, until: safeAt });
   return nextBatch(running ? situation : start(situation, pods, cutoff), pods);
 }

@@ -1,27 +1,36 @@
 /** Restart record: what status says of a restart, and when the next one may start. */
 import type { Cooldown } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
-import { type RestartMemory, restartedPods } from './restart-memory.ts';
-import { historyLimit, type WatcherState } from './state.ts';
+import type { RestartMemory } from './restart-memory.ts';
+import { historyLimit, type Restart, type WatcherState } from './state.ts';
 
 /** The restart record so far belongs to an edit that was overtaken: it counts, and goes into history. */
-export function closeOvertaken(state: WatcherState, { id, ...memory }: RestartMemory): WatcherState {
+export function closeOvertaken(state: WatcherState): WatcherState {
   const { lastRestart } = state;
   if (!lastRestart || lastRestart.completion !== undefined) return state;
-  // The counts in status were written ahead of its last batch.
-  const restarted = id === lastRestart.id ? restartedPods(memory) : lastRestart.restarted;
   return {
     ...state,
-    history: [{ ...lastRestart, restarted }, ...state.history].slice(0, historyLimit),
-    restartCount: state.restartCount + Number(restarted > 0),
+    history: [lastRestart, ...state.history].slice(0, historyLimit),
+    restartCount: state.restartCount + Number(lastRestart.restarted > 0),
   };
+}
+
+/**
+ * How many Pods the restart has taken: those that were to go at its start and are not there any more, whichever
+ * process took them. Pods that a wider selector adds later are not taken by that.
+ *
+ * @param stale how many are still to go.
+ */
+export function restartedPods({ restarted }: Restart, total: number, stale: number): number {
+  return Math.max(restarted, total - stale);
 }
 
 /** The restart ends now: it counts, and goes into history. */
 export function closed(state: WatcherState, now: number): WatcherState {
   const { lastRestart } = state;
   if (!lastRestart) return state;
-  const done = { ...lastRestart, completion: now };
+  const { unavailable, ...record } = lastRestart;
+  const done = { ...record, completion: now };
   const restarted = done.restarted > 0;
   return {
     ...state,
@@ -44,14 +53,17 @@ export function withCooldown(
 
 /** With the counts of now. */
 export function counted(state: WatcherState, memory: RestartMemory, sorted: SortedPods): WatcherState {
-  const { lastRestart } = state;
+  const { lastRestart, pending } = state;
   if (!lastRestart) return state;
+  const stale = sorted.stale.length;
+  const restarted = restartedPods(lastRestart, pending?.total ?? 0, stale);
   return {
     ...state,
-    stalePods: sorted.stale.length,
+    stalePods: stale,
+    ...(pending && { pending: { ...pending, total: restarted + stale } }),
     lastRestart: {
       ...lastRestart,
-      restarted: restartedPods(memory),
+      restarted,
       skippedUnmanaged: sorted.unmanaged.length + sorted.ofJobs.length,
       failed: memory.failed.size,
     },

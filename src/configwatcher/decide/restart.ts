@@ -1,40 +1,53 @@
 /**
- * Restart: which Pods go next. Pods of one controller go in batches, so that no more of them are missing
- * than the spec allows; the next batch waits until the owner's Pods are Ready again. With a bad new content
- * the first batch never gets Ready, and the rest goes on serving the old one.
+ * Restart: which owners are in the middle of a restart, and which of their Pods go next. An owner keeps its
+ * place until its Pods are available again; then the next one begins. A content that breaks its Pods stops
+ * there, and the rest goes on serving the old one.
  */
 
-import type { MaxUnavailable, Strategy } from '../plan/spec.ts';
+import { judgeAvailability, type OwnerAvailability } from './availability.ts';
 import type { OwnerFacts } from './observed.ts';
 import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
 import type { PodFacts } from './pod-facts.ts';
-import { groupLoners, groupPods, type PodGroup, type SortedPods } from './pod-groups.ts';
-import { isBudgetRefusal, type RestartMemory, refusalOf } from './restart-memory.ts';
-import { type RolloutFacts, type RolloutHold, rolloutTurn } from './rollout.ts';
+import { groupPods, groupUnmanaged, type PodGroup, type SortedPods } from './pod-groups.ts';
+import { isBudgetRefusal, refusalOf } from './restart-memory.ts';
+import type { RolloutHold } from './rollout.ts';
+import type { Place } from './state.ts';
+import { isRefused, noTurn, type Turn, type TurnInput, turnOf } from './turn.ts';
 
-/** Owners whose Pods one watcher replaces at the same time. */
-const ownerLimit = 10;
-
-export interface PlanInput {
+export interface PlanInput extends TurnInput {
   readonly pods: readonly PodFacts[];
   readonly sorted: SortedPods;
+  /** See {@link Staleness}. */
+  readonly cutoff: number | undefined;
   readonly owners: ReadonlyMap<string, OwnerFacts>;
-  readonly strategy: Strategy;
-  readonly memory: RestartMemory;
-  /** How many Pods fewer than at the start there are, of owners that do not say how many they want. */
-  readonly lost: number;
-  readonly now: number;
+  /** The owners in the middle of a restart, from status. */
+  readonly places: readonly Place[];
+  /** How many of them the status has room for. */
+  readonly maxPlaces: number;
+  /** The new Pods of a first owner are available. */
+  readonly proven: boolean;
   readonly ownPod: string | undefined;
-  /** uids of owners whose template was seen to be taken back, perhaps by another process. */
-  readonly reverted?: readonly string[] | undefined;
 }
+
+/** Why an owner is stuck. */
+export type StallReason =
+  | RolloutHold
+  /** Its new Pods do not become available, scheduled as they are. */
+  | 'NewPodsNotAvailable'
+  /** No node takes its new Pods. */
+  | 'Unschedulable'
+  /** New Pods are not made: a quota, or an admission policy. */
+  | 'PodsMissing'
+  | 'Deadline';
 
 /** An owner whose Pods have not got further for too long, or cannot. */
 export interface Stall {
   readonly group: PodGroup;
-  readonly because: RolloutHold | 'Deadline';
+  readonly because: StallReason;
   /** What the API server said last against one of its Pods, or against the change of its template. */
   readonly refusal: string | undefined;
+  /** The new Pod that shows it. */
+  readonly pod?: PodFacts;
 }
 
 export interface Plan {
@@ -42,6 +55,15 @@ export interface Plan {
   readonly batch: readonly PodFacts[];
   /** Owners whose template is to change now. */
   readonly rollouts: readonly PodGroup[];
+  /** The owners in the middle of a restart from now on. */
+  readonly places: readonly Place[];
+  readonly proven: boolean;
+  /** New Pods that the content breaks. */
+  readonly unavailable: number;
+  /** An owner's own rollout replaces stale Pods. */
+  readonly rollsOut: boolean;
+  /** Nothing is left to restart, and everything that was restarted is available. */
+  readonly isDone: boolean;
   readonly stalled: readonly Stall[];
   /** Pods whose eviction the API server refuses for a disruption budget. */
   readonly blocked: readonly PodFacts[];
@@ -51,111 +73,38 @@ export interface Plan {
   readonly ownerOf: ReadonlyMap<string, PodGroup>;
   /** Epoch ms at which a look is due although nothing changed: a refused Pod's next try, a deadline. */
   readonly lookAgainAt: number | undefined;
-  readonly mostPods: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, OwnerProgress>;
 }
 
-/** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */
-export function unavailableLimit(limit: MaxUnavailable, wanted: number): number {
-  return 'count' in limit ? limit.count : Math.max(1, Math.floor((wanted * limit.percent) / 100));
-}
-
-/**
- * How many Pods there should be. What the owner says counts where the Pods it makes are the selected ones.
- * Where only some of its Pods are selected, or it cannot be read, it is the most that were there.
- */
-function wantedPods(group: PodGroup, mostPods: number): number {
-  if (group.wanted === undefined) return mostPods;
-  return group.makesSelectedPods ? group.wanted : Math.min(group.wanted, mostPods);
-}
-
-/**
- * Order of the Pods that serve: StatefulSets from the highest ordinal down, as their own rolling update
- * does; elsewhere the oldest first.
- */
-function servingOrder(group: PodGroup, left: PodFacts, right: PodFacts): number {
-  if (group.owner.kind === 'StatefulSet') {
-    return right.name.localeCompare(left.name, 'en', { numeric: true });
-  }
-  return left.created - right.created || left.name.localeCompare(right.name, 'en');
-}
-
-/** Whose turn it is in a group. */
-interface Turn {
-  readonly due: readonly PodFacts[];
-  /** uids of those that were chosen, but refused a moment ago. */
-  readonly refused: readonly string[];
-  /** The template of the owner is to change. */
-  readonly rollout: boolean;
-  /** The owner's own rollout does not begin or go on. */
-  readonly held: RolloutHold | undefined;
-}
-
-const nobody: Turn = { due: [], refused: [], rollout: false, held: undefined };
-
-function isRefused({ memory, now }: PlanInput, uid: string): boolean {
-  return (memory.refusals.get(uid)?.retryAt ?? 0) > now;
-}
-
-function turnOfRollout(group: PodGroup, rollout: RolloutFacts, input: PlanInput): Turn {
-  const { memory } = input;
-  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
-  const turn = rolloutTurn(rollout, memory.id, patched);
-  if (turn === 'Wait') return nobody;
-  if (turn !== 'Patch') return { ...nobody, held: turn };
-  return isRefused(input, group.key) ? { ...nobody, refused: [group.key] } : { ...nobody, rollout: true };
-}
-
-function turnOfPods(group: PodGroup, input: PlanInput, wanted: number): Turn {
-  const { memory, strategy } = input;
-  // A Pod under two budgets is refused whatever the others do: it must not hold up those that may go.
-  const hopeless = (pod: PodFacts) => memory.refusals.get(pod.uid)?.cause === 'SeveralBudgets';
-  const serving = group.stale
-    .filter(({ ready }) => ready)
-    .sort(
-      (left, right) => Number(hopeless(left)) - Number(hopeless(right)) || servingOrder(group, left, right),
-    );
-  const missing = Math.max(0, wanted - group.ready);
-  const room = Math.max(0, unavailableLimit(strategy.maxUnavailable, wanted) - missing);
-  // Stale Pods that are not Ready serve nobody: they go at once and take nobody's room. So a content that
-  // kept the first batch from getting Ready is mended by the next edit.
-  const chosen = [...group.stale.filter(({ ready }) => !ready), ...serving.slice(0, room)];
-  return {
-    ...nobody,
-    due: chosen.filter(({ uid }) => !isRefused(input, uid)),
-    refused: chosen.map(({ uid }) => uid).filter((uid) => isRefused(input, uid)),
-  };
-}
-
 /** One owner with everything the plan turns on. */
-interface Entry {
-  readonly group: PodGroup;
-  readonly mostPods: number;
-  readonly progress: OwnerProgress;
+interface Entry extends OwnerAvailability {
   readonly turn: Turn;
   readonly stall: Stall | undefined;
-  readonly underWay: boolean;
   /** It would be its turn, but others go first. */
   readonly yields: boolean;
 }
 
-function entryOf(group: PodGroup, input: PlanInput): Entry {
-  const { memory, now, strategy } = input;
-  const mostPods = Math.max(memory.mostPods.get(group.key) ?? 0, group.live);
-  // Which owner the lost Pods belong to is known only to the process that saw them: any may lack all of them.
-  const wanted = wantedPods(group, memory.sawStart ? mostPods : group.live + input.lost);
-  const progress = progressOf(countsOf(group), memory.progress.get(group.key), now);
-  const rolls = strategy.type === 'RolloutRestart' ? group.rollout : undefined;
-  const turn = rolls ? turnOfRollout(group, rolls, input) : turnOfPods(group, input, wanted);
-  const yields = endsTooEarly(group, turn, input);
-  const because = turn.held ?? (isLate(progress, now, strategy.progressDeadline) ? 'Deadline' : undefined);
+function lateReason({ group, wanted }: OwnerAvailability): StallReason {
+  if (group.fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
+  return group.stale.length === 0 && group.live < wanted ? 'PodsMissing' : 'Deadline';
+}
+
+function stallOf(owner: OwnerAvailability, turn: Turn, { memory }: PlanInput): Stall | undefined {
+  const { group, broken, lacks } = owner;
+  const refusal = refusalOf(memory, group);
+  if (broken) return { group, because: 'NewPodsNotAvailable', refusal: undefined, pod: broken };
+  if (turn.held) return { group, because: turn.held, refusal };
+  const isOpen = lacks || group.stale.length + group.leaving.length > 0;
+  return isOpen && owner.isLate ? { group, because: lateReason(owner), refusal } : undefined;
+}
+
+function entryOf(owner: OwnerAvailability, input: PlanInput): Entry {
+  const turn = turnOf(owner, input);
+  const yields = endsTooEarly(owner.group, turn, input);
   return {
-    group,
-    mostPods,
-    progress,
-    turn: yields ? nobody : turn,
-    stall: because && !yields ? { group, because, refusal: refusalOf(memory, group) } : undefined,
-    underWay: group.leaving > 0 || group.ready < wanted || (rolls !== undefined && !turn.rollout),
+    ...owner,
+    turn: yields ? noTurn : turn,
+    stall: yields ? undefined : stallOf(owner, turn, input),
     yields,
   };
 }
@@ -174,14 +123,15 @@ function ownPodLast(batch: readonly PodFacts[], { sorted, ownPod }: PlanInput): 
   return batch.filter(({ name }) => name !== ownPod || sorted.stale.length === 1);
 }
 
-function countsOf({ stale, leaving, ready }: PodGroup): Pick<OwnerProgress, 'left' | 'ready'> {
-  return { left: stale.length + leaving, ready };
-}
+type Unmanaged = Pick<Entry, 'group' | 'progress' | 'stall'>;
 
-function lonerOf(group: PodGroup, input: PlanInput): Pick<Entry, 'group' | 'progress' | 'stall'> {
+function unmanagedOf(group: PodGroup, input: PlanInput): Unmanaged {
   const { memory, now, strategy } = input;
-  const progress = progressOf(countsOf(group), memory.progress.get(group.key), now);
-  const late = isLate(progress, now, strategy.progressDeadline);
+  const { stale, leaving } = group;
+  const counts = { left: stale.length + leaving.length, ready: 0 };
+  const progress = progressOf(counts, memory.progress.get(group.key), now);
+  const late =
+    isLate(progress, now, strategy.progressDeadline) && !leaving.some(({ goneBy = 0 }) => goneBy > now);
   return {
     group,
     progress,
@@ -189,58 +139,152 @@ function lonerOf(group: PodGroup, input: PlanInput): Pick<Entry, 'group' | 'prog
   };
 }
 
-/** An owner that is under way keeps its place; one that is refused or stalled gives it back. */
-function takesPlace({ turn, stall, yields }: Entry): boolean {
-  return !stall && !yields && (turn.refused.length === 0 || turn.due.length > 0);
+/**
+ * An owner that is in the middle of its restart keeps its place, unless it is stuck for another reason than the
+ * content, or nothing was taken away from it and nothing can be now.
+ */
+function keepsPlace({ place, isBack, lacks, stall, turn, yields }: Entry): boolean {
+  if (place === undefined || isBack || yields) return false;
+  if (stall) return stall.because === 'NewPodsNotAvailable';
+  return lacks || turn.refused.length === 0 || turn.due.length > 0;
 }
 
-function earliest(times: readonly number[]): number | undefined {
-  return times.length === 0 ? undefined : Math.min(...times);
+/** An owner that may begin. */
+function isCandidate({ place, lacks, group, stall, turn, yields }: Entry): boolean {
+  if (place !== undefined && lacks) return false;
+  if (group.stale.length === 0 || yields || turn.held) return false;
+  // What is stuck is tried again, after the others.
+  if (stall && turn.due.length === 0) return false;
+  return turn.refused.length === 0 || turn.due.length > 0;
+}
+
+function wasAvailable({ place, serving, wanted }: Entry): boolean {
+  return place ? place.available >= place.wanted && place.available > 0 : serving >= wanted && serving > 0;
+}
+
+/** Those that serve before those that do not, then the smallest: a content that breaks its Pods costs least there. */
+function inOrder(left: Entry, right: Entry): number {
+  return (
+    Number(left.stall !== undefined) - Number(right.stall !== undefined) ||
+    Number(wasAvailable(right)) - Number(wasAvailable(left)) ||
+    left.wanted - right.wanted ||
+    left.group.owner.name.localeCompare(right.group.owner.name, 'en', { numeric: true })
+  );
+}
+
+/** The owners that begin now. */
+function beginners(
+  entries: readonly Entry[],
+  holders: readonly Entry[],
+  isCanary: boolean,
+  input: PlanInput,
+) {
+  const refusedBefore = ({ group }: Entry) => Number(refusalOf(input.memory, group) !== undefined);
+  const candidates = entries
+    .filter((entry) => !holders.includes(entry) && isCandidate(entry))
+    .sort((left, right) => refusedBefore(left) - refusedBefore(right) || inOrder(left, right));
+  const kept = entries.filter(({ place, lacks }) => place !== undefined && lacks).length;
+  const limit = Math.min(input.strategy.maxOwners, input.maxPlaces - kept);
+  if (isCanary) {
+    const judges = holders.filter(wasAvailable);
+    const possible = candidates.filter(wasAvailable);
+    if (judges.length > 0) return [];
+    if (possible.length > 0) return possible.slice(0, 1);
+  }
+  return candidates.slice(0, Math.max(0, limit - holders.length));
+}
+
+function placeOf({ place, group, serving, wanted }: Entry): Place {
+  const { kind, name, uid } = group.owner;
+  return place ?? { kind, name, uid, wanted, available: Math.min(serving, wanted) };
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** Whether new Pods of a whole owner have shown that the content works. */
+function provesContent({ isBack, group, serving, ...entry }: Entry, cutoff: number | undefined): boolean {
+  if (!isBack || cutoff === undefined || serving === 0) return false;
+  return (
+    wasAvailable({ isBack, group, serving, ...entry }) && group.fresh.some(({ created }) => created > cutoff)
+  );
 }
 
 export function planRestart(input: PlanInput): Plan {
-  const { memory, strategy, sorted } = input;
-  const entries = groupPods(input.pods, sorted, input.owners).map((group) => entryOf(group, input));
-  const placed = entries
-    .filter(takesPlace)
-    .sort((left, right) => Number(right.underWay) - Number(left.underWay))
-    .slice(0, ownerLimit);
-  const active = entries.filter((entry) => placed.includes(entry) || !(takesPlace(entry) || entry.yields));
+  const { memory, strategy, sorted, cutoff, now } = input;
+  const present = input.places.map(({ uid }) => uid);
+  const groups = groupPods(input.pods, sorted, input.owners, present);
+  const entries = judgeAvailability(groups, {
+    ...{ cutoff, places: input.places, progress: memory.progress, now },
+    minReady: strategy.minReady,
+    progressDeadline: strategy.progressDeadline,
+  }).map((owner) => entryOf(owner, input));
+  const proven = input.proven || entries.some((entry) => provesContent(entry, cutoff));
+  const broken = entries.filter((entry) => entry.broken !== undefined);
+  const holders = entries.filter(keepsPlace);
+  const isStopped = broken.length > 0;
+  const begin = isStopped ? [] : beginners(entries, holders, strategy.canary && !proven, input);
+  const active = isStopped ? [] : [...holders, ...begin];
+  const inPlace = entries.filter((entry) => {
+    const { place, isBack, lacks } = entry;
+    return holders.includes(entry) || begin.includes(entry) || (place !== undefined && !isBack && lacks);
+  });
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
-  const alone = groupLoners(sorted).map((group) => lonerOf(group, input));
-  const loners = alone.flatMap(({ group }) => group.stale);
-  const batch = [
-    ...active.flatMap(({ turn }) => turn.due),
-    ...loners.filter(({ uid }) => !isRefused(input, uid)),
+  const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input));
+  const unmanaged = isStopped ? [] : alone.flatMap(({ group }) => group.stale);
+  const waiting = [
+    ...entries.filter(({ turn }) => turn.refused.length > 0).flatMap(({ turn }) => turn.refused),
   ];
-  const refused = [
-    ...active.flatMap(({ turn }) => turn.refused),
-    ...loners.map(({ uid }) => uid).filter((uid) => isRefused(input, uid)),
-  ];
-  const refusals = [...memory.refusals.values()];
+  const refused = [...waiting, ...unmanaged.map(({ uid }) => uid)];
+  const open = entries.filter(({ lacks }) => lacks);
   return {
-    batch: ownPodLast(batch, input),
+    batch: ownPodLast(
+      [...active.flatMap(({ turn }) => turn.due), ...unmanaged.filter(({ uid }) => !isRefused(input, uid))],
+      input,
+    ),
     rollouts: active.filter(({ turn }) => turn.rollout).map(({ group }) => group),
-    stalled: [...entries, ...alone].flatMap(({ stall }) => stall ?? []),
+    places: inPlace.map(placeOf),
+    proven,
+    unavailable: broken.length,
+    rollsOut: entries.some(({ group }) => group.outdated.length > 0),
+    isDone: sorted.stale.length + sorted.leaving.length + open.length === 0,
+    stalled: stallsOf(entries, alone),
     blocked: sorted.stale.filter(({ uid }) => isBudgetRefusal(memory, uid)),
-    missingRight: refusals.find(({ cause }) => cause === 'Forbidden')?.message,
+    missingRight: [...memory.refusals.values()].find(({ cause }) => cause === 'Forbidden')?.message,
     ownerOf: new Map(entries.flatMap(({ group }) => group.stale.map((pod) => [pod.uid, group] as const))),
     lookAgainAt: earliest([
-      ...refused.flatMap((uid) => memory.refusals.get(uid)?.retryAt ?? []),
-      ...[...placed, ...alone.filter(({ stall }) => !stall)].map(
-        ({ progress }) => progress.since + strategy.progressDeadline,
-      ),
+      ...refused.map((uid) => memory.refusals.get(uid)?.retryAt).filter((time) => (time ?? 0) > now),
+      ...inPlace.map(({ nextAvailableAt }) => nextAvailableAt),
+      ...[...inPlace, ...alone]
+        .filter(({ stall }) => !stall)
+        .map(({ progress }) => progress.since + strategy.progressDeadline),
     ]),
-    mostPods: new Map(entries.map(({ group, mostPods }) => [group.key, mostPods])),
     progress: new Map([
       ...alone.map(({ group, progress }) => [group.key, progress] as const),
       ...entries.map(
-        (entry) => [entry.group.key, active.includes(entry) ? entry.progress : waiting(entry)] as const,
+        (entry) => [entry.group.key, waitsForPlace(entry, inPlace) ? put(entry) : entry.progress] as const,
       ),
     ]),
   };
 }
 
-function waiting({ progress }: Entry): OwnerProgress {
+/** The content that breaks its Pods is what matters most. */
+function stallsOf(entries: readonly Entry[], alone: readonly Unmanaged[]): Stall[] {
+  const isOfContent = ({ because }: Stall) => Number(because === 'NewPodsNotAvailable');
+  return [...entries, ...alone]
+    .flatMap(({ stall }) => stall ?? [])
+    .sort((left, right) => isOfContent(right) - isOfContent(left));
+}
+
+/** All places are taken: the time does not count. An owner that is refused or stuck has had its turn. */
+function waitsForPlace(entry: Entry, inPlace: readonly Entry[]): boolean {
+  const { group, stall, turn } = entry;
+  const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0;
+  return !inPlace.includes(entry) && !isOver;
+}
+
+function put({ progress }: Entry): OwnerProgress {
   return { ...progress, waits: true };
 }

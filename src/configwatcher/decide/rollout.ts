@@ -3,9 +3,18 @@
  * and its controller replaces the Pods at its own pace, with its own limits.
  */
 import { createHash } from 'node:crypto';
+import type { PodFacts } from './pod-facts.ts';
 
 /** Why the rollout of a workload would not begin, or not go on. */
 export type RolloutHold = 'Paused' | 'OnDelete' | 'Reverted';
+
+/** The template that a controller replaces Pods for. */
+export interface RolloutTarget {
+  /** Of a Deployment and a DaemonSet a number, of a StatefulSet a hash. */
+  readonly revision: string;
+  /** Of a StatefulSet: Pods with a lower ordinal keep their revision. */
+  readonly partition: number;
+}
 
 /** What is known of a workload that has rollouts. */
 export interface RolloutFacts {
@@ -15,6 +24,8 @@ export interface RolloutFacts {
   readonly restartedFor?: string;
   /** resourceVersion of what was read: a change that was decided on it is made to it or not at all. */
   readonly version?: string;
+  /** Present where it replaces Pods of older revisions by RollingUpdate, and has observed its newest template. */
+  readonly target?: RolloutTarget;
 }
 
 /** An annotation's name has 63 characters at most, 14 of which are taken. */
@@ -49,4 +60,31 @@ export function rolloutTurn(facts: RolloutFacts, change: string, patched: boolea
   // Somebody took the annotation back while the restart runs: that is a decision, and not fought.
   if (patched) return 'Reverted';
   return facts.held ?? 'Patch';
+}
+
+/**
+ * Whether the owner's own rollout replaces this Pod.
+ *
+ * @param kind of the owner.
+ * @param revision of the Pod's own ReplicaSet, where it has one.
+ */
+export function isOutdated(
+  { name, revision: ofPod }: Pick<PodFacts, 'name' | 'revision'>,
+  kind: string,
+  target: RolloutTarget | undefined,
+  revision: string | undefined,
+): boolean {
+  if (!target) return false;
+  switch (kind) {
+    case 'Deployment':
+      return Number(revision) < Number(target.revision);
+    case 'StatefulSet':
+      return ofPod !== undefined && ofPod !== target.revision && ordinalOf(name) >= target.partition;
+    default:
+      return Number(ofPod) < Number(target.revision);
+  }
+}
+
+function ordinalOf(pod: string): number {
+  return Number(pod.slice(pod.lastIndexOf('-') + 1));
 }

@@ -7,6 +7,7 @@ import type {
   ConfigWatcherStatus,
   ConfigWatcherStatusHistory,
   ConfigWatcherStatusLastRestart,
+  ConfigWatcherStatusPending,
   ConfigWatcherStatusPendingReason,
 } from '../../api/configwatcher.generated.ts';
 import { pendingReason } from '../../api/configwatcher-constants.ts';
@@ -36,6 +37,18 @@ export interface SourceState extends SourceHash {
   readonly pendingHash?: string;
 }
 
+/** An owner in the middle of a restart, as it was before. */
+export interface Place {
+  /** Absent where the status had no room for it. */
+  readonly kind?: string;
+  readonly name?: string;
+  readonly uid: string;
+  /** How many Pods it wanted. */
+  readonly wanted: number;
+  /** How many of them were available. */
+  readonly available: number;
+}
+
 /** A change that was seen and is not applied yet. */
 export interface Pending {
   /** Of the content to be applied. */
@@ -49,8 +62,16 @@ export interface Pending {
   readonly started?: number;
   /** Pods created later run with the new content. Absent: there was no Pod at all. */
   readonly cutoff?: number;
-  /** How many Pods there were at the start of owners that do not say how many they want; absent for none. */
-  readonly unreadPods?: number;
+  /** Pods created earlier run with the applied content, those between with that of some edit. */
+  readonly from?: number;
+  /** How many Pods there were to restart when the restart began. */
+  readonly total?: number;
+  /** The new Pods of a first owner are available with this content. */
+  readonly proven?: true;
+  /** How many contents in a row have replaced one whose Pods did not become available; absent for none. */
+  readonly repairs?: number;
+  /** Owners in the middle of a restart, at most {@link maxPlaces}. */
+  readonly owners?: readonly Place[];
   /** uids of owners whose template was seen to be taken back; absent for none. */
   readonly revertedOwners?: readonly string[];
   readonly reason: PendingReason;
@@ -72,6 +93,8 @@ export interface Restart {
   readonly skippedFresh: number;
   readonly skippedUnmanaged: number;
   readonly failed: number;
+  /** Owners whose new Pods do not become available; absent for none. */
+  readonly unavailable?: number;
 }
 
 export interface WatcherState {
@@ -93,6 +116,8 @@ export interface WatcherState {
   readonly stalePods: number;
   readonly strategy?: string;
   readonly pending?: Pending;
+  /** The value of the annotation restart-now that was honoured last. */
+  readonly restartNow?: string;
   readonly lastRestart?: Restart;
   /** Newest first, at most {@link historyLimit}. */
   readonly history: readonly Restart[];
@@ -100,6 +125,8 @@ export interface WatcherState {
 }
 
 export const historyLimit = 5;
+/** Owners that can be in the middle of a restart. */
+export const maxPlaces = 50;
 /** Owners that are remembered to be reverted. */
 export const mostReverted = 20;
 
@@ -116,6 +143,20 @@ function readSources({ sources, pending }: ConfigWatcherStatus): SourceState[] {
   });
 }
 
+function readPlaces(written: ConfigWatcherStatusPending['owners']): Place[] {
+  return objectsIn(written).flatMap(({ uid, kind, name, wanted, available }) => {
+    const id = textIn(uid);
+    if (!id) return [];
+    return {
+      ...given('kind', textIn(kind)),
+      ...given('name', textIn(name)),
+      uid: id,
+      wanted: countIn(wanted) ?? 0,
+      available: countIn(available) ?? 0,
+    };
+  });
+}
+
 const pendingReasons: readonly unknown[] = Object.values(pendingReason);
 
 function readPending({ pending: written }: ConfigWatcherStatus): Pending | undefined {
@@ -124,6 +165,7 @@ function readPending({ pending: written }: ConfigWatcherStatus): Pending | undef
   if (!hash || since === undefined) return undefined;
   const started = instantIn(pending.started);
   const cutoff = instantIn(pending.cutoff);
+  const owners = readPlaces(pending.owners).slice(0, maxPlaces);
   // No restart starts before its cutoff: a later one would have it take its own replacements.
   const forged = started !== undefined && started >= since && cutoff !== undefined && cutoff > started;
   return {
@@ -131,7 +173,11 @@ function readPending({ pending: written }: ConfigWatcherStatus): Pending | undef
     since,
     ...given('started', started),
     ...given('cutoff', forged ? started : cutoff),
-    ...given('unreadPods', countIn(pending.unreadPods)),
+    ...given('from', instantIn(pending.from)),
+    ...given('total', countIn(pending.total)),
+    ...(pending.proven === true && { proven: true }),
+    ...given('repairs', countIn(pending.repairs)),
+    ...(owners.length > 0 && { owners }),
     ...given('revertedOwners', textsIn(pending.revertedOwners)?.slice(0, mostReverted)),
     reason: pendingReasons.includes(pending.reason) ? (pending.reason as PendingReason) : 'Debounce',
   };
@@ -158,6 +204,7 @@ function readRestart(
     skippedFresh: countIn(restart.skippedFresh) ?? 0,
     skippedUnmanaged: countIn(restart.skippedUnmanaged) ?? 0,
     failed: countIn(restart.failed) ?? 0,
+    ...('unavailable' in restart && given('unavailable', countIn(restart.unavailable))),
   };
 }
 
@@ -176,6 +223,7 @@ export function readState(written?: ConfigWatcherStatus): WatcherState {
     stalePods: countIn(status.stalePods) ?? 0,
     ...given('strategy', textIn(status.strategyInUse)),
     ...given('pending', readPending(status)),
+    ...given('restartNow', textIn(status.restartNow)),
     ...given('lastRestart', readRestart(status.lastRestart)),
     history: objectsIn(status.history).flatMap((entry) => readRestart(entry) ?? []),
     conditions: conditionsIn(status.conditions),
@@ -201,7 +249,7 @@ function writeRestart(restart: Restart): ConfigWatcherStatusLastRestart {
   };
 }
 
-function withoutKeys(restart: Restart): Restart {
+function asHistory({ unavailable, ...restart }: Restart): Restart {
   const { trigger, ...rest } = restart;
   return trigger ? { ...rest, trigger: { kind: trigger.kind, name: statusName(trigger.name) } } : rest;
 }
@@ -234,13 +282,18 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
         since: formatMilliTime(pending.since),
         ...given('started', milliTime(pending.started)),
         ...given('cutoff', wholeTime(pending.cutoff)),
-        ...given('unreadPods', pending.unreadPods),
+        ...given('from', wholeTime(pending.from)),
+        ...given('total', pending.total),
+        ...given('proven', pending.proven),
+        ...given('repairs', pending.repairs),
+        ...given('owners', pending.owners),
         ...given('revertedOwners', pending.revertedOwners),
         reason: pending.reason,
       },
     ),
+    ...given('restartNow', state.restartNow),
     ...given('lastRestart', lastRestart && writeRestart(lastRestart)),
-    history: state.history.slice(0, historyLimit).map((entry) => writeRestart(withoutKeys(entry))),
+    history: state.history.slice(0, historyLimit).map((entry) => writeRestart(asHistory(entry))),
     conditions: state.conditions,
   });
 }

@@ -12,6 +12,26 @@ export const statusLimit = 8 * 1024 - 1;
 /** Bytes as JSON, with the quotes. */
 const shortMessage = 128;
 
+/** A condition with a short message, and an owner with the longest numbers, as JSON. */
+const bytesPerCondition = 300;
+const bytesPerOwner = 90;
+const conditionTypes = 5;
+
+/** How many owners in the middle of a restart a status has room for, with everything else that decisions turn on. */
+export function roomForOwners({
+  conditions,
+  history,
+  lastRestart,
+  pending,
+  ...rest
+}: ConfigWatcherStatus): number {
+  const { owners, ...waiting } = pending ?? { hash: '', since: '' };
+  const { trigger, ...restart } = lastRestart ?? {};
+  const size =
+    sizeOf({ ...rest, pending: waiting, lastRestart: restart }) + conditionTypes * bytesPerCondition;
+  return Math.max(1, Math.floor((statusLimit - size) / bytesPerOwner));
+}
+
 type Step = (status: ConfigWatcherStatus) => ConfigWatcherStatus | undefined;
 
 export function sizeOf(value: unknown): number {
@@ -53,7 +73,15 @@ function shortenMessages(status: ConfigWatcherStatus): ConfigWatcherStatus | und
   return { ...status, conditions: conditions.map((one) => ({ ...one, message: shorten(one.message) })) };
 }
 
-const steps: readonly Step[] = [countKeys, dropTriggers, dropOldest, shortenMessages];
+/** Their Pods tell who they are, except where there is none at the moment. */
+function dropOwnerNames(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { pending } = status;
+  if (!pending?.owners?.some(({ name }) => name !== undefined)) return undefined;
+  const owners = pending.owners.map(({ kind, name, ...owner }) => owner);
+  return { ...status, pending: { ...pending, owners } };
+}
+
+const steps: readonly Step[] = [countKeys, dropTriggers, dropOldest, dropOwnerNames, shortenMessages];
 
 /** The status, or so much less of it that it is small enough. */
 export function fitStatus(status: ConfigWatcherStatus): ConfigWatcherStatus {

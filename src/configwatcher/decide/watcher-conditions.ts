@@ -9,9 +9,11 @@ import type { Condition } from '../../kubernetes/objects.ts';
 import { formatTime } from '../../kubernetes/time.ts';
 import type { Comparison } from './comparison.ts';
 import type { Observed } from './observed.ts';
+import type { PodFacts } from './pod-facts.ts';
 import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import type { Plan, Stall } from './restart.ts';
+import type { Plan, StallReason } from './restart.ts';
+import type { RestartMemory } from './restart-memory.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 
 /** What a step tells about itself. */
@@ -27,18 +29,20 @@ const waits: Readonly<Record<PendingReason, string>> = {
   DryRun: 'a change would restart Pods, but this is a dry run',
   SourceMissing: 'a change waits, because a source is missing and new Pods could not start',
   InProgress: 'Pods are being restarted',
+  RolloutInProgress:
+    'a rollout of their owner replaces the Pods that are stale; the restart goes on after it',
   EvictionBlocked: 'a PodDisruptionBudget does not let Pods go yet',
   Stalled: 'the restart makes no progress',
 };
 
 /** The status stays small, whatever names people choose. */
-const longestMessage = 256;
+const maxMessage = 512;
 
 /** Names of things, at most ten, cut when they are too long together. */
 export function nameThem(names: readonly string[]): string {
   const rest = names.length > 10 ? ` and ${names.length - 10} more` : '';
   const text = `${names.slice(0, 10).join(', ')}${rest}`;
-  return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+  return text.length > maxMessage ? `${text.slice(0, maxMessage - 1)}…` : text;
 }
 
 export function pods(count: number): string {
@@ -77,8 +81,16 @@ function progressing(state: WatcherState, step: Told): Statement {
     return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
   }
   if (!pending) return abandonment(state, step) ?? upToDate(state, step.sorted);
+  if (pending.reason === 'Stalled') return stuck(state, step.plan);
   const message = `${waits[pending.reason]}${endOf(pending.reason, step.until)}`;
   return { status: 'True', reason: pending.reason, message };
+}
+
+/** The reason is the one word that STATE shows: what the restart is stuck at. */
+function stuck({ conditions }: WatcherState, plan: Plan | undefined): Statement {
+  if (plan) return { status: 'True', reason: stallReason(plan), message: stallMessage(plan) };
+  const known = findCondition(conditions, type.stalled);
+  return { status: 'True', reason: known?.reason ?? 'Stalled', message: known?.message ?? waits.Stalled };
 }
 
 /** Said of what lasts long; the end of a debounce moves with each edit. */
@@ -88,27 +100,55 @@ function endOf(reason: PendingReason, until: number | undefined): string {
 }
 
 function stallReason({ stalled: stalls, blocked }: Plan): string {
-  const because = stalls[0]?.because;
-  if (because === 'Paused') return reason.paused;
-  if (because === 'OnDelete') return reason.onDelete;
-  if (because === 'Reverted') return reason.reverted;
-  return blocked.length > 0 ? 'EvictionBlocked' : reason.progressDeadlineExceeded;
+  const because = stalls[0]?.because ?? 'Deadline';
+  if (because !== 'Deadline') return because;
+  return blocked.length > 0 ? reason.evictionBlocked : reason.progressDeadlineExceeded;
 }
 
-const stalls: Readonly<Record<Stall['because'], string>> = {
+const stalls: Readonly<Record<StallReason, string>> = {
   Paused: 'its rollout is paused',
   OnDelete: 'its updateStrategy OnDelete rolls nothing out',
   Reverted: 'somebody took the change of its template back',
+  NewPodsNotAvailable: 'its new Pods do not become available, so no further Pod gets this content',
+  Unschedulable: 'no node takes its new Pods',
+  PodsMissing: 'its controller does not make its new Pods; perhaps a quota forbids it',
   Deadline: 'there was no progress for the whole deadline',
 };
+
+/** What a Pod says about why it does not become available. */
+function podWords({ name, failure, restarts }: PodFacts): string {
+  if (!failure) return `Pod ${name} is not Ready`;
+  const { container, reason: why, exitCode, lastLine } = failure;
+  const ended = exitCode === undefined ? why : `${why} with exit code ${exitCode}`;
+  const line = lastLine === undefined ? '' : `: ${lastLine}`;
+  return `Pod ${name}, container ${container}: ${ended} after ${restarts} restarts${line}`;
+}
+
+/** What a refusal of a budget comes to, where waiting does not help. */
+export function budgetAdvice(message: string, podsOfOwner: number, isReady: boolean): string {
+  if (!isReady) return '; unhealthyPodEvictionPolicy: AlwaysAllow lets Pods go that are not Ready';
+  const needed = /needs (\d+) healthy pods/.exec(message)?.[1];
+  if (needed === undefined || Number(needed) < podsOfOwner) return '';
+  return '; it needs as many Pods as there are, so it never allows one to go: lower minAvailable or add replicas';
+}
+
+/** The Pods that budgets keep, and the words of the first budget. */
+export function blockedMessage({ blocked, ownerOf }: Plan, refusals: RestartMemory['refusals']): string {
+  const [first] = blocked;
+  const words = (first && refusals.get(first.uid)?.message) ?? 'a PodDisruptionBudget does not let it go';
+  const live = first ? (ownerOf.get(first.uid)?.live ?? 0) : 0;
+  return `${nameThem(blocked.map(({ name }) => name))}: ${words}${first ? budgetAdvice(words, live, first.ready) : ''}`;
+}
 
 /** Which owners are stuck, and why. */
 export function stallMessage({ stalled: stuck }: Plan): string {
   return nameThem(
-    stuck.map(({ group: { owner }, because, refusal }) => {
+    stuck.map(({ group: { owner, stale, live }, because, refusal, pod }) => {
+      const advice = refusal === undefined ? '' : budgetAdvice(refusal, live, stale[0]?.ready ?? true);
       const lastly =
-        because === 'Deadline' && refusal !== undefined ? `; the last answer was: ${refusal}` : '';
-      return `${owner.kind} ${owner.name}: ${stalls[because]}${lastly}`;
+        because === 'Deadline' && refusal !== undefined ? `; the last answer was: ${refusal}${advice}` : '';
+      const words = pod ? `; ${podWords(pod)}` : '';
+      return `${owner.kind} ${owner.name}: ${stalls[because]}${words}${lastly}`;
     }),
   );
 }
@@ -133,6 +173,13 @@ function ready(observed: Observed, missing: Comparison['missing'], plan: Plan | 
       reason: reason.sourceMissing,
       message: `${sourceNames(missing)} does not exist`,
     };
+  }
+  if (plan && plan.stalled.length > 0) {
+    return { status: 'True', reason: stallReason(plan), message: stallMessage(plan) };
+  }
+  if (plan && plan.blocked.length > 0) {
+    const message = blockedMessage(plan, observed.memory.refusals);
+    return { status: 'True', reason: reason.evictionBlocked, message };
   }
   return { status: 'True', reason: reason.watching, message: `watching ${sourceNames(observed.sources)}` };
 }

@@ -12,7 +12,7 @@ import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { PendingReason, Restart, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
-import { nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
+import { blockedMessage, nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
 
 /** So many restarts in a row that have to wait for the cooldown look like a Pod that restarts itself. */
 const waitsOfALoop = 5;
@@ -75,13 +75,8 @@ function reasonEvent(reason: PendingReason, observed: Observed, { state, plan }:
       return normal(watcherEvent.cooldownActive, 'Wait', `the next restart starts in ${wait}${loop}`);
     }
     case 'EvictionBlocked': {
-      const refused = plan?.blocked ?? [];
-      const words = step(refused[0]?.uid, observed);
-      return warning(
-        watcherEvent.evictionBlocked,
-        'Evict',
-        `${nameThem(refused.map(({ name }) => name))}: ${words ?? 'a PodDisruptionBudget does not let it go'}`,
-      );
+      const note = plan ? blockedMessage(plan, observed.memory.refusals) : 'a budget keeps Pods';
+      return warning(watcherEvent.evictionBlocked, 'Evict', note);
     }
     case 'Stalled':
       return warning(watcherEvent.restartStalled, 'Restart', plan ? stallMessage(plan) : 'no progress');
@@ -90,15 +85,11 @@ function reasonEvent(reason: PendingReason, observed: Observed, { state, plan }:
   }
 }
 
-function step(uid: string | undefined, { memory }: Observed): string | undefined {
-  return uid === undefined ? undefined : memory.refusals.get(uid)?.message;
-}
-
 /** Of the Pods that keep the old content: which, and why. */
 function skippedNote({ unmanaged, ofJobs }: SortedPods): string {
   const reasons = [
     ['no controller would replace them', unmanaged],
-    ['strategy.jobPods is Skip', ofJobs],
+    ['they run to an end and strategy.jobPods is Skip', ofJobs],
   ] as const;
   return reasons
     .filter(([, skipped]) => skipped.length > 0)
@@ -106,13 +97,15 @@ function skippedNote({ unmanaged, ofJobs }: SortedPods): string {
     .join('; ');
 }
 
+function abandonedNote(restarted: number, abandoned: number): Note {
+  const left = `${pods(abandoned)} with an older content left`;
+  const note = `${pods(restarted)} restarted, ${left}: the spec does not watch any more what changed`;
+  return warning(watcherEvent.restartAbandoned, 'Restart', note);
+}
+
 /** How the restart ended. */
 function endOf({ restarted, skippedUnmanaged }: Restart, abandoned: number | undefined): Note {
-  if (abandoned !== undefined) {
-    const left = `${pods(abandoned)} with an older content left`;
-    const note = `${pods(restarted)} restarted, ${left}: the spec does not watch any more what changed`;
-    return warning(watcherEvent.restartAbandoned, 'Restart', note);
-  }
+  if (abandoned !== undefined) return abandonedNote(restarted, abandoned);
   const left =
     skippedUnmanaged > 0
       ? `${pods(skippedUnmanaged)} with an older content left alone`
@@ -122,7 +115,7 @@ function endOf({ restarted, skippedUnmanaged }: Restart, abandoned: number | und
 
 function restartEvents(before: WatcherState, { state, sorted, abandoned }: Step): Note[] {
   const restart = state.lastRestart;
-  if (!restart) return [];
+  if (!restart) return abandoned === undefined ? [] : [abandonedNote(0, abandoned)];
   const begins = before.lastRestart?.id !== restart.id;
   const ends = restart.completion !== undefined && (begins || before.lastRestart?.completion === undefined);
   const notes: Note[] = [];
@@ -135,6 +128,7 @@ function restartEvents(before: WatcherState, { state, sorted, abandoned }: Step)
     notes.push(warning(watcherEvent.unmanagedPodSkipped, 'Restart', skippedNote(sorted)));
   }
   if (ends) notes.push(endOf(restart, abandoned));
+  else if (abandoned !== undefined) notes.push(abandonedNote(0, abandoned));
   return notes;
 }
 
@@ -167,9 +161,25 @@ function newOwners(observed: Observed, { plan, memory }: Step): PodGroup[] {
   return [...new Set(going)].filter(({ key }) => !told.has(key));
 }
 
+/** Kind and name of the source, and which of its keys changed where that is known. */
+function causeOf(restart: Restart | undefined): string {
+  const { trigger } = restart ?? {};
+  if (!trigger) return 'their configuration';
+  const { kind, name, changedKeys = [] } = trigger;
+  return `${kind} ${name}${changedKeys.length > 0 ? ` (${nameThem(changedKeys)})` : ''}`;
+}
+
+function restartNowEvents({ restartNow, state }: Observed, next: Step): Note[] {
+  const isNews = restartNow !== undefined && restartNow !== state.restartNow;
+  if (!isNews || state.pending || next.state.pending) return [];
+  return [
+    normal(watcherEvent.nothingPending, 'Restart', 'restart-now: no change waits, so nothing is restarted'),
+  ];
+}
+
 function ownerEvents(observed: Observed, spec: WatcherSpec, next: Step): DecidedEvent[] {
   const owners = newOwners(observed, next);
-  const evicted = spec.strategy.type === 'RolloutRestart' ? owners.filter(({ rollout }) => !rollout) : [];
+  const evicted = spec.strategy.type === 'RolloutRestart' ? owners.filter(({ facts }) => !facts.rollout) : [];
   const names = evicted.map(({ owner }) => `${owner.kind} ${owner.name}`);
   const fallback =
     names.length > 0
@@ -185,7 +195,7 @@ function ownerEvents(observed: Observed, spec: WatcherSpec, next: Step): Decided
     ...normal(
       configRestartEvent,
       'Restart',
-      `${observed.kind} ${observed.name} restarts its Pods: their configuration changed`,
+      `${observed.kind} ${observed.name} restarts its Pods: ${causeOf(next.state.lastRestart)} changed`,
     ),
     regarding: owner,
   }));
@@ -203,13 +213,17 @@ export function eventsOf(
   const reason = next.state.pending?.reason;
   // With no debounce, a second content in a dry run has the reason of the first one.
   const another = reason === 'DryRun' && next.state.pending?.hash !== before.pending?.hash;
-  const turned = reason !== before.pending?.reason || another;
+  const stallOf = ({ conditions }: WatcherState) =>
+    findCondition(conditions, watcherCondition.stalled)?.reason;
+  const stalls = reason === 'Stalled' && stallOf(before) !== stallOf(next.state);
+  const turned = reason !== before.pending?.reason || another || stalls;
   const waiting = reason && turned ? reasonEvent(reason, observed, next) : undefined;
   return [
     ...conditionEvents(before, next.state),
     ...changeEvents(before, edited),
     ...restartEvents(before, next),
     ...(waiting ? [waiting] : []),
+    ...restartNowEvents(observed, next),
     ...ownerEvents(observed, spec, next),
   ];
 }

@@ -3,6 +3,7 @@
  * memory and the watches; what is dear to read is read when decide asks for it.
  */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
+import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { controllerOf, type KubernetesObject, type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
@@ -37,6 +38,9 @@ export interface ObserverOptions {
   readonly ownPod?: { readonly namespace: string; readonly name: string };
 }
 
+/** Characters of the annotation restart-now that tell two values apart. */
+const maxRestartNow = 128;
+
 export class Observer {
   readonly #options: ObserverOptions;
   readonly #sources: SourceReader;
@@ -58,6 +62,7 @@ export class Observer {
     const { group, kind, ownPod } = this.#options;
     const { namespace = '', name, generation = 0 } = watcher.metadata;
     const spec = specOf(watcher);
+    const restartNow = watcher.metadata.annotations?.[watcherAnnotation.restartNow];
     return {
       group,
       kind,
@@ -70,6 +75,7 @@ export class Observer {
       matchedPods: this.#countPods(namespace, spec),
       memory,
       now: this.now(),
+      ...(restartNow && { restartNow: restartNow.slice(0, maxRestartNow) }),
       ...(ownPod?.namespace === namespace && { ownPod: ownPod.name }),
     };
   }
@@ -117,13 +123,15 @@ export class Observer {
   }
 
   #readOwners(
-    { group, namespace, name, memory }: Observed,
+    { group, namespace, name, memory, state }: Observed,
     { selector }: WatcherSpec,
     pods: readonly Pick<PodFacts, 'controller'>[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, OwnerFacts>> {
     return this.#owners.read({
       ...{ namespace, pods, selector, signal },
+      places: state.pending?.owners ?? [],
+      changedAt: state.lastChange ?? Number.NEGATIVE_INFINITY,
       annotation: rolloutAnnotation(group, name),
       now: this.now(),
       notBefore: outdatedOwners(memory),

@@ -8,12 +8,14 @@ import { isNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { OwnerFacts } from '../decide/observed.ts';
 import type { PodFacts } from '../decide/pod-facts.ts';
+import type { Place } from '../decide/state.ts';
 import { type PodSelector, selects } from '../plan/selector.ts';
 import { withRight } from './missing-right.ts';
 import {
   deploymentNamedBy,
   deployments,
   replicaSets,
+  revisionOf,
   rolloutOf,
   slimWorkload,
   type Workload,
@@ -43,13 +45,16 @@ function mayBeOfDeployment(known: Remembered | undefined): boolean {
 export interface OwnersRequest {
   readonly namespace: string;
   readonly pods: readonly Pick<PodFacts, 'controller'>[];
+  /** Owners in the middle of a restart, which may have no Pod at the moment. */
+  readonly places: readonly Place[];
   readonly selector: PodSelector;
   /** Name of the annotation by which this watcher restarts rollouts. */
   readonly annotation: string;
   /** Epoch ms. */
   readonly now: number;
-  /** By uid of the owner, epoch ms: what was read earlier is too old. */
+  /** Epoch ms, by uid of the owner and for all of them: what was read earlier is too old. */
   readonly notBefore: ReadonlyMap<string, number>;
+  readonly changedAt: number;
   readonly signal: AbortSignal;
 }
 
@@ -65,6 +70,12 @@ interface Remembered {
   readonly workload: Workload | undefined;
 }
 
+/** undefined: a kind that is not understood here, and whose Pods alone count. */
+function workloadReference({ uid, kind = '', name = '' }: Place): OwnerReference | undefined {
+  const reference = { apiVersion: 'apps/v1', kind, name, uid };
+  return workloadOf(reference) && reference;
+}
+
 export class OwnerReader {
   readonly #client: Client;
   /** By uid; of the last half minute. */
@@ -75,7 +86,8 @@ export class OwnerReader {
   }
 
   /**
-   * The owners by uid of the Pods' own controllers. One that is of another kind, gone, or replaced by another
+   * The owners by uid of the Pods' own controllers, and those in the middle of a restart that have no Pod by their
+   * own. One that is of another kind, gone, or replaced by another
    * of its name, is known by its reference alone.
    *
    * @throws {MissingRight} when one of them may not be read: how many Pods it wants, and whether it has a
@@ -95,7 +107,13 @@ export class OwnerReader {
     const entries = [...references.values()].map(async (reference) => {
       return [reference.uid, await this.#factsOf(reference, aged, parents)] as const;
     });
-    return new Map(await Promise.all(entries));
+    const found = new Map(await Promise.all(entries));
+    const present = new Set([...found.values()].map(({ reference }) => reference.uid));
+    for (const place of request.places) {
+      const reference = present.has(place.uid) ? undefined : workloadReference(place);
+      if (reference) found.set(place.uid, await this.#factsOf(reference, aged, parents));
+    }
+    return found;
   }
 
   async #factsOf(
@@ -110,12 +128,15 @@ export class OwnerReader {
     if (resource === replicaSets && parent) {
       const facts = parents.get(parent.uid) ?? this.#factsOf(parent, request, parents);
       parents.set(parent.uid, facts);
-      return facts;
+      const revision = revisionOf(object);
+      return revision === undefined ? facts : { ...(await facts), revision };
     }
+    const { minReadySeconds = 0 } = object.spec ?? {};
     const wanted = wantedOf(resource, object);
     return {
       reference,
       ...(wanted !== undefined && { wanted }),
+      ...(minReadySeconds > 0 && { minReady: minReadySeconds * 1000 }),
       makesSelectedPods: selects(request.selector, object.spec?.template?.metadata?.labels),
       ...rolloutOf(resource, object, request.annotation),
     };
@@ -126,11 +147,13 @@ export class OwnerReader {
     reference: OwnerReference,
     request: AgedRequest,
   ): Promise<Workload | undefined> {
-    const { now, maxAge, notBefore } = request;
+    const { now, maxAge, notBefore, changedAt } = request;
     const { uid } = reference;
     const known = this.#remembered.get(uid);
     const outdated = notBefore.get(uid) ?? Number.NEGATIVE_INFINITY;
-    if (known && isRecent(known.readAt, now, maxAge) && known.readAt > outdated) return known.workload;
+    const isUsable = (readAt: number) =>
+      isRecent(readAt, now, maxAge) && readAt > outdated && readAt >= changedAt;
+    if (known && isUsable(known.readAt)) return known.workload;
     const reading = this.#read(resource, reference, request);
     if (resource === replicaSets && mayBeOfDeployment(known)) this.#readAhead(reference, request);
     const workload = await reading;

@@ -134,7 +134,7 @@ export class SourceReader {
     const object = await this.#get(namespace, source, signal);
     const key = kind === 'Secret' ? await this.#secretAccess().hashKey() : undefined;
     const hash = contentHash(source, object, key);
-    const writtenUnseen = known || !object ? undefined : lastDataWrite(object);
+    const written = object && lastDataWrite(object);
     const appliedHash = appliedOf(source, applied)?.hash;
     const kept = [...(known?.seen ?? [])].filter(([contentOf]) => contentOf === appliedHash);
     const immutable = object?.immutable === true;
@@ -151,7 +151,8 @@ export class SourceReader {
           present: object !== undefined,
           immutable,
           ...(creationTimestamp !== undefined && { created: parseTime(creationTimestamp) }),
-          ...(writtenUnseen !== undefined && { writtenUnseen }),
+          ...(written !== undefined && { written }),
+          isFirstLook: known === undefined,
         },
         seen: new Map([...kept, [hash, { immutable, digests: keyDigests(source, object) }]]),
       },

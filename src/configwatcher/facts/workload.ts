@@ -5,14 +5,20 @@ import {
   type OwnerReference,
   type Resource,
 } from '../../kubernetes/objects.ts';
-import type { RolloutFacts } from '../decide/rollout.ts';
+import type { RolloutFacts, RolloutTarget } from '../decide/rollout.ts';
 
 /** The workload kinds of apps/v1, as far as a restart looks at them. */
 export interface Workload extends KubernetesObject {
   readonly spec?: {
     readonly replicas?: number;
     readonly paused?: boolean;
-    readonly updateStrategy?: { readonly type?: string };
+    readonly minReadySeconds?: number;
+    /** Of a Deployment. */
+    readonly strategy?: { readonly type?: string };
+    readonly updateStrategy?: {
+      readonly type?: string;
+      readonly rollingUpdate?: { readonly partition?: number };
+    };
     readonly template?: {
       readonly metadata?: {
         readonly labels?: Readonly<Record<string, string>>;
@@ -20,7 +26,11 @@ export interface Workload extends KubernetesObject {
       };
     };
   };
-  readonly status?: { readonly desiredNumberScheduled?: number };
+  readonly status?: {
+    readonly desiredNumberScheduled?: number;
+    readonly observedGeneration?: number;
+    readonly updateRevision?: string;
+  };
 }
 
 function workload(kind: string, plural: string): Resource<Workload> {
@@ -45,13 +55,41 @@ export function wantedOf({ kind }: Resource, { spec, status }: Workload): number
   return kind === 'DaemonSet' ? status?.desiredNumberScheduled : (spec?.replicas ?? 1);
 }
 
+const revisionAnnotation = 'deployment.kubernetes.io/revision';
+const generationAnnotation = 'deprecated.daemonset.template.generation';
+
+/** The revision of a ReplicaSet of a Deployment. */
+export function revisionOf({ metadata }: Workload): string | undefined {
+  return metadata.annotations?.[revisionAnnotation];
+}
+
+/** What it replaces its Pods for, as far as its status speaks of the template that it has now. */
+function targetOf(
+  { kind }: Resource,
+  { metadata, spec = {}, status = {} }: Workload,
+): RolloutTarget | undefined {
+  const { generation, annotations = {} } = metadata;
+  const { strategy, updateStrategy, paused } = spec;
+  const { type = 'RollingUpdate' } = (kind === 'Deployment' ? strategy : updateStrategy) ?? {};
+  if (type !== 'RollingUpdate' || paused || status.observedGeneration !== generation) return undefined;
+  const revision = {
+    Deployment: annotations[revisionAnnotation],
+    StatefulSet: status.updateRevision,
+    DaemonSet: annotations[generationAnnotation],
+  }[kind];
+  const { partition = 0 } = updateStrategy?.rollingUpdate ?? {};
+  return revision === undefined ? undefined : { revision, partition };
+}
+
 /** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
 export function rolloutOf(
   resource: Resource,
-  { metadata, spec }: Workload,
+  workload: Workload,
   annotation: string,
 ): { readonly rollout?: RolloutFacts } {
   if (resource === replicaSets) return {};
+  const { metadata, spec } = workload;
+  const target = targetOf(resource, workload);
   const onDelete = spec?.updateStrategy?.type === 'OnDelete' ? 'OnDelete' : undefined;
   const held = spec?.paused === true ? 'Paused' : onDelete;
   const restartedFor = spec?.template?.metadata?.annotations?.[annotation];
@@ -61,26 +99,35 @@ export function rolloutOf(
       ...(held && { held }),
       ...(restartedFor !== undefined && { restartedFor }),
       ...(version !== undefined && { version }),
+      ...(target && { target }),
     },
   };
 }
 
 /** Of an owner what is looked at here. */
-export function slimWorkload({ metadata, spec = {}, status }: Workload): Workload {
-  const { name, uid = '', resourceVersion, ownerReferences } = metadata;
+export function slimWorkload({ metadata, spec = {}, status = {} }: Workload): Workload {
+  const { name, uid = '', resourceVersion, ownerReferences, generation } = metadata;
   const { labels, annotations } = spec.template?.metadata ?? {};
   const template = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
+  const revisions = Object.entries(metadata.annotations ?? {}).filter(
+    ([key]) => key === revisionAnnotation || key === generationAnnotation,
+  );
+  const { desiredNumberScheduled, observedGeneration, updateRevision } = status;
   return {
     metadata: {
       name,
       uid,
+      ...(generation !== undefined && { generation }),
       ...(resourceVersion !== undefined && { resourceVersion }),
       ...(ownerReferences && { ownerReferences }),
+      ...(revisions.length > 0 && { annotations: Object.fromEntries(revisions) }),
     },
     spec: { ...spec, template },
-    ...(status?.desiredNumberScheduled !== undefined && {
-      status: { desiredNumberScheduled: status.desiredNumberScheduled },
-    }),
+    status: {
+      ...(desiredNumberScheduled !== undefined && { desiredNumberScheduled }),
+      ...(observedGeneration !== undefined && { observedGeneration }),
+      ...(updateRevision !== undefined && { updateRevision }),
+    },
   };
 }
 

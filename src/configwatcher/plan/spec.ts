@@ -27,6 +27,12 @@ export type MaxUnavailable = { readonly percent: number } | { readonly count: nu
 export interface Strategy {
   readonly type: StrategyType;
   readonly maxUnavailable: MaxUnavailable;
+  /** Owners in the middle of a restart at the same time. */
+  readonly maxOwners: number;
+  /** The first restart of a content touches one owner alone. */
+  readonly canary: boolean;
+  /** Milliseconds; absent: what each owner says. */
+  readonly minReady: number | undefined;
   /** Whether Pods without a controller are deleted although nothing brings them back. */
   readonly deleteUnmanaged: boolean;
   readonly deleteJobPods: boolean;
@@ -79,10 +85,17 @@ function maxUnavailableOf(value: number | string): MaxUnavailable {
   return typeof value === 'number' ? { count: value } : { percent: Number.parseInt(value, 10) };
 }
 
-function strategyOf(strategy: Filled<ConfigWatcherSpecStrategy>): Strategy {
+type FilledStrategy = Filled<Omit<ConfigWatcherSpecStrategy, 'minReadySeconds'>> &
+  Pick<ConfigWatcherSpecStrategy, 'minReadySeconds'>;
+
+function strategyOf(strategy: FilledStrategy): Strategy {
+  const { minReadySeconds } = strategy;
   return {
     type: strategy.type,
     maxUnavailable: maxUnavailableOf(strategy.maxUnavailable),
+    maxOwners: strategy.maxOwners,
+    canary: strategy.canary,
+    minReady: minReadySeconds === undefined ? undefined : minReadySeconds * 1000,
     deleteUnmanaged: strategy.unmanagedPods === 'Delete',
     deleteJobPods: strategy.jobPods === 'Delete',
     progressDeadline: strategy.progressDeadlineSeconds * 1000,

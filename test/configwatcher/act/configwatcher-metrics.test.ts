@@ -129,16 +129,26 @@ describe('ConfigWatcherMetrics', () => {
     assert.equal(await value('atwatch_configwatcher_source_missing'), 1);
   });
 
-  it('count Pods and refusals', async () => {
+  it('count the Pods of a restart as they go, also those that an edit finds gone', async () => {
+    const { completion, ...begun } = { ...done, restarted: 2 };
+    const before: WatcherState = { ...applied(), strategy: 'Evict' };
+    decided('shop/a', before, { ...before, lastRestart: begun }, 1);
+    decided('shop/a', { ...before, lastRestart: begun }, { ...before, lastRestart: begun }, 0);
+    assert.equal(await value('atwatch_configwatcher_pods_restarted_total'), 2);
+    const next = { ...begun, id: 'next', restarted: 1 };
+    const after = { ...before, lastRestart: next, history: [{ ...begun, restarted: 3 }] };
+    decided('shop/a', { ...before, lastRestart: begun }, after, 1);
+    assert.equal(await value('atwatch_configwatcher_pods_restarted_total'), 4);
+  });
+
+  it('count refusals', async () => {
     metrics.performed([
       { uid: '1', result: 'Restarted' },
-      { uid: 'owner', result: 'RolledOut', pods: ['5', '6'] },
       { uid: '7', result: 'Refused', cause: 'SeveralBudgets', message: '' },
       { uid: '2', result: 'Gone' },
       { uid: '3', result: 'Refused', cause: 'Budget', message: '' },
       { uid: '4', result: 'Refused', cause: 'Failure', message: '' },
     ]);
-    assert.equal(await value('atwatch_configwatcher_pods_restarted_total'), 3);
     assert.equal(await value('atwatch_configwatcher_eviction_blocked_total'), 2);
   });
 });

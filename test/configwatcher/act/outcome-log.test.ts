@@ -8,7 +8,7 @@ import { silentLogger } from '../../../src/runtime/logger.ts';
 const pod = { name: 'web-1', uid: 'u' };
 const evict: Action = { type: 'EvictPod', pod, owner: undefined };
 const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'u' };
-const rollout: Action = { type: 'RestartRollout', owner, annotations: {}, pods: ['a', 'b'] };
+const rollout: Action = { type: 'RestartRollout', owner, annotations: {} };
 const refused = (cause: Extract<PodOutcome, { result: 'Refused' }>['cause']): PodOutcome => {
   return { uid: 'u', result: 'Refused', cause, message: 'why' };
 };
@@ -17,7 +17,7 @@ describe('the log of a batch', () => {
   const rows: [string, Action, PodOutcome][] = [
     ['evicted a Pod', evict, { uid: 'u', result: 'Restarted' }],
     ['deleted a Pod', { ...evict, type: 'DeletePod' }, { uid: 'u', result: 'Restarted' }],
-    ['changed a Pod template', rollout, { uid: 'u', result: 'RolledOut', pods: ['a', 'b'] }],
+    ['changed a Pod template', rollout, { uid: 'u', result: 'RolledOut' }],
     ['a Pod is gone already', evict, { uid: 'u', result: 'Gone' }],
     ['an owner is gone already', rollout, { uid: 'u', result: 'Gone' }],
     ['a disruption budget keeps a Pod', evict, refused('Budget')],
@@ -25,6 +25,7 @@ describe('the log of a batch', () => {
     ['the API server asks to wait', evict, refused('Overload')],
     ['an owner has changed since it was read', rollout, refused('Conflict')],
     ['a right is missing', evict, refused('Forbidden')],
+    ['a restart was not answered', evict, refused('NoAnswer')],
     ['a restart failed', evict, refused('Failure')],
   ];
   it('has a line per write, which says what became of it', () => {
@@ -32,12 +33,26 @@ describe('the log of a batch', () => {
     const info = (fields: unknown, message?: unknown) => lines.push([fields, message]);
     const actions = rows.map(([, action]) => action);
     const outcomes = rows.map(([, , outcome]) => outcome);
-    logOutcomes({ ...silentLogger, info }, actions, outcomes);
+    logOutcomes({ ...silentLogger, info }, actions, outcomes, new Map());
     assert.deepEqual(
       lines.map(([, message]) => message),
       rows.map(([message]) => message),
     );
     assert.deepEqual(lines[5]?.[0], { pod: 'web-1', ...refused('Budget') });
     assert.deepEqual(lines[2]?.[0], { owner: 'Deployment web', ...rows[2]?.[2] });
+  });
+
+  it('has a line for a repeated refusal when it changes, and about once an hour', () => {
+    const lines: unknown[] = [];
+    const info = (_fields: unknown, message?: unknown) => lines.push(message);
+    const log = (cause: Parameters<typeof refused>[0], attempts: number) => {
+      const before = { cause: 'Budget', attempts, retryAt: 0, message: 'why' } as const;
+      logOutcomes({ ...silentLogger, info }, [evict], [refused(cause)], new Map([['u', before]]));
+    };
+    for (let attempts = 1; attempts < 60; attempts++) log('Budget', attempts);
+    assert.equal(lines.length, 0);
+    log('Budget', 60);
+    log('Failure', 61);
+    assert.deepEqual(lines, ['a disruption budget keeps a Pod', 'a restart failed']);
   });
 });

@@ -55,7 +55,7 @@ describe('Pods that a restart leaves alone', () => {
       return [note, skippedOfJobs];
     };
     const bare = 'left alone, because no controller would replace them: bare';
-    const ofJob = 'left alone, because strategy.jobPods is Skip: job-1';
+    const ofJob = 'left alone, because they run to an end and strategy.jobPods is Skip: job-1';
     assert.deepEqual(notes(['bare']), [bare, 0]);
     assert.deepEqual(notes(['job-1']), [ofJob, 1]);
     assert.deepEqual(notes(['bare', 'job-1']), [`${bare}; ${ofJob}`, 1]);
@@ -71,24 +71,18 @@ describe('Pods that a restart leaves alone', () => {
 describe('a spec that does not watch any more what is being restarted for', () => {
   const pods = several(4);
   const facts = edited({ pods, owners: ownedBy(4), matchedPods: 4 });
-  const spec = specOf({ keys: ['message'] });
-  const source = { ...webappConfig, keys: ['message'] };
-  const otherKeys = { spec, sources: [found({ message: 'new' }, { source, keysHash: 'v1:k' })] };
-  const elsewhere = { name: 'other', data: undefined };
-  const nowhere = {
-    spec: specOf({ configMap: elsewhere.name }),
-    sources: [found(elsewhere.data, { source: { ...webappConfig, name: elsewhere.name } })],
-  };
+  const elsewhere = { source: { ...webappConfig, name: 'other' } };
+  const other = { spec: { ...atOnce, sources: [elsewhere.source] }, sources: [found({ a: '1' }, elsewhere)] };
+  const nowhere = { spec: other.spec, sources: [found(undefined, elsewhere)] };
   const started = decided(facts);
-  const memory = { ...started.memory, accepted: new Set([pods[0]!.uid]) };
   const rest = pods.slice(1);
 
   for (const [what, spec] of [
-    ['of other keys', otherKeys],
+    ['of another ConfigMap', other],
     ['of a ConfigMap that does not exist', nowhere],
   ] as const) {
     it(`${what} ends the restart, and says which Pods it did not get to`, () => {
-      const next = { ...afterwards(facts, started, 1000), ...spec, memory, pods: rest };
+      const next = { ...afterwards(facts, started, 1000), ...spec, pods: rest };
       const decision = decided(next);
       const { pending, lastRestart, history, restartCount, lastRestartTime } = decision.state;
       assert.equal(pending, undefined);
@@ -104,37 +98,73 @@ describe('a spec that does not watch any more what is being restarted for', () =
       const after = decided(later);
       assert.deepEqual(after.events, []);
       assert.deepEqual(after.state.history, history, 'once');
-      if (spec === otherKeys) {
-        for (const said of [decision, after]) {
-          assert.equal(
-            progressing(said),
-            'False: 3 Pods kept an older content: the spec was edited in mid-restart',
-          );
-        }
+      if (spec === nowhere) return;
+      for (const { state } of [decision, after]) {
+        assert.equal(state.stalePods, 3);
+        const { reason } = state.conditions.find(({ type }) => type === 'Progressing') ?? {};
+        assert.equal(reason, 'RestartAbandoned');
       }
     });
   }
 
-  it('lists the Pods for that, and no Pods where nothing was under way', () => {
-    const { pods: _, ...unlisted } = { ...afterwards(facts, started, 1000), ...otherKeys };
-    assert.equal(decide(observed(unlisted)), 'pods');
+  it('that waits for its restart is told as well', () => {
     const waiting = decided({ ...facts, spec: specOf() });
-    const { pods: __, ...waits } = { ...afterwards(facts, waiting, 1000), ...otherKeys };
-    assert.equal(decided(waits).state.pending, undefined);
+    const { pods: _, ...unlisted } = { ...afterwards(facts, waiting, 1000), ...other };
+    assert.equal(decide(observed(unlisted)), 'pods');
+    const decision = decided({ ...unlisted, pods });
+    assert.equal(decision.state.pending, undefined);
+    assert.equal(decision.state.stalePods, 4);
+    const told = decision.events.find(({ reason }) => reason === 'RestartAbandoned');
+    assert.match(told?.note ?? '', /^0 Pods restarted, 4 Pods with an older content left/);
   });
 
   it('is done as ever when no Pod was left to restart', () => {
     const leaving = rest.map((one) => ({ ...one, terminating: true }));
-    const decision = decided({ ...afterwards(facts, started, 1000), ...otherKeys, memory, pods: leaving });
+    const decision = decided({ ...afterwards(facts, started, 1000), ...other, pods: leaving });
     assert.equal(decision.events.at(-1)?.reason, 'RestartCompleted');
     assert.equal(progressing(decision), 'False: the Pods run with the content of now');
   });
 
   it('says nothing of it any more after the next restart', () => {
-    const decision = decided({ ...afterwards(facts, started, 1000), ...otherKeys, memory, pods: rest });
-    const newer = [found({ message: 'newer' }, { source, keysHash: 'v1:k' })];
-    const next = { ...afterwards({ ...facts, ...otherKeys, sources: newer }, decision, 60_000), pods: [] };
-    const settled = decided({ ...next, spec: { ...atOnce, sources: otherKeys.spec.sources } });
+    const decision = decided({ ...afterwards(facts, started, 1000), ...other, pods: rest });
+    const sources = [found({ a: '2' }, elsewhere)];
+    const settled = decided({ ...afterwards({ ...facts, ...other, sources }, decision, 60_000), pods: [] });
     assert.equal(progressing(settled), 'False: the Pods run with the content of now');
+  });
+});
+
+describe('a change that waits while the spec is edited', () => {
+  const pods = several(4);
+  const facts = { sources: [newContent], pods, owners: ownedBy(4), matchedPods: 4 };
+  const waiting = decided(facts);
+
+  it('is still owed when the keys are edited: nobody can tell any more what the Pods have', () => {
+    const source = { ...webappConfig, keys: ['message'] };
+    const sources = [found({ message: 'new' }, { source, keysHash: 'v1:k' })];
+    const spec = { ...specOf(), sources: [source] };
+    const next = { ...afterwards(facts, waiting, 1000), spec, sources, generation: 2 };
+    const decision = decided(next);
+    assert.equal(decision.state.pending?.reason, 'Debounce');
+    const later = decided(afterwards(next, decision, 5000));
+    assert.equal(later.actions.length, 1);
+    const done = decided({
+      ...afterwards(next, later, 60_000),
+      pods: [pod({ created: now + 9000 })],
+      owners: ownedBy(1),
+    });
+    assert.equal(done.state.appliedHash, sources[0]?.hash);
+  });
+
+  it('is owed to the Pods that a wider selector adds, up to the second in which it was seen', () => {
+    const added = [pod({ created: now - 60_000 }), pod({ created: now + 1000 })];
+    const next = { ...afterwards(facts, waiting, 1500), generation: 2, pods: [...pods, ...added] };
+    const decision = decided(next);
+    const later = decided({ ...afterwards(next, decision, 5000), owners: ownedBy(6) });
+    assert.equal(later.state.stalePods, 5);
+    const same = decided({
+      ...afterwards({ ...facts, pods: [...pods, ...added] }, waiting, 5000),
+      owners: ownedBy(6),
+    });
+    assert.equal(same.state.stalePods, 4, 'without an edit of the spec they would count as fresh');
   });
 });

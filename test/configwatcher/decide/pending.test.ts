@@ -15,11 +15,18 @@ interface Facts {
   readonly pending?: Partial<Pending>;
   readonly state?: Partial<WatcherState>;
   readonly sourceMissing?: boolean;
+  readonly atOnce?: boolean;
 }
 
-function wait({ spec = {}, pending = {}, state = {}, sourceMissing = false }: Facts): Wait | undefined {
+function wait({
+  spec = {},
+  pending = {},
+  state = {},
+  sourceMissing = false,
+  atOnce = false,
+}: Facts): Wait | undefined {
   const whole = { ...applied(), lastChange: now - 10 * seconds, ...state };
-  return waitOf(specOf(spec), whole, { ...waiting, ...pending }, sourceMissing, now);
+  return waitOf(specOf(spec), whole, { ...waiting, ...pending }, { sourceMissing, atOnce, now });
 }
 
 describe('a change waits', () => {
@@ -50,6 +57,34 @@ describe('a change waits', () => {
       what: 'for the cooldown',
       facts: { state: { cooldownUntil: soon } },
       expected: { reason: 'Cooldown', until: soon },
+    },
+    {
+      what: 'for no cooldown and no window where it replaces a content that breaks its Pods',
+      facts: {
+        state: { cooldownUntil: soon },
+        spec: { windows: [{ schedule: '0 3 * * *', duration: '1h' }] },
+        pending: { repairs: 3 },
+      },
+      expected: undefined,
+    },
+    {
+      what: 'for the cooldown again after three of those in a row',
+      facts: { state: { cooldownUntil: soon }, pending: { repairs: 4 } },
+      expected: { reason: 'Cooldown', until: soon },
+    },
+    {
+      what: 'for neither debounce, cooldown nor window when a user asks for it at once',
+      facts: {
+        atOnce: true,
+        state: { lastChange: now, cooldownUntil: soon },
+        spec: { windows: [{ schedule: '0 3 * * *', duration: '1h' }] },
+      },
+      expected: undefined,
+    },
+    {
+      what: 'for the end of the suspension, also when a user asks for it at once',
+      facts: { atOnce: true, spec: { suspend: true } },
+      expected: { reason: 'Suspended' },
     },
     {
       what: 'for the cooldown, when an edit comes in it',

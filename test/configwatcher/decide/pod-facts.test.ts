@@ -41,8 +41,47 @@ describe('podFactsOf', () => {
       terminating: false,
       finished: false,
       ready: true,
+      stableSince: Date.UTC(2024, 5, 1, 12),
+      restarts: 0,
+      unschedulable: false,
+      runsToEnd: false,
       references: [],
     });
+  });
+
+  it('is stable since it got Ready, or since a container was started again', () => {
+    const at = (second: number) => `2024-06-01T12:00:0${second}Z`;
+    const pod = running();
+    const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: at(3) }];
+    const started = (second: number) => [
+      { name: 'app', restartCount: 1, state: { running: { startedAt: at(second) } } },
+    ];
+    const stable = (second: number) =>
+      podFactsOf({ ...pod, status: { conditions, containerStatuses: started(second) } }).stableSince;
+    assert.deepEqual([stable(2), stable(5)], [Date.parse(at(3)), Date.parse(at(5))]);
+    const facts = podFactsOf({ ...pod, status: { conditions: [{ type: 'Ready', status: 'False' }] } });
+    assert.deepEqual([facts.ready, facts.stableSince], [false, undefined]);
+  });
+
+  it('tells how a container failed, by exit code and last line, without control characters', () => {
+    const terminated = { exitCode: 3, reason: 'Error', message: 'first\n\u001b[31mno such port\n' };
+    const pod = running();
+    const status = { containerStatuses: [{ name: 'app', restartCount: 2, lastState: { terminated } }] };
+    const { failure, restarts } = podFactsOf({ ...pod, status });
+    assert.equal(restarts, 2);
+    const line = ' [31mno such port';
+    assert.deepEqual(failure, { container: 'app', reason: 'Error', exitCode: 3, lastLine: line });
+    const waiting = { reason: 'CreateContainerConfigError', message: 'secret words' };
+    const unconfigured = { containerStatuses: [{ name: 'app', restartCount: 0, state: { waiting } }] };
+    const found = podFactsOf({ ...pod, status: unconfigured }).failure;
+    assert.deepEqual(found, { container: 'app', reason: 'CreateContainerConfigError' });
+  });
+
+  it('knows Pods that run to an end, and those of a kubelet', () => {
+    assert.equal(podFactsOf(running({}, { restartPolicy: 'OnFailure' })).runsToEnd, true);
+    const mirror = running({ annotations: { 'kubernetes.io/config.mirror': 'x' } });
+    assert.equal(podFactsOf(mirror).controller, undefined);
+    assert.equal(podFactsOf(slimListedPod(mirror)).controller, undefined);
   });
 
   it('has no controller when no owner is one', () => {

@@ -37,7 +37,7 @@ describe('a restart that runs', () => {
     const next = decided({
       ...changed({ state: readState(writeState({ ...state, pending })) }),
       pods: [pods[1]!, pod({ created: now + 1000 })],
-      now: now + 5000,
+      now: now + 15_000,
     });
     assert.deepEqual(
       next.actions.flatMap((action) => ('pod' in action ? action.pod.uid : [])),

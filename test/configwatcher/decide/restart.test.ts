@@ -4,13 +4,9 @@ import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated
 import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/decide/pod-facts.ts';
 import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
-import {
-  type Plan,
-  type PlanInput,
-  planRestart,
-  unavailableLimit,
-} from '../../../src/configwatcher/decide/restart.ts';
+import { type Plan, type PlanInput, planRestart } from '../../../src/configwatcher/decide/restart.ts';
 import { emptyMemory, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
+import { unavailableLimit } from '../../../src/configwatcher/decide/turn.ts';
 import {
   anHourAgo,
   barePod,
@@ -31,11 +27,14 @@ function plan({ spec = {}, pods = [], ...facts }: Facts): Plan {
   const read = specOf(spec);
   return planRestart({
     pods,
-    sorted: sortPods(pods, read, cutoff),
+    sorted: sortPods(pods, read, { cutoff }),
     owners: ownedBy(pods.length),
     strategy: read.strategy,
     memory: emptyMemory,
-    lost: 0,
+    cutoff,
+    places: [],
+    maxPlaces: 50,
+    proven: true,
     now,
     ownPod: undefined,
     ...facts,
@@ -93,16 +92,14 @@ describe('the next batch', () => {
     assert.equal(plan({ pods: several(6), owners: ownedBy(4) }).batch.length, 1);
   });
 
-  it('of an owner that cannot be read goes by the most Pods it had', () => {
+  it('of an owner that cannot be read goes by the Pods it had when its restart began', () => {
     const owners = ownedBy(0);
     const { wanted, ...unread } = owners.get(webapp.uid)!;
     const first = plan({ pods: several(4), owners: new Map([[webapp.uid, unread]]) });
     assert.equal(first.batch.length, 1);
-    const memory = { ...emptyMemory, mostPods: first.mostPods, sawStart: true };
-    assert.equal(plan({ pods: several(3), owners: new Map([[webapp.uid, unread]]), memory }).batch.length, 0);
     const facts = { pods: several(3), owners: new Map([[webapp.uid, unread]]) };
-    assert.equal(plan(facts).batch.length, 1, 'of which this process knows of none lost');
-    assert.equal(plan({ ...facts, lost: 1 }).batch.length, 0);
+    assert.equal(plan(facts).batch.length, 1, 'of which none is known to be lost');
+    assert.equal(plan({ ...facts, places: first.places }).batch.length, 0);
   });
 
   it('of an owner of which only some Pods are selected goes by those', () => {
@@ -137,19 +134,24 @@ describe('the next batch', () => {
       uid: `rs-${index}`,
     }));
     const pods = owners.flatMap((controller) => several(2, { controller }));
-    const last = pods.at(-1)!;
-    const facts = (busy: number) =>
-      new Map(
-        owners.map((reference, index) => [
-          reference.uid,
-          { reference, wanted: index >= 14 - busy ? 3 : 2, makesSelectedPods: true },
-        ]),
-      );
-    const { batch } = plan({ pods, owners: facts(0) });
-    assert.equal(batch.length, 10);
-    assert.ok(!batch.includes(last));
+    const facts = new Map(
+      owners.map((reference) => [reference.uid, { reference, wanted: 2, makesSelectedPods: true }]),
+    );
+    const { batch, places } = plan({ pods, owners: facts });
+    assert.deepEqual([batch.length, places.length], [10, 10]);
     // The last three lack a Pod: they hold three of the ten places, without having a turn.
-    assert.equal(plan({ pods, owners: facts(3) }).batch.length, 7);
+    const underWay = owners
+      .slice(-3)
+      .map(({ kind, name, uid }) => ({ kind, name, uid, wanted: 2, available: 2 }));
+    const lacking = pods.filter((_, index) => index < 22 || index % 2 === 0);
+    const next = plan({ pods: lacking, owners: facts, places: underWay });
+    assert.deepEqual([next.batch.length, next.places.length], [7, 10]);
+    assert.equal(plan({ pods, owners: facts, spec: { strategy: { maxOwners: 3 } } }).batch.length, 3);
+    assert.equal(
+      plan({ pods, owners: facts, maxPlaces: 4 }).batch.length,
+      4,
+      'for lack of room in the status',
+    );
   });
 
   it('has the Pod of the operator itself last, alone', () => {
@@ -197,20 +199,27 @@ describe('a refused Pod', () => {
   const refused = (uid: string, cause: 'Budget' | 'SeveralBudgets' | 'Failure' = 'Budget') =>
     remember(emptyMemory, [{ uid, result: 'Refused', cause, message: 'no' }], now - 500, () => 0);
 
-  it('keeps its turn and is tried again after its backoff', () => {
-    const pods = several(4);
-    const memory = refused(pods[0]!.uid);
-    const early = plan({ pods, memory });
-    assert.deepEqual([early.batch, names(early.blocked)], [[], [pods[0]!.name]]);
-    assert.equal(early.lookAgainAt, now + 500);
-    assert.deepEqual(names(plan({ pods, memory, now: now + 500 }).batch), [pods[0]!.name]);
-  });
+  for (const cause of ['Budget', 'SeveralBudgets', 'Failure'] as const) {
+    it(`for ${cause} goes to the end of the line: it keeps none of the others`, () => {
+      const pods = several(4);
+      const { batch, blocked } = plan({ pods, memory: refused(pods[0]!.uid, cause) });
+      assert.deepEqual(names(batch), [pods[1]!.name]);
+      assert.deepEqual(names(blocked), cause === 'Failure' ? [] : [pods[0]!.name]);
+    });
+  }
 
-  it('under several budgets lets the others go first', () => {
-    const pods = several(4);
-    assert.deepEqual(names(plan({ pods, memory: refused(pods[0]!.uid, 'SeveralBudgets') }).batch), [
-      pods[1]!.name,
-    ]);
+  it('of an owner of which every Pod was refused is tried again after its backoff, one at a time', () => {
+    const pods = several(3);
+    const outcomes = pods.map(
+      ({ uid }) => ({ uid, result: 'Refused', cause: 'Budget', message: 'no' }) as const,
+    );
+    const memory = remember(emptyMemory, outcomes, now - 500, () => 0);
+    const early = plan({ pods, memory });
+    assert.deepEqual([early.batch, early.lookAgainAt], [[], now + 500]);
+    const [first] = plan({ pods, memory, now: now + 500 }).batch;
+    assert.equal(first?.name, pods[0]!.name);
+    const again = remember(memory, [outcomes[0]!], now + 500, () => 0);
+    assert.deepEqual(plan({ pods, memory: again, now: now + 600 }).batch, [], 'the budget has just refused');
   });
 
   it('gives the place of its owner to another one', () => {
@@ -233,8 +242,8 @@ describe('a stall', () => {
   const stuck = () => [...several(3), pod({ ...fresh, ready: false })];
 
   function progressed(pods: PodFacts[], later: PodFacts[], after: number): Plan {
-    const { progress, mostPods } = plan({ pods, spec });
-    return plan({ pods: later, spec, now: now + after, memory: { ...emptyMemory, progress, mostPods } });
+    const { progress, places } = plan({ pods, spec });
+    return plan({ pods: later, spec, now: now + after, places, memory: { ...emptyMemory, progress } });
   }
 
   it('is told once nothing has moved for the deadline', () => {
@@ -305,17 +314,17 @@ describe('sortPods', () => {
   it('leaves Pods without a reference alone under onlyReferencing', () => {
     const uses = pod({ references: ['ConfigMap/webapp-config'] });
     const other = pod({ references: ['Secret/webapp-config', 'ConfigMap/other'] });
-    const sorted = sortPods([uses, other], specOf({ onlyReferencing: true }), cutoff);
+    const sorted = sortPods([uses, other], specOf({ onlyReferencing: true }), { cutoff });
     assert.deepEqual([names(sorted.stale), names(sorted.unconcerned)], [[uses.name], [other.name]]);
   });
 
   it('takes the second of the cutoff as stale, the next as fresh', () => {
     const pods = [pod({ created: cutoff }), pod({ created: cutoff + 1000 })];
-    const sorted = sortPods(pods, specOf(), cutoff);
+    const sorted = sortPods(pods, specOf(), { cutoff });
     assert.deepEqual([sorted.stale.length, sorted.fresh.length], [1, 1]);
   });
 
   it('has no stale Pod without a cutoff', () => {
-    assert.equal(sortPods(several(2), specOf(), undefined).fresh.length, 2);
+    assert.equal(sortPods(several(2), specOf(), {}).fresh.length, 2);
   });
 });

@@ -71,10 +71,11 @@ function contentsAt(facts: Observed['spec'], size: Size, change: number): Source
 }
 
 /** Everything of a state but what only people read. */
-function logicOf({ conditions, history, lastRestart, ...rest }: WatcherState): object {
+function logicOf({ conditions, history, lastRestart, pending, ...rest }: WatcherState): object {
+  const owners = pending?.owners?.map(({ uid, wanted, available }) => [uid, wanted, available]);
   const { trigger, ...restart } = lastRestart ?? {};
   const statuses = conditions.map(({ type, status, reason }) => [type, status, reason]);
-  return { ...rest, lastRestart: restart, statuses };
+  return { ...rest, pending: { ...pending, owners }, lastRestart: restart, statuses };
 }
 
 function assertSmall({ state }: Decision): void {
@@ -127,7 +128,7 @@ describe('the size of the status', () => {
       assert.ok(state.sources.every(({ pendingHash }) => pendingHash));
       assert.deepEqual(writeState(state).lastRestart?.trigger?.changedKeys, ['+30']);
       const revertedOwners = Array.from({ length: mostReverted }, () => randomUUID());
-      const reverted = { ...state, pending: { ...state.pending!, revertedOwners, unreadPods: 2 ** 31 - 1 } };
+      const reverted = { ...state, pending: { ...state.pending!, revertedOwners } };
       assert.ok(Buffer.byteLength(JSON.stringify(writeState(reverted))) < limit);
       assertSmall(decided({ state, spec: { invalid: '\u0001'.repeat(512) } }));
     }

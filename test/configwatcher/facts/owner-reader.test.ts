@@ -59,6 +59,8 @@ function readerOf(
     const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
     const facts = await reader.read({
       ...{ namespace: 'shop', pods, selector, annotation, now, notBefore, signal },
+      places: [],
+      changedAt: 0,
     });
     return { facts, gets };
   };
@@ -93,7 +95,8 @@ describe('OwnerReader', () => {
       },
     } as unknown as Client;
     const pods = ['web-6c5f9b', 'web-7d8b5c'].map((name) => pod({ controller: owner('ReplicaSet', name) }));
-    const request = { namespace: 'shop', pods, selector, annotation, now: 0, notBefore: new Map(), signal };
+    const at = { now: 0, notBefore: new Map(), changedAt: 0, places: [] };
+    const request = { namespace: 'shop', pods, selector, annotation, signal, ...at };
     const reading = new OwnerReader(client).read(request);
     await new Promise(setImmediate);
     const all = ['ReplicaSet web-6c5f9b', 'Deployment web', 'ReplicaSet web-7d8b5c'];

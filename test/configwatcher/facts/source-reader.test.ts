@@ -160,16 +160,20 @@ describe('SourceReader', () => {
     assert.equal((await read({ applied })).changedKeys, undefined);
   });
 
-  it('names the second of the last write of data on its first look only', async () => {
+  it('names the second of the last write of data, and says whether it is its first look', async () => {
     const managedFields = [
       { manager: 'a', operation: 'Update', time: '2024-06-01T12:00:00Z', fieldsV1: { 'f:data': {} } },
       { manager: 'b', operation: 'Update', time: '2024-06-01T12:00:05Z', fieldsV1: { 'f:binaryData': {} } },
       { manager: 'c', operation: 'Update', time: '2024-06-01T13:00:00Z', fieldsV1: { 'f:metadata': {} } },
     ];
     store('1', { message: 'first' }, { managedFields });
-    assert.equal((await read()).writtenUnseen, Date.UTC(2024, 5, 1, 12, 0, 5));
+    const named = async () => {
+      const { written, isFirstLook } = await read();
+      return [written, isFirstLook];
+    };
+    assert.deepEqual(await named(), [Date.UTC(2024, 5, 1, 12, 0, 5), true]);
     store('2', { message: 'second' }, { managedFields });
-    assert.equal((await read()).writtenUnseen, undefined);
+    assert.deepEqual(await named(), [Date.UTC(2024, 5, 1, 12, 0, 5), false]);
   });
 
   it('keeps no data', async () => {

@@ -14,6 +14,9 @@ describe('readSpec', () => {
       strategy: {
         type: 'Evict',
         maxUnavailable: { percent: 25 },
+        maxOwners: 10,
+        canary: true,
+        minReady: undefined,
         deleteUnmanaged: false,
         deleteJobPods: false,
         progressDeadline: 600_000,

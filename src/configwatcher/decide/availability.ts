@@ -1,0 +1,139 @@
+/**
+ * Availability: whether the Pods of an owner are back after a restart, and whether the content that they got
+ * breaks them. A restart is done when its Pods work, not when they are gone.
+ */
+import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
+import type { PodFacts } from './pod-facts.ts';
+import type { PodGroup } from './pod-groups.ts';
+import type { Place } from './state.ts';
+
+/**
+ * Milliseconds without a restart of a container after which the first Pod of a new content counts as available.
+ * A container that crashes at once and has no readinessProbe is Ready for a moment each time.
+ */
+const seasoning = 10_000;
+/** So many restarts of a container show that the content breaks it. */
+const restartsOfACrash = 2;
+
+export interface AvailabilityInput {
+  /** Pods created later are new: they are what the content is judged by. */
+  readonly cutoff: number | undefined;
+  /** Milliseconds; absent: what each owner says. */
+  readonly minReady: number | undefined;
+  /** The owners in the middle of a restart. */
+  readonly places: readonly Place[];
+  readonly progress: ReadonlyMap<string, OwnerProgress>;
+  /** Milliseconds. */
+  readonly progressDeadline: number;
+  readonly now: number;
+}
+
+/** An owner, by how many of its Pods serve. */
+export interface OwnerAvailability {
+  readonly group: PodGroup;
+  /** How many Pods there should be. */
+  readonly wanted: number;
+  /** Stale ones that are Ready, and others that are available. */
+  readonly serving: number;
+  /** Present while it is in the middle of a restart. */
+  readonly place: Place | undefined;
+  /** Its restart has taken Pods away that are not back. */
+  readonly lacks: boolean;
+  /** Its restart is done. */
+  readonly isBack: boolean;
+  /** A new Pod that shows that the content breaks it. */
+  readonly broken: PodFacts | undefined;
+  readonly progress: OwnerProgress;
+  /** It has made no progress for the whole deadline. */
+  readonly isLate: boolean;
+  /** Epoch ms at which a further Pod becomes available if it stays Ready; absent for none. */
+  readonly nextAvailableAt: number | undefined;
+}
+
+/**
+ * How many Pods there should be. What the owner says counts where the Pods it makes are the selected ones.
+ * Where only some of its Pods are selected, or it cannot be read, it is as many as when its restart began.
+ */
+function wantedPods({ facts, live }: PodGroup, place: Place | undefined): number {
+  const atStart = place?.wanted ?? live;
+  if (facts.wanted === undefined) return atStart;
+  return facts.makesSelectedPods ? facts.wanted : Math.min(facts.wanted, atStart);
+}
+
+/** Epoch ms from which on a new Pod counts as available; undefined while it is not Ready. */
+type AvailableFrom = (pod: PodFacts) => number | undefined;
+
+function availableFrom(minReady: number, isSeasoned: boolean): AvailableFrom {
+  const atFirst = Math.max(minReady, seasoning);
+  return ({ stableSince, restarts }) =>
+    stableSince === undefined ? undefined : stableSince + (isSeasoned && restarts === 0 ? minReady : atFirst);
+}
+
+function minReadyOf(group: PodGroup, { minReady }: AvailabilityInput): number {
+  return minReady ?? group.facts.minReady ?? 0;
+}
+
+function isNew({ created }: PodFacts, { cutoff }: AvailabilityInput): boolean {
+  return cutoff !== undefined && created > cutoff;
+}
+
+/** Whether some Pod has run with the content for long enough to trust the next ones as soon as they are Ready. */
+function isSeasoned(groups: readonly PodGroup[], input: AvailabilityInput): boolean {
+  return groups.some((group) => {
+    const from = availableFrom(minReadyOf(group, input), false);
+    return group.fresh.some(
+      (pod) => isNew(pod, input) && (from(pod) ?? Number.POSITIVE_INFINITY) <= input.now,
+    );
+  });
+}
+
+/** A container that cannot be configured, or crashes, breaks at once; one that only does not get Ready, in time. */
+function brokenOf(group: PodGroup, from: AvailableFrom, late: boolean, input: AvailabilityInput) {
+  const waiting = group.fresh.filter(
+    (pod) => isNew(pod, input) && !pod.unschedulable && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
+  );
+  const crashes = ({ failure, restarts }: PodFacts) =>
+    failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
+  return waiting.find(crashes) ?? (late ? waiting.find(({ ready }) => !ready) : undefined);
+}
+
+function availabilityOf(group: PodGroup, seasoned: boolean, input: AvailabilityInput): OwnerAvailability {
+  const { now, progressDeadline } = input;
+  const place = input.places.find(({ uid }) => uid === group.key);
+  const wanted = wantedPods(group, place);
+  const from = availableFrom(minReadyOf(group, input), seasoned);
+  const isAvailable = (pod: PodFacts) =>
+    isNew(pod, input) ? (from(pod) ?? Number.POSITIVE_INFINITY) <= now : pod.ready;
+  const { stale, fresh, leaving, facts } = group;
+  const serving = [...stale, ...fresh].filter(isAvailable).length;
+  const ofUnknownSize = facts.wanted === undefined;
+  // An owner that does not say how many Pods it wants is back when all that there are serve.
+  const lacks =
+    place !== undefined &&
+    (ofUnknownSize && stale.length === 0
+      ? leaving.length > 0 || fresh.length > serving
+      : serving < Math.min(wanted, place.available));
+  const progress = progressOf(
+    { left: stale.length + leaving.length, ready: serving },
+    input.progress.get(group.key),
+    now,
+  );
+  const endsInTime = leaving.some(({ goneBy = 0 }) => goneBy > now);
+  const late = isLate(progress, now, progressDeadline) && !endsInTime;
+  const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
+  return {
+    ...{ group, wanted, serving, place, lacks, progress, isLate: late },
+    isBack: place !== undefined && stale.length === 0 && !lacks,
+    broken: lacks ? brokenOf(group, from, late, input) : undefined,
+    nextAvailableAt: next.length === 0 ? undefined : Math.min(...next),
+  };
+}
+
+/** The availability of each owner, in the order of the groups. */
+export function judgeAvailability(
+  groups: readonly PodGroup[],
+  input: AvailabilityInput,
+): readonly OwnerAvailability[] {
+  const seasoned = isSeasoned(groups, input);
+  return groups.map((group) => availabilityOf(group, seasoned, input));
+}

@@ -1,0 +1,129 @@
+/**
+ * Turn: what one owner would do next. Its Pods go in batches, so that no more of them are missing than the spec
+ * allows, or its own rollout replaces them.
+ */
+import type { MaxUnavailable, Strategy } from '../plan/spec.ts';
+import type { OwnerAvailability } from './availability.ts';
+import type { PodFacts } from './pod-facts.ts';
+import type { PodGroup } from './pod-groups.ts';
+import { isOfPodAlone, type RestartMemory } from './restart-memory.ts';
+import { type RolloutHold, rolloutTurn } from './rollout.ts';
+
+export interface TurnInput {
+  readonly strategy: Strategy;
+  readonly memory: RestartMemory;
+  readonly now: number;
+  /** uids of owners whose template was seen to be taken back, perhaps by another process. */
+  readonly reverted?: readonly string[] | undefined;
+}
+
+/** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */
+export function unavailableLimit(limit: MaxUnavailable, wanted: number): number {
+  return 'count' in limit ? limit.count : Math.max(1, Math.floor((wanted * limit.percent) / 100));
+}
+
+/**
+ * Order of the Pods that serve: StatefulSets from the highest ordinal down, as their own rolling update
+ * does; elsewhere the oldest first.
+ */
+function servingOrder(group: PodGroup, left: PodFacts, right: PodFacts): number {
+  if (group.owner.kind === 'StatefulSet') {
+    return right.name.localeCompare(left.name, 'en', { numeric: true });
+  }
+  return left.created - right.created || left.name.localeCompare(right.name, 'en');
+}
+
+/** What an owner would do next. */
+export interface Turn {
+  readonly due: readonly PodFacts[];
+  /** uids of those that were chosen, but refused a moment ago. */
+  readonly refused: readonly string[];
+  /** The template of the owner is to change. */
+  readonly rollout: boolean;
+  /** Its controller replaces the stale Pods. */
+  readonly rollsOut: boolean;
+  /** The owner's own rollout does not begin or go on. */
+  readonly held: RolloutHold | undefined;
+}
+
+export const noTurn: Turn = { due: [], refused: [], rollout: false, rollsOut: false, held: undefined };
+
+export function isRefused({ memory, now }: TurnInput, uid: string): boolean {
+  return (memory.refusals.get(uid)?.retryAt ?? 0) > now;
+}
+
+/** Its controller waits for a broken Pod to get Ready and does not replace it, kubernetes#67250. */
+function stuckInOrder({ owner, stale }: PodGroup, input: TurnInput): Turn {
+  const stuck = owner.kind === 'StatefulSet' ? stale.filter(({ ready }) => !ready) : [];
+  return {
+    ...noTurn,
+    rollsOut: true,
+    due: stuck.filter(({ uid }) => !isRefused(input, uid)),
+    refused: stuck.map(({ uid }) => uid).filter((uid) => isRefused(input, uid)),
+  };
+}
+
+/** undefined: the owner has no rollout to restart. */
+function turnOfRollout(group: PodGroup, input: TurnInput): Turn | undefined {
+  const { rollout } = group.facts;
+  if (!rollout || input.strategy.type !== 'RolloutRestart') return undefined;
+  const { memory } = input;
+  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
+  const turn = rolloutTurn(rollout, memory.id, patched);
+  if (turn === 'Wait') return stuckInOrder(group, input);
+  if (turn !== 'Patch') return { ...noTurn, held: turn };
+  return isRefused(input, group.key) ? { ...noTurn, refused: [group.key] } : { ...noTurn, rollout: true };
+}
+
+/** Those that were refused for a cause of their own go to the end of the line: they never keep the others. */
+function lineOf(group: PodGroup, { memory }: TurnInput): PodFacts[] {
+  const tries = ({ uid }: PodFacts) => {
+    const { cause, attempts = 0 } = memory.refusals.get(uid) ?? {};
+    // A missing right concerns them all: one Pod is enough to find out when it is granted.
+    return cause === 'Forbidden' ? 0 : attempts;
+  };
+  const isOfItself = ({ uid }: PodFacts) => Number(isOfPodAlone(memory, uid));
+  return group.stale
+    .filter(({ ready }) => ready)
+    .sort(
+      (left, right) =>
+        isOfItself(left) - isOfItself(right) ||
+        tries(left) - tries(right) ||
+        servingOrder(group, left, right),
+    );
+}
+
+function turnOfPods({ group, wanted, serving }: OwnerAvailability, input: TurnInput): Turn {
+  const { strategy } = input;
+  const missing = Math.max(0, wanted - serving);
+  const room = Math.max(0, unavailableLimit(strategy.maxUnavailable, wanted) - missing);
+  // Stale Pods that are not Ready serve nobody: they go at once and take nobody's room. So a content that
+  // kept the first batch from getting Ready is mended by the next edit.
+  const chosen = [...group.stale.filter(({ ready }) => !ready), ...lineOf(group, input).slice(0, room)];
+  const refused = chosen.filter(({ uid }) => isRefused(input, uid) || isKept(group, uid, input));
+  return {
+    ...noTurn,
+    due: chosen.filter((pod) => !refused.includes(pod)),
+    refused: refused.map(({ uid }) => uid),
+  };
+}
+
+/**
+ * What has just kept another Pod of the owner will keep this one as well: a budget where it did so before, a missing
+ * right in any case.
+ */
+function isKept({ stale }: PodGroup, uid: string, input: TurnInput): boolean {
+  const { refusals } = input.memory;
+  const others = stale.filter((other) => isRefused(input, other.uid));
+  return others.some((other) => {
+    const cause = refusals.get(other.uid)?.cause;
+    return cause === 'Forbidden' || (cause === 'Budget' && refusals.get(uid)?.cause === cause);
+  });
+}
+
+export function turnOf(owner: OwnerAvailability, input: TurnInput): Turn {
+  const { group } = owner;
+  if (group.stale.length === 0) return noTurn;
+  if (group.outdated.length > 0) return stuckInOrder(group, input);
+  return turnOfRollout(group, input) ?? turnOfPods(owner, input);
+}

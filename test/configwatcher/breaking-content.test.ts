@@ -1,0 +1,170 @@
+/** A content that breaks the Pods that start with it: how much it takes down, what is told, and what mends it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
+import { converge, lookUntil, Operator } from './operator.ts';
+import { controllerOf } from './workloads.ts';
+import { World } from './world.ts';
+
+const breaksPods = (trouble: 'NeverReady' | 'Crashes') => (content: string) =>
+  content.includes('bad') ? trouble : undefined;
+
+async function openWorld(
+  deployments: number,
+  replicas: number,
+  spec: Partial<ConfigWatcherSpec> = {},
+): Promise<{ world: World; operator: Operator }> {
+  const world = new World(spec);
+  for (let index = 0; index < deployments; index++) world.addWorkload(`web-${index}`, replicas);
+  world.step(10_000);
+  const operator = new Operator(world, 'operator');
+  await converge(world, [operator]);
+  return { world, operator };
+}
+
+/** Owners of which a Pod was restarted. */
+function touched({ restarts }: World): number {
+  return new Set(restarts.map(({ pod }) => pod.controller?.uid)).size;
+}
+
+function readyPods(world: World): number {
+  return world.livePods().filter((pod) => world.isReady(pod)).length;
+}
+
+function stalled(world: World): { readonly reason: string; readonly message: string } | undefined {
+  return world.watcher.status?.conditions?.find(({ type }) => type === 'Stalled');
+}
+
+function column(world: World): string | undefined {
+  return world.watcher.status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
+}
+
+function restartsOf(world: World, index: number): number {
+  const { uid } = controllerOf(world.workloads[index]!);
+  return world.restarts.filter(({ pod }) => pod.controller?.uid === uid).length;
+}
+
+describe('a content that breaks its Pods', () => {
+  it('takes down one of thirty Deployments of one Pod, and no more', async () => {
+    const { world, operator } = await openWorld(30, 1);
+    world.trouble = breaksPods('NeverReady');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, (looks) => looks === 100, 10_000);
+    assert.equal(touched(world), 1);
+    assert.equal(readyPods(world), 29);
+    assert.equal(stalled(world)?.reason, 'NewPodsNotAvailable');
+    assert.match(stalled(world)?.message ?? '', /Deployment web-0: .*Pod \S+ is not Ready/);
+    assert.equal(column(world), 'NewPodsNotAvailable');
+    const told = operator.events.map(({ reason }) => reason);
+    assert.ok(told.includes('RestartStalled') && !told.includes('RestartCompleted'));
+    assert.equal(world.watcher.status?.lastRestart?.unavailable, 1);
+    assert.equal(await operator.metric('new_pods_not_available'), 1);
+  });
+
+  it('that crashes takes one Pod of four, and is told within half a minute', async () => {
+    const { world, operator } = await openWorld(1, 4);
+    world.minAvailable = 3;
+    world.trouble = breaksPods('Crashes');
+    world.edit({ message: 'bad' });
+    const edited = world.now;
+    await lookUntil(world, operator, () => stalled(world) !== undefined, 500);
+    assert.ok(world.now - edited < 30_000, `told after ${world.now - edited} ms`);
+    assert.match(
+      stalled(world)?.message ?? '',
+      /container app: Error with exit code 3 after 2 restarts: no such port/,
+    );
+    await lookUntil(world, operator, (looks) => looks === 100, 1000);
+    assert.equal(world.restarts.length, 1);
+    assert.ok(readyPods(world) >= 3);
+  });
+
+  it('is mended by the next edit, in no cooldown and no window', async () => {
+    const windows = [{ schedule: '0 3 * * *', duration: '1h' }];
+    const { world, operator } = await openWorld(3, 1, { windows });
+    world.now = Date.UTC(2024, 0, 2, 3, 59, 0);
+    world.trouble = breaksPods('Crashes');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, () => stalled(world) !== undefined, 500);
+    world.step(120_000);
+    world.edit({ message: 'good' });
+    const edited = world.now;
+    await lookUntil(world, operator, () => restartsOf(world, 0) === 2, 200);
+    assert.ok(world.now - edited < 3000, `mended after ${world.now - edited} ms`);
+    await converge(world, [operator]);
+    assert.deepEqual(
+      [0, 1, 2].map((index) => restartsOf(world, index)),
+      [2, 1, 1],
+    );
+    assert.equal(stalled(world), undefined);
+    assert.deepEqual([readyPods(world), column(world)], [3, 'UpToDate']);
+  });
+
+  it('replaced by another one touches the same owner again, by the next process, too', async () => {
+    const { world, operator } = await openWorld(12, 1, { cooldown: { base: '0s' } });
+    world.trouble = breaksPods('Crashes');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, () => stalled(world) !== undefined, 500);
+    world.edit({ message: 'as bad' });
+    const next = new Operator(world, 'next');
+    await lookUntil(world, next, (looks) => looks === 100, 1000);
+    assert.equal(touched(world), 1);
+    assert.equal(restartsOf(world, 0), 2);
+    assert.equal(readyPods(world) >= 11, true);
+    world.edit({ message: 'good' });
+    await converge(world, [next]);
+    assert.equal(world.restarts.length, 14);
+  });
+
+  it('that replaces broken ones waits for the cooldown again after three', async () => {
+    const { world, operator } = await openWorld(1, 1, { cooldown: { base: '2m', max: '4m' } });
+    world.trouble = breaksPods('Crashes');
+    const waits: number[] = [];
+    for (let edit = 1; edit <= 5; edit++) {
+      world.edit({ message: `bad ${edit}` });
+      const edited = world.now;
+      await lookUntil(world, operator, () => world.restarts.length === edit, 4000);
+      waits.push(world.now - edited);
+      await lookUntil(world, operator, () => stalled(world) !== undefined, 500);
+    }
+    assert.deepEqual(
+      waits.map((wait) => wait > 60_000),
+      [false, false, false, false, true],
+    );
+  });
+
+  it('may touch several owners at once where the canary is switched off, and stops there', async () => {
+    const { world, operator } = await openWorld(12, 1, { strategy: { canary: false, maxOwners: 3 } });
+    world.trouble = breaksPods('Crashes');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, (looks) => looks === 100, 1000);
+    assert.equal(touched(world), 3);
+  });
+});
+
+describe('a content that works', () => {
+  it('goes on from the canary to at most maxOwners at a time', async () => {
+    const { world, operator } = await openWorld(12, 1, { strategy: { maxOwners: 3 } });
+    world.edit({ message: 'good' });
+    const missing: number[] = [];
+    const isDone = () => {
+      missing.push(12 - readyPods(world));
+      return world.restarts.length === 12;
+    };
+    await lookUntil(world, operator, isDone, 500);
+    assert.equal(Math.max(...missing), 3);
+    const first = world.restarts[0]!.at;
+    assert.ok(world.restarts[1]!.at - first >= 10_000, 'the canary has to stand for ten seconds');
+    assert.ok(world.restarts.at(-1)!.at - world.restarts[1]!.at < 20_000, 'the others have not');
+  });
+
+  it('is not held up by an owner that was down before', async () => {
+    const { world, operator } = await openWorld(3, 1);
+    const [down] = world.livePods();
+    down!.readyAt = Number.POSITIVE_INFINITY;
+    const { uid } = down!.controller!;
+    world.edit({ message: 'second' });
+    await converge(world, [operator]);
+    assert.equal(world.restarts.at(-1)?.pod.controller?.uid, uid, 'it goes last');
+    assert.equal(world.watcher.status?.pending, undefined);
+  });
+});

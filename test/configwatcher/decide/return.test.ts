@@ -1,0 +1,46 @@
+/** An edit that is taken back: what is owed to the Pods that were made while it was there. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Decision } from '../../../src/configwatcher/decide/observed.ts';
+import {
+  afterwards,
+  anHourAgo,
+  decided,
+  newContent,
+  now,
+  oldContent,
+  ownedBy,
+  pod,
+  several,
+} from '../../fixtures/configwatcher.ts';
+
+function restarted({ actions }: Decision): string[] {
+  return actions.flatMap((action) => ('pod' in action ? action.pod.uid : []));
+}
+
+describe('an edit', () => {
+  it('that is taken back is owed to the Pods that were made in between, and to no others', () => {
+    const [older, between] = [pod(), pod({ created: now })];
+    const facts = { sources: [newContent], pods: [older] };
+    const recorded = decided(facts);
+    const pods = [older, between];
+    const back = { ...afterwards(facts, recorded, 1500), sources: [oldContent], pods };
+    const owed = decided(back);
+    assert.deepEqual(
+      [owed.state.pending?.hash, owed.state.pending?.cutoff, owed.state.stalePods],
+      [oldContent.hash, now, 1],
+    );
+    const waits = decided(afterwards(back, owed, 500));
+    assert.equal(waits.state.pending?.reason, 'Debounce', 'also when nothing is edited any more');
+    const later = decided({ ...afterwards(back, waits, 10_000), owners: ownedBy(2) });
+    assert.deepEqual(restarted(later), [between.uid]);
+  });
+
+  it('is owed to the second of its write where that is named, though it is seen later', () => {
+    const edited = { ...newContent, written: now - 30_000 };
+    const { state } = decided({ sources: [edited], pods: several(1) });
+    assert.equal(state.pending?.from, now - 30_000);
+    const removed = { ...newContent, written: anHourAgo - 1000 };
+    assert.equal(decided({ sources: [removed], pods: several(1) }).state.pending?.from, now);
+  });
+});
