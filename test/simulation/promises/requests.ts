@@ -50,7 +50,7 @@ class Counts {
 export const requestsAreBounded: NamedPromise = {
   name: 'R4',
   sentence: 'requests are bounded, and nothing is written again and again',
-  start(history) {
+  start() {
     const counts = new Counts();
     return {
       change({ by }) {
