@@ -17,7 +17,7 @@ CONFIG ?= config/default
 # Rendering needs no cluster.
 RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
 NODE_TEST := $(NODE) --test --test-timeout=300000
-UNIT_TESTS := 'test/*.test.ts' 'test/{api,at,configwatcher,runtime,fake,conformance,hack,local-cluster,examples,testing,simulation}/**/*.test.ts'
+UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|soak|bench)/**/*.test.ts'
 SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
 
 ##@ General
@@ -75,7 +75,7 @@ typecheck: packages ## Check the types.
 test: lint typecheck verify build lint-manifests test-unit test-simulation test-integration test-chart test-e2e ## Run every check there is.
 
 .PHONY: test-unit
-test-unit: packages ## Run the unit tests.
+test-unit: packages ## Run the unit tests; PROPERTY_SEED=… gives the property tests another seed, or a random one each.
 	@# Node.js leaves one core out, which on two cores means one file at a time.
 	@$(NODE_TEST) --test-concurrency=2 $(UNIT_TESTS)
 

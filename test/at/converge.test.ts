@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { dueTime } from '../fixtures/at.ts';
+import { fc } from '../fixtures/property.ts';
 import { Operator } from './operator.ts';
 import { assertKept } from './promises.ts';
 import { type Fault, faults, World } from './world.ts';

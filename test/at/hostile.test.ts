@@ -1,7 +1,6 @@
 /** Ats and Pods of any shape: a lax CRD, an old version or a hand may have written what no schema of ours lets in. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { At } from '../../src/api/at.generated.ts';
 import { statusPatch } from '../../src/at/act/status-patch.ts';
 import { decide } from '../../src/at/decide/decide.ts';
@@ -19,6 +18,7 @@ import {
   waiting,
   withStatus,
 } from '../fixtures/at.ts';
+import { fc } from '../fixtures/property.ts';
 
 /** Also what throws when it is taken for a text or a number. */
 const json = fc.oneof(

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { ConfigWatcherSpecStrategy } from '../../src/api/configwatcher.generated.ts';
 import { settle } from '../fake/clock.ts';
+import { fc } from '../fixtures/property.ts';
 import { converge, Operator } from './operator.ts';
 import type { WorldPod } from './workloads.ts';
 import { first, World } from './world.ts';

@@ -1,10 +1,10 @@
 /** The API server and the operator must read schedules alike: what one accepts, the other runs. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { ats } from '../../src/api/resources.ts';
 import { resolveSchedule } from '../../src/at/plan/schedule.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
+import { fc } from '../fixtures/property.ts';
 import { applyCrds, connectToTestCluster, withNamespace } from './support.ts';
 
 const digits = (length: number) =>

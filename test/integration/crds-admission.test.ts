@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { validateAt } from '../../src/schema/validate.ts';
 import { atRows, baseAtSpec, type Row } from '../api/at-rows.ts';
 import { baseConfigWatcherSpec, configWatcherRows } from '../api/configwatcher-rows.ts';
+import { fc } from '../fixtures/property.ts';
 import { installCrds, refusal, refusals } from './admission.ts';
 
 const at = { apiVersion: 'cnat.programming-kubernetes.info/v1alpha1', kind: 'At' };

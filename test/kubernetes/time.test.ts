@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { formatMicroTime, formatMilliTime, formatTime, parseTime } from '../../src/kubernetes/time.ts';
+import { fc } from '../fixtures/property.ts';
 
 const firstInstant = Date.parse('0001-01-01T00:00:00Z');
 const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { DateTime } from 'luxon';
 import { instantsIn, type TimeZone, timeZoneNamed } from '../../src/kubernetes/zone.ts';
+import { fc } from '../fixtures/property.ts';
 
 function zoneOf(name: string): TimeZone {
   return timeZoneNamed(name) ?? assert.fail(`${name} is no zone`);

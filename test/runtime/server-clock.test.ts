@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { ServerClock } from '../../src/runtime/server-clock.ts';
 import { FakeClock } from '../fake/clock.ts';
+import { fc } from '../fixtures/property.ts';
 
 const minute = 60_000;
 const start = Date.UTC(2030, 0, 31, 9, 0, 0, 730);

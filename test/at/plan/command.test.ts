@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { escapeExpansion, splitCommand } from '../../../src/at/plan/command.ts';
+import { fc } from '../../fixtures/property.ts';
 
 /** What /bin/sh makes of the text as arguments, or undefined when it refuses it. */
 function shellWords(text: string): string[] | undefined {

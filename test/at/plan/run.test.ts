@@ -1,11 +1,11 @@
 /** The run annotation of a Pod: whoever may write Pods may write anything there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { decide } from '../../../src/at/decide/decide.ts';
 import { mainContainerName, runAnnotation, runOf } from '../../../src/at/plan/run.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { created, dueTime, failed, launched, observing, started, waiting } from '../../fixtures/at.ts';
+import { fc } from '../../fixtures/property.ts';
 
 const at = waiting({ backoffLimit: 2, pendingTimeoutSeconds: 60, activeDeadlineSeconds: 30 });
 

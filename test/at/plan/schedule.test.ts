@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { DateTime } from 'luxon';
 import { resolveSchedule } from '../../../src/at/plan/schedule.ts';
+import { fc } from '../../fixtures/property.ts';
 
 function instantOf(schedule: string, timeZone?: string): string {
   const resolved = resolveSchedule(schedule, timeZone);

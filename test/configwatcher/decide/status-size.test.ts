@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
 import type { Decision, Observed, SourceContent } from '../../../src/configwatcher/decide/observed.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../../src/configwatcher/decide/state.ts';
 import { keysHash, statusName } from '../../../src/configwatcher/plan/config-hash.ts';
 import { afterwards, decided, found, now, pod, specOf, webapp } from '../../fixtures/configwatcher.ts';
+import { fc } from '../../fixtures/property.ts';
 
 const limit = 8 * 1024;
 const longKey = 'k'.repeat(253);

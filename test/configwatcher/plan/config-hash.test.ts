@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import {
   changedKeys,
   changeId,
@@ -12,6 +11,7 @@ import {
   type SourceData,
   type SourceIdentity,
 } from '../../../src/configwatcher/plan/config-hash.ts';
+import { fc } from '../../fixtures/property.ts';
 
 const configMap: SourceIdentity = { kind: 'ConfigMap', name: 'webapp-config', keys: [] };
 const secret: SourceIdentity = { ...configMap, kind: 'Secret' };

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Informer } from '../../../src/runtime/cache/informer.ts';
 import { Informers } from '../../../src/runtime/cache/informers.ts';
 import { type Logger, silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
+import { fc } from '../../fixtures/property.ts';
 import { CollectionServer } from './collection-server.ts';
 import { type Widget, widgets } from './widget.ts';
 

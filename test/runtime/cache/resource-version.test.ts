@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { compareResourceVersions, isAtLeast } from '../../../src/runtime/cache/resource-version.ts';
+import { fc } from '../../fixtures/property.ts';
 
 describe('compareResourceVersions', () => {
   it('compares like numbers, beyond what a double holds', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { LineSplitter } from '../../../src/runtime/client/json-lines.ts';
+import { fc } from '../../fixtures/property.ts';
 
 function split(bytes: Buffer, cuts: readonly number[]): { lines: string[]; withinLine: boolean } {
   const splitter = new LineSplitter();

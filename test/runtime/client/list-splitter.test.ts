@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { ListSplitter } from '../../../src/runtime/client/list-splitter.ts';
+import { fc } from '../../fixtures/property.ts';
 
 interface Split {
   readonly items: unknown[];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { redact, redactStatus } from '../../../src/runtime/client/redact.ts';
+import { fc } from '../../fixtures/property.ts';
 
 describe('redact', () => {
   const rows = [

@@ -1,10 +1,10 @@
 /** Guards: a reconcile that wakes itself is slowed down, and what it writes does not shorten its backoff. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { currentScope } from '../../../src/runtime/controller/reconcile-scope.ts';
 import { type Reconciler, RetryError, TerminalError } from '../../../src/runtime/controller/reconciler.ts';
 import { type FakeClock, settle } from '../../fake/clock.ts';
+import { fc } from '../../fixtures/property.ts';
 import { type FakeInformer, series, startController, type Widget, widget } from './fixtures.ts';
 
 const second = 1000;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { type KubernetesObject, pods, type Resource } from '../../../src/kubernetes/objects.ts';
 import { cutBytes, eventName, eventOf } from '../../../src/runtime/events/event.ts';
+import { fc } from '../../fixtures/property.ts';
 
 const record = { type: 'Normal', reason: 'Launched', action: 'CreatePod', note: 'created Pod a' } as const;
 const now = Date.UTC(2024, 0, 1, 12, 0, 0, 250);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Histogram, Registry } from '@prometheus-io/client';
-import fc from 'fast-check';
 import { TallyHistogram } from '../../../src/runtime/metrics/tally-histogram.ts';
+import { fc } from '../../fixtures/property.ts';
 import { parseExposition } from './exposition.ts';
 
 const name = 'wait_seconds';

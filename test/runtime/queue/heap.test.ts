@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { Heap, type HeapItem } from '../../../src/runtime/queue/heap.ts';
+import { fc } from '../../fixtures/property.ts';
 
 interface Item extends HeapItem {
   readonly id: number;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { longestWait, TimerHeap } from '../../../src/runtime/queue/timer-heap.ts';
 import { FakeClock, type FakeClockOptions } from '../../fake/clock.ts';
+import { fc } from '../../fixtures/property.ts';
 
 const day = 24 * 3600 * 1000;
 

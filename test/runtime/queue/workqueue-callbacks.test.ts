@@ -1,10 +1,10 @@
 /** Callbacks of a workqueue that break their word: whatever they return or throw, no key and no worker is lost. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { RateLimiter } from '../../../src/runtime/queue/rate-limiter.ts';
 import { Workqueue } from '../../../src/runtime/queue/workqueue.ts';
 import { FakeClock, settle } from '../../fake/clock.ts';
+import { fc } from '../../fixtures/property.ts';
 import { promptly, setUp, takeReady } from './fixtures.ts';
 
 const bang = (): never => {

@@ -1,8 +1,8 @@
 /** Flows: keys of one priority that take turns, so that nobody's thousands hold up somebody else's few. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Workqueue } from '../../../src/runtime/queue/workqueue.ts';
+import { fc } from '../../fixtures/property.ts';
 import { second, setUp, takeReady } from './fixtures.ts';
 
 const flowOf = (key: string) => key.split('/')[0] ?? '';

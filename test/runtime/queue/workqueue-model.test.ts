@@ -1,9 +1,9 @@
 /** Random histories of a workqueue against the simplest model of it, and against its promises to workers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { Workqueue } from '../../../src/runtime/queue/workqueue.ts';
 import { FakeClock, settle } from '../../fake/clock.ts';
+import { fc } from '../../fixtures/property.ts';
 import { takeReady } from './fixtures.ts';
 
 interface Pending {

@@ -1,7 +1,6 @@
 /** The arithmetic of rollouts: which ReplicaSet gets which size next. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import {
   fenceposts,
   maxUnavailableOf,
@@ -14,6 +13,7 @@ import {
   shrunkOld,
 } from '../../../src/testing/controllers/deployment-scaling.ts';
 import type { Deployment, IntOrPercent, ReplicaSet } from '../../../src/testing/workloads.ts';
+import { fc } from '../../fixtures/property.ts';
 
 const template = { spec: { containers: [] } };
 
