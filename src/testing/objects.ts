@@ -14,19 +14,6 @@ import type {
   Resource,
 } from '../kubernetes/objects.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-
-export interface LabelSelectorRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-
-export interface LabelSelector {
-  readonly matchLabels?: Labels;
-  readonly matchExpressions?: readonly LabelSelectorRequirement[];
-}
-
 export interface KeyToPath {
   readonly key: string;
   readonly path: string;
@@ -75,7 +62,7 @@ export interface PodSpec extends NarrowPodSpec {
   readonly initContainers?: readonly Container[];
   readonly volumes?: readonly Volume[];
   readonly schedulingGates?: readonly { readonly name: string }[];
-  readonly nodeSelector?: Labels;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly tolerations?: readonly Toleration[];
   readonly affinity?: unknown;
   readonly readinessGates?: readonly { readonly conditionType: string }[];

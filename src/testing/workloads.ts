@@ -1,6 +1,7 @@
 /** The workload kinds of the apps group and their budgets, as far as their simulated controllers read them. */
 import type { KubernetesObject, Resource } from '../kubernetes/objects.ts';
-import type { LabelSelector, PodTemplate } from './objects.ts';
+import type { LabelSelector } from '../kubernetes/selector.ts';
+import type { PodTemplate } from './objects.ts';
 
 /** A condition of the apps and policy groups. */
 export interface WorkloadCondition {

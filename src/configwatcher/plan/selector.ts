@@ -2,50 +2,25 @@
  * Selector: which Pods a watcher restarts, by their labels. An empty `podSelector` selects nothing, unlike
  * an empty LabelSelector, which would select every Pod of the namespace.
  */
-
-export type SelectorOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
-
-export interface SelectorExpression {
-  readonly key: string;
-  readonly operator: SelectorOperator;
-  readonly values: readonly string[];
-}
+import {
+  type LabelRequirement,
+  type Labels,
+  labelRequirements,
+  printLabelSelector,
+  selects as selectsLabels,
+} from '../../kubernetes/selector.ts';
 
 export interface PodSelector {
   /** All must match. Empty: no Pod is selected. */
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: Labels;
   /** All must hold as well. */
-  readonly expressions: readonly SelectorExpression[];
-}
-
-type Labels = Readonly<Record<string, string>>;
-
-function own(labels: Labels, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
-}
-
-function holds({ key, operator, values }: SelectorExpression, labels: Labels): boolean {
-  const value = own(labels, key);
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-  }
+  readonly expressions: readonly LabelRequirement[];
 }
 
 /** Whether Pods with these labels are selected. */
-export function selects(selector: PodSelector, labels: Labels | undefined = {}): boolean {
-  const wanted = Object.entries(selector.labels);
-  return (
-    wanted.length > 0 &&
-    wanted.every(([key, value]) => own(labels, key) === value) &&
-    selector.expressions.every((expression) => holds(expression, labels))
-  );
+export function selects(selector: PodSelector, labels: Labels | undefined): boolean {
+  const { labels: matchLabels, expressions: matchExpressions } = selector;
+  return !isEmpty(selector) && selectsLabels({ matchLabels, matchExpressions }, labels);
 }
 
 /**
@@ -55,22 +30,11 @@ export function selects(selector: PodSelector, labels: Labels | undefined = {}):
  * @throws {RangeError} for an empty selector: as a parameter it would select every Pod.
  */
 export function labelSelectorOf(selector: PodSelector): string {
-  const labels = Object.entries(selector.labels);
-  if (labels.length === 0) throw new RangeError('an empty podSelector selects nothing');
-  return [...labels.map(([key, value]) => `${key}=${value}`), ...selector.expressions.map(parameterOf)].join(
-    ',',
-  );
+  if (isEmpty(selector)) throw new RangeError('an empty podSelector selects nothing');
+  const { labels: matchLabels, expressions: matchExpressions } = selector;
+  return printLabelSelector(labelRequirements({ matchLabels, matchExpressions }));
 }
 
-function parameterOf({ key, operator, values }: SelectorExpression): string {
-  switch (operator) {
-    case 'In':
-      return `${key} in (${values.join(',')})`;
-    case 'NotIn':
-      return `${key} notin (${values.join(',')})`;
-    case 'Exists':
-      return key;
-    case 'DoesNotExist':
-      return `!${key}`;
-  }
+function isEmpty({ labels }: PodSelector): boolean {
+  return Object.keys(labels).length === 0;
 }

@@ -3,6 +3,7 @@
  * handlers they tell. Made by {@link Informers}, which sees to it that there is one for each purpose.
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import { matcherOf } from '../../kubernetes/selector.ts';
 import type { Client } from '../client/client.ts';
 import { isEnded, type Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
@@ -19,7 +20,6 @@ import { Partition } from './partition.ts';
 import { Reflector } from './reflector.ts';
 import { type ReflectorProblem, resourceName } from './reflector-problem.ts';
 import type { ReflectorTarget } from './reflector-target.ts';
-import { parseFieldSelector, parseLabelSelector } from './selector.ts';
 import { Store } from './store.ts';
 
 export interface SharedInformerContext {
@@ -45,6 +45,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
   readonly #store = new Store<T>();
   readonly #indexes = new Map<string, IndexFunction<T>>();
   readonly #handlers: InformerHandlers<T>;
+  /** The API server decides for what it sends; what this process writes is decided here. */
   readonly #isSelected: (object: T) => boolean;
   /** By namespace; the key of "all of them" is the empty string. */
   readonly #partitions = new Map<string, Partition<T>>();
@@ -65,7 +66,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
     const { metadataOnly = false, transform } = options;
     this.#callbacks = new InformerCallbacks(resource, { metadataOnly, transform }, { clock, log });
     this.#handlers = new InformerHandlers(clock, log);
-    this.#isSelected = selectorOf(options);
+    this.#isSelected = matcherOf(options.labelSelector, options.fieldSelector);
     this.addIndexes(options.indexes ?? {});
     for (const namespace of context.namespaces.length === 0 ? [undefined] : context.namespaces) {
       this.#addPartition(namespace);
@@ -233,15 +234,6 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
   #partitionOf(namespace = ''): Partition<T> | undefined {
     return this.#partitions.get('') ?? this.#partitions.get(namespace);
   }
-}
-
-function selectorOf<T extends KubernetesObject>({
-  labelSelector = '',
-  fieldSelector = '',
-}: InformerOptions<T>): (object: T) => boolean {
-  const hasLabels = parseLabelSelector(labelSelector);
-  const hasFields = parseFieldSelector(fieldSelector);
-  return (object) => hasLabels(object.metadata.labels) && hasFields(object);
 }
 
 function isDeleted(written: unknown): written is DeletedObject {

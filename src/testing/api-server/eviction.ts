@@ -3,8 +3,8 @@
  */
 
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
-import { selects } from '../label-selector.ts';
-import type { LabelSelector } from '../objects.ts';
+import type { LabelSelector } from '../../kubernetes/selector.ts';
+import { selects } from '../../kubernetes/selector.ts';
 import type { ApiRequest } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
 import { badRequest, Failure, type StatusCause } from './failure.ts';

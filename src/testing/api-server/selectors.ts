@@ -2,59 +2,45 @@
  * Selectors of a simulated API server: label and field selectors as functions.
  */
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
+import {
+  matchesFields,
+  matchesLabels,
+  parseFieldSelector,
+  parseLabelSelector,
+} from '../../kubernetes/selector.ts';
 import { badRequest } from './failure.ts';
 
 export type Match = (object: KubernetesObject) => boolean;
-type LabelMatch = (labels: Readonly<Record<string, string>>) => boolean;
 
 const everything: Match = () => true;
-const noLabels = {};
 
 /**
  * Both selectors may be empty: then everything matches.
  *
  * @param selectable the fields beyond metadata that objects can be selected by.
- * @throws Failure 400 for a field that is none of them.
+ * @throws Failure 400 for what is no selector, and for a field that objects cannot be selected by.
  */
 export function matcher(labelSelector: string, fieldSelector: string, selectable: readonly string[]): Match {
   if (labelSelector === '' && fieldSelector === '') return everything;
-  const labels = splitOutsideParentheses(labelSelector).map(labelMatch);
-  const fields =
-    fieldSelector === '' ? [] : fieldSelector.split(',').map((term) => fieldMatch(term, selectable));
-  return (object) =>
-    labels.every((matches) => matches(object.metadata.labels ?? noLabels)) &&
-    fields.every((matches) => matches(object));
+  const labels = parsed(parseLabelSelector, labelSelector);
+  const fields = parsed(parseFieldSelector, fieldSelector);
+  for (const { path } of fields) assertSelectable(path.join('.'), selectable);
+  return (object) => matchesLabels(labels, object.metadata.labels) && matchesFields(fields, object);
 }
 
-function splitOutsideParentheses(selector: string): string[] {
-  return selector.match(/[^,()]+(\([^)]*\))?/g)?.map((term) => term.trim()) ?? [];
-}
-
-function labelMatch(term: string): LabelMatch {
-  const set = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/.exec(term);
-  if (set !== null) {
-    const [, key = '', operator, list = ''] = set;
-    const values = list.split(',').map((value) => value.trim());
-    return (labels) => values.includes(labels[key] ?? '\0') === (operator === 'in');
+function parsed<R>(parse: (selector: string) => R, selector: string): R {
+  try {
+    return parse(selector);
+  } catch (error) {
+    throw error instanceof SyntaxError ? badRequest(`unable to parse requirement: ${error.message}`) : error;
   }
-  const equality = /^(\S+?)\s*(!=|==|=)\s*(\S*)$/.exec(term);
-  if (equality !== null) {
-    const [, key = '', operator, value = ''] = equality;
-    return (labels) => (labels[key] === value) === (operator !== '!=');
-  }
-  if (term.startsWith('!')) return (labels) => !(term.slice(1) in labels);
-  return (labels) => term in labels;
 }
 
 const always = ['metadata.name', 'metadata.namespace'];
 
-function fieldMatch(term: string, selectable: readonly string[]): Match {
-  const [, field = '', operator, value] = /^([^!=]+)(!=|==?)(.*)$/.exec(term.trim()) ?? [];
-  if (!always.includes(field) && !selectable.includes(field)) {
-    throw badRequest(`field label not supported: ${field}`);
-  }
-  const path = field.split('.');
-  return (object) => (String(valueAt(object, path) ?? '') === value) === (operator !== '!=');
+function assertSelectable(field: string, selectable: readonly string[]): void {
+  if (always.includes(field) || selectable.includes(field)) return;
+  throw badRequest(`field label not supported: ${field}`);
 }
 
 export function valueAt(value: unknown, path: readonly string[]): unknown {

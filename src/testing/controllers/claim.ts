@@ -9,8 +9,8 @@ import {
   type OwnerReference,
   type Resource,
 } from '../../kubernetes/objects.ts';
-import { selects } from '../label-selector.ts';
-import type { LabelSelector } from '../objects.ts';
+import type { LabelSelector } from '../../kubernetes/selector.ts';
+import { selects } from '../../kubernetes/selector.ts';
 import { patch, type Write } from './write.ts';
 
 /** The reference of a workload on what it makes. */

@@ -1,8 +1,8 @@
 /** DaemonSet controller: wakes {@link daemonSetPlan}. */
 
+import { selects } from '../../kubernetes/selector.ts';
 import { equalJson } from '../api-server/json-value.ts';
 import { type ClusterChange, type ClusterView, isSameResource } from '../cluster-ports.ts';
-import { selects } from '../label-selector.ts';
 import { type Node, nodes, pods } from '../objects.ts';
 import { controllerRevisions, daemonSets } from '../workloads.ts';
 import { Controller, type ControllerSetting, controllerUser, keyOf, splitKey } from './controller.ts';

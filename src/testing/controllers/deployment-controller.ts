@@ -1,7 +1,7 @@
 /** Deployment controller: wakes {@link deploymentPlan}. */
 import { controllerOf } from '../../kubernetes/objects.ts';
+import { selects } from '../../kubernetes/selector.ts';
 import { type ClusterChange, type ClusterView, isSameResource } from '../cluster-ports.ts';
-import { selects } from '../label-selector.ts';
 import { pods } from '../objects.ts';
 import { deployments, replicaSets } from '../workloads.ts';
 import { Controller, type ControllerSetting, controllerUser, keyOf, splitKey } from './controller.ts';

@@ -1,7 +1,7 @@
 /** The ReplicaSets of a Deployment as objects: a new one, and what changes in those there are. */
 
+import type { LabelSelector } from '../../kubernetes/selector.ts';
 import { equalJson } from '../api-server/json-value.ts';
-import type { LabelSelector } from '../objects.ts';
 import { type Deployment, deployments, type ReplicaSet } from '../workloads.ts';
 import { workloadRef } from './claim.ts';
 import { templateHash } from './content.ts';

@@ -1,7 +1,7 @@
 /** Disruption controller: wakes {@link disruptionPlan}. */
 import { apiVersionOf, controllerOf, type OwnerReference, type Resource } from '../../kubernetes/objects.ts';
+import { selects } from '../../kubernetes/selector.ts';
 import { type ClusterView, isSameResource } from '../cluster-ports.ts';
-import { selects } from '../label-selector.ts';
 import { pods } from '../objects.ts';
 import {
   deployments,

@@ -1,9 +1,9 @@
 /** Disruption: the status of a PodDisruptionBudget, by which evictions are granted. A pure decision. */
 import { controllerOf, type OwnerReference } from '../../kubernetes/objects.ts';
+import { selects } from '../../kubernetes/selector.ts';
 import { formatTime, parseTime } from '../../kubernetes/time.ts';
 import { equalJson } from '../api-server/json-value.ts';
 import { scaled } from '../int-or-percent.ts';
-import { selects } from '../label-selector.ts';
 import type { Pod } from '../objects.ts';
 import { isReady, isTerminating } from '../pod-facts.ts';
 import { type PodDisruptionBudget, podDisruptionBudgets, type WorkloadCondition } from '../workloads.ts';

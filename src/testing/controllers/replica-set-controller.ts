@@ -1,7 +1,7 @@
 /** ReplicaSet controller: wakes {@link replicaSetPlan}. */
 import { controllerOf } from '../../kubernetes/objects.ts';
+import { selects } from '../../kubernetes/selector.ts';
 import { type ClusterChange, type ClusterView, isSameResource } from '../cluster-ports.ts';
-import { selects } from '../label-selector.ts';
 import { type Pod, pods } from '../objects.ts';
 import { isActive } from '../pod-facts.ts';
 import { type ReplicaSet, replicaSets } from '../workloads.ts';

@@ -1,9 +1,9 @@
 /** ReplicaSet: as many Pods of a template as are wanted. A pure decision, after kube-controller-manager's. */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import { selects } from '../../kubernetes/selector.ts';
 import { formatTime } from '../../kubernetes/time.ts';
 import { equalJson } from '../api-server/json-value.ts';
 import type { WriteAnswer } from '../cluster-ports.ts';
-import { selects } from '../label-selector.ts';
 import type { Pod, PodTemplate } from '../objects.ts';
 import { pods as podResource } from '../objects.ts';
 import { isActive, isAvailable, isReady, nextAvailability } from '../pod-facts.ts';

@@ -2,8 +2,9 @@
  * Revisions: the ControllerRevisions of a StatefulSet or DaemonSet, one for each Pod template that it had.
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import type { LabelSelector } from '../../kubernetes/selector.ts';
 import { equalJson } from '../api-server/json-value.ts';
-import type { LabelSelector, PodTemplate } from '../objects.ts';
+import type { PodTemplate } from '../objects.ts';
 import { type ControllerRevision, controllerRevisions } from '../workloads.ts';
 import { type Claim, claim, workloadRef } from './claim.ts';
 import { templateHash } from './content.ts';

@@ -1,6 +1,7 @@
 /** StatefulSet controller: wakes {@link statefulSetPlan}. */
+
+import { selects } from '../../kubernetes/selector.ts';
 import { type ClusterChange, type ClusterView, isSameResource } from '../cluster-ports.ts';
-import { selects } from '../label-selector.ts';
 import { pods } from '../objects.ts';
 import { controllerRevisions, statefulSets } from '../workloads.ts';
 import { Controller, type ControllerSetting, controllerUser, keyOf, splitKey } from './controller.ts';

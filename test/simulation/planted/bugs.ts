@@ -305,8 +305,8 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'selector ignored',
     sentence: 'one matching label is enough',
     file: 'src/configwatcher/plan/selector.ts',
-    find: "return [...labels.map(([key, value]) => `${key}=${value}`), ...selector.expressions.map(parameterOf)].join(\n    ',',\n  );",
-    replace: 'return labels.map(([key]) => key).join();',
+    find: 'return printLabelSelector(labelRequirements({ matchLabels, matchExpressions }));',
+    replace: 'return Object.keys(matchLabels).join();',
     promise: 'S10',
   },
 ];
