@@ -171,6 +171,23 @@ describe('options of a manager on a real API server', { concurrency: true }, () 
     assert.match(String(signal.reason), /the drain limit is over/);
   });
 
+  it('maxWatches ends the start of a manager whose informers need more, and not of one that needs fewer', async (t) => {
+    const namespace = await withNamespace(t);
+    const namespaces = [namespace, `${namespace}-2`, `${namespace}-3`];
+    const few = managerOf(namespace, { namespaces, maxWatches: 2 });
+    few.informers.informerFor(configMaps);
+    assert.match(
+      await start(t, few).ended,
+      /^the informers need 3 watches, and maxWatches allows 2; raise it, or watch fewer namespaces/,
+    );
+    const enough = managerOf(namespace, { namespaces, maxWatches: 3 });
+    const informer = enough.informers.informerFor(configMaps);
+    const { stop, ended } = start(t, enough);
+    await eventually(() => informer.hasSynced && enough.informers.problems.length === 0);
+    stop();
+    assert.equal(await ended, '');
+  });
+
   it('ungatedClient writes on a standby, client does not', async (t) => {
     const namespace = await withNamespace(t);
     const leader = managerOf(namespace, { leaderElection: true });

@@ -33,6 +33,8 @@ export interface CreateManagerOptions extends Durations {
    * per page. With leader election a write has at most `leaseDuration` - `renewDeadline`.
    */
   readonly requestTimeouts?: RequestTimeouts;
+  /** Connections for watches. Default: as many as there are watches. A Manager that needs more does not start. */
+  readonly maxWatches?: number;
   /** Where `/metrics` is served: `host:port`, `:port` for every interface. Default `0`, which is off. */
   readonly metricsBindAddress?: string;
   /** Where `/healthz` and `/readyz` are served, as {@link metricsBindAddress}. Default `0`, which is off. */
@@ -63,7 +65,7 @@ export function createManager(options: CreateManagerOptions): Manager {
   const { name, version, kubeConfig, log, installCommand, leaderElection = false } = options;
   const { clock = systemClock, randomness = systemRandomness } = options;
   const { registry = new Registry(), instance = hostname(), openConnection } = options;
-  const { requestTimeouts } = options;
+  const { requestTimeouts, maxWatches } = options;
   const durations = checkedDurations(options);
   if (leaderElection) assertWriteFits(requestTimeouts?.write ?? defaultRequestTimeouts.write, durations);
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
@@ -77,6 +79,7 @@ export function createManager(options: CreateManagerOptions): Manager {
         random: () => randomness.random(),
         ...(openConnection && { openConnection }),
         ...(requestTimeouts && { requestTimeouts }),
+        ...(maxWatches !== undefined && { maxWatches }),
       }),
     ...{ clock, randomness, log, registry, instance, ...durations },
     server: kubeConfig.getCurrentCluster()?.server ?? '',
