@@ -38,8 +38,8 @@ function zoneOf(name: string): TimeZone | undefined {
   return { offset: (instant) => zone.offset(instant) * 60_000 };
 }
 
-/** The one spelling of a zone that counts. */
-function spellingOf(name: string): string | undefined {
+/** The one spelling of a zone that counts; undefined for what is no zone. */
+export function spellingOf(name: string): string | undefined {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   } catch {

@@ -1,0 +1,127 @@
+/**
+ * Cluster: the API server that the kubeconfig and the flags name, for the few requests of a command. No leader
+ * election, no gate, no metrics; what the server warns of is shown as kubectl shows it.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { Accounting } from '../../runtime/client/accounting.ts';
+import { ApiClient } from '../../runtime/client/api-client.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import { noClientMetrics } from '../../runtime/client/client-metrics.ts';
+import { ConnectionPool } from '../../runtime/client/connection-pool.ts';
+import { Credentials } from '../../runtime/client/credentials.ts';
+import { KubeConfigError } from '../../runtime/client/kubeconfig-entries.ts';
+import { loadKubeConfig } from '../../runtime/client/load-kubeconfig.ts';
+import { unlimited } from '../../runtime/client/request-limits.ts';
+import { requestTimeouts } from '../../runtime/client/request-timeouts.ts';
+import { Transport } from '../../runtime/client/transport.ts';
+import { UndiciConnection } from '../../runtime/client/undici-connection.ts';
+import { Warnings } from '../../runtime/client/warnings.ts';
+import { type Logger, silentLogger } from '../../runtime/logger.ts';
+import { ServerClock } from '../../runtime/server-clock.ts';
+import { styleOf } from '../output/style.ts';
+import type { Call } from '../program/command.ts';
+import type { Host, Output } from '../program/host.ts';
+
+export interface Cluster {
+  readonly client: Client;
+  /** Of the flag, else of the kubeconfig's context. */
+  readonly namespace: string;
+  /** The API server's time, once it has answered: what "now" means to the operator. */
+  readonly clock: ServerClock;
+  readonly server: URL;
+  /** The body of a GET while it arrives; only the signal ends it. */
+  stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
+}
+
+/** At a time; a list of Ats asks for the end of as many logs. */
+const maxRequests = 16;
+/** Under which name the API server records what is written. */
+export const fieldManager = 'kubectl-atwatch';
+
+/** Connects with the first request, and closes everything at the end. @throws {KubeConfigError} */
+export async function withCluster<R>(call: Call, use: (cluster: Cluster) => Promise<R>): Promise<R> {
+  const { host } = call;
+  const kubeConfig = kubeConfigOf(call);
+  const log = warningsTo(host.errors, host.env);
+  const credentials = new Credentials(kubeConfig, host.clock, log);
+  const clock = new ServerClock(host.clock);
+  const timeouts = requestTimeouts({ write: 30_000 });
+  const transport = new Transport({
+    credentials,
+    timeouts,
+    gate: undefined,
+    retry: true,
+    clock: host.clock,
+    requests: new ConnectionPool(maxRequests, (endpoint) => new UndiciConnection(endpoint)),
+    watches: new ConnectionPool(maxRequests, (endpoint) => new UndiciConnection(endpoint)),
+    sorts: unlimited(),
+    accounting: new Accounting({
+      clock: host.clock,
+      metrics: noClientMetrics,
+      warnings: new Warnings(log),
+      onAnswer: (answer) => clock.observe(answer),
+    }),
+    userAgent: `kubectl-atwatch/${call.program.version}`,
+    // One client has nobody to keep in step with.
+    random: () => 0.5,
+  });
+  const client = new ApiClient({
+    transport,
+    timeouts,
+    fieldManager,
+    clock: host.clock,
+    listeners: new Set(),
+  });
+  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  try {
+    return await use({
+      client,
+      clock,
+      namespace: call.value('namespace') ?? context?.namespace ?? 'default',
+      server: credentials.server,
+      stream: (path, signal) => transport.stream({ method: 'GET', path, accept: '*/*', signal }),
+    });
+  } finally {
+    transport.close();
+  }
+}
+
+function kubeConfigOf(call: Call): KubeConfig {
+  const { env } = call.host;
+  const KUBECONFIG = call.value('kubeconfig') ?? env.KUBECONFIG ?? ownFile(env);
+  const kubeConfig = loadKubeConfig({ env: { ...env, KUBECONFIG } });
+  const context = call.value('context');
+  if (context !== undefined) {
+    if (kubeConfig.getContextObject(context) === null) {
+      const known = kubeConfig.getContexts().map(({ name }) => name);
+      throw new KubeConfigError(`the kubeconfig has no context "${context}", but ${known.join(', ')}`);
+    }
+    kubeConfig.setCurrentContext(context);
+  }
+  const impersonateUser = call.value('as');
+  if (impersonateUser !== undefined) {
+    kubeConfig.users = kubeConfig.users.map((user) => ({ ...user, impersonateUser }));
+  }
+  return kubeConfig;
+}
+
+/** As kubectl, which looks there before it takes itself for a Pod. */
+function ownFile(env: Host['env']): string | undefined {
+  const home = env.HOME ?? env.USERPROFILE;
+  const file = home === undefined ? undefined : join(home, '.kube', 'config');
+  return file !== undefined && existsSync(file) ? file : undefined;
+}
+
+/** A logger of which only the API server's warnings are seen. */
+function warningsTo(errors: Output, env: Host['env']): Logger {
+  const style = styleOf(errors, env);
+  return {
+    ...silentLogger,
+    warn(fields: object | string) {
+      const warning = typeof fields === 'object' && 'warning' in fields ? fields.warning : undefined;
+      if (warning !== undefined) errors.write(`${style.warn('Warning:')} ${warning}\n`);
+    },
+  };
+}
