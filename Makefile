@@ -136,10 +136,16 @@ bench-at: build ## Measure the kind At on an API server of its own; ARGS="--hots
 ##@ Build
 
 .PHONY: build
-build: packages dist/atwatch.js ## Bundle the operator into dist/atwatch.js.
+build: packages dist/atwatch.js ## Bundle the operator into dist/atwatch.js, and the kubectl plugins into dist/kubectl-*.
 
 dist/atwatch.js: $(SOURCES) hack/build.ts $(wildcard hack/build/*.ts) hack/build-runtime.tsconfig.json node_modules/.package-lock.json
 	@$(NODE) hack/build.ts
+
+PLUGIN_DIR ?= /usr/local/bin
+.PHONY: install-plugins
+install-plugins: build ## Install the kubectl plugins into PLUGIN_DIR (default /usr/local/bin), a folder of the PATH.
+	@mkdir -p $(PLUGIN_DIR) && install -m 755 dist/kubectl-* $(PLUGIN_DIR)
+	@echo "installed into $(PLUGIN_DIR): kubectl at"
 
 .PHONY: run
 run: build ## Run the operator on this machine, against KUBECONFIG's cluster or the local one.

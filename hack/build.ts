@@ -1,12 +1,13 @@
 /**
  * Bundles the operator into one file, dist/atwatch.js: it starts several times faster than loading some
- * thousand modules, and an image needs nothing but Node.js beside it. Beside that stands what other
- * packages import as atwatch/runtime: one module without its dependencies, and its declarations.
+ * thousand modules, and an image needs nothing but Node.js beside it. The kubectl plugins are one file each,
+ * too. Beside those stands what other packages import as atwatch/runtime: one module without its
+ * dependencies, and its declarations.
  */
 import { execFile } from 'node:child_process';
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
 import { bundledPackages } from './build/bundled-packages.ts';
 import { noticesOf } from './build/notices.ts';
 import { cycloneDxOf, npmComponent, spdxOf } from './build/sbom.ts';
@@ -16,35 +17,48 @@ import { lazyBuiltins, smallPackages } from './build/small-packages.ts';
 const { engines, license, name, version } = JSON.parse(await readFile('package.json', 'utf8'));
 const target = `node${engines.node.replace('>=', '')}`;
 
-const { metafile } = await build({
-  entryPoints: ['src/main.ts'],
-  outfile: 'dist/atwatch.js',
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  target,
-  legalComments: 'none',
-  logLevel: 'warning',
-  metafile: true,
-  plugins: [compiledSchemaChecks, smallPackages, lazyBuiltins],
-  // The text stays in memory. Names stay, too: they are what a stack trace says.
-  minifyWhitespace: true,
-  minifySyntax: true,
-  banner: {
-    // Some packages inside are CommonJS and call require for Node's own modules.
-    js: `#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);`,
-  },
-});
-await chmod('dist/atwatch.js', 0o755);
+/** Bundles one program with all its packages. */
+async function bundle(entry: string, outfile: string): Promise<Metafile> {
+  const { metafile } = await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target,
+    legalComments: 'none',
+    logLevel: 'warning',
+    metafile: true,
+    plugins: [compiledSchemaChecks, smallPackages, lazyBuiltins],
+    // The text stays in memory. Names stay, too: they are what a stack trace says.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    banner: {
+      // Some packages inside are CommonJS and call require for Node's own modules.
+      js: `#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);`,
+    },
+  });
+  await chmod(outfile, 0o755);
+  return metafile;
+}
+
+const operator = await bundle('src/main.ts', 'dist/atwatch.js');
+// kubectl finds its plugins by these names on the PATH.
+const plugins = [await bundle('src/cli/kubectl-at.ts', 'dist/kubectl-at')];
 // V8 keeps the whole text in memory: with a single other character in it at two bytes each, 1.4 MB more. esbuild
 // escapes such characters everywhere but in regular expressions.
 const strange = /.{0,40}\P{ASCII}.{0,40}/u.exec(await readFile('dist/atwatch.js', 'utf8'))?.[0];
 if (strange) throw new Error(`dist/atwatch.js is not ASCII; write escapes in the source of ${strange}`);
 
-const packages = bundledPackages([metafile]);
+await writeFile(
+  'dist/third-party-licenses.txt',
+  noticesOf('atwatch', bundledPackages([operator, ...plugins])),
+);
+// These say what is in the image, where there are no plugins.
 const product = npmComponent(name, version, license);
-const components = packages.map((bundled) => npmComponent(bundled.name, bundled.version, bundled.license));
-await writeFile('dist/third-party-licenses.txt', noticesOf('atwatch', packages));
+const components = bundledPackages([operator]).map((bundled) =>
+  npmComponent(bundled.name, bundled.version, bundled.license),
+);
 await writeFile('dist/atwatch.spdx.json', spdxOf(product, components));
 await writeFile('dist/atwatch.cdx.json', cycloneDxOf(product, components));
 

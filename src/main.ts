@@ -4,6 +4,7 @@
  */
 import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, parseCommandLine, usage } from './config.ts';
+import { nodeVersionProblem } from './node-version.ts';
 
 /** Said when the program cannot go on: one sentence on standard error, for people. */
 function fail(sentence: string, code: number): never {
@@ -20,15 +21,6 @@ function commandLine() {
   }
 }
 
-/** Refuses a Node.js that the packages inside would fail on in a less readable way. */
-function checkNodeVersion(): void {
-  const wanted = packageJson.engines.node.replace('>=', '');
-  const [major = 0, minor = 0] = wanted.split('.').map(Number);
-  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split('.').map(Number);
-  if (ownMajor > major || (ownMajor === major && ownMinor >= minor)) return;
-  fail(`Node.js ${wanted} or later is needed, this is ${process.versions.node}`, 1);
-}
-
 async function main(): Promise<void> {
   const line = commandLine();
   if (line.command === 'help') {
@@ -39,7 +31,8 @@ async function main(): Promise<void> {
     process.stdout.write(`atwatch ${packageJson.version}\n`);
     return;
   }
-  checkNodeVersion();
+  const problem = nodeVersionProblem(process.versions.node, packageJson.engines.node);
+  if (problem !== undefined) fail(problem, 1);
   const { runOperator } = await import('./operator.ts');
   await runOperator(line.config, packageJson.version, process);
 }

@@ -92,9 +92,8 @@ function sentenceOf(error: unknown, { flags }: Command): string {
   const { message, code } = error as { message: string; code?: string };
   const flag = /'(-[^' ]*)/.exec(message)?.[1] ?? '';
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const known = Object.keys(flags).find((name) => name.startsWith(flag.replace(/^-+/, '').slice(0, 3)));
-    const hint = known === undefined || !flag.startsWith('--') ? '' : `, perhaps --${known}`;
-    return `there is no flag ${flag} here${hint}`;
+    const known = Object.keys(flags).map((name) => `--${name}`);
+    return `there is no flag ${flag} here, but ${known.join(', ')}`;
   }
   return `${(message.split('\n', 1)[0] ?? '').replace(/\.$/, '')}`;
 }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { kubectlAt } from '../../../src/cli/at/program.ts';
+import { readCommandLine } from '../../../src/cli/program/command-line.ts';
+import { runProgram } from '../../../src/cli/program/run.ts';
+import { fakeHost } from '../fake-host.ts';
+
+function call(...args: string[]) {
+  const reading = readCommandLine(kubectlAt, fakeHost(args));
+  return reading.asks === 'call' ? reading.call : assert.fail(`${args.join(' ')} asks for ${reading.asks}`);
+}
+
+async function run(...args: string[]) {
+  const host = fakeHost(args, { KUBECONFIG: '/does/not/exist' });
+  const code = await runProgram(kubectlAt, host);
+  return { code, ...host.printed };
+}
+
+describe('the command line', () => {
+  it('takes a time, flags anywhere, and the command as it stands', () => {
+    const { words, rest, value, command } = call(
+      'tomorrow',
+      '--tz',
+      'UTC',
+      '9:00',
+      '-n',
+      'dev',
+      '--',
+      'a',
+      '--name',
+      '--',
+    );
+    assert.deepEqual(words, ['tomorrow', '9:00']);
+    assert.deepEqual(rest, ['a', '--name', '--']);
+    assert.deepEqual([value('tz'), value('namespace'), value('name')], ['UTC', 'dev', undefined]);
+    assert.equal(command.name, 'create');
+  });
+
+  it('takes a command by its first word only', () => {
+    assert.deepEqual(call('list', '-A', '--last=10').words, []);
+    assert.equal(call('show', 'list').command.name, 'show');
+    assert.equal(call('show', 'list').words[0], 'list');
+  });
+
+  const refusals: readonly (readonly [args: readonly string[], sentence: RegExp])[] = [
+    [
+      ['list', '--lst', '3'],
+      /^error: there is no flag --lst here, but --last, --failed, .*; see kubectl at list --help\n$/,
+    ],
+    [['list', '-x'], /^error: there is no flag -x here, but --last/],
+    [['list', '--last'], /^error: Option '--last <value>' argument missing; see kubectl at list --help\n$/],
+    [['list', '--last', 'few'], /^error: --last is a number such as 10, not "few"\n$/],
+    [['list', '-o', 'xml'], /^error: --output is one of json, yaml, name, not "xml"\n$/],
+    [['list', 'all'], /^error: "all" is too much: kubectl at list \[-A\]/],
+    [['show'], /^error: something is missing: kubectl at show NAME\n$/],
+    [['show', 'a', '--', 'b'], /^error: nothing may follow "--" here: kubectl at show NAME\n$/],
+    [['help', 'lst'], /^error: "lst" is no command of kubectl at; there are list, show, /],
+    [
+      ['lst'],
+      /^error: "lst" is neither a command of kubectl at nor a time with one. The command to run is missing/,
+    ],
+    [['9:00'], /^error: The command to run is missing: kubectl at WHEN -- COMMAND\n$/],
+    [['9:00', '--'], /^error: The command to run is missing/],
+    [['--', 'echo'], /^error: the time is missing: say now\+10m/],
+    [['soon', '--', 'echo'], /^error: "soon" is not understood as a time: say now\+10m/],
+    [['9:00', '--tz', 'Berlin', '--', 'echo'], /^error: "Berlin" is no time zone/],
+    [
+      ['wait', 'a', '--timeout', 'long'],
+      /^error: --timeout is a length of time such as 90s, 30m or 2h, not "long"\n$/,
+    ],
+    [['clean'], /^error: --older-than is missing: say for example kubectl at clean --older-than 7d\n$/],
+    [['clean', '--older-than', '7'], /^error: --older-than is a length of time, not "7"/],
+    [['move', 'a', 'b'], /^error: "b" is not understood as a time/],
+    [['rerun', 'a', 'b'], /^error: "b" is not understood as a time/],
+    [['logs', 'a', '--tail', '-1'], /^error: .*--tail/],
+  ];
+  for (const [args, sentence] of refusals) {
+    it(`refuses "${args.join(' ')}" in one sentence, before any cluster is asked`, async () => {
+      const { code, output, errors } = await run(...args);
+      assert.match(errors, sentence);
+      assert.deepEqual([code, output], [2, '']);
+    });
+  }
+
+  it('that is right but names no cluster fails in one sentence, too', async () => {
+    const { code, errors } = await run('list');
+    assert.equal(errors, 'error: KUBECONFIG (/does/not/exist) names no file that exists\n');
+    assert.equal(code, 1);
+  });
+});
+
+describe('the help', () => {
+  for (const args of [[], ['--help'], ['-h'], ['help']]) {
+    it(`of "${args.join(' ')}" names every command, and the exit codes`, async () => {
+      const { code, output } = await run(...args);
+      for (const { name, isHidden } of kubectlAt.commands) {
+        if (!isHidden) assert.match(output, new RegExp(`^ {2}kubectl at ${name} `, 'm'));
+      }
+      assert.match(output, /124 after --timeout, 125 when the command was missed or canceled/);
+      assert.equal(code, 0);
+    });
+  }
+
+  for (const command of kubectlAt.commands) {
+    it(`of ${command.name} names every flag, in lines that fit`, async () => {
+      for (const args of [
+        ['help', command.name],
+        [command.name, '--help'],
+      ]) {
+        const { output } = await run(...args);
+        for (const flag of Object.keys(command.flags)) assert.match(output, new RegExp(`--${flag}\\b`));
+        for (const line of output.split('\n')) assert.ok(line.length <= 120, line);
+      }
+    });
+  }
+
+  it('has a version', async () => {
+    assert.match((await run('--version')).output, /^kubectl at \d+\.\d+\.\d+\n$/);
+  });
+});
