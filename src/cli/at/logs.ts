@@ -120,10 +120,12 @@ async function copy(session: Session, podName: string, { follow, tail }: CopyOpt
   const started = await untilStarted(session, podName);
   let last = await copyRun(session, started, { follow, tail, after: undefined });
   if (!follow) return;
+  let runs = restartsOf(started);
   for (;;) {
-    const pod = await nextRun(session, podName);
+    const pod = await nextRun(session, podName, runs);
     if (pod === undefined) return;
     const isOver = hasEnded(pod);
+    runs = restartsOf(pod);
     // A stream that was cut goes on after the last line that has come.
     last = (await copyRun(session, pod, { follow: !isOver, tail: undefined, after: last?.time })) ?? last;
     if (isOver) return;
@@ -177,11 +179,17 @@ async function untilStarted(session: Session, name: string): Promise<Pod> {
   throw new Failure(`the Pod ${name} is gone, and its output with it`);
 }
 
-/** The Pod once its command runs (again), or has ended for good; undefined when it is gone. */
-async function nextRun(session: Session, name: string): Promise<Pod | undefined> {
+/**
+ * The Pod once its command runs, has run again since, or has ended for good; undefined when it is gone.
+ *
+ * @param restarts that have been seen. A run may be too short to be seen while it lasts.
+ */
+async function nextRun(session: Session, name: string, restarts: number): Promise<Pod | undefined> {
   const { namespace, call } = session;
   const found = (pod: Pod) =>
-    hasEnded(pod) || mainStatus(pod)?.state?.running !== undefined ? pod : undefined;
+    hasEnded(pod) || mainStatus(pod)?.state?.running !== undefined || restartsOf(pod) > restarts
+      ? pod
+      : undefined;
   try {
     return await firstState(session, pods, { namespace, name }, { signal: call.host.signal, found });
   } catch (error) {
@@ -193,6 +201,10 @@ async function nextRun(session: Session, name: string): Promise<Pod | undefined>
 function mainStatus(pod: Pod) {
   const name = mainContainerName(pod);
   return pod.status?.containerStatuses?.find((container) => container.name === name);
+}
+
+function restartsOf(pod: Pod): number {
+  return mainStatus(pod)?.restartCount ?? 0;
 }
 
 function hasEnded({ status }: Pod): boolean {

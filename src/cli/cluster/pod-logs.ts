@@ -9,7 +9,7 @@ export interface LogSource {
   readonly container: string;
 }
 
-/** More than a screen is nobody's last line. */
+/** The last lines of a log are never more than this. */
 const limitBytes = 256 * 1024;
 
 /** The last lines, the newest last. */
