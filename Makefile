@@ -144,7 +144,7 @@ dist/atwatch.js: $(SOURCES) hack/build.ts $(wildcard hack/build/*.ts) hack/build
 PLUGIN_DIR ?= /usr/local/bin
 .PHONY: install-plugins
 install-plugins: build ## Install the kubectl plugins into PLUGIN_DIR (default /usr/local/bin), a folder of the PATH.
-	@mkdir -p $(PLUGIN_DIR) && install -m 755 dist/kubectl-* $(PLUGIN_DIR)
+	@mkdir -p $(PLUGIN_DIR) && install -m 755 dist/kubectl-* dist/kubectl_complete-* $(PLUGIN_DIR)
 	@echo "installed into $(PLUGIN_DIR): kubectl at"
 
 .PHONY: run

@@ -42,9 +42,17 @@ async function bundle(entry: string, outfile: string): Promise<Metafile> {
   return metafile;
 }
 
+/** Bundles the program kubectl-NAME, and writes the one that kubectl's completion asks. */
+async function bundlePlugin(plugin: string): Promise<Metafile> {
+  const completion = `dist/kubectl_complete-${plugin}`;
+  await writeFile(completion, `#!/bin/sh\nexec kubectl ${plugin} __complete "$@"\n`);
+  await chmod(completion, 0o755);
+  return bundle(`src/cli/kubectl-${plugin}.ts`, `dist/kubectl-${plugin}`);
+}
+
 const operator = await bundle('src/main.ts', 'dist/atwatch.js');
 // kubectl finds its plugins by these names on the PATH.
-const plugins = [await bundle('src/cli/kubectl-at.ts', 'dist/kubectl-at')];
+const plugins = await Promise.all(['at'].map(bundlePlugin));
 // V8 keeps the whole text in memory: with a single other character in it at two bytes each, 1.4 MB more. esbuild
 // escapes such characters everywhere but in regular expressions.
 const strange = /.{0,40}\P{ASCII}.{0,40}/u.exec(await readFile('dist/atwatch.js', 'utf8'))?.[0];

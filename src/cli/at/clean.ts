@@ -57,7 +57,7 @@ function count(number: number): string {
   return number === 1 ? '1 At' : `${number} Ats`;
 }
 
-/** That very At, as it was seen. @returns false when somebody has deleted or edited it meanwhile. */
+/** Deletes this very At, as it was read. @returns false when it was deleted or edited meanwhile. */
 async function remove({ client }: Session, { metadata }: At): Promise<boolean> {
   const { namespace = '', name, uid = '', resourceVersion = '' } = metadata;
   try {

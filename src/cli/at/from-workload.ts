@@ -89,7 +89,7 @@ function podPart(spec: PodSpec, main: Container): Json {
   const volumes = (spec.volumes ?? []).filter(({ name }) => mounts.some((mount) => mount.name === name));
   const { serviceAccountName } = spec as { serviceAccountName?: string };
   return {
-    // An At's Pod has no token unless it asks for one; somebody who names a ServiceAccount does.
+    // An At's Pod has no token by default; a workload with a ServiceAccount of its own expects one.
     ...(serviceAccountName !== undefined && { automountServiceAccountToken: true }),
     ...picked(spec, podFields),
     ...(volumes.length > 0 && { volumes }),

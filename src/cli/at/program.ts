@@ -1,15 +1,21 @@
 /** Program: `kubectl at` and its commands. */
 import packageJson from '../../../package.json' with { type: 'json' };
+import { ats } from '../../api/resources.ts';
 import type { Program } from '../program/command.ts';
+import { completeCommand, completionCommand } from '../program/completion.ts';
 import { exitCode } from '../program/exit.ts';
 import { cleanCommand } from './clean.ts';
 import { createCommand } from './create.ts';
+import { doctorCommand } from './doctor.ts';
 import { cancelCommand, moveCommand, resumeCommand, suspendCommand } from './edit.ts';
 import { listCommand } from './list.ts';
 import { logsCommand } from './logs.ts';
 import { rerunCommand } from './rerun.ts';
 import { showCommand } from './show.ts';
 import { waitCommand } from './wait.ts';
+
+/** What completion proposes for WHEN. */
+const times = ['now', 'now+10m', 'now+1h', 'noon', 'midnight', 'teatime', 'today', 'tomorrow'];
 
 export const kubectlAt: Program = {
   name: 'kubectl at',
@@ -26,6 +32,9 @@ export const kubectlAt: Program = {
     moveCommand,
     rerunCommand,
     cleanCommand,
+    doctorCommand,
+    completionCommand,
+    completeCommand(ats, times),
   ],
   fallback: createCommand,
   notes: [

@@ -13,7 +13,7 @@ import { firstState, within } from '../cluster/follow.ts';
 import { Failure } from '../program/exit.ts';
 import type { Session } from './session.ts';
 
-/** How long an operator may take to see a new At before somebody is told, ms. */
+/** How long an operator may take to see a new At before the user is told, ms. */
 const noticeLimit = 3000;
 
 export interface SubmitOptions {

@@ -64,7 +64,7 @@ export async function withCluster<R>(call: Call, use: (cluster: Cluster) => Prom
       onAnswer: (answer) => clock.observe(answer),
     }),
     userAgent: `kubectl-atwatch/${call.program.version}`,
-    // One client has nobody to keep in step with.
+    // A single client needs no jitter.
     random: () => 0.5,
   });
   const client = new ApiClient({

@@ -102,3 +102,20 @@ export const policyBindings: Resource<PolicyBinding> = {
   kind: 'ValidatingAdmissionPolicyBinding',
   namespaced: false,
 };
+
+export interface CustomResourceDefinition extends KubernetesObject {
+  readonly spec: {
+    readonly versions: readonly {
+      readonly name: string;
+      readonly schema?: { readonly openAPIV3Schema?: Readonly<Record<string, unknown>> };
+    }[];
+  };
+}
+
+export const crds: Resource<CustomResourceDefinition> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};

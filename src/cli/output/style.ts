@@ -30,7 +30,7 @@ export function styleOf(output: Output, env: Host['env']): Style {
   };
 }
 
-/** Without what moves the cursor or changes a terminal: the output of a command is somebody else's text. */
+/** Removes control characters: the output of a command must not move the cursor or change the terminal. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(/[^\P{Cc}\t\n]/gu, '');
 }

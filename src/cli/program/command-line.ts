@@ -17,6 +17,9 @@ export function readCommandLine(program: Program, host: Host): Reading {
   const [first] = typed;
   if (first === undefined && rest === undefined) return { asks: 'help', command: undefined };
   if (first === '--version' || first === 'version') return { asks: 'version' };
+  // Its words are those of another command line.
+  const raw = program.commands.find(({ name, isRaw }) => isRaw && name === first);
+  if (raw !== undefined) return { asks: 'call', call: rawCall(program, raw, host) };
   const isHelp = typed.includes('--help') || typed.includes('-h');
   if (first === 'help') return { asks: 'help', command: helpTopic(program, typed[1]) };
   const named = program.commands.find(({ name }) => name === first);
@@ -37,6 +40,11 @@ function helpTopic(program: Program, name: string | undefined): Command | undefi
 function unknownCommand({ name, commands }: Program, typed: string): string {
   const known = commands.filter(({ isHidden }) => !isHidden).map((command) => command.name);
   return `"${typed}" is no command of ${name}; there are ${known.join(', ')}`;
+}
+
+function rawCall(program: Program, command: Command, host: Host): Call {
+  const words = host.args.slice(1);
+  return { host, program, command, words, rest: undefined, value: () => undefined, isSet: () => false };
 }
 
 interface Typed extends Pick<Call, 'host' | 'program' | 'command' | 'rest'> {

@@ -30,6 +30,8 @@ export interface Command {
   readonly words: { readonly least: number; readonly most: number; readonly completes?: Completed };
   /** Whether words after `--` are understood. */
   readonly takesRest?: boolean;
+  /** All that follows are its words, flags and `--` among them. */
+  readonly isRaw?: boolean;
   /** Left out of the help. */
   readonly isHidden?: boolean;
   /** @returns the exit code. */

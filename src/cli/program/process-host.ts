@@ -13,7 +13,7 @@ export async function runAsProcess(program: Program, process: NodeJS.Process): P
     // For what does not listen: a request to a server that gives no answer.
     setTimeout(() => process.exit(exitCode.interrupted), 500).unref();
   });
-  // Whoever reads has seen enough, as `| head` has.
+  // The reader has seen enough, as `| head` does.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1));
   }

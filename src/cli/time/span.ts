@@ -67,8 +67,8 @@ export function saySpan(ms: number): string {
   ] as const;
   const first = parts.findIndex(([count]) => count > 0);
   if (first === -1) return '0s';
-  // Of ten of a unit and more the next smaller one says nothing, days and minutes before all.
-  const isLong = (parts[first]?.[0] ?? 0) >= 10 && parts[first]?.[1] !== 'm';
+  // Beside ten of a unit the next smaller one says nothing.
+  const isLong = (parts[first]?.[0] ?? 0) >= 10;
   return parts
     .slice(first, first + (isLong ? 1 : 2))
     .filter(([count]) => count > 0)
