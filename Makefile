@@ -147,6 +147,10 @@ install-plugins: build ## Install the kubectl plugins into PLUGIN_DIR (default /
 	@mkdir -p $(PLUGIN_DIR) && install -m 755 dist/kubectl-* dist/kubectl_complete-* $(PLUGIN_DIR)
 	@echo "installed into $(PLUGIN_DIR): kubectl at"
 
+.PHONY: krew
+krew: build ## Pack the kubectl plugins for Krew into dist/krew; URL is where the archives will be published.
+	@$(NODE) hack/krew.ts $(URL)
+
 .PHONY: run
 run: build ## Run the operator on this machine, against KUBECONFIG's cluster or the local one.
 	@export KUBECONFIG="$${KUBECONFIG:-$$($(CLUSTER) kubeconfig 2>/dev/null || true)}"; \
