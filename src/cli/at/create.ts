@@ -56,6 +56,10 @@ export const createCommand: Command = {
       description: 'which container of the workload; default its first',
     },
     image: { value: 'IMAGE', description: "the image; default that of --from's workload, else busybox" },
+    retries: {
+      value: 'N',
+      description: 'how often a command that fails is started again, 0 to 100; default 6',
+    },
     ...submitFlags,
     ...outputFlag(...formats),
     ...clusterFlags,
@@ -72,6 +76,7 @@ interface Wanted {
   readonly text: string;
   readonly argv: readonly string[];
   readonly zone: string;
+  readonly retries: number | undefined;
 }
 
 /** Wrong input is told before any cluster is asked. */
@@ -86,7 +91,14 @@ function readWanted(call: Call): Wanted {
     throw new UsageError(`${what}The command to run is missing: kubectl at WHEN -- COMMAND`);
   }
   if (!when.ok) throw new UsageError(when.message);
-  return { text, argv: rest, zone };
+  return { text, argv: rest, zone, retries: retriesOf(call) };
+}
+
+function retriesOf(call: Call): number | undefined {
+  const value = call.value('retries');
+  if (value === undefined) return undefined;
+  if (/^\d{1,3}$/.test(value) && Number(value) <= 100) return Number(value);
+  throw new UsageError(`--retries is a number from 0 to 100, not "${value}"`);
 }
 
 /** @throws {UsageError} for a time that is not understood, or has passed by the operator's time. */
@@ -96,7 +108,7 @@ export function whenOf(session: Session, text: string, zone: string): When {
   return when;
 }
 
-async function create(session: Session, { text, argv, zone }: Wanted): Promise<number> {
+async function create(session: Session, { text, argv, zone, retries }: Wanted): Promise<number> {
   const { call, client, namespace } = session;
   const from = call.value('from');
   const template =
@@ -116,6 +128,7 @@ async function create(session: Session, { text, argv, zone }: Wanted): Promise<n
       ...(timeZone !== undefined && { timeZone }),
       argv,
       ...(image !== undefined && { image }),
+      ...(retries !== undefined && { backoffLimit: retries }),
       ...(template !== undefined && { template }),
     },
   };

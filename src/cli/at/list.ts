@@ -1,6 +1,5 @@
 /** `kubectl at list`: what waits, runs and has run, the newest last. */
 import type { At } from '../../api/at.generated.ts';
-import { atOutcome } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { formatOf, formats, listDocument } from '../output/document.ts';
 import { styleOf } from '../output/style.ts';
@@ -112,7 +111,8 @@ function tookOf(at: At, now: number): string {
 
 /** Of one that has ended without any output. */
 function reasonOf(at: At): string {
-  return at.status?.outcome === atOutcome.succeeded ? '' : `(${sayOutcome(at)})`;
+  const said = sayOutcome(at);
+  return said === at.status?.outcome ? '' : `(${said})`;
 }
 
 function oneLine(text: string): string {

@@ -13,11 +13,12 @@ const policies = {
 
 export async function policyFindings({ client }: Cluster): Promise<readonly Finding[]> {
   const bindings = await permitted(client.list(policyBindings));
-  if (bindings === undefined) return [unknown('you may not see the admission policies')];
-  return [policyFinding(bindings.items)];
+  return bindings === undefined
+    ? [unknown('you may not see the admission policies')]
+    : policyVerdicts(bindings.items);
 }
 
-export function policyFinding(bindings: readonly PolicyBinding[]): Finding {
+export function policyVerdicts(bindings: readonly PolicyBinding[]): readonly Finding[] {
   const isBound = (name: string) =>
     bindings.some(
       ({ spec }) =>
@@ -25,12 +26,12 @@ export function policyFinding(bindings: readonly PolicyBinding[]): Finding {
     );
   const names = Object.keys(policies) as (keyof typeof policies)[];
   const missing = names.filter((name) => !isBound(name));
-  if (missing.length === 0) return ok(`the policies ${names.join(', ')} are in force`);
-  const open = missing.map((name) => `${name} (${policies[name]})`).join(', ');
-  return warn(
-    `these policies are not in force: ${open}`,
-    'config/default and the chart bring them: see docs/security.md',
-  );
+  if (missing.length === 0) return [ok(`the policies ${names.join(', ')} are in force`)];
+  const remedy = 'install them with config/default or the chart: see docs/security.md';
+  return missing.map((name, index): Finding => {
+    const text = `the policy ${name} is not in force: ${policies[name]}`;
+    return index < missing.length - 1 ? { verdict: 'warn', text } : warn(text, remedy);
+  });
 }
 
 /** Something that a command needs to do. */

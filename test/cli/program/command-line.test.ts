@@ -62,6 +62,7 @@ describe('the command line', () => {
     [['9:00'], /^error: The command to run is missing: kubectl at WHEN -- COMMAND\n$/],
     [['9:00', '--'], /^error: The command to run is missing/],
     [['--', 'echo'], /^error: the time is missing: say now\+10m/],
+    [['now', '--retries', '101', '--', 'true'], /^error: --retries is a number from 0 to 100, not "101"\n$/],
     [['soon', '--', 'echo'], /^error: "soon" is not understood as a time: say now\+10m/],
     [['9:00', '--tz', 'Berlin', '--', 'echo'], /^error: "Berlin" is no time zone/],
     [
