@@ -194,6 +194,21 @@ function beginners(
   return candidates.slice(0, Math.max(0, limit - holders.length));
 }
 
+/**
+ * The owners that stand in status: those in their places, and those that have given theirs back and lack Pods. One
+ * that was refused stays as long as there is room, so that its further tries change nothing.
+ */
+function placesAfter(entries: readonly Entry[], taken: readonly Entry[], input: PlanInput): readonly Entry[] {
+  const { memory, maxPlaces } = input;
+  const others = entries.filter(
+    (entry) => entry.place !== undefined && !entry.isBack && !taken.includes(entry),
+  );
+  const lacking = [...taken, ...others.filter(({ lacks }) => lacks)];
+  const refused = others.filter(({ lacks, group }) => !lacks && refusalOf(memory, group) !== undefined);
+  const kept = [...lacking, ...refused.slice(0, Math.max(0, maxPlaces - lacking.length))];
+  return entries.filter((entry) => kept.includes(entry));
+}
+
 function placeOf({ place, group, serving, wanted }: Entry): Place {
   const { kind, name, uid } = group.owner;
   return place ?? { kind, name, uid, wanted, available: Math.min(serving, wanted) };
@@ -227,10 +242,7 @@ export function planRestart(input: PlanInput): Plan {
   const isStopped = broken.length > 0;
   const begin = isStopped ? [] : beginners(entries, holders, strategy.canary && !proven, input);
   const active = isStopped ? [] : [...holders, ...begin];
-  const inPlace = entries.filter((entry) => {
-    const { place, isBack, lacks } = entry;
-    return holders.includes(entry) || begin.includes(entry) || (place !== undefined && !isBack && lacks);
-  });
+  const inPlace = placesAfter(entries, [...holders, ...begin], input);
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
   const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input));
   const unmanaged = isStopped ? [] : alone.flatMap(({ group }) => group.stale);

@@ -7,7 +7,7 @@ import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts'
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { contentOf } from '../content.ts';
-import type { ContainerStartEntry } from '../entry.ts';
+import type { ContainerStartEntry, RequestEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
@@ -211,7 +211,12 @@ export const appliedRunsEverywhere: NamedPromise = {
     'no Pod that the spec allows to restart runs an old content once status says that the content is applied',
   start(history) {
     const running = new Running();
+    const looks = new Looks();
     return {
+      request(request) {
+        looks.request(request);
+        return undefined;
+      },
       'container-start'(entry) {
         running.started(entry);
         return undefined;
@@ -231,6 +236,7 @@ export const appliedRunsEverywhere: NamedPromise = {
             .in<Pod>('pods', watcher.metadata.namespace ?? '')
             .filter((pod) => selects(watcher.spec, pod) && isRestartable(watcher.spec, pod))
             .filter((pod) => running.isOutdated(history, run, pod.metadata.uid ?? ''))
+            .filter((pod) => !bornBetween(run, pod) || looks.isSeen(run, pod))
             .map(
               (pod): Finding => ({
                 text: `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`,
@@ -242,6 +248,31 @@ export const appliedRunsEverywhere: NamedPromise = {
     };
   },
 };
+
+/** When the replicas looked at sources. What comes and goes between two looks cannot be seen by any operator. */
+class Looks {
+  readonly #bySource = new Map<string, number[]>();
+
+  request({ replica, resource, verb, name, time, code }: RequestEntry): void {
+    if (replica === undefined || verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets'))
+      return;
+    if (code >= 300) return;
+    const times = this.#bySource.get(name) ?? [];
+    this.#bySource.set(name, [...times.slice(-keptLooks), time]);
+  }
+
+  /** Whether a replica looked while the content was there with which the Pod may have started. */
+  isSeen({ watcher, changes }: WatcherRun, pod: Pod): boolean {
+    const born = Date.parse(pod.metadata.creationTimestamp ?? '');
+    const begin = Math.max(...changes.filter((change) => change < born + 1000));
+    const end = Math.min(...changes.filter((change) => change >= born + 1000));
+    return sourcesOf(watcher.spec).some(({ name }) =>
+      this.#bySource.get(name)?.some((time) => time >= begin && time < end),
+    );
+  }
+}
+
+const keptLooks = 200;
 
 /** Whether the Pod was made between two changes that may have cancelled each other out. */
 function bornBetween(
