@@ -1,7 +1,8 @@
 /** A spec that is edited in the middle of a restart, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { events, Shop } from './configwatcher-shop.ts';
+import { configWatchers } from '../../src/api/resources.ts';
+import { Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
@@ -61,23 +62,37 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
     );
   });
 
-  it('ends its restart, and says so, when its keys change', { timeout }, async (t) => {
+  it('ends its restart, and says so, when it watches another ConfigMap', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 4);
+    await shop.createConfigMap({ message: 'first' }, 'other-config');
     // The second batch waits for the first to get Ready, which it does not while this is true.
     shop.breaksPods = true;
     await shop.patchConfigMap({ data: { message: 'second' } });
     await eventually(() => shop.seen.length === 5, { timeout: 40_000 });
-    await shop.edit({ keys: ['message'] });
-    const { lastRestart, history, conditions } = await shop.restarted(1);
+    await shop.edit({ configMap: 'other-config' });
+    const { lastRestart, history, conditions, stalePods } = await shop.restarted(1);
     assert.ok(lastRestart?.completionTime);
-    assert.deepEqual([lastRestart.restarted, history?.[0]?.id], [1, lastRestart.id]);
+    assert.deepEqual([lastRestart.restarted, history?.[0]?.id, stalePods], [1, lastRestart.id, 3]);
     const progressing = conditions?.find(({ type }) => type === 'Progressing');
     assert.equal(progressing?.reason, 'RestartAbandoned');
     assert.match(progressing.message, /^3 Pods kept an older content/);
-    const { client, namespace } = shop;
-    await eventually(async () => {
-      const { items } = await client.list(events, { namespace });
-      return items.some(({ reason }) => reason === 'RestartAbandoned');
+    await shop.untilEvent('RestartAbandoned');
+  });
+
+  it('still owes a change that waits when its keys and its selector are edited', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 2, {
+      suspend: true,
+      podSelector: { app: 'webapp', deployment: 'webapp' },
     });
+    await shop.deploy(1, 'Deployment', 'second');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the change is recorded', ({ pending }) => pending !== undefined);
+    await shop.edit({ keys: ['message'] });
+    const key = { namespace: shop.namespace, name: 'webapp-config-watcher' };
+    const body = { spec: { podSelector: { deployment: null }, suspend: false } };
+    await shop.client.patch(configWatchers, key, { type: 'merge', body });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6]);
   });
 });

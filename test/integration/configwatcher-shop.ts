@@ -61,6 +61,10 @@ function podTemplate(configMap: string, deployment: string) {
   };
 }
 
+function isReady({ status }: Pod): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True');
+}
+
 export class Shop {
   readonly namespace: string;
   readonly client: Client;
@@ -68,6 +72,9 @@ export class Shop {
   readonly seen: string[] = [];
   /** Pods that appear while this is true never get Ready. */
   breaksPods = false;
+  /** The program in Pods that appear while this is true ends soon after each start. */
+  crashesPods = false;
+  readonly #crashing = new Set<string>();
   readonly #broken = new Set<string>();
   readonly #stopping = new AbortController();
   #operator: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
@@ -113,20 +120,32 @@ export class Shop {
     while (!signal.aborted) {
       for (const pod of await this.pods().catch(() => [])) {
         const { uid = '', name } = pod.metadata;
-        if (!this.seen.includes(uid)) {
-          this.seen.push(uid);
-          if (this.breaksPods) this.#broken.add(uid);
-        }
-        const ready = pod.status?.conditions?.some(
-          ({ type, status }) => type === 'Ready' && status === 'True',
-        );
+        this.#meet(uid);
         const appeared = since.get(uid) ?? performance.now();
         since.set(uid, appeared);
-        if (ready || this.#broken.has(uid) || performance.now() - appeared < startup) continue;
-        await this.getsReady(name).catch(() => {});
+        if (isReady(pod) || this.#broken.has(uid) || performance.now() - appeared < startup) continue;
+        const start = this.#crashing.has(uid) ? this.#crashes(name) : this.getsReady(name);
+        await start.catch(() => {});
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+  }
+
+  /** Remembers what becomes of a Pod that appears now. */
+  #meet(uid: string): void {
+    if (this.seen.includes(uid)) return;
+    this.seen.push(uid);
+    if (this.breaksPods) this.#broken.add(uid);
+    if (this.crashesPods) this.#crashing.add(uid);
+  }
+
+  async #crashes(name: string): Promise<void> {
+    const terminated = { exitCode: 3, reason: 'Error', message: 'no such port' };
+    const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: false, restartCount: 2 };
+    const waiting = { reason: 'CrashLoopBackOff' };
+    const containerStatuses = [{ ...app, state: { waiting }, lastState: { terminated } }];
+    const body = { status: { phase: 'Running', containerStatuses } };
+    await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
   /** Makes a Pod Ready, one that is not to start by itself, too. */
@@ -245,13 +264,18 @@ export class Shop {
     kind: 'Deployment' | 'StatefulSet' = 'Deployment',
     name = 'webapp',
   ): Promise<void> {
+    const others = (await this.pods()).length;
+    await this.createWorkload(replicas, kind, name);
+    await this.allReady(others + replicas);
+  }
+
+  /** The same without waiting for its Pods. */
+  async createWorkload(replicas: number, kind: 'Deployment' | 'StatefulSet', name: string): Promise<void> {
     const template = podTemplate('webapp-config', name);
     const spec = { replicas, selector: { matchLabels: template.metadata.labels }, template };
     const resource: Resource = kind === 'Deployment' ? deployments : statefulSets;
     const object = { metadata: { namespace: this.namespace, name }, spec };
-    const others = (await this.pods()).length;
     await this.client.create<KubernetesObject>(resource, object);
-    await this.allReady(others + replicas);
   }
 
   /** Resolves when there are exactly so many Pods, all Ready. */
@@ -259,10 +283,7 @@ export class Shop {
     return eventually(
       async () => {
         const found = await this.pods();
-        const ready = found.filter(({ metadata, status }) => {
-          const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
-          return metadata.deletionTimestamp === undefined && isReady;
-        });
+        const ready = found.filter((pod) => pod.metadata.deletionTimestamp === undefined && isReady(pod));
         return found.length === replicas && ready.length === replicas && found;
       },
       { timeout: 30_000, message: `${replicas} Pods are Ready` },
@@ -302,6 +323,17 @@ export class Shop {
     return this.until(
       `${count} restarts are done`,
       ({ restartCount, pending }) => restartCount === count && pending === undefined,
+    );
+  }
+
+  /** Resolves with the Event of that reason. */
+  untilEvent(reason: string): Promise<KubernetesObject & { readonly note?: string }> {
+    return eventually(
+      async () => {
+        const { items } = await this.client.list(events, { namespace: this.namespace });
+        return items.find((event) => event.reason === reason);
+      },
+      { timeout: 40_000, message: `the Event ${reason}` },
     );
   }
 

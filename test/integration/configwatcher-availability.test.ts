@@ -1,0 +1,203 @@
+/** What a restart leaves working, on a real API server: done means available. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configWatchers } from '../../src/api/resources.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import type { Resource } from '../../src/kubernetes/objects.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
+import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+/** Never now: it opens on the first of January. */
+const closed = [{ schedule: '0 0 1 1 *', duration: '1m' }];
+
+async function shopOf(t: Parameters<typeof Shop.open>[0], names: readonly string[]): Promise<Shop> {
+  const shop = await Shop.open(t);
+  await shop.createConfigMap({ message: 'first' });
+  for (const name of names) await shop.createWorkload(1, 'Deployment', name);
+  await shop.allReady(names.length);
+  await shop.startOperator();
+  return shop;
+}
+
+describe('a ConfigWatcher', { concurrency: 3 }, () => {
+  for (const trouble of ['breaksPods', 'crashesPods'] as const) {
+    it(`whose content ${trouble} takes down one of twelve Deployments, and is mended by the next edit`, {
+      timeout,
+    }, async (t) => {
+      const shop = await shopOf(
+        t,
+        Array.from({ length: 12 }, (_, index) => `web-${index}`),
+      );
+      await shop.watch({
+        ...atOnce,
+        cooldown: { base: '10m' },
+        strategy: { progressDeadlineSeconds: trouble === 'breaksPods' ? 5 : 600 },
+      });
+      await shop.baselined();
+      shop[trouble] = true;
+      await shop.patchConfigMap({ data: { message: 'bad' } });
+      const { conditions, lastRestart } = await shop.until('the broken Pod is told', (status) =>
+        Boolean(status.conditions?.some(({ reason }) => reason === 'NewPodsNotAvailable')),
+      );
+      const stalled = conditions?.find(({ type }) => type === 'Stalled');
+      assert.match(
+        stalled?.message ?? '',
+        trouble === 'crashesPods' ? /exit code 3 after 2 restarts: no such port/ : /is not Ready/,
+      );
+      assert.equal(lastRestart?.unavailable, 1);
+      assert.equal((await shop.untilEvent('RestartStalled')).note, stalled?.message);
+      await shop.quiet();
+      assert.equal(shop.seen.length, 13, 'one Deployment was touched');
+
+      shop[trouble] = false;
+      await shop.edit({ windows: closed });
+      await shop.patchConfigMap({ data: { message: 'good' } });
+      const done = await shop.until('the good content is applied', ({ pending }) => pending === undefined);
+      await shop.allReady(12);
+      assert.equal(shop.seen.length, 25);
+      assert.equal(
+        done.conditions?.some(({ type }) => type === 'Stalled'),
+        false,
+      );
+    });
+  }
+
+  for (const [type, kind] of [
+    ['Evict', 'Deployment'],
+    ['Evict', 'StatefulSet'],
+    ['RolloutRestart', 'Deployment'],
+  ] as const) {
+    it(`by ${type} waits for the rollout of a ${kind} whose template changes together with the content`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(3, kind);
+      await shop.startOperator();
+      await shop.watch({ debounce: { quiet: '1s' }, cooldown: { base: '0s' }, strategy: { type } });
+      await shop.baselined();
+      const resource: Resource = kind === 'Deployment' ? deployments : statefulSets;
+      const body = { spec: { template: { metadata: { annotations: { release: '2' } } } } };
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await client.patch(resource, { namespace, name: 'webapp' }, { type: 'merge', body });
+      await shop.until('the change is recorded', ({ pending, history }) =>
+        Boolean(pending ?? history?.length),
+      );
+      const { lastRestart } = await shop.until('it is applied', ({ pending, lastRestart: last }) => {
+        return pending === undefined && last?.completionTime !== undefined;
+      });
+      await shop.allReady(3);
+      await shop.quiet();
+      assert.equal(shop.seen.length, 6, 'each Pod was replaced once');
+      assert.equal(lastRestart?.failed, 0);
+    });
+  }
+
+  it('restarts what was made while an edit was there that is taken back, and nothing else', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch({ debounce: { quiet: '6s' }, cooldown: { base: '0s' } });
+    await shop.baselined();
+    const old = [...shop.seen];
+    await eventually(() => new Date().getMilliseconds() < 500, { timeout: 2000, interval: 20 });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the edit is seen', ({ pending }) => pending !== undefined);
+    await client.patch(
+      deployments,
+      { namespace, name: 'webapp' },
+      { type: 'merge', body: { spec: { replicas: 3 } } },
+    );
+    await shop.allReady(3);
+    await shop.patchConfigMap({ data: { message: 'first' } });
+    const { lastRestart } = await shop.restarted(1);
+    const left = (await shop.allReady(3)).map(({ metadata }) => metadata.uid);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [1, 4]);
+    assert.equal(
+      old.every((uid) => left.includes(uid)),
+      true,
+      'those that never left the first content',
+    );
+  });
+
+  it('by RolloutRestart, killed around its status writes, changes each template once', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    let operator = new OperatorProcess(t, namespace, []);
+    await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    for (const seen of [3, 4, 5]) {
+      await eventually(async () => shop.seen.length >= seen && (await shop.status()).pending?.started, {
+        timeout: 40_000,
+        interval: 10,
+      });
+      await operator.kill();
+      operator = new OperatorProcess(t, namespace, []);
+    }
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    await shop.quiet();
+    const { metadata } = await client.get(deployments, { namespace, name: 'webapp' });
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length, metadata.generation], [3, 6, 2]);
+  });
+
+  it('says that a budget never allows an eviction, and goes on when it does', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 2);
+    const { client, namespace } = shop;
+    const selector = { matchLabels: { app: 'webapp' } };
+    const budget = { metadata: { namespace, name: 'webapp' }, spec: { minAvailable: 2, selector } };
+    await client.create(podDisruptionBudgets, budget);
+    await eventually(async () => {
+      const { status } = await client.get(podDisruptionBudgets, budget.metadata);
+      return status?.disruptionsAllowed === 0;
+    });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { conditions } = await shop.until('the budget is told', ({ conditions }) =>
+      Boolean(conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'EvictionBlocked')),
+    );
+    const ready = conditions?.find(({ type }) => type === 'Ready');
+    assert.equal(ready?.status, 'True');
+    assert.match(ready?.message ?? '', /never allows one to go: lower minAvailable or add replicas/);
+    assert.equal(conditions?.find(({ type }) => type === 'Progressing')?.reason, 'EvictionBlocked');
+    const body = { spec: { minAvailable: 1 } };
+    await client.patch(podDisruptionBudgets, budget.metadata, { type: 'merge', body });
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('begins at once when asked to, whatever the window says', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 1, { windows: closed });
+    const key = { namespace: shop.namespace, name: 'webapp-config-watcher' };
+    const ask = (value: string) => {
+      const body = { metadata: { annotations: { 'k8spatterns.io/restart-now': value } } };
+      return shop.client.patch(configWatchers, key, { type: 'merge', body });
+    };
+    await ask('first');
+    await shop.until('nothing was pending', ({ restartNow }) => restartNow === 'first');
+    await shop.untilEvent('NothingPending');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it waits', ({ pending }) => pending?.reason === 'Window');
+    await ask('second');
+    const { restartNow } = await shop.restarted(1);
+    assert.deepEqual([restartNow, shop.seen.length], ['second', 2]);
+    const note = (await shop.untilEvent('ConfigRestart')).note;
+    assert.equal(
+      note,
+      'ConfigWatcher webapp-config-watcher restarts its Pods: ConfigMap webapp-config (message) changed',
+    );
+  });
+});
