@@ -24,7 +24,7 @@ export function stateOf(resource: string, object: KubernetesObject): string | un
 const stopping = new Set(['Canceled', 'DeadlineExceeded', 'PendingTimeout', 'BackoffLimitExceeded']);
 
 /** The row of the table: the state without what there are many of. */
-function rowOf(resource: string, object: KubernetesObject): string | undefined {
+export function rowOf(resource: string, object: KubernetesObject): string | undefined {
   if (resource !== 'ats')
     return stateOf(resource, object)?.replace(
       / (Paused|OnDelete|Reverted|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
@@ -49,7 +49,7 @@ export class Coverage {
   see(entry: Entry): void {
     if (entry.type === 'fault' && entry.state !== 'ends') this.#struck(entry.kind);
     if (entry.type !== 'change' || entry.change === 'DELETED') return;
-    const state = rowOf(entry.resource, entry.object);
+    const state = this.#rowOf(entry.resource, entry.object);
     if (state === undefined) return;
     this.#count(state, 'no fault', this.#history.faults.size === 0);
     for (const { kind } of this.#history.faults.values()) this.#count(state, kind);
@@ -58,12 +58,20 @@ export class Coverage {
   #struck(kind: string): void {
     for (const resource of ['ats', 'configwatchers']) {
       for (const object of this.#history.objects.list(resource))
-        this.#count(rowOf(resource, object) ?? '', kind);
+        this.#count(this.#rowOf(resource, object), kind);
     }
   }
 
-  #count(state: string, fault: string, isMet = true): void {
-    if (!isMet) return;
+  /** Undefined also for one whose status somebody has made up. */
+  #rowOf(resource: string, object: KubernetesObject): string | undefined {
+    const { uid = '' } = object.metadata;
+    const { runs, watchers } = this.#history;
+    const forgedAt = runs.byUid.get(uid)?.forgedAt ?? watchers.byUid.get(uid)?.forgedAt;
+    return forgedAt === undefined ? rowOf(resource, object) : undefined;
+  }
+
+  #count(state: string | undefined, fault: string, isMet = true): void {
+    if (!isMet || state === undefined) return;
     const cell = `${state} × ${fault}`;
     this.cells.set(cell, (this.cells.get(cell) ?? 0) + 1);
   }

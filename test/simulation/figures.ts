@@ -1,5 +1,6 @@
 /** Figures: what many runs come to, and the table of states and faults that they have reached. */
 import type { RunResult } from './run/run.ts';
+import { states } from './states.ts';
 
 /** What a run's process tells of it, as one line of JSON. */
 export interface RunReport {
@@ -89,22 +90,21 @@ function digitOf(count: number): string {
 }
 
 /** All states that an object may be in. */
-const expectedStates = [
-  ...['New', 'Armed', 'Suspended', 'PodRejected', 'PodNameConflict', 'InvalidCommand'].map(
-    (one) => `At PENDING ${one}`,
-  ),
-  ...['Launched', 'ImagePullBackOff', 'Unschedulable', 'Stopping'].map((one) => `At RUNNING ${one}`),
-  ...['Succeeded', 'Failed', 'Missed', 'Canceled'].map((one) => `At DONE ${one}`),
-  ...['New', 'UpToDate', 'Debounce', 'Cooldown', 'Window', 'Suspended', 'DryRun', 'SourceMissing'].map(
-    (one) => `ConfigWatcher ${one}`,
-  ),
-  ...['InProgress', 'EvictionBlocked', 'Stalled'].map((one) => `ConfigWatcher ${one}`),
-];
+const expectedStates = states.map(({ row }) => row);
 
 /** All kinds of faults of a plan. */
 const expectedFaults = [
   ...['no fault', 'kill', 'terminate', 'sigstop', 'suspend', 'clock-step', 'partition', 'reset', 'half-open'],
-  ...['bad-network', 'kill-at-write', 'write-meets', 'refuse', 'watch-meets', 'stale-cache', 'slow-cache'],
+  ...[
+    'bad-network',
+    'kill-at-write',
+    'write-meets',
+    'send-meets',
+    'refuse',
+    'watch-meets',
+    'stale-cache',
+    'slow-cache',
+  ],
   ...[
     'server-down',
     'compact',

@@ -27,6 +27,18 @@ export const openDefects: readonly OpenDefect[] = [
     'the end of a run is lost when its Pod goes before the turn of its At',
   ),
   defect(
+    'views differ',
+    'R4',
+    'views differ',
+    'active replicas, of which one has an older view of a Pod, write one status against each other',
+  ),
+  defect(
+    'annotations differ',
+    'R4',
+    'annotations differ',
+    'active replicas write the state of an annotated ConfigMap against each other',
+  ),
+  defect(
     'untold',
     'R2',
     'untold',

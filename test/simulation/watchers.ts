@@ -11,6 +11,8 @@ export interface WatcherRun {
   watcher: ConfigWatcher;
   readonly createdAt: number;
   goneAt: number | undefined;
+  /** It is a ConfigMap that names its Pods itself. */
+  readonly annotated: boolean;
   /** Specs of the last minutes, the present one last. */
   readonly specs: { readonly spec: ConfigWatcher['spec']; until: number }[];
   /** When the first content was recorded, so that there is something to compare with. */
@@ -49,6 +51,11 @@ export class Watchers {
   change(entry: ChangeEntry): void {
     if (entry.resource === 'configwatchers') this.#watcher(entry);
     else if (entry.resource === 'configmaps' || entry.resource === 'secrets') this.#source(entry);
+    if (entry.resource !== 'configmaps') return;
+    const [object, previous] = [annotatedWatcher(entry.object), annotatedWatcher(entry.previous)];
+    if (object !== undefined) this.#watcher({ ...entry, object, previous });
+    else if (previous !== undefined)
+      this.#watcher({ ...entry, change: 'DELETED', object: previous, previous });
   }
 
   /** All that select the Pod, or did within the last `within` milliseconds. */
@@ -86,6 +93,7 @@ export class Watchers {
   #add(watcher: ConfigWatcher, time: number): void {
     const run: WatcherRun = {
       ...{ uid: watcher.metadata.uid ?? '', watcher, createdAt: time, goneAt: undefined },
+      annotated: isAnnotated(watcher),
       specs: [{ spec: watcher.spec, until: Number.POSITIVE_INFINITY }],
       ...{
         baselineAt: undefined,
@@ -161,6 +169,26 @@ export class Watchers {
       if (goneAt !== undefined && now - goneAt > rememberedFor) this.byUid.delete(uid);
     }
   }
+}
+
+const ofItself = ' as its own watcher';
+
+function isAnnotated({ metadata: { uid = '' } }: ConfigWatcher): boolean {
+  return uid.endsWith(ofItself);
+}
+
+/** A ConfigMap that names its Pods itself, as the watcher that it is. */
+function annotatedWatcher(configMap: KubernetesObject | undefined): ConfigWatcher | undefined {
+  const { annotations = {}, name = '', namespace = '', uid = '' } = configMap?.metadata ?? {};
+  const selector = annotations['k8spatterns.io/podDeleteSelector'];
+  if (selector === undefined) return undefined;
+  const podSelector = Object.fromEntries(selector.split(',').map((label) => label.split('=')));
+  return {
+    ...{ apiVersion: 'k8spatterns.io/v1', kind: 'ConfigWatcher' },
+    metadata: { name, namespace, uid: `${uid}${ofItself}`, generation: 1 },
+    spec: { configMap: name, podSelector, strategy: { type: 'Delete' } },
+    status: JSON.parse(annotations['k8spatterns.io/observed'] ?? '{}'),
+  };
 }
 
 function recordStatus(

@@ -48,6 +48,7 @@ export interface FaultMatch {
 interface Scripted {
   readonly match: FaultMatch;
   readonly fault: NetworkFault;
+  readonly onUse: (() => void) | undefined;
   skip: number;
   left: number;
 }
@@ -56,9 +57,9 @@ interface Scripted {
 export class FaultScript {
   #scripted: Scripted[] = [];
 
-  /** Returns a function that takes the fault back. */
-  add(match: FaultMatch, fault: NetworkFault, times: number): () => void {
-    const scripted = { match, fault, skip: match.skip ?? 0, left: times };
+  /** Returns a function that takes the fault back. `onUse` is called with each request that is hit. */
+  add(match: FaultMatch, fault: NetworkFault, times: number, onUse?: () => void): () => void {
+    const scripted = { match, fault, onUse, skip: match.skip ?? 0, left: times };
     this.#scripted.push(scripted);
     return () => {
       scripted.left = 0;
@@ -73,6 +74,7 @@ export class FaultScript {
       if (!matches(scripted.match, request)) continue;
       if (scripted.skip-- > 0) continue;
       scripted.left--;
+      scripted.onUse?.();
       return scripted.fault;
     }
     return undefined;

@@ -58,9 +58,9 @@ export class SimulatedNetwork implements LinkNetwork {
     return up.length === 0 ? undefined : this.#random.pick(up);
   }
 
-  /** The next `times` matching requests are hit by this fault. Returns a function that takes it back. */
-  fault(match: FaultMatch, fault: NetworkFault, times = 1): () => void {
-    return this.#faults.add(match, fault, times);
+  /** The next `times` matching requests are hit by this fault, which tells `onUse`. Returns what takes it back. */
+  fault(match: FaultMatch, fault: NetworkFault, times = 1, onUse?: () => void): () => void {
+    return this.#faults.add(match, fault, times, onUse);
   }
 
   faultOf(request: SentRequest): NetworkFault | undefined {

@@ -21,11 +21,16 @@ export function drawAts({ random, features, duration }: Draw): Deed[] {
   if (!features.has('at')) return [];
   const count = features.has('at-crowd') ? 10 + random.integer(40) : 1 + random.integer(8);
   const crowdTime = random.integer(duration);
-  return Array.from({ length: count }, (_, index) => {
+  const ats = Array.from({ length: count }, (_, index): Deed[] => {
     const isCrowd = features.has('at-crowd') && random.chance(0.8);
     const draw = { random: random.fork(`at ${index}`), features, duration };
     return lifeOf(`at-${index}`, draw, isCrowd ? crowdTime : undefined);
   }).flat();
+  const labels = random.chance(0.5) ? tapeDrive : { tape: null };
+  const at = random.integer(duration);
+  return features.has('at-unschedulable')
+    ? [...ats, { at, do: 'patch', resource: 'nodes', name: 'node-1', body: { metadata: { labels } } }]
+    : ats;
 }
 
 /** `2024-01-01T00:05:00.25Z` or in a zone, at so many ms since the start. */
@@ -57,14 +62,37 @@ function drawSpec({ random, features, duration }: Draw, crowdTime: number | unde
     if (random.chance(0.5)) spec.pendingTimeoutSeconds = random.pick([0, 1, 10, 60]);
   }
   if (chance('at-ttl')) spec.ttlSecondsAfterFinished = random.pick([0, 1, 60, 600]);
-  if (chance('at-template')) spec.template = templateOf(random);
   if (chance('at-suspend')) spec.suspend = true;
-  return spec;
+  return { ...spec, ...podSpecOf(random, chance) };
+}
+
+/** What its Pod is made from beside the command, and what keeps that from running. */
+function podSpecOf(random: Random, chance: (feature: Feature) => boolean): Spec {
+  return {
+    ...(chance('at-template') && { template: templateOf(random) }),
+    ...(chance('at-image') && { image: absentImage }),
+    ...(chance('at-unschedulable') && { template: { spec: { nodeSelector: tapeDrive } } }),
+    ...(chance('at-invalid') && invalidSpec(random)),
+  };
+}
+
+/** No registry has it. */
+export const absentImage = 'absent';
+/** A label that a node has only when somebody gives it one. */
+const tapeDrive = { tape: 'yes' };
+
+/** What the API server accepts and the controller cannot. */
+function invalidSpec(random: Random): Spec {
+  return random.pick([
+    { command: `job 'not closed ${commandCanary}` },
+    { template: { spec: { restartPolicy: 'Always' } } },
+    { template: { spec: { containers: [{ name: 'Not A Name' }] } } },
+  ]);
 }
 
 /** How long it runs, how it ends, and how often it fails before. */
 function commandOf(random: Random): string {
-  const time = random.pick([0, 10, 1000, 1000, 20_000, 120_000]);
+  const time = random.pick([0, 10, 1000, 1000, 20_000, 120_000, 400_000]);
   const [exit, fails] = [random.pick([0, 0, 0, 1, 3]), random.pick([0, 0, 0, 1, 2, 9])];
   return `job --for=${time} --exit=${exit} --fails=${fails} ${commandCanary}`;
 }
@@ -133,6 +161,7 @@ function editOf(draw: Draw): Spec {
     () => ({ activeDeadlineSeconds: random.pick([1, 10, 100]) }),
     () => ({ ttlSecondsAfterFinished: random.pick([0, 30]) }),
     () => ({ backoffLimit: random.integer(3) }),
+    () => ({ image: 'busybox' }),
   ])();
 }
 

@@ -1,5 +1,6 @@
 /** Draws what goes wrong: at random moments, at the writes that matter, and in Sieve's three patterns. */
 import type { Random } from '../../../src/testing/random.ts';
+import { states } from '../states.ts';
 import { commandCanary, type Draw } from './draw-ats.ts';
 import type { Feature } from './features.ts';
 import type { Deed, FaultPlan } from './plan.ts';
@@ -12,6 +13,8 @@ export interface Trouble {
 interface FaultDraw extends Draw {
   readonly replicas: number;
   readonly servers: number;
+  /** When something happens anyway, ms since the start. */
+  readonly moments: readonly number[];
 }
 
 /** The writes of both kinds, as method and part of the path. */
@@ -66,7 +69,12 @@ function within(fault: FaultPlan, duration: number): FaultPlan {
   return 'for' in fault ? { ...fault, at, for: Math.min(fault.for, duration - at) } : { ...fault, at };
 }
 
-const when = ({ random, duration }: FaultDraw) => random.integer(duration);
+/** At any time, or together with something else. */
+function when({ random, duration, moments }: FaultDraw): number {
+  if (moments.length === 0 || random.chance(0.5)) return random.integer(duration);
+  return Math.max(1, Math.min(duration - 1, random.pick(moments) - 1500 + random.integer(4000)));
+}
+
 const which = ({ random, replicas }: FaultDraw) => random.integer(replicas);
 /** Mostly seconds, sometimes minutes. */
 const span = (random: Random) => Math.round(100 + random.next() ** 3 * random.pick([5000, 30_000, 300_000]));
@@ -78,7 +86,13 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   terminate: (draw) => [
     { at: when(draw), fault: 'terminate', replica: which(draw), for: span(draw.random) + 5000 },
   ],
-  sigstop: (draw) => [{ at: when(draw), fault: 'sigstop', replica: which(draw), for: span(draw.random) }],
+  // A Lease is over after 15 s.
+  sigstop: (draw) => [
+    {
+      ...{ at: when(draw), fault: 'sigstop', replica: which(draw) },
+      for: draw.random.chance(0.5) ? span(draw.random) : 12_000 + draw.random.integer(20_000),
+    },
+  ],
   'suspend-machine': (draw) => [
     { at: when(draw), fault: 'suspend', replica: which(draw), for: span(draw.random) },
   ],
@@ -123,6 +137,16 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
       },
     ];
   },
+  'send-meets': (draw) => {
+    const [method, path] = draw.random.pick(writeKinds);
+    return [
+      {
+        ...{ at: when(draw), fault: 'send-meets', method, path, skip: draw.random.integer(3) },
+        late: draw.random.pick([500, 3000, 10_000, 60_000]),
+      },
+    ];
+  },
+  aimed: (draw) => Array.from({ length: 4 }, () => aimedFault(draw)),
   refuse: (draw) => {
     const [method, path] = draw.random.pick(writeKinds);
     const code = draw.random.pick([429, 500, 503] as const);
@@ -185,7 +209,12 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
       for: span(draw.random),
     },
   ],
-  compact: (draw) => [{ at: when(draw), fault: 'compact' }],
+  // What a watch has not been shown by then it cannot have any more, if it ends before its next bookmark.
+  compact: (draw) => {
+    const at = when(draw);
+    const end = { at: at + draw.random.integer(3000), fault: 'close-watches' as const };
+    return [{ at, fault: 'compact' }, ...(draw.random.chance(0.6) ? [end] : [])];
+  },
   'close-watches': (draw) => [{ at: when(draw), fault: 'close-watches' }],
   lease: (draw) => [{ at: when(draw), fault: draw.random.pick(['lease-deleted', 'lease-stolen']) }],
   crd: (draw) => [
@@ -212,6 +241,18 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   'stale-state': staleState,
   'intermediate-state': intermediateState,
 };
+
+/** What strikes soon after an object has come into a state. */
+function aimedFault(draw: FaultDraw): FaultPlan {
+  const { random, features, duration } = draw;
+  const rows = states.filter(({ feature }) => features.has(feature)).map(({ row }) => row);
+  const { aimed: _, ...others } = makers;
+  const make = random.pick(Object.values(others));
+  const [strike] = make(draw);
+  if (strike === undefined || rows.length === 0) return { at: 0, fault: 'compact' };
+  const at = random.integer(duration);
+  return { at, fault: 'aimed', on: random.pick(rows), after: random.pick([0, 2, 50, 1000]), strike };
+}
 
 function refusal(draw: FaultDraw, code: 403 | 500, message: string): FaultPlan {
   const told = `${message.replace(commandCanary, '')}`;

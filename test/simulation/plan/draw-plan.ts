@@ -1,10 +1,12 @@
 /** Draws a plan: the same seed gives the same plan. */
+import type { AtSpec } from '../../../src/api/at.generated.ts';
 import { Random } from '../../../src/testing/random.ts';
-import { drawAts } from './draw-ats.ts';
+import { dueTimeOf } from '../schedule.ts';
+import { drawAts, startsAt } from './draw-ats.ts';
 import { drawTrouble } from './draw-faults.ts';
 import { drawWatchers } from './draw-watchers.ts';
 import { drawFeatures, type Feature } from './features.ts';
-import type { ClockPlan, Plan } from './plan.ts';
+import type { ClockPlan, Deed, Plan } from './plan.ts';
 
 const minute = 60_000;
 
@@ -15,7 +17,12 @@ export function drawPlan(seed: string): Plan {
   const replicas = 1 + random.integer(3);
   const servers = 1 + random.integer(2);
   const draw = { random: random.fork('draw'), features, duration, replicas, servers };
-  const { faults, deeds } = drawTrouble({ ...draw, random: random.fork('trouble') });
+  const life = [
+    ...drawAts({ ...draw, random: random.fork('ats') }),
+    ...drawWatchers({ ...draw, random: random.fork('watchers') }),
+  ];
+  const moments = momentsOf(life, duration);
+  const { faults, deeds } = drawTrouble({ ...draw, moments, random: random.fork('trouble') });
   return {
     ...{ seed, duration, replicas, servers },
     election: random.chance(0.5),
@@ -23,13 +30,20 @@ export function drawPlan(seed: string): Plan {
       drawClock(random.fork(`clock ${index}`), features),
     ),
     features: [...features],
-    deeds: [
-      ...drawAts({ ...draw, random: random.fork('ats') }),
-      ...drawWatchers({ ...draw, random: random.fork('watchers') }),
-      ...deeds,
-    ].sort(byTime),
+    deeds: [...life, ...deeds].sort(byTime),
     faults: faults.toSorted(byTime),
   };
+}
+
+/** When something is done, or falls due, ms since the start: trouble tells most when it comes together with that. */
+function momentsOf(deeds: readonly Deed[], duration: number): number[] {
+  const due = deeds.flatMap((deed) => {
+    const { spec } = (deed.do === 'create' && deed.resource === 'ats' ? deed.object : {}) as {
+      spec?: AtSpec;
+    };
+    return spec === undefined ? [] : [dueTimeOf(spec) - startsAt];
+  });
+  return [...deeds.map(({ at }) => at), ...due].filter((at) => at > 0 && at < duration);
 }
 
 function byTime(one: { readonly at: number }, other: { readonly at: number }): number {

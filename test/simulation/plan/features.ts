@@ -20,6 +20,9 @@ export const atFeatures = [
   'at-crowd',
   'at-stranger',
   'at-forge',
+  'at-invalid',
+  'at-image',
+  'at-unschedulable',
 ] as const;
 
 export const watcherFeatures = [
@@ -43,6 +46,11 @@ export const watcherFeatures = [
   'watcher-stateful',
   'watcher-daemon',
   'watcher-selector',
+  'watcher-secret',
+  'watcher-annotated',
+  'watcher-paused',
+  'watcher-on-delete',
+  'watcher-options',
 ] as const;
 
 export const faultFeatures = [
@@ -58,6 +66,8 @@ export const faultFeatures = [
   'bad-network',
   'kill-at-write',
   'write-meets',
+  'send-meets',
+  'aimed',
   'refuse',
   'quota',
   'pod-security',

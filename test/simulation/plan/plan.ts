@@ -103,6 +103,23 @@ export type FaultPlan =
         | 'cut-before'
         | 'cut-after';
     }
+  /** The so many-th request of a kind from then on is so many ms on its way. */
+  | {
+      readonly at: number;
+      readonly fault: 'send-meets';
+      readonly method: string;
+      readonly path: string;
+      readonly skip: number;
+      readonly late: number;
+    }
+  /** Another fault strikes so many ms after an object is in that state of the coverage table, the next time from then on. */
+  | {
+      readonly at: number;
+      readonly fault: 'aimed';
+      readonly on: string;
+      readonly after: number;
+      readonly strike: FaultPlan;
+    }
   /** All requests that match are answered so. */
   | {
       readonly at: number;

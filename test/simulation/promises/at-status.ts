@@ -89,7 +89,8 @@ function wrongLaunchTime(
   { replicas }: History,
   { at, before, after, run, by }: StatusWrite,
 ): Finding | undefined {
-  const pod = run.pods.find(({ uid }) => uid === after.podUID);
+  // It is the time of the first attempt; the others stand in the history.
+  const pod = run.pods.find(({ uid, attempt }) => uid === after.podUID && attempt === 1);
   if (pod === undefined || before.podUID === after.podUID || after.launchTime === undefined) return undefined;
   const { clockAhead = 0 } = replicas.get(by.replica ?? '') ?? {};
   const error = Math.abs(Date.parse(after.launchTime) - pod.createdAt);

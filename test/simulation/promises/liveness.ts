@@ -73,23 +73,39 @@ function isTold({ status }: At): boolean {
   );
 }
 
+/** Retries of a create are at most so far apart, with what each of them takes, in milliseconds. */
+const retriedWithin = 15_000;
+
 export const dueIsLaunched: NamedPromise = {
   name: 'L1',
-  sentence: 'a due At has its Pod, or status says why not, once the faults have stopped',
-  start: (history) => ({
-    calm() {
-      if (!hasWorked(history, settling)) return undefined;
-      return [...history.runs.byUid.values()]
-        .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
-        .filter(({ at, pods }) => pods.length === 0 && !isTaken(history, at))
-        .map(
-          (run): Finding => ({
-            text: `${run.at.metadata.name} is due and has no Pod`,
-          }),
-        );
-    },
-  }),
+  sentence:
+    'a due At has its Pod, or status says why not and it is tried again, once the faults have stopped',
+  start(history) {
+    /** When the API server refused a Pod last, by namespace. */
+    const refused = new Map<string, number>();
+    const isRefused = ({ at }: AtRun) =>
+      isTold(at) && history.time - (refused.get(at.metadata.namespace ?? '') ?? 0) < retriedWithin;
+    return {
+      request(request) {
+        if (isRefusedPod(request)) refused.set(request.namespace, request.time);
+        return undefined;
+      },
+      calm() {
+        if (!hasWorked(history, settling)) return undefined;
+        return [...history.runs.byUid.values()]
+          .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
+          .filter((run) => run.pods.length === 0 && !isTaken(history, run.at) && !isRefused(run))
+          .map(({ at }): Finding => ({ text: `${at.metadata.name} is due and has no Pod` }));
+      },
+    };
+  },
 };
+
+/** A create of a Pod by a replica that the API server did not take, for a reason that is no Pod of that name. */
+function isRefusedPod({ replica, verb, resource, subresource, code, query }: RequestEntry): boolean {
+  const isCreate = replica !== undefined && verb === 'create' && resource === 'pods' && subresource === '';
+  return isCreate && code >= 400 && code !== 409 && !query.has('dryRun');
+}
 
 /** A Pod of an At that has ended otherwise is stopped, and deleted when that takes too long. */
 const strayFor = 120_000;
@@ -358,17 +374,9 @@ export const reasonsAreTold: NamedPromise = {
     const refused = new Map<string, number>();
     return {
       request(request): Finding | undefined {
-        const { replica, resource, verb, namespace, code, time, query } = request;
+        if (isRefusedPod(request)) refused.set(request.namespace, request.time);
+        const { replica, resource, verb, namespace } = request;
         if (replica === undefined || verb !== 'create') return undefined;
-        if (
-          resource === 'pods' &&
-          request.subresource === '' &&
-          code >= 400 &&
-          code !== 409 &&
-          !query.has('dryRun')
-        ) {
-          refused.set(namespace, time);
-        }
         if (resource !== 'events' || !request.body.includes('"LaunchedLate"')) return undefined;
         const run = runOfEvent(history, request.body);
         const due = run === undefined ? Number.POSITIVE_INFINITY : launchableAt(run);

@@ -1,17 +1,18 @@
 /** R4 and silence: how many requests there may be. */
+import type { At } from '../../../src/api/at.generated.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
-import type { NamedPromise } from '../history.ts';
+import type { History, NamedPromise } from '../history.ts';
 
 /** In milliseconds. */
 const window = 10_000;
 /** Writes of one replica per second over {@link window}, while the API server takes them or refuses them. */
-const mostPerSecond = 60;
+const mostPerSecond = 100;
 /** The same about one object: nothing has to be said of it more often. */
 const mostPerObject = 30;
 /** More for each change that the operator did not make. */
 const perReason = 4;
-/** After the last fault and edit; the slowest retries and the longest back-off are over by then. */
-const quietAfter = 15 * 60_000;
+/** After the last fault and edit; the longest back-off is over by then, and so is a Pod's time to start. */
+const quietAfter = 16 * 60_000;
 
 function keyOf({ replica, verb, resource, subresource, namespace, name }: RequestEntry): string {
   return `${replica} ${verb} ${resource}/${subresource} ${namespace}/${name}`;
@@ -47,10 +48,29 @@ class Counts {
   }
 }
 
+/** After a fault an informer may still be on its way back, in milliseconds. */
+const catchingUp = 60_000;
+
+/** In which of the known ways replicas work against each other. */
+function clueFor(history: History, resource: string): string | undefined {
+  const running = [...history.replicas.values()].filter((one) => one.running);
+  const isAnnotated = [...history.watchers.byUid.values()].some(({ annotated }) => annotated);
+  if (running.length > 1 && isAnnotated && ['configmaps', 'events'].includes(resource)) {
+    return 'annotations differ';
+  }
+  return ['ats', 'pods'].includes(resource) && mayDiffer(history) ? 'views differ' : undefined;
+}
+
+/** Whether there are several replicas, of which one may not have been shown what another one has. */
+function mayDiffer({ replicas, faults, faultedAt, time }: History): boolean {
+  const running = [...replicas.values()].filter((one) => one.running);
+  return running.length > 1 && (faults.size > 0 || time - faultedAt < catchingUp);
+}
+
 export const requestsAreBounded: NamedPromise = {
   name: 'R4',
   sentence: 'requests are bounded, and nothing is written again and again',
-  start() {
+  start(history) {
     const counts = new Counts();
     return {
       change({ by }) {
@@ -62,7 +82,8 @@ export const requestsAreBounded: NamedPromise = {
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
         if (exceeded === undefined) return undefined;
-        return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue: exceeded };
+        const clue = clueFor(history, resource) ?? exceeded;
+        return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
       },
     };
   },
@@ -72,11 +93,18 @@ export const silence: NamedPromise = {
   name: 'L5',
   sentence: 'after convergence there are no writes but lease renewals',
   start(history) {
+    /** When a phase changed last: a deadline is over, or what became due was launched. */
+    let movedAt = 0;
     return {
+      change({ resource, object, previous, time }) {
+        const isMoved = (object as At).status?.phase !== (previous as At | undefined)?.status?.phase;
+        if (resource === 'ats' && isMoved) movedAt = time;
+        return undefined;
+      },
       request(request) {
         const { replica, resource, time, verb, name } = request;
         if (replica === undefined || !isWrite(request) || resource === 'leases') return undefined;
-        const isQuiet = history.faults.size === 0 && time - history.busyAt > quietAfter;
+        const isQuiet = history.faults.size === 0 && time - Math.max(movedAt, history.busyAt) > quietAfter;
         // What becomes due, ends, or is over makes writes of its own, which the history counts as busy.
         return isQuiet && isAccepted(request)
           ? {

@@ -3,6 +3,8 @@ import { type ApiRequest, isWatch } from '../../../src/testing/api-server/api-me
 import type { Fault } from '../../../src/testing/api-server/faults.ts';
 import type { SimulatedApiServer } from '../../../src/testing/api-server/simulated-api-server.ts';
 import type { Kubelet } from '../../../src/testing/node/kubelet.ts';
+import { rowOf } from '../coverage.ts';
+import type { Entry } from '../entry.ts';
 import type { History } from '../history.ts';
 import type { FaultPlan } from '../plan/plan.ts';
 import { type Cluster, operatorNamespace } from './cluster.ts';
@@ -108,33 +110,64 @@ const watchFaults: Readonly<Record<FaultOf<'watch-meets'>['what'], Fault>> = {
 
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${operatorNamespace}/leases/atwatch`;
 
+/** Faults that strike later, and are told then. */
+const armed: ReadonlySet<FaultPlan['fault']> = new Set([
+  'write-meets',
+  'watch-meets',
+  'kill-at-write',
+  'send-meets',
+  'aimed',
+]);
+
 export class Faults {
   readonly #cluster: Cluster;
   readonly #history: History;
   readonly #recorder: Recorder;
   readonly #replicas: Replicas;
   readonly #kills: KillAtWrites;
+  readonly #duration: number;
   #interceptions: Interception[] = [];
+  #aimed: FaultOf<'aimed'>[] = [];
   #serial = 0;
 
+  /** @param duration ms since the start after which nothing strikes and nothing lasts. */
   constructor(
     cluster: Cluster,
     history: History,
     recorder: Recorder,
     replicas: Replicas,
     kills: KillAtWrites,
+    duration: number,
   ) {
+    this.#duration = duration;
     this.#cluster = cluster;
     this.#history = history;
     this.#recorder = recorder;
     this.#replicas = replicas;
     this.#kills = kills;
+    history.onEntry((entry) => this.#see(entry));
     for (const server of cluster.instances) {
       server.intercept = (request) => {
         recorder.begins(request);
         return this.#faultFor(request);
       };
     }
+  }
+
+  /** An object has changed: what was aimed at its state strikes in a turn of its own. */
+  #see(entry: Entry): void {
+    if (this.#aimed.length === 0 || entry.type !== 'change' || entry.change === 'DELETED') return;
+    const row = rowOf(entry.resource, entry.object);
+    for (const aimed of this.#aimed.filter(({ on }) => on === row)) {
+      this.#aimed = this.#aimed.filter((one) => one !== aimed);
+      this.#cluster.simulation.schedule(aimed.after, () => this.#strike(aimed.strike));
+    }
+  }
+
+  #strike(plan: FaultPlan): void {
+    const left = this.#duration - this.#cluster.simulation.elapsed;
+    if (left <= 0) return;
+    this.inflict('for' in plan ? { ...plan, for: Math.min(plan.for, left) } : plan);
   }
 
   #faultFor(request: ApiRequest): Fault | undefined {
@@ -178,8 +211,7 @@ export class Faults {
   inflict(plan: FaultPlan): void {
     const end = this.#begin(plan);
     const isLong = 'for' in plan && plan.fault !== 'kill-at-write';
-    const isArmed =
-      plan.fault === 'write-meets' || plan.fault === 'watch-meets' || plan.fault === 'kill-at-write';
+    const isArmed = armed.has(plan.fault);
     const id = ++this.#serial;
     if (!isArmed) this.#tell(plan, isLong ? 'begins' : 'strikes', describe(plan), id);
     if (!isLong) return;
@@ -246,6 +278,19 @@ export class Faults {
       const matches = (request: ApiRequest) => request.method === method && request.path.includes(path);
       return once(() => this.#intercept(plan, matches, answerOf(answer), times, skip));
     },
+    'send-meets': (plan) => {
+      const { method, path, skip, late } = plan;
+      const { network, simulation } = this.#cluster;
+      const delay = { kind: 'delay', request: late, answer: 0 } as const;
+      return once(() =>
+        network.fault({ method, target: path, skip }, delay, 1, () => {
+          const id = ++this.#serial;
+          this.#tell(plan, 'begins', describe(plan), id);
+          simulation.schedule(late, () => this.#tell(plan, 'ends', describe(plan), id));
+        }),
+      );
+    },
+    aimed: (plan) => once(() => this.#aimed.push(plan)),
     refuse: (plan) => {
       const { method, path, code, message } = plan;
       const matches = (request: ApiRequest) =>
@@ -349,7 +394,7 @@ function answerOf(answer: FaultOf<'write-meets'>['answer']): Fault {
 /** `kill replica 1 for 3.2 s` */
 export function describe({ at: _, fault, ...rest }: FaultPlan): string {
   const details = Object.entries(rest).map(([name, value]) =>
-    name === 'for' ? `for ${value} ms` : `${name} ${value}`,
+    name === 'for' ? `for ${value} ms` : `${name} ${typeof value === 'object' ? describe(value) : value}`,
   );
   return [fault, ...details].join(' ');
 }

@@ -7,6 +7,7 @@ import type { Behaviour, ContainerEnd, ContainerStart } from '../../../src/testi
 import { Scheduler } from '../../../src/testing/node/scheduler.ts';
 import type { SimulatedCluster } from '../../../src/testing/simulated-cluster.ts';
 import type { History } from '../history.ts';
+import { absentImage } from '../plan/draw-ats.ts';
 
 const nodeCount = 3;
 
@@ -56,6 +57,7 @@ export function startNodes({ access: cluster, simulation }: SimulatedCluster, hi
       name,
       network,
       program,
+      hasImage: (image) => image !== absentImage,
       listeners: [listener],
     });
     lifecycle.watch(kubelet);

@@ -30,7 +30,12 @@ export class Replicas {
     this.#history = history;
     this.#recorder = recorder;
     const servers = ['--metrics-bind-address=0', '--health-probe-bind-address=0'];
-    this.#args = [...servers, `--leader-elect=${plan.election}`];
+    const secrets = plan.features.includes('watcher-secret');
+    const annotated = plan.features.includes('watcher-annotated');
+    this.#args = [
+      ...[...servers, `--leader-elect=${plan.election}`],
+      ...[`--secret-access=${secrets}`, `--annotation-controller=${annotated}`],
+    ];
     this.#machines = plan.clocks.slice(0, plan.replicas).map((clocks, index) => {
       const name = `replica-${index}`;
       const build = (ports: ProcessPorts, process: SimulatedProcess) => this.#build(replica, ports, process);

@@ -4,8 +4,8 @@ import type { Entry } from '../entry.ts';
 import { History, type NamedPromise, type Violation } from '../history.ts';
 import { explanationOf } from '../open-defects.ts';
 import { commandCanary } from '../plan/draw-ats.ts';
-import { configCanary, secretCanary } from '../plan/draw-watchers.ts';
 import type { Plan } from '../plan/plan.ts';
+import { configCanary, secretCanary } from '../plan/watcher-parts.ts';
 import { allPromises } from '../promises/all.ts';
 import { Cluster } from './cluster.ts';
 import { Deeds } from './deeds.ts';
@@ -44,7 +44,9 @@ const lookEvery = 10_000;
 
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
   const { promises = allPromises, onEntry, stopsAtFirst = true } = options;
-  const history = new History(promises, { secrets: [commandCanary, configCanary, secretCanary] });
+  const history = new History(promises, {
+    secrets: [commandCanary, configCanary, secretCanary, btoa(secretCanary).slice(0, 16)],
+  });
   const coverage = new Coverage(history);
   history.onEntry((entry) => {
     coverage.see(entry);
@@ -61,7 +63,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   }
   cluster.start(history);
   const replicas = new Replicas(plan, cluster, history, recorder);
-  const faults = new Faults(cluster, history, recorder, replicas, kills);
+  const faults = new Faults(cluster, history, recorder, replicas, kills, plan.duration);
   const deeds = new Deeds(cluster, history);
   for (let index = 0; index < plan.replicas; index++) {
     simulation.schedule(index * 37, () => replicas.start(index));

@@ -1,0 +1,110 @@
+/** Draws what people do to the source, the watcher and the workload of an application. */
+import { type Draw, namespace } from './draw-ats.ts';
+import type { Feature } from './features.ts';
+import type { Deed } from './plan.ts';
+import {
+  type AppParts,
+  configCanary,
+  create,
+  drawValue,
+  drawWatcherSpec,
+  meta,
+  patchOf,
+} from './watcher-parts.ts';
+
+interface EditDraw extends Draw {
+  readonly app: AppParts;
+}
+
+export function drawEdits(app: AppParts, draw: Draw): Deed[] {
+  const own: EditDraw = { ...draw, app };
+  const { random, features } = draw;
+  const plain = Array.from({ length: random.integer(4) }, () => write(own, later(own), value(own)));
+  const chosen = Object.entries(makers).flatMap(([feature, make]) =>
+    features.has(feature as Feature) && random.chance(0.6) ? make(own) : [],
+  );
+  return [...plain, ...chosen];
+}
+
+const later = ({ random, duration }: EditDraw) => random.integer(duration);
+const value = ({ random, features }: EditDraw) => drawValue(random, features);
+
+function write({ app }: EditDraw, at: number, message: string): Deed {
+  return patchOf(at, 'configmaps', app.config, { data: { message } });
+}
+
+const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
+  'watcher-revert': (draw) => {
+    const [at, gap] = [later(draw), draw.random.pick([10, 300, 1500, 4000, 20_000])];
+    const [one, other] = [value(draw), value(draw)];
+    return [write(draw, at, one), write(draw, at + gap, other), write(draw, at + 2 * gap, one)];
+  },
+  'watcher-storm': (draw) => {
+    const at = later(draw);
+    return Array.from({ length: 20 }, (_, index) => write(draw, at + index * 20, value(draw)));
+  },
+  'watcher-idle-edit': (draw) => {
+    const labels = { touched: String(draw.random.integer(100)) };
+    return [patchOf(later(draw), 'configmaps', draw.app.config, { metadata: { labels } })];
+  },
+  'watcher-keys': (draw) => {
+    const data = { other: `${configCanary}-${draw.random.integer(9)}` };
+    return [patchOf(later(draw), 'configmaps', draw.app.config, { data })];
+  },
+  'watcher-recreate-source': (draw) => {
+    const { config } = draw.app;
+    const [at, gap] = [later(draw), draw.random.pick([1, 2000, 20_000])];
+    const again = { metadata: meta(config), data: { message: value(draw), other: configCanary } };
+    return [
+      { at, do: 'delete', resource: 'configmaps', name: config },
+      create(at + gap, 'configmaps', config, 'v1', 'ConfigMap', again),
+    ];
+  },
+  'watcher-suspend': (draw) =>
+    [true, false].map((suspend) =>
+      patchOf(later(draw), 'configwatchers', draw.app.name, { spec: { suspend } }),
+    ),
+  'watcher-scale': (draw) => {
+    const { name, workload } = draw.app;
+    const replicas = draw.random.integer(6);
+    return workload === 'daemonsets' ? [] : [patchOf(later(draw), workload, name, { spec: { replicas } })];
+  },
+  'watcher-rollout': (draw) => {
+    const { name, workload } = draw.app;
+    const annotations = { 'kubectl.kubernetes.io/restartedAt': String(draw.random.integer(1000)) };
+    return [patchOf(later(draw), workload, name, { spec: { template: { metadata: { annotations } } } })];
+  },
+  'watcher-paused': (draw) => {
+    const { name, workload } = draw.app;
+    if (workload !== 'deployments') return [];
+    const at = later(draw);
+    return [
+      patchOf(at, workload, name, { spec: { paused: true } }),
+      patchOf(at + later(draw), workload, name, { spec: { paused: false } }),
+    ];
+  },
+  'watcher-edit': editWatcher,
+};
+
+function editWatcher(draw: EditDraw): Deed[] {
+  const { app, random, features } = draw;
+  const { name } = app;
+  const edits = Array.from({ length: 1 + random.integer(2) }, () => {
+    const spec = random.pick([
+      { strategy: { maxUnavailable: random.pick([1, '100%']) } },
+      { keys: random.pick([['message'], ['other'], null]) },
+      { sources: random.pick([null, [{ kind: 'ConfigMap', name: `${name}-extra`, optional: true }]]) },
+      { dryRun: random.chance(0.5) },
+    ]);
+    return patchOf(later(draw), 'configwatchers', name, { spec });
+  });
+  if (!random.chance(0.3)) return edits;
+  const at = later(draw);
+  const metadata = { name, namespace, labels: {} };
+  const again = { metadata, spec: drawWatcherSpec(app, random, features) };
+  return [
+    ...edits,
+    { at, do: 'delete', resource: 'configwatchers', name },
+    create(at + 1000, 'configwatchers', name, 'k8spatterns.io/v1', 'ConfigWatcher', again),
+  ];
+}
