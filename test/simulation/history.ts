@@ -71,7 +71,7 @@ const blinding: ReadonlySet<string> = new Set([
 ]);
 
 /** So many states of an object a replica is remembered to have been shown. */
-const keptStates = 6;
+const keptStates = 20;
 
 interface Registered {
   readonly name: string;

@@ -23,6 +23,7 @@ const at = {
 };
 const watcher = {
   change: 'src/configwatcher/decide/change.ts',
+  comparison: 'src/configwatcher/decide/comparison.ts',
   pending: 'src/configwatcher/decide/pending.ts',
   groups: 'src/configwatcher/decide/pod-groups.ts',
   turn: 'src/configwatcher/decide/turn.ts',
@@ -262,10 +263,10 @@ const ofConfigWatcher: readonly PlantedBug[] = [
   },
   {
     name: 'baseline forgotten',
-    sentence: 'the first sight of a content counts as a change',
-    file: watcher.change,
-    find: 'if (state.appliedHash === undefined || hash === undefined) return baseline(observed, spec, comparison);',
-    replace: 'if (hash === undefined) return baseline(observed, spec, comparison);',
+    sentence: 'a source that is seen first counts as changed',
+    file: watcher.comparison,
+    find: 'found.filter(({ entry, hash }) => entry && holds(entry, hash))',
+    replace: 'found.filter(({ entry, hash }) => !entry || holds(entry, hash))',
     promise: 'S9',
   },
   {

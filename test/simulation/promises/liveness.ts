@@ -5,8 +5,8 @@
 import type { At } from '../../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
-import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
-import { contentOf } from '../content.ts';
+import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
+import { contentOf, type SourceRef } from '../content.ts';
 import type { ContainerStartEntry, RequestEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
@@ -107,22 +107,24 @@ function isRefusedPod({ replica, verb, resource, subresource, code, query }: Req
   return isCreate && code >= 400 && code !== 409 && !query.has('dryRun');
 }
 
-/** A Pod of an At that has ended otherwise is stopped, and deleted when that takes too long. */
-const strayFor = 120_000;
+/** A Pod of an At that has ended otherwise is stopped, and deleted when that takes too long; in milliseconds. */
+const strayFor = { unstopped: 30_000, inAll: 120_000 };
 
 export const nothingRunsOn: NamedPromise = {
   name: 'L6',
   sentence: 'once an At is DONE no Pod of it runs on',
   start: (history) => ({
     calm() {
-      if (!hasWorked(history, strayFor)) return undefined;
+      if (!hasWorked(history, strayFor.unstopped)) return undefined;
       return [...history.runs.byUid.values()].flatMap(({ at, pods, goneAt, forgedAt }): Finding[] => {
         if (goneAt !== undefined || forgedAt !== undefined || at.status?.phase !== 'DONE') return [];
+        const doneAt = Date.parse(at.status.completionTime ?? '') || 0;
         const stray = pods.find(
-          ({ endedAt, goneAt: gone, createdAt, pod }) =>
+          ({ endedAt, goneAt: gone, createdAt, pod, stop }) =>
             endedAt === undefined &&
             gone === undefined &&
-            history.time - createdAt > strayFor &&
+            history.time - Math.max(createdAt, doneAt, history.faultedAt) >
+              (stop === undefined ? strayFor.unstopped : strayFor.inAll) &&
             controllerOf(pod)?.uid === at.metadata.uid &&
             pod.metadata.deletionTimestamp === undefined,
         );
@@ -180,22 +182,34 @@ class Running {
   }
 
   /** Whether the Pod was started with another content of a watched source than there is now. */
-  isOutdated(history: History, { watcher, baselineAt = 0, firstSights }: WatcherRun, uid: string): boolean {
-    const { metadata, spec } = watcher;
+  isOutdated(history: History, run: WatcherRun, uid: string): boolean {
+    const { metadata, spec } = run.watcher;
     const entry = this.#byPod.get(uid);
+    if (entry === undefined) return false;
     return sourcesOf(spec).some((source) => {
-      const mounted = entry?.sources.find(({ kind, name }) => kind === source.kind && name === source.name);
-      if (entry === undefined || mounted === undefined) return false;
+      const mounted = entry.sources.find(({ kind, name }) => kind === source.kind && name === source.name);
+      if (mounted === undefined) return false;
       const present = history.watchers.source(source.kind, metadata.namespace ?? '', source.name);
-      // First sight is the baseline, also of a required source that was missing when the others were seen first.
-      const madeAt = Date.parse(present?.metadata.creationTimestamp ?? '');
-      if (entry.time < baselineAt && madeAt > baselineAt) return false;
-      const seenAt = firstSights.get(`${source.kind}/${source.name}`) ?? Number.POSITIVE_INFINITY;
-      if (!source.optional && entry.time < seenAt) return false;
+      if (isBaseline(run, source, entry, present)) return false;
+      // While a required source is missing no Pod is expected to start, and the old content counts.
+      const isUnexpected = !source.optional && spec.onDelete !== 'Restart' && mounted.data === undefined;
       const had = mounted.data && { metadata: { name: mounted.name }, data: mounted.data };
-      return contentOf(source, had) !== contentOf(source, present);
+      return !isUnexpected && contentOf(source, had) !== contentOf(source, present);
     });
   }
+}
+
+/** First sight is the baseline, also of a required source that was missing when the others were seen first. */
+function isBaseline(
+  { baselineAt = 0, firstSights }: WatcherRun,
+  { kind, name, optional }: SourceRef,
+  { time }: ContainerStartEntry,
+  present: KubernetesObject | undefined,
+): boolean {
+  const madeAt = Date.parse(present?.metadata.creationTimestamp ?? '');
+  if (time < baselineAt && madeAt > baselineAt) return true;
+  const seenAt = firstSights.get(`${kind}/${name}`) ?? Number.POSITIVE_INFINITY;
+  return !optional && time < seenAt;
 }
 
 /** Pods that a watcher may restart, and has to. */
