@@ -14,6 +14,8 @@ import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ServerClock } from '../runtime/server-clock.ts';
 import { AtMetrics } from './act/at-metrics.ts';
 import { ClockSkew } from './act/clock-skew.ts';
+import { LaunchTurns } from './act/launch-turns.ts';
+import { WakeSource } from './act/wake-source.ts';
 import { DueSoon } from './facts/due-soon.ts';
 import { atsOf, trackedAts, trackedIndex } from './facts/pod-owner.ts';
 import { queuePriority } from './facts/queue-priority.ts';
@@ -66,6 +68,8 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     () => atLister.list(),
     () => clock.now(),
   );
+  const wakes = new WakeSource(() => turns.stop());
+  const turns = new LaunchTurns(clock, (key) => wakes.wake(key));
   const reconciler = new AtReconciler({
     client,
     clock,
@@ -73,6 +77,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     ats: atLister,
     pods: podLister,
     tracks: options.tracks ?? true,
+    turns,
     onStatus: (before, after) => metrics.written(before, after),
   });
   return controllerManagedBy(host)
@@ -82,6 +87,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
       priority: (at, { initial }) => queuePriority(at, clock.now(), initial),
     })
     .watches(pods, enqueueRequestsFromMap(atsOf), podOptions)
+    .watchesSource(wakes)
     .withOptions({ maxConcurrentReconciles, maxBackoff, flowOf })
     .complete(reconciler);
 }

@@ -19,16 +19,19 @@ import {
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { errorFields } from '../runtime/logger.ts';
+import { HourlyEvents } from './act/hourly-events.ts';
+import { LaunchTurns } from './act/launch-turns.ts';
 import { Memory } from './act/memory.ts';
 import { mostDelayWithoutAnswer, Performer } from './act/perform.ts';
+import { StatusPace } from './act/status-pace.ts';
 import { statusPatch } from './act/status-patch.ts';
 import { decide } from './decide/decide.ts';
-import type { Decision, Observed } from './decide/decision.ts';
+import { type Decision, type Observed, retryPriority } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
 import { findAmong, podsAt } from './facts/own-pod.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
-import { phaseOf } from './plan/phase.ts';
+import { isRefused, phaseOf } from './plan/phase.ts';
 import { podUidLabel } from './plan/pod.ts';
 
 /** Decisions in one pass; each follows from what the one before has learned or written. */
@@ -48,6 +51,8 @@ export interface AtReconcilerOptions {
   readonly pods: Lister<Pod>;
   /** Whether Pods of ExactlyOnce get a finalizer: only where the right to take it off cannot go before the Pod. */
   readonly tracks: boolean;
+  /** Whose turn it is where creates fail; wakes an At when its turn comes. */
+  readonly turns?: LaunchTurns;
   /** Told every status that was written, and the At as it was before. */
   readonly onStatus?: (before: At, after: AtStatus) => void;
 }
@@ -55,6 +60,9 @@ export interface AtReconcilerOptions {
 export class AtReconciler implements Reconciler {
   readonly #options: AtReconcilerOptions;
   readonly #memory = new Memory();
+  readonly #turns: LaunchTurns;
+  readonly #pace = new StatusPace();
+  readonly #hourly = new HourlyEvents();
   readonly #performer: Performer;
 
   constructor(options: AtReconcilerOptions) {
@@ -62,13 +70,17 @@ export class AtReconciler implements Reconciler {
     const onRefusedDryRun = (at: At, message: string) =>
       recorder.record(ats, at, obstacleEvent('PodRejected', message));
     this.#options = options;
-    this.#performer = new Performer({ client, clock, memory: this.#memory, onRefusedDryRun });
+    this.#turns = options.turns ?? new LaunchTurns(clock);
+    const [memory, turns] = [this.#memory, this.#turns];
+    this.#performer = new Performer({ client, clock, memory, turns, onRefusedDryRun });
   }
 
   async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
     const at = this.#options.ats.get(request.namespace, request.name);
     if (at === undefined || phaseOf(at) === 'DONE') {
       this.#memory.forget(requestKey(request));
+      this.#turns.forget(requestKey(request));
+      this.#pace.forget(requestKey(request));
     }
     const orphans = this.#orphans(request, at?.metadata.uid);
     if (orphans.length > 0) {
@@ -133,6 +145,10 @@ export class AtReconciler implements Reconciler {
         return performed.next === 'decide' ? performed.observed : performed.result;
       }
     }
+    const paused = this.#paceOf(observed.at, decision);
+    if (paused > 0) {
+      return { requeueAfter: paused, priority: retryPriority };
+    }
     const written = await this.#write(observed.at, decision, context);
     if (!('metadata' in written)) {
       return written;
@@ -148,6 +164,16 @@ export class AtReconciler implements Reconciler {
       ...(requeueAfter === undefined ? {} : { requeueAfter }),
       ...(priority === undefined ? {} : { priority }),
     };
+  }
+
+  /** Milliseconds for which a status waits that says why a due At has no Pod. */
+  #paceOf(at: At, { status }: Decision): number {
+    if (status === undefined || !isRefused({ ...at, status }) || isToldAlike(at, status)) {
+      return 0;
+    }
+    const { namespace = '', name } = at.metadata;
+    const key = requestKey({ namespace, name });
+    return this.#pace.wait(key, `${namespace}/${status.reason}`, this.#options.clock.monotonic());
   }
 
   /** The At with the status wanted, or how the pass ends because it does not take that status. */
@@ -197,9 +223,15 @@ export class AtReconciler implements Reconciler {
   }
 
   #tell(at: At, events: Decision['events'], log: ReconcileContext['log']): void {
-    for (const event of events) {
+    const now = this.#options.clock.monotonic();
+    for (const event of events.filter((one) => this.#hourly.take(at, one, now))) {
       this.#options.recorder.record(ats, at, event);
       log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
     }
   }
+}
+
+/** Whether status says this very reason already. */
+function isToldAlike(at: At, { reason }: AtStatus): boolean {
+  return isRefused(at) && at.status?.reason === reason;
 }

@@ -6,7 +6,6 @@ import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import type { IndexFunction, Lister } from '../../src/runtime/cache/lister.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import { isEnded } from '../../src/runtime/client/written.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
 import type { Result } from '../../src/runtime/controller/reconciler.ts';
 import type { EventRecord } from '../../src/runtime/events/event-recorder.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
@@ -78,7 +77,12 @@ export class Operator {
     this.knows = [];
     this.#read = undefined;
     const { world } = this;
-    const clock = { now: () => world.now + this.skew, monotonic: () => world.now } as Clock;
+    const clock = {
+      now: () => world.now + this.skew,
+      monotonic: () => world.now,
+      setTimer: () => ({ cancel() {} }),
+      turn: async () => {},
+    };
     return new AtReconciler({
       client: world.client({
         fault: () => this.faults.shift(),

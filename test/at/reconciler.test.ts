@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { launchPriority, retryPriority } from '../../src/at/decide/decision.ts';
 import { RetryError } from '../../src/runtime/controller/reconciler.ts';
-import { dueTime, longBeforeDue } from '../fixtures/at.ts';
+import { condition, dueTime, longBeforeDue } from '../fixtures/at.ts';
 import { Operator } from './operator.ts';
 import { type Fault, World } from './world.ts';
 
@@ -70,6 +70,7 @@ describe('AtReconciler', () => {
     }
     assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 8000, 10_000]);
     world.removePods();
+    world.now += 10_000;
     await operator.reconcile();
     assert.equal(world.creations.length, 1);
   });
@@ -125,13 +126,54 @@ describe('AtReconciler', () => {
     assert.deepEqual(result, { requeueAfter: 250, priority: retryPriority });
     assert.deepEqual(operator.events, ['PodRejected (W)']);
     assert.equal(world.ats.get('example-at')?.status?.message, 'exceeded quota');
+    const sent = world.requests.length;
+    await operator.reconcile();
+    assert.equal(world.requests.length, sent, 'its own watch event is no turn');
+    world.now += 250;
     await operator.reconcile();
     assert.equal(world.creations.length, 1);
   });
 
+  for (const fault of ['lostAfter', 'lostBefore'] as const) {
+    it(`looks after 250 ms what became of a create: ${fault}`, async () => {
+      const { world, operator } = due(fault);
+      assert.deepEqual(await operator.reconcile(), { requeueAfter: 250, priority: retryPriority });
+      world.now += 250;
+      await operator.reconcile();
+      assert.equal(world.creations.length, 1);
+      assert.ok(world.requests.includes('GET pods'));
+      assert.deepEqual(
+        operator.events.filter((event) => event.endsWith('(W)')),
+        [],
+      );
+    });
+  }
+
+  for (const fault of ['failing', 'lostBefore'] as const) {
+    it(`says within seconds that creates fail, and blames nobody for it: ${fault}`, async () => {
+      const { world, operator } = due();
+      world.createFault = fault;
+      for (let waited = 0; waited < 3000; waited += 250) {
+        await operator.reconcile();
+        world.now += 250;
+      }
+      const status = world.ats.get('example-at')?.status;
+      assert.equal(status?.reason, 'CreateFailed');
+      assert.equal(condition(status, 'Launched'), 'False CreateFailed');
+      assert.deepEqual(operator.events, ['CreateFailed (W)']);
+      world.now += 10_000;
+      world.createFault = undefined;
+      await operator.reconcile();
+      operator.syncPods();
+      await operator.reconcile();
+      const launched = world.ats.get('example-at')?.status;
+      assert.equal(launched?.phase, 'RUNNING');
+      assert.equal(launched?.operatorDelaySeconds, undefined);
+      assert.deepEqual(operator.events, ['CreateFailed (W)', 'Launched']);
+    });
+  }
+
   for (const [fault, atMost] of [
-    ['lostAfter', 2000],
-    ['lostBefore', 2000],
     ['busy', 10_000],
     ['conflict', 10_000],
   ] as const) {
@@ -143,7 +185,7 @@ describe('AtReconciler', () => {
       await operator.reconcile();
       assert.equal(world.creations.length, 1);
       // Only after an answer that is missing does it have to look first.
-      assert.equal(world.requests.includes('GET pods'), fault === 'lostAfter' || fault === 'lostBefore');
+      assert.ok(!world.requests.includes('GET pods'));
       assert.deepEqual(
         operator.events.filter((event) => event.endsWith('(W)')),
         [],
@@ -169,6 +211,7 @@ describe('AtReconciler', () => {
       assert.ok(error instanceof RetryError);
       assert.equal(error.maxDelay, 2000);
       world.isDown = false;
+      world.now += 2000;
       await operator.reconcile();
       assert.equal(world.creations.length, 1);
     });
@@ -314,6 +357,7 @@ describe('AtReconciler, with Retry', () => {
     operator.faults = ['lostBefore'];
     await operator.reconcile();
     world.requests.length = 0;
+    world.now += 250;
     await operator.reconcile();
     assert.deepEqual(world.requests, ['GET ats', 'GET pods', 'GET pods', 'POST pods']);
     operator.faults = [];

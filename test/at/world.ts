@@ -20,6 +20,7 @@ export type Fault =
   | 'lostAfter'
   | 'late'
   | 'refused'
+  | 'failing'
   | 'invalid'
   | 'busy'
   | 'conflict'
@@ -57,6 +58,7 @@ const without: Readonly<Record<string, () => Error>> = {
   crashBefore: () => new Crash(),
   lostBefore: () => new TransportError('lost', true),
   refused: () => apiError(403, 'Forbidden', 'exceeded quota'),
+  failing: () => apiError(500, 'InternalError', 'failed calling webhook "w": connection refused'),
   invalid: () => apiError(422, 'Invalid'),
   busy: () => apiError(429, 'TooManyRequests'),
   conflict: () => apiError(409, 'Conflict'),
@@ -92,6 +94,8 @@ export class World {
   latency = 0;
   /** Nobody answers. */
   isDown = false;
+  /** What each create of a Pod meets. */
+  createFault: Fault | undefined;
   /** The uids of all Ats there have ever been, each with that of the Pod which status recorded as the first. */
   readonly launches = new Map<string, string | undefined>();
   /** The uids of the Pods that a status has recorded. */
@@ -231,7 +235,7 @@ export class World {
       tell: (result: T) => Written,
       { sendWithin = Number.POSITIVE_INFINITY, serverTimeout = writeTimeout }: WriteOptions = {},
     ): Promise<T> => {
-      const kind = fault();
+      const kind = fault() ?? (request === 'POST pods' ? this.createFault : undefined);
       const called = this.now;
       if (kind === 'stopBefore') await this.#stopped();
       if (this.now - called >= sendWithin) throw new TransportError('too late', false);

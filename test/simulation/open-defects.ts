@@ -38,13 +38,6 @@ export const openDefects: readonly OpenDefect[] = [
     'annotations differ',
     'active replicas write the state of an annotated ConfigMap against each other',
   ),
-  defect(
-    'untold',
-    'R2',
-    'untold',
-    'a create that is answered with 5xx, or not at all, is not told in status',
-  ),
-  defect('blame', 'R2', 'blame', 'LaunchedLate blames the operator for what the API server refused'),
 ];
 
 /** The defect that explains it; undefined for news. */

@@ -103,6 +103,11 @@ export class AtMetrics {
 }
 
 /** Milliseconds by which the operator was late, as status tells of the launch. */
-function lateness(at: At, { launchTime = '', scheduledTime = '' }: AtStatus): number {
-  return operatorLateness(at, parseTime(launchTime), parseTime(scheduledTime));
+function lateness(
+  at: At,
+  { launchTime = '', scheduledTime = '', operatorDelaySeconds = 0 }: AtStatus,
+): number {
+  const late = operatorLateness(at, parseTime(launchTime), parseTime(scheduledTime));
+  // Status knows of failed creates that no condition has told.
+  return late < 1000 || operatorDelaySeconds > 0 ? late : 0;
 }

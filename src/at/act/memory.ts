@@ -12,6 +12,8 @@ interface Recollection {
   launch?: KnownLaunch;
   ambiguous: boolean;
   untried: boolean;
+  /** A create has failed, for whatever reason. */
+  obstructed?: boolean;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** Refusals in a row. */
@@ -22,7 +24,7 @@ interface Recollection {
 
 const gone = 'gone';
 
-export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind'>;
+export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'obstructed'>;
 
 export class Memory {
   /** By namespace/name. Only Ats that something is known of have an entry. */
@@ -39,6 +41,7 @@ export class Memory {
       behind: entry !== undefined && isBehind(at, entry),
       ambiguous: entry?.ambiguous ?? false,
       untried: entry?.untried ?? false,
+      ...(entry?.obstructed ? { obstructed: true } : {}),
     };
   }
 
@@ -53,6 +56,11 @@ export class Memory {
   launched(at: At, launch: KnownLaunch): void {
     this.created(at);
     this.#entry(at).launch = launch;
+  }
+
+  /** A create has failed, for whatever reason. */
+  obstructed(at: At): void {
+    this.#entry(at).obstructed = true;
   }
 
   /** A create was refused. Returns how often in a row. */

@@ -5,14 +5,8 @@
 import type { At } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
-import {
-  ApiError,
-  isAlreadyExists,
-  isForbidden,
-  isInvalid,
-  TransportError,
-} from '../../runtime/client/api-error.ts';
-import type { Client, JsonPatchOperation, ObjectKey, WriteOptions } from '../../runtime/client/client.ts';
+import { isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
+import type { Client, JsonPatchOperation, ObjectKey } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
 import {
@@ -27,42 +21,46 @@ import { findAmong, isGated, isOurs, podNames, podsAt } from '../facts/own-pod.t
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import { sound } from '../plan/sound.ts';
-import { isRefusal, isTestFailed, isUnreadable, mayHaveHappened } from './create-answer.ts';
+import { delayAfter, isTestFailed, mayHaveHappened, mostDelay } from './create-answer.ts';
+import { CreateFailures } from './create-failure.ts';
+import { dryRunWarnings } from './dry-run.ts';
+import type { LaunchTurns } from './launch-turns.ts';
 import type { Memory } from './memory.ts';
 import { withoutLiterals } from './redact.ts';
 import { conflictDelay, found, goOn, type Performed, settled } from './settle.ts';
 
-/** Longest waits before a create is tried again, in milliseconds. */
-const mostDelay = 10_000;
+/** Longest wait before a create without an answer is tried again, in milliseconds. */
 export const mostDelayWithoutAnswer = 2000;
 /** For a read that a launch waits for, in milliseconds. */
 const readTimeout = 5000;
-/** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
-const strictDecodingError = 'strict decoding error: ';
 
 export interface PerformerOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly memory: Memory;
+  readonly turns: LaunchTurns;
   /** Told what the API server says against the Pod of an At that is not due yet. */
   readonly onRefusedDryRun: (at: At, message: string) => void;
 }
 
 export class Performer {
   readonly #options: PerformerOptions;
+  readonly #failures: CreateFailures;
 
   constructor(options: PerformerOptions) {
     this.#options = options;
+    this.#failures = new CreateFailures(options);
   }
 
   /** @throws {RetryError} when nobody knows what became of a create; other errors as the client's. */
-  perform(action: Action, observed: Observed, { signal }: ReconcileContext): Promise<Performed> {
+  perform(action: Action, observed: Observed, context: ReconcileContext): Promise<Performed> {
     const { client } = this.#options;
+    const { signal } = context;
     switch (action.type) {
       case 'ReadLive':
         return this.#readLive(observed, action.pods, signal);
       case 'CreatePod':
-        return this.#create(action, observed, signal);
+        return this.#create(action, observed, context);
       case 'DryRunPod':
         return this.#dryRun(action, observed, signal);
       case 'PatchPod': {
@@ -142,12 +140,19 @@ export class Performer {
     return { next: 'decide', observed: { ...known, retryDelay } };
   }
 
-  async #create(action: CreatePod, observed: Observed, signal: AbortSignal): Promise<Performed> {
+  async #create(
+    action: CreatePod,
+    observed: Observed,
+    { signal, log }: ReconcileContext,
+  ): Promise<Performed> {
     const { pod, attempt } = action;
     const { client, clock, memory } = this.#options;
     const { at } = observed;
+    const wait = this.#failures.wait(at);
+    if (wait !== undefined) return this.#failures.hold(observed, wait);
     try {
       const { metadata } = await client.create(pods, pod, { signal });
+      this.#failures.succeeded(at);
       if (isGated(pod)) {
         // Crash window: the Pod exists, and starts nothing before status records it.
         memory.created(at);
@@ -161,61 +166,32 @@ export class Performer {
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
       if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
-      if (isRefusal(error)) {
-        const retryDelay = delayAfter(memory.refused(at));
-        const refusal = { message: error.message };
-        return { next: 'decide', observed: { ...observed, refusal, retryDelay, now: clock.now() } };
-      }
-      const isUnknown = mayHaveHappened(error);
-      if (isUnknown) {
-        memory.unanswered(at);
-      }
-      const hasAnswered = !(error instanceof TransportError);
-      // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
-      const priority = hasAnswered && isUnknown && observed.ambiguous === true ? retryPriority : undefined;
-      const delay = hasAnswered ? mostDelay : mostDelayWithoutAnswer;
-      const options = { cause: error, priority };
-      throw new RetryError(`Pod ${pod.metadata.name} could not be created`, delay, options);
+      const failed = this.#failures.failed(at, error, pod.metadata.name, log);
+      if (failed === undefined) throw this.#retryError(error, observed, pod);
+      return this.#failures.hold(observed, failed);
     }
+  }
+
+  #retryError(error: unknown, { ambiguous }: Observed, { metadata }: Pod): RetryError {
+    const hasAnswered = !(error instanceof TransportError);
+    // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
+    const isRepeated = hasAnswered && mayHaveHappened(error) && ambiguous === true;
+    const delay = hasAnswered ? mostDelay : mostDelayWithoutAnswer;
+    const options = { cause: error, priority: isRepeated ? retryPriority : undefined };
+    return new RetryError(`Pod ${metadata.name} could not be created`, delay, options);
+  }
+
+  async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
+    const { client, memory, onRefusedDryRun } = this.#options;
+    memory.tried(at);
+    for (const message of await dryRunWarnings(client, pod, signal)) onRefusedDryRun(at, message);
+    return goOn;
   }
 
   /** A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. */
   #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Performed> {
+    this.#failures.forget(observed.at);
     const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
     return this.#readLive({ ...observed, retryDelay }, true, signal);
   }
-
-  async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
-    const { memory, onRefusedDryRun } = this.#options;
-    memory.tried(at);
-    const refusal = await this.#refusalOf(pod, { fieldValidation: 'Strict', signal });
-    const hasUnknown = refusal?.includes(strictDecodingError) ?? false;
-    if (refusal !== undefined) {
-      onRefusedDryRun(at, hasUnknown ? `${refusal}: the Pod is created without it` : refusal);
-    }
-    // Decoding comes first: what else there is against the Pod is still to be heard.
-    const other = hasUnknown ? await this.#refusalOf(pod, { signal }) : undefined;
-    if (other !== undefined) {
-      onRefusedDryRun(at, other);
-    }
-    return goOn;
-  }
-
-  /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such, with a 400. */
-  async #refusalOf(pod: Pod, options: WriteOptions): Promise<string | undefined> {
-    try {
-      await this.#options.client.create(pods, pod, { ...options, dryRun: true });
-    } catch (caught) {
-      const error = withoutLiterals(caught, pod);
-      if (error instanceof ApiError && (isForbidden(error) || isInvalid(error) || isUnreadable(error))) {
-        return error.message;
-      }
-    }
-    return undefined;
-  }
-}
-
-/** 250 ms, doubled by each refusal in a row. */
-export function delayAfter(refusals: number): number {
-  return Math.min(mostDelay, 125 * 2 ** Math.min(refusals, 10));
 }

@@ -80,10 +80,12 @@ function startingDeadline({ at }: Observed, plan: Plan): number {
     : plan.dueAt + startingDeadlineSeconds * 1000;
 }
 
+const obstacles: readonly string[] = [atReason.podRejected, atReason.podNameConflict, atReason.createFailed];
+
 /** What kept the command from starting at this very instant, if the API server said so. */
 function lastObstacle({ at: { status } }: Observed, plan: Plan): string {
   const { reason, message = '', scheduledTime = '' } = status ?? {};
-  const isObstacle = reason === atReason.podRejected || reason === atReason.podNameConflict;
+  const isObstacle = obstacles.includes(reason ?? '');
   return isObstacle && parseTime(scheduledTime) === plan.dueAt ? `: ${clip(message, longestObstacle)}` : '';
 }
 
@@ -150,14 +152,14 @@ function launch(o: Observed, plan: Plan): Decision {
 
 /** Due, but the API server does not take the Pod: said once, tried again until the deadline. */
 function hold(o: Observed, plan: Plan, reason: string, message: string): Decision {
-  const said = o.at.status?.reason === reason && !isEdited(o.at) ? o.at.status.message : undefined;
-  const isKnown = said !== undefined && isSameBarNumbers(said, message);
-  const status = heldStatus(o, plan, reason, isKnown ? said : message);
+  const said = o.at.status?.reason === reason && !isEdited(o.at) ? (o.at.status.message ?? '') : undefined;
+  const isSame = said !== undefined && isSameBarNumbers(said, message);
+  const status = heldStatus(o, plan, reason, isSame ? said : message);
   const deadline = startingDeadline(o, plan);
   return {
     actions: [],
     status,
-    events: [...specEvents(o, plan), ...(isKnown ? [] : [obstacleEvent(reason, message)])],
+    events: [...specEvents(o, plan), ...(said === undefined ? [obstacleEvent(reason, message)] : [])],
     requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
     priority: retryPriority,
   };
@@ -166,8 +168,10 @@ function hold(o: Observed, plan: Plan, reason: string, message: string): Decisio
 /** So many characters of a sentence's end are compared: what was clipped begins elsewhere each time. */
 const comparedEnd = 500;
 
-/** The numbers in a quota's sentence change with each try; a status write and an Event for each would be noise. */
+/** The numbers in a quota's sentence change with each try, and so do ids; a status write for each would be noise. */
 function isSameBarNumbers(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((text) => text.replaceAll(/\d[\w.]*/g, '0').slice(-comparedEnd));
+  const [first, second] = [one, other].map((text) =>
+    text.replaceAll(/\w*\d[\w.-]*/g, '0').slice(-comparedEnd),
+  );
   return first === second;
 }

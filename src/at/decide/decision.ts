@@ -26,8 +26,10 @@ export interface KnownLaunch {
   readonly scheduledTime?: number | undefined;
 }
 
-/** A definite no of the API server to the create that was tried just now. */
+/** Why the create that was tried just now, or that waits for its turn, has made no Pod. */
 export interface Refusal {
+  /** Default: PodRejected, a definite no of the API server. */
+  readonly reason?: string;
   readonly message: string;
 }
 
@@ -58,7 +60,9 @@ export interface Observed extends ObservedPods {
   readonly behind?: boolean;
   /** From memory: this process accepted the spec and has not tried its Pod yet. */
   readonly untried?: boolean;
-  /** Of the create that was tried just now. */
+  /** From memory: creates have failed, so that the operator is not to blame for the time that passed. */
+  readonly obstructed?: boolean;
+  /** Of the create that was tried just now, or that waits for its turn. */
   readonly refusal?: Refusal;
   /** Milliseconds to wait before the next try of something that was refused; grows with each. */
   readonly retryDelay: number;

@@ -40,7 +40,8 @@ export function obstacle(
   attempt: number,
 ): { readonly reason: string; readonly message: string } | undefined {
   if (o.refusal !== undefined) {
-    return { reason: atReason.podRejected, message: o.refusal.message };
+    const { reason = atReason.podRejected, message } = o.refusal;
+    return { reason, message };
   }
   // Only the API server knows who has the name: a cached Pod may be gone, then the create succeeds.
   if (o.live && atName !== undefined) {
@@ -80,8 +81,7 @@ export function record(
   const acceptance = acceptanceOf(o, launch, run, plan);
   const previous = attempt === 1 ? undefined : recordedPod(o);
   const restarts = (attempt === 1 ? 0 : (o.at.status?.restarts ?? 0)) + (previous?.restarts ?? 0);
-  const operatorDelay =
-    attempt === 1 && scheduledTime !== undefined ? operatorLateness(o.at, launchTime, scheduledTime) : 0;
+  const operatorDelay = operatorDelayOf(o, attempt, launchTime, scheduledTime);
   const launched = {
     attempt,
     podName,
@@ -100,6 +100,18 @@ export function record(
   const note = acceptance === accepted ? event.note : `${event.note}, before the spec was edited`;
   const understood = { dueAt: scheduledTime, hasOperator: !isInvalid(plan) && plan.hasOperator };
   return { status, events: [...specEvents(o, understood), { ...event, note }] };
+}
+
+/** Milliseconds by which the operator was late; 0 when creates have failed, also where no condition has told that. */
+function operatorDelayOf(
+  o: Observed,
+  attempt: number,
+  launchTime: number,
+  scheduledTime: number | undefined,
+): number {
+  return attempt > 1 || o.obstructed === true || scheduledTime === undefined
+    ? 0
+    : operatorLateness(o.at, launchTime, scheduledTime);
 }
 
 /**
@@ -136,13 +148,13 @@ function launchEvent(
   if (late > lateAfter) {
     const note = `created Pod ${podName} ${Math.round(late / 1000)} s late`;
     // It was tried in time and has been tried since: that the API server refused it was said when it did.
-    const obstructed = obstructionOf(o.at);
-    return obstructed !== undefined
+    const obstruction = obstructionOf(o.at)?.reason ?? (o.obstructed ? atReason.createFailed : undefined);
+    return obstruction !== undefined
       ? {
           type: 'Normal',
           reason: atEvent.launched,
           action: 'CreatePod',
-          note: `${note}, after ${obstructed.reason}`,
+          note: `${note}, after ${obstruction}`,
         }
       : { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ats } from '../../../src/api/resources.ts';
+import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
 import { Performer } from '../../../src/at/act/perform.ts';
 import { type DeleteAt, type DeletePod, retryPriority } from '../../../src/at/decide/decision.ts';
@@ -33,6 +34,7 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
     client: { create } as unknown as Client,
     clock: new FakeClock(),
     memory: new Memory(),
+    turns: new LaunchTurns(new FakeClock()),
     onRefusedDryRun: (_at, text) => warnings.push(text),
   });
   assert.deepEqual(await performer.perform({ type: 'DryRunPod', pod }, observing({ at }), context), {
@@ -47,6 +49,7 @@ async function createFailing(error: Error, memory: Memory, ambiguous: boolean): 
     client: { create: () => Promise.reject(error) } as unknown as Client,
     clock: new FakeClock(),
     memory,
+    turns: new LaunchTurns(new FakeClock()),
     onRefusedDryRun: () => assert.fail('no dry run'),
   });
   const action = { type: 'CreatePod', pod, attempt: 1 } as const;
@@ -78,23 +81,25 @@ describe('a create', () => {
 });
 
 describe('a create that failed', () => {
-  const failed = new ApiError('failed calling webhook', 500, {});
-  const rows: [string, Error, boolean, number | undefined][] = [
-    ['by the server, once', failed, false, undefined],
-    ['by the server, again', failed, true, retryPriority],
-    ['for a connection that was cut, again', new TransportError('reset', true), true, undefined],
-    [
-      'for too many requests, after one that may have happened',
-      new ApiError('busy', 429, {}),
-      true,
-      undefined,
-    ],
+  const rows: [string, Error, boolean][] = [
+    ['for too many requests', new ApiError('busy', 429, {}), false],
+    ['for too many requests, after one that may have happened', new ApiError('busy', 429, {}), true],
+    ['because it could not be sent', new TransportError('refused', false), false],
   ];
-  for (const [how, error, ambiguous, priority] of rows) {
-    it(`${how}, is tried again ${priority === undefined ? 'as before' : 'behind all others'}`, async () => {
+  for (const [how, error, ambiguous] of rows) {
+    it(`${how}, is tried again as before`, async () => {
       const thrown = await createFailing(error, new Memory(), ambiguous);
       assert.ok(thrown instanceof RetryError);
-      assert.equal(thrown.priority, priority);
+      assert.equal(thrown.priority, undefined);
+    });
+  }
+
+  for (const error of [new ApiError('failed calling webhook', 500, {}), new TransportError('reset', true)]) {
+    it(`by ${error.name} is tried again behind all others`, async () => {
+      assert.deepEqual(await createFailing(error, new Memory(), true), {
+        next: 'end',
+        result: { requeueAfter: 250, priority: retryPriority },
+      });
     });
   }
 });
@@ -106,6 +111,7 @@ async function deletesFor(action: DeletePod | DeleteAt): Promise<unknown[]> {
     client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
     clock: new FakeClock(),
     memory: new Memory(),
+    turns: new LaunchTurns(new FakeClock()),
     onRefusedDryRun: () => assert.fail('no dry run'),
   });
   await performer.perform(action, observing({ at }), context);

@@ -28,15 +28,23 @@ function assertSaid(decision: ReturnType<typeof decide>, message: string): void 
 describe('a Pod that the API server does not take', () => {
   const at = withStatus(waiting(), refused(waiting(), security).status);
 
-  it('is told again, once, when the reason is another', () => {
+  it('is told in another sentence when it is another one, without an Event', () => {
     const decision = refused(at, quota);
     assertSaid(decision, quota);
-    assert.deepEqual(eventReasons(decision), ['PodRejected (W)']);
+    assert.deepEqual(eventReasons(decision), []);
     const next = withStatus(at, decision.status);
     const again = refused(next, quota.replace('5', '16').replace('900Mi', '1.5Gi'));
     assertSaid(again, quota);
     assert.deepEqual(again.events, []);
     assert.deepEqual(again.status, next.status);
+  });
+
+  it('is told again when the reason is another', () => {
+    const refusal = { reason: 'CreateFailed', message: 'failed calling webhook "w"' };
+    const decision = decide(observing({ at, refusal }));
+    assertSaid(decision, refusal.message);
+    assert.equal(decision.status?.reason, 'CreateFailed');
+    assert.deepEqual(eventReasons(decision), ['CreateFailed (W)']);
   });
 
   it('is told again, once, of a spec that was edited', () => {

@@ -1,0 +1,133 @@
+/**
+ * Create failure: what the failed create of a Pod says of the reason for which its At has none, which other Ats of
+ * the namespace fail alike, and when the At tries again.
+ */
+import type { At } from '../../api/at.generated.ts';
+import { atReason } from '../../api/at-constants.ts';
+import { ApiError, isInvalid, TransportError } from '../../runtime/client/api-error.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type Result, requestKey } from '../../runtime/controller/reconciler.ts';
+import { errorFields, type Logger } from '../../runtime/logger.ts';
+import { type Observed, retryPriority } from '../decide/decision.ts';
+import { delayAfter, isRefusal, mayHaveHappened } from './create-answer.ts';
+import type { Candidate, Failure, LaunchTurns, Wait } from './launch-turns.ts';
+import type { Memory } from './memory.ts';
+
+/** From the first failure for its cause on, in milliseconds, a create without a definite answer is told. */
+const tellAfterMs = 2000;
+
+/** What a pass does about a create that failed, or that waits for its turn. */
+export type Held =
+  | { readonly next: 'decide'; readonly observed: Observed }
+  | { readonly next: 'end'; readonly result: Result };
+
+export interface CreateFailuresOptions {
+  readonly clock: Clock;
+  readonly memory: Memory;
+  readonly turns: LaunchTurns;
+}
+
+export class CreateFailures {
+  readonly #options: CreateFailuresOptions;
+
+  constructor(options: CreateFailuresOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when the At may send its create now. */
+  wait(at: At): Wait | undefined {
+    return this.#options.turns.ask(candidateOf(at));
+  }
+
+  /** The create has succeeded. */
+  succeeded(at: At): void {
+    this.#options.turns.succeeded(candidateOf(at).key);
+  }
+
+  /** A Pod of the name is there: the At waits for no turn. */
+  forget(at: At): void {
+    this.#options.turns.forget(candidateOf(at).key);
+  }
+
+  /** The create has failed. Undefined for what passes by itself, and for a create that was never sent. */
+  failed(at: At, error: unknown, podName: string, log: Logger): Wait | undefined {
+    const { memory, turns } = this.#options;
+    memory.obstructed(at);
+    if (mayHaveHappened(error)) {
+      memory.unanswered(at);
+    }
+    const waitMs = isRefusal(error) ? delayAfter(memory.refused(at)) : 0;
+    const failure = failureOf(error, podName);
+    if (failure === undefined) {
+      return undefined;
+    }
+    if (failure.reason === atReason.createFailed) {
+      log.warn({ err: errorFields(error) }, 'the create of the Pod failed');
+    }
+    const { cause, isAnswered } = failure;
+    return cause === undefined
+      ? { waitMs, failure, since: Number.NEGATIVE_INFINITY }
+      : turns.failed(candidateOf(at), cause, failure, isAnswered);
+  }
+
+  /** A mishap that passes at once is not told. */
+  hold(observed: Observed, { waitMs, failure, since }: Wait): Held {
+    const { clock } = this.#options;
+    const { reason, message } = failure;
+    const untold = reason === atReason.createFailed ? since + tellAfterMs - clock.monotonic() : 0;
+    if (untold > 0) {
+      return { next: 'end', result: { requeueAfter: Math.min(waitMs, untold), priority: retryPriority } };
+    }
+    const known = { ...observed, refusal: { reason, message }, retryDelay: waitMs, now: clock.now() };
+    return { next: 'decide', observed: known };
+  }
+}
+
+/** As whom the At waits for its turn. */
+function candidateOf({ metadata: { namespace = '', name, uid, generation } }: At): Candidate {
+  return { key: requestKey({ namespace, name }), namespace, version: `${uid}/${generation}` };
+}
+
+interface CreateFailure extends Failure {
+  /** Names what fails alike for others. Undefined for an answer about this Pod alone. */
+  readonly cause: string | undefined;
+  readonly isAnswered: boolean;
+}
+
+function failureOf(error: unknown, podName: string): CreateFailure | undefined {
+  if (isRefusal(error)) {
+    const { message } = error;
+    return { reason: atReason.podRejected, message, cause: causeOf(error), isAnswered: true };
+  }
+  if (!mayHaveHappened(error)) {
+    return undefined;
+  }
+  if (error instanceof ApiError) {
+    const cause = causeOf(error) ?? `code ${error.code}`;
+    return { reason: atReason.createFailed, message: error.message, cause, isAnswered: true };
+  }
+  const why = error instanceof TransportError ? `: ${error.message}` : '';
+  const message = `the API server did not answer the create of Pod ${podName}${why}`;
+  return { reason: atReason.createFailed, message, cause: 'no answer', isAnswered: false };
+}
+
+/** What the sentence of the API server names as the cause. */
+const patterns: readonly RegExp[] = [
+  /exceeded quota: ([^,]+), requested: ([^=,]+)/,
+  /failed quota: ([^:]+):/,
+  /(violates PodSecurity "[^"]*")/,
+  /(failed calling webhook "[^"]*")/,
+  /(admission webhook "[^"]*")/,
+  /(ValidatingAdmissionPolicy '[^']*')/,
+];
+
+function causeOf(error: ApiError): string | undefined {
+  for (const pattern of patterns) {
+    const found = pattern.exec(error.message);
+    if (found !== null) {
+      return found.slice(1).join(' ');
+    }
+  }
+  // What is not valid is so for its own template.
+  return isInvalid(error) || error.code === 400 ? undefined : `${error.code} ${error.reason}`;
+}

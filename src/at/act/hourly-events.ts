@@ -1,0 +1,33 @@
+/** Hourly Events: of each reason for which a due At has no Pod, one Event an hour, whatever its sentence. */
+import type { At } from '../../api/at.generated.ts';
+import { atEvent } from '../../api/at-constants.ts';
+import type { AtEvent } from '../decide/decision.ts';
+
+const periodMs = 3_600_000;
+const limited: ReadonlySet<string> = new Set([
+  atEvent.podRejected,
+  atEvent.podNameConflict,
+  atEvent.createFailed,
+]);
+
+export class HourlyEvents {
+  /** By uid of an At and reason: when it was recorded last, monotonic milliseconds. In that order. */
+  readonly #recordedAt = new Map<string, number>();
+
+  /** Whether to record the Event; if so it counts as recorded. @param now monotonic milliseconds. */
+  take({ metadata }: At, { reason }: AtEvent, now: number): boolean {
+    if (!limited.has(reason)) {
+      return true;
+    }
+    for (const [key, time] of this.#recordedAt) {
+      if (now - time < periodMs) break;
+      this.#recordedAt.delete(key);
+    }
+    const key = `${metadata.uid}/${reason}`;
+    if (this.#recordedAt.has(key)) {
+      return false;
+    }
+    this.#recordedAt.set(key, now);
+    return true;
+  }
+}

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { HourlyEvents } from '../../../src/at/act/hourly-events.ts';
+import { waiting } from '../../fixtures/at.ts';
+
+const hour = 3_600_000;
+const event = (reason: string) => ({ type: 'Warning', reason, action: 'CreatePod', note: 'why' }) as const;
+
+it('of each reason for which an At has no Pod there is one Event an hour', () => {
+  const hourly = new HourlyEvents();
+  const [one, other] = [waiting(), waiting({}, { uid: 'other' })];
+  assert.equal(hourly.take(one, event('PodRejected'), 0), true);
+  assert.equal(hourly.take(one, event('CreateFailed'), 1000), true);
+  assert.equal(hourly.take(one, event('PodRejected'), hour - 1), false);
+  assert.equal(hourly.take(other, event('PodRejected'), hour - 1), true);
+  assert.equal(hourly.take(one, event('PodRejected'), hour), true);
+  assert.equal(hourly.take(one, event('PodRejected'), 2 * hour - 1), false);
+});
+
+it('of what happens to an At there is an Event each time', () => {
+  const hourly = new HourlyEvents();
+  for (const now of [0, 1]) assert.equal(hourly.take(waiting(), event('Suspended'), now), true);
+});

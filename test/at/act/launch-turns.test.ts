@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
+import { FakeClock } from '../../fake/clock.ts';
+
+const quota = { reason: 'PodRejected', message: 'exceeded quota: q' };
+const cause = 'q pods';
+
+/** Ats of one namespace, whose creates are refused until there is room. */
+class Crowd {
+  readonly clock = new FakeClock();
+  readonly turns: LaunchTurns;
+  /** Keys of the Ats that tried, in that order. */
+  readonly tries: string[] = [];
+  /** When each try was, milliseconds. */
+  readonly times: number[] = [];
+  readonly launched = new Set<string>();
+  /** How many Pods may be created still. */
+  room = 0;
+  #woken: string[] = [];
+
+  constructor(count: number) {
+    this.turns = new LaunchTurns(this.clock, (key) => this.#woken.push(key));
+    for (let index = 0; index < count; index += 1) this.reconcile(`shop/at-${index}`);
+  }
+
+  reconcile(key: string, version = '1'): void {
+    const candidate = { key, namespace: key.split('/')[0] ?? '', version };
+    if (this.launched.has(key) || this.turns.ask(candidate) !== undefined) return;
+    this.tries.push(key);
+    this.times.push(this.clock.monotonic());
+    if (this.room > 0 && !key.endsWith('never-fits')) {
+      this.room -= 1;
+      this.launched.add(key);
+      this.turns.succeeded(key);
+    } else {
+      this.turns.failed(candidate, cause, quota);
+    }
+  }
+
+  /** Lets time go by, and each At have its turn that is woken. */
+  pass(seconds: number, stepMs = 50): void {
+    for (let passed = 0; passed < seconds * 1000; passed += stepMs) {
+      this.clock.advance(stepMs);
+      const woken = this.#woken;
+      this.#woken = [];
+      for (const key of woken) this.reconcile(key);
+    }
+  }
+
+  /** Tries from now on. */
+  forgetTries(): void {
+    this.tries.length = 0;
+    this.times.length = 0;
+  }
+}
+
+describe('creates that are refused for one cause', () => {
+  it('begin with a try of each of the first, and go on with one for all, each time of another At', () => {
+    const crowd = new Crowd(200);
+    assert.equal(crowd.tries.length, 8);
+    crowd.pass(60);
+    crowd.forgetTries();
+    crowd.pass(60);
+    assert.equal(crowd.tries.length, 40);
+    assert.equal(new Set(crowd.tries).size, 40);
+    crowd.pass(300);
+    assert.equal(new Set(crowd.tries).size, 200, 'each has a try within five minutes');
+  });
+
+  it('are no more than two a second for ten thousand', () => {
+    const crowd = new Crowd(10_000);
+    crowd.pass(30);
+    crowd.forgetTries();
+    crowd.pass(60);
+    assert.equal(crowd.tries.length, 120);
+  });
+
+  it('follow each other ever faster once there is room, until there is none', () => {
+    const crowd = new Crowd(200);
+    crowd.pass(60);
+    crowd.room = 150;
+    crowd.forgetTries();
+    crowd.pass(4);
+    assert.equal(crowd.launched.size, 150);
+    assert.ok(crowd.tries.length < 300, `${crowd.tries.length} tries for 150 Pods`);
+    const rate = (from: number) => crowd.times.filter((time) => time >= from && time < from + 50).length;
+    const first = crowd.times[0] ?? 0;
+    assert.deepEqual([rate(first), rate(first + 50), rate(first + 100)], [1, 1, 2]);
+    crowd.forgetTries();
+    crowd.pass(60);
+    assert.ok(crowd.tries.length <= 12, 'the rest waits again');
+  });
+
+  it('of one that never fits hold up none of the others', () => {
+    const crowd = new Crowd(0);
+    for (let index = 0; index < 10; index += 1) crowd.reconcile(`shop/at-${index}-never-fits`);
+    crowd.reconcile('shop/at-that-fits');
+    crowd.room = 1;
+    crowd.pass(120);
+    assert.ok(crowd.launched.has('shop/at-that-fits'));
+  });
+
+  it('concern no other namespace, and no few Ats that have not been tried', () => {
+    const crowd = new Crowd(7);
+    crowd.reconcile('shop/new');
+    assert.equal(crowd.tries.at(-1), 'shop/new');
+    crowd.reconcile('shop/newer');
+    assert.equal(crowd.tries.at(-1), 'shop/new', 'it is taken to fail, too');
+    crowd.reconcile('farm/new');
+    assert.equal(crowd.tries.at(-1), 'farm/new');
+  });
+
+  it('of an At that is edited are tried at once', () => {
+    const crowd = new Crowd(20);
+    crowd.forgetTries();
+    crowd.reconcile('shop/at-3', '1');
+    assert.deepEqual(crowd.tries, []);
+    crowd.reconcile('shop/at-3', '2');
+    assert.deepEqual(crowd.tries, ['shop/at-3']);
+  });
+
+  it('pass on the turn of an At that does not use it', () => {
+    const crowd = new Crowd(9);
+    crowd.launched.add('shop/at-0').add('shop/at-1');
+    crowd.room = 100;
+    crowd.pass(60);
+    assert.equal(crowd.launched.size, 9);
+  });
+
+  it('are forgotten with their Ats', () => {
+    const crowd = new Crowd(9);
+    for (let index = 0; index < 9; index += 1) crowd.turns.forget(`shop/at-${index}`);
+    assert.equal(crowd.turns.size, 0);
+    crowd.reconcile('shop/new');
+    assert.equal(crowd.tries.at(-1), 'shop/new');
+  });
+});
+
+describe('one At that is refused', () => {
+  it('is tried again after 250 ms, doubling to ten seconds, also if nothing wakes it', () => {
+    const clock = new FakeClock();
+    const turns = new LaunchTurns(clock);
+    const candidate = { key: 'shop/at', namespace: 'shop', version: '1' };
+    const waits: number[] = [];
+    for (let tries = 0; tries < 8; tries += 1) {
+      assert.equal(turns.ask(candidate), undefined);
+      const { waitMs } = turns.failed(candidate, cause, quota);
+      assert.equal(turns.ask(candidate)?.waitMs, waitMs);
+      waits.push(waitMs);
+      clock.advance(waitMs);
+    }
+    assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+  });
+
+  it('waits two seconds at most where nothing answers', () => {
+    const clock = new FakeClock();
+    const turns = new LaunchTurns(clock);
+    const candidate = { key: 'shop/at', namespace: 'shop', version: '1' };
+    let waitMs = 0;
+    for (let tries = 0; tries < 8; tries += 1) {
+      turns.ask(candidate);
+      waitMs = turns.failed(candidate, 'no answer', quota, false).waitMs;
+      clock.advance(waitMs);
+    }
+    assert.equal(waitMs, 2000);
+  });
+});

@@ -1,0 +1,141 @@
+/** What is told, and how often it is tried, while the API server does not take the Pods of due Ats. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import type { At } from '../../src/api/at.generated.ts';
+import { ats } from '../../src/api/resources.ts';
+import { type KubernetesObject, pods, type Resource } from '../../src/kubernetes/objects.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { AtRig } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+
+const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingwebhookconfigurations',
+  kind: 'ValidatingWebhookConfiguration',
+  namespaced: false,
+};
+
+before(() => applyCrds());
+
+/** A webhook for the Pods of the namespace at an address where nothing listens. Resolves with what removes it. */
+async function installDeadWebhook(
+  t: TestContext,
+  { client, namespace }: AtRig,
+): Promise<() => Promise<unknown>> {
+  const metadata = { name: namespace };
+  const labels = { webhook: namespace };
+  await client.patch(namespaces, metadata, { type: 'merge', body: { metadata: { labels } } });
+  await client.create(webhookConfigurations, {
+    metadata,
+    webhooks: [
+      {
+        name: 'dead.example.com',
+        clientConfig: { url: 'https://127.0.0.1:1/' },
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
+        namespaceSelector: { matchLabels: labels },
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Fail',
+        timeoutSeconds: 2,
+      },
+    ],
+  });
+  const remove = () => client.delete(webhookConfigurations, metadata).catch(() => {});
+  t.after(remove);
+  return remove;
+}
+
+async function list(client: Client, namespace: string): Promise<readonly At[]> {
+  return (await client.list(ats, { namespace })).items;
+}
+
+function launched({ status }: At): string | undefined {
+  const condition = status?.conditions?.find(({ type }) => type === 'Launched');
+  return condition && `${condition.status} ${condition.reason}`;
+}
+
+describe('a webhook that is down', () => {
+  it('is told of every due At, once, and does not make the operator late', async (t) => {
+    const rig = await AtRig.create(t);
+    const remove = await installDeadWebhook(t, rig);
+    const probe = {
+      metadata: { namespace: rig.namespace, name: 'probe' },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    };
+    await eventually(
+      async () => {
+        const error = await rig.client.create(pods, probe, { dryRun: true }).catch((caught: Error) => caught);
+        return /webhook/.test('message' in error ? String(error.message) : '');
+      },
+      { message: 'the webhook is in force' },
+    );
+    await rig.startOperator();
+    const names = Array.from({ length: 40 }, (_, index) => `at-${index}`);
+    await Promise.all(names.map((name) => rig.createAt({}, name)));
+    await eventually(
+      async () =>
+        (await list(rig.client, rig.namespace)).every((at) => launched(at) === 'False CreateFailed'),
+      { message: 'all of them say CreateFailed' },
+    );
+    const at = await rig.at('at-0');
+    assert.match(at.status?.message ?? '', /failed calling webhook "dead.example.com"/);
+    assert.equal(at.status?.reason, 'CreateFailed');
+    assert.equal(at.status?.phase, 'PENDING');
+    await eventually(async () => (await rig.events('at-0')).includes('CreateFailed (W)'));
+    await remove();
+    await eventually(
+      async () => (await list(rig.client, rig.namespace)).every(({ status }) => status?.phase === 'RUNNING'),
+      { timeout: 60_000, message: 'all of them run' },
+    );
+    const events = await Promise.all(names.map((name) => rig.events(name)));
+    for (const told of events) {
+      assert.ok(!told.includes('LaunchedLate (W)'), told.join());
+      assert.ok(told.filter((event) => event === 'CreateFailed (W)').length <= 1, told.join());
+    }
+    assert.equal((await rig.at('at-0')).status?.operatorDelaySeconds, undefined);
+  });
+});
+
+describe('a full quota', () => {
+  it('is asked by one At for two hundred, and each says so', async (t) => {
+    const rig = await AtRig.create(t);
+    const registry = new Registry();
+    const metadata = { namespace: rig.namespace, name: 'pods' };
+    await rig.client.create(resourceQuotas, { metadata, spec: { hard: { pods: '0' } } });
+    await eventually(async () => {
+      const found = await rig.client.get(resourceQuotas, metadata);
+      return 'status' in found && Object.hasOwn(found.status as object, 'hard');
+    });
+    const names = Array.from({ length: 200 }, (_, index) => `at-${index}`);
+    await Promise.all(names.map((name) => rig.createAt({}, name)));
+    await rig.startOperator({ registry });
+    await eventually(
+      async () => (await list(rig.client, rig.namespace)).every((at) => launched(at) === 'False PodRejected'),
+      { timeout: 60_000, message: 'all of them say PodRejected' },
+    );
+    const refused = async () =>
+      Number(
+        /^rest_client_requests_total\{code="403",method="POST".*\} (\d+)$/m.exec(
+          await registry.metrics(),
+        )?.[1],
+      );
+    // At most as many as there are workers before the first answer, and then one each 1.5 s.
+    const before = await refused();
+    assert.ok(before < 100, `${before} creates were refused`);
+    const began = performance.now();
+    await eventually(async () => (await refused()) >= before + 3, { timeout: 60_000, message: 'three more' });
+    const seconds = (performance.now() - began) / 1000;
+    assert.ok((await refused()) - before <= 4 + seconds, 'they do not grow with the Ats that wait');
+    await rig.client.patch(resourceQuotas, metadata, {
+      type: 'merge',
+      body: { spec: { hard: { pods: '500' } } },
+    });
+    await eventually(
+      async () => (await list(rig.client, rig.namespace)).every(({ status }) => status?.phase === 'RUNNING'),
+      { timeout: 60_000, message: 'all of them run' },
+    );
+  });
+});
