@@ -5,7 +5,7 @@
 
 import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
-import type { PodView } from '../facts/observe-pod.ts';
+import type { PodView, Stop } from '../facts/observe-pod.ts';
 import { clip, longestMessage } from './statement.ts';
 
 export interface Ending {
@@ -28,29 +28,43 @@ export function endingOf(view: PodView): Ending | undefined {
   }
   // The cause was written before the Pod was stopped; what the Pod reports is only its consequence.
   if (view.stop !== undefined) {
-    const { reason, exitCode = view.last?.exitCode } = view.stop;
-    const canceled = reason === atReason.canceled && view.started ? 'canceled while the command ran' : '';
-    return stoppedEnding(reason, exitCode, saidBy(view) || canceled);
+    return stopEnding(view, view.stop);
   }
   const exitCode = view.last?.exitCode;
-  if (view.ended === 'Succeeded' || (exitCode === 0 && disruptionOf(view) !== undefined)) {
+  const isDeadlineOver = view.pod.status?.reason === atReason.deadlineExceeded;
+  // The run ends with its main container, whatever becomes of the others.
+  if (view.ended === 'Succeeded' || (exitCode === 0 && !isDeadlineOver)) {
     return ending(atOutcome.succeeded, atReason.succeeded, '', exitCode ?? 0);
   }
-  const disruption = disruptionOf(view);
+  const disruption = exitCode === 0 ? undefined : disruptionOf(view);
   if (disruption !== undefined) {
     const message = view.pod.status?.message ?? disruptionMessage(disruption);
     return { ...ending(atOutcome.failed, disruption, message, exitCode), disrupted: true };
   }
-  if (view.pod.status?.reason === atReason.deadlineExceeded) {
+  if (isDeadlineOver) {
     const reason = view.started ? atReason.deadlineExceeded : atReason.pendingTimeout;
     return stoppedEnding(reason, exitCode, saidBy(view));
   }
   return ending(atOutcome.failed, atReason.commandFailed, messageOf(view), exitCode);
 }
 
+function stopEnding(view: PodView, { reason, exitCode = view.last?.exitCode }: Stop): Ending {
+  if (reason === atReason.succeeded) {
+    return stoppedEnding(reason, exitCode);
+  }
+  const canceled = reason === atReason.canceled && view.started ? 'canceled while the command ran' : '';
+  return stoppedEnding(reason, exitCode, saidBy(view) || canceled);
+}
+
+const stoppedOutcomes: Readonly<Record<string, AtStatusOutcome>> = {
+  [atReason.canceled]: atOutcome.canceled,
+  // Containers that outlived the command were stopped.
+  [atReason.succeeded]: atOutcome.succeeded,
+};
+
 /** The ending of a run that this operator ended. */
 export function stoppedEnding(reason: string, exitCode: number | undefined, message = ''): Ending {
-  const outcome = reason === atReason.canceled ? atOutcome.canceled : atOutcome.failed;
+  const outcome = stoppedOutcomes[reason] ?? atOutcome.failed;
   return ending(outcome, reason, message || (stopMessages[reason] ?? ''), exitCode);
 }
 
@@ -116,9 +130,6 @@ function saidBy({ last }: PodView): string {
 
 /** What the container said at its end, else why the Pod failed. */
 function messageOf(view: PodView): string {
-  if (view.last?.exitCode === 0) {
-    return 'the command succeeded, but another container of its Pod failed';
-  }
   return saidBy(view) || (view.pod.status?.message ?? failedFirst(view) ?? '');
 }
 

@@ -27,6 +27,10 @@ export interface StopCause {
 export function stopCause(o: Observed, running: Running): StopCause | undefined {
   const { view, run } = running;
   const start = startOf(running);
+  if (view.isOutlived) {
+    const exitCode = view.last?.exitCode;
+    return { reason: exitCode === 0 ? atReason.succeeded : atReason.commandFailed, exitCode };
+  }
   if (o.at.spec.cancel === true) {
     return { reason: atReason.canceled };
   }
@@ -36,7 +40,7 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
   }
   // With restartPolicy Never nothing starts again, and the Pod ends when its other containers do.
   if (view.pod.spec.restartPolicy !== 'Never' && view.failedStarts > run.backoffLimit) {
-    return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode };
+    return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode, ...helperMessage(view) };
   }
   if (
     !view.started &&
@@ -46,6 +50,16 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
     return troubleOf(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;
+}
+
+/** Which container has failed, where it is not the command alone. */
+function helperMessage({ failedHelper }: PodView): { readonly message?: string } {
+  if (failedHelper === undefined) {
+    return {};
+  }
+  const { name, failedStarts } = failedHelper;
+  const times = failedStarts === 1 ? 'once' : `${failedStarts} times`;
+  return { message: `container ${name} failed ${times}; backoffLimit counts the failures of all containers` };
 }
 
 function isOver({ now }: Observed, since: number, seconds: number | undefined): boolean {

@@ -22,10 +22,14 @@ export interface PodView {
   /** Its end, epoch milliseconds, once the Pod has ended. */
   readonly finishTime: number | undefined;
   readonly restarts: number;
-  /** Starts that have ended in failure. */
+  /** Starts that have ended in failure, of all containers, as a Job counts them. */
   readonly failedStarts: number;
+  /** The container beside the main one that has failed most. */
+  readonly failedHelper: { readonly name: string; readonly failedStarts: number } | undefined;
   /** The end of its last run. */
   readonly last: ContainerStateTerminated | undefined;
+  /** The main container has ended for good, and the Pod goes on for others. */
+  readonly isOutlived: boolean;
   readonly createdAt: number;
   /** When the deletion that somebody asked for should have been over, epoch milliseconds. */
   readonly deletionDue: number | undefined;
@@ -53,6 +57,7 @@ export function observePod(pod: Pod): PodView {
   const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed' ? status.phase : undefined;
   const last = main?.state?.terminated ?? (isCutOff(main, ended) ? undefined : main?.lastState?.terminated);
   const restarts = main?.restartCount ?? 0;
+  const helpers = failedHelpers(pod, main?.name);
   const started = last !== undefined || restarts > 0 || main?.state?.running !== undefined;
   return {
     pod,
@@ -64,12 +69,29 @@ export function observePod(pod: Pod): PodView {
     startTime: started ? (firstStart(main) ?? instant(status?.startTime)) : undefined,
     finishTime: ended === undefined ? undefined : instant(last?.finishedAt),
     restarts,
-    failedStarts: failedStarts(main),
+    failedStarts: failedStarts(main) + helpers.reduce((sum, helper) => sum + helper.failedStarts, 0),
+    failedHelper: helpers.toSorted((one, other) => other.failedStarts - one.failedStarts)[0],
     last,
+    isOutlived: ended === undefined && isOverForGood(pod, main),
     createdAt: instant(metadata.creationTimestamp) ?? 0,
     deletionDue: instant(metadata.deletionTimestamp),
     stop: stopOf(pod),
   };
+}
+
+/** Every container beside the main one that has failed. */
+function failedHelpers({ status }: Pod, main: string | undefined): NonNullable<PodView['failedHelper']>[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+    .filter(({ name }) => name !== main)
+    .map((container) => ({ name: container.name, failedStarts: failedStarts(container) }))
+    .filter((helper) => helper.failedStarts > 0);
+}
+
+/** Whether the main container has ended and is not started again, while another one of the Pod still runs. */
+function isOverForGood({ spec, status }: Pod, main: ContainerStatus | undefined): boolean {
+  const end = main?.state?.terminated;
+  const isOver = end !== undefined && (end.exitCode === 0 || spec.restartPolicy === 'Never');
+  return isOver && (status?.containerStatuses ?? []).some(({ state }) => state?.terminated === undefined);
 }
 
 function mainStatus(pod: Pod): ContainerStatus | undefined {

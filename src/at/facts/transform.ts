@@ -4,7 +4,7 @@
  */
 import type { At, AtSpec } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
-import type { ContainerStatus, ObjectMeta, Pod } from '../../kubernetes/objects.ts';
+import type { ContainerState, ContainerStatus, ObjectMeta, Pod } from '../../kubernetes/objects.ts';
 import { trackingFinalizer } from '../plan/pod.ts';
 import { mainContainerName, ownPrefix } from '../plan/run.ts';
 import { sound } from '../plan/sound.ts';
@@ -98,11 +98,26 @@ function slimStatus(status: NonNullable<Pod['status']>, main: string): NonNullab
     ...(told === undefined ? {} : { conditions: told }),
     ...(containerStatuses === undefined
       ? {}
-      : { containerStatuses: containerStatuses.filter(({ name }) => name === main).map(slimContainer) }),
-    // Of init containers only what one of them waits for is read.
+      : {
+          containerStatuses: containerStatuses.map((one) =>
+            one.name === main ? slimContainer(one) : slimHelper(one),
+          ),
+        }),
     ...(initContainerStatuses === undefined
       ? {}
-      : { initContainerStatuses: initContainerStatuses.map(slimContainer) }),
+      : { initContainerStatuses: initContainerStatuses.map(slimHelper) }),
+  };
+}
+
+/** Of other containers than the main one it is read whether they fail, and what they wait for. */
+function slimHelper({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+  const slim = (full: ContainerState): ContainerState =>
+    full.terminated === undefined ? full : { terminated: { exitCode: full.terminated.exitCode } };
+  return {
+    name,
+    restartCount,
+    ...(state === undefined ? {} : { state: slim(state) }),
+    ...(lastState === undefined ? {} : { lastState: slim(lastState) }),
   };
 }
 

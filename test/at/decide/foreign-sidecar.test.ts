@@ -90,14 +90,17 @@ const rows: readonly Row[] = [
     expected: { outcome: 'Succeeded', exitCode: 0, restarts: 1 },
   },
   {
-    it: 'has failed for the sidecar only where that is what failed',
+    it: 'has succeeded as the command did, where the sidecar failed',
     containers: { command: { state: exited(0) }, proxy: { state: exited(1) } },
     pod: { phase: 'Failed' },
-    expected: {
-      outcome: 'Failed',
-      exitCode: 0,
-      message: 'the command succeeded, but another container of its Pod failed',
-    },
+    expected: { outcome: 'Succeeded', exitCode: 0, message: undefined },
+  },
+  {
+    it: 'is stopped when the command has ended and the sidecar runs on',
+    containers: { command: { state: exited(0) }, proxy: { state: proxyRuns } },
+    pod: { phase: 'Running' },
+    actions: ['PatchPod'],
+    expected: { phase: 'RUNNING' },
   },
   {
     it: 'has not succeeded when it was disrupted and the sidecar ended well',
@@ -150,8 +153,8 @@ const rows: readonly Row[] = [
     expected: { phase: 'RUNNING' },
   },
   {
-    it: 'is not stopped for the failures of the sidecar',
-    spec: { backoffLimit: 1 },
+    it: 'is not stopped while the failures of the sidecar are within backoffLimit',
+    spec: { backoffLimit: 9 },
     containers: {
       command: { state: commandRuns },
       proxy: { state: backOff, lastState: exited(3), restartCount: 9 },
@@ -193,8 +196,9 @@ describe('a Pod with a sidecar of somebody else in the first place', () => {
   it('is stopped with the exit code of the command', () => {
     const at = launched({ backoffLimit: 1 });
     const command = { state: backOff, lastState: exited(3), restartCount: 1 };
-    const proxy = { state: backOff, lastState: exited(7), restartCount: 1 };
-    const pod = slimPod(injected(created(at), { command, proxy }, { phase: 'Running' }));
+    const pod = slimPod(
+      injected(created(at), { command, proxy: { state: proxyRuns } }, { phase: 'Running' }),
+    );
     const { annotations } = patched(pod, actionOf(decide(observing({ at, pod })), 'PatchPod')).metadata;
     assert.equal(annotations?.[atAnnotation.exitCode], '3');
   });

@@ -1,19 +1,23 @@
-/** A Pod of several containers: the first one is the command, and the run lasts as long as the Pod does. */
+/** A Pod of several containers: the first one is the command, and the run ends with it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { atAnnotation } from '../../../src/api/at-constants.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
 import { slimPod } from '../../../src/at/facts/transform.ts';
 import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
+  actionOf,
   actionTypes,
   created,
   dueTime,
   exited,
   launched,
   observing,
+  patched,
   second,
   timeText,
   withPodStatus,
+  withStatus,
 } from '../../fixtures/at.ts';
 
 const at = launched({
@@ -42,10 +46,51 @@ function podOf(
 }
 
 describe('a Pod of several containers', () => {
-  it('runs on when the command has ended and another container has not', () => {
-    const decision = decide(observing({ at, pod: podOf('Running', exited(0), running) }));
-    assert.deepEqual(decision.actions, []);
+  it('is stopped when the command has ended for good and another container has not', () => {
+    const pod = podOf('Running', exited(0), running);
+    const decision = decide(observing({ at, pod }));
+    assert.deepEqual(actionTypes(decision), ['PatchPod']);
     assert.equal(decision.status?.phase, 'RUNNING');
+    const stopped = patched(pod, actionOf(decision, 'PatchPod'));
+    assert.equal(stopped.metadata.annotations?.[atAnnotation.stopReason], 'Succeeded');
+    const killed = podOf('Failed', exited(0), exited(137));
+    const end = { ...stopped, status: { ...killed.status, reason: 'DeadlineExceeded' } };
+    const { status, events } = decide(observing({ at, pod: end }));
+    assert.deepEqual([status?.outcome, status?.reason, status?.exitCode], ['Succeeded', 'Succeeded', 0]);
+    assert.equal(status?.message, undefined);
+    assert.deepEqual(
+      events.map(({ reason }) => reason),
+      ['Completed'],
+    );
+  });
+
+  it('is stopped as failed when a command failed that is not started again', () => {
+    const once = launched({
+      backoffLimit: 0,
+      template: { spec: { containers: [{ name: 'main' }, { name: 'proxy' }] } },
+      command: 'migrate',
+    });
+    const pod = podOf('Running', exited(3, 'no such table'), running);
+    const never = { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } };
+    const decision = decide(observing({ at: once, pod: never }));
+    const stopped = patched(never, actionOf(decision, 'PatchPod'));
+    const killed = podOf('Failed', exited(3, 'no such table'), exited(137));
+    const end = { ...stopped, status: { ...killed.status, reason: 'DeadlineExceeded' } };
+    const { status } = decide(observing({ at: once, pod: end }));
+    assert.deepEqual(
+      [status?.reason, status?.exitCode, status?.message],
+      ['CommandFailed', 3, 'no such table'],
+    );
+  });
+
+  it('has succeeded when the command has, also if it is canceled before the others have ended', () => {
+    const canceled = { ...at, spec: { ...at.spec, cancel: true } };
+    const pod = podOf('Running', exited(0), running);
+    const { annotations } = patched(
+      pod,
+      actionOf(decide(observing({ at: canceled, pod })), 'PatchPod'),
+    ).metadata;
+    assert.equal(annotations?.[atAnnotation.stopReason], 'Succeeded');
   });
 
   it('has the exit code, the restarts and the words of the first', () => {
@@ -57,11 +102,10 @@ describe('a Pod of several containers', () => {
     assert.equal(status?.message, 'no such table');
   });
 
-  it('fails with the Pod, whichever container failed', () => {
+  it('has succeeded with the command, whatever became of another container', () => {
     const { status } = decide(observing({ at, pod: podOf('Failed', exited(0), exited(1)) }));
-    assert.equal(status?.outcome, 'Failed');
+    assert.equal(status?.outcome, 'Succeeded');
     assert.equal(status?.exitCode, 0);
-    assert.match(status?.message ?? '', /another container/);
   });
 
   it('says which init container kept the command from starting', () => {
@@ -82,8 +126,34 @@ describe('a Pod of several containers', () => {
     assert.equal(status?.message, 'init container second ended with exit code 4');
   });
 
-  it('is not stopped for the failures of another container', () => {
-    const pod = podOf('Running', running, { waiting: { reason: 'CrashLoopBackOff' } }, { main: 0, proxy: 9 });
-    assert.deepEqual(actionTypes(decide(observing({ at, pod }))), []);
+  it('is stopped for the failures of all containers together, and says which failed', () => {
+    const backOff: ContainerState = { waiting: { reason: 'CrashLoopBackOff' } };
+    const once = podOf('Running', running, backOff, { main: 0, proxy: 1 });
+    assert.deepEqual(actionTypes(decide(observing({ at, pod: once }))), []);
+    const pod = podOf('Running', running, backOff, { main: 1, proxy: 1 });
+    const noted = decide(observing({ at, pod }));
+    assert.equal(noted.status?.reason, 'BackoffLimitExceeded');
+    assert.match(noted.status?.message ?? '', /^container proxy failed once;/);
+    const stop = decide(observing({ at: withStatus(at, noted.status), pod }));
+    assert.deepEqual(actionTypes(stop), ['PatchPod']);
+  });
+
+  it('is stopped for an init container that fails again and again', () => {
+    const pod = withPodStatus(created(at), {
+      phase: 'Pending',
+      startTime: timeText(dueTime),
+      initContainerStatuses: [
+        { name: 'first', restartCount: 2, state: { waiting: { reason: 'CrashLoopBackOff' } } },
+      ],
+    });
+    const { status } = decide(observing({ at, pod: slimPod(pod) }));
+    assert.equal(status?.reason, 'BackoffLimitExceeded');
+    assert.match(status?.message ?? '', /^container first failed 2 times;/);
+  });
+
+  it('of one start only is not stopped for another container', () => {
+    const pod = podOf('Running', running, exited(1));
+    const never = { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } };
+    assert.deepEqual(actionTypes(decide(observing({ at, pod: never }))), []);
   });
 });

@@ -8,6 +8,7 @@ import {
   created,
   dueTime,
   evicted,
+  exited,
   failed,
   launched,
   observing,
@@ -104,15 +105,17 @@ describe('slimmed objects', () => {
     }
   });
 
-  it('keep the name and the status of the main container, wherever admission has left it', () => {
+  it('keep the name and the status of the main container, and whether others fail', () => {
     const pod = succeeded(created(at));
-    const proxy = { name: 'proxy', restartCount: 3 };
+    const proxy = { name: 'proxy', restartCount: 3, state: exited(7, 'x'.repeat(4096)) };
     const slim = slimPod({
       ...pod,
       spec: { ...pod.spec, containers: [{ name: 'proxy' }, ...pod.spec.containers] },
       status: { ...pod.status, containerStatuses: [proxy, ...(pod.status?.containerStatuses ?? [])] },
     });
-    assert.deepEqual(slim, slimPod(pod));
+    const [helper, ...main] = slim.status?.containerStatuses ?? [];
+    assert.deepEqual(main, slimPod(pod).status?.containerStatuses);
+    assert.deepEqual(helper, { name: 'proxy', restartCount: 3, state: { terminated: { exitCode: 7 } } });
     assert.deepEqual(slim.spec.containers, [{ name: 'busybox' }]);
     assert.deepEqual(slimPod(slim), slim);
   });
