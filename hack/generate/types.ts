@@ -55,6 +55,9 @@ function printInterface(name: string, schema: Schema, blocks: string[]): void {
       : typeOf(name, capitalized(field), property, blocks);
     lines.push(docComment(describe(property), '  '), `  readonly ${field}${optional}: ${type};`);
   }
+  if (schema['x-kubernetes-preserve-unknown-fields']) {
+    lines.push('  readonly [field: string]: unknown;');
+  }
   const text = [docComment(schema.description, ''), `export interface ${name} {`, ...lines, '}'];
   blocks[place] = text.filter((line) => line !== '').join('\n');
 }

@@ -3,13 +3,19 @@ import type { Condition, KubernetesObject } from '../kubernetes/objects.ts';
 
 /** At runs one command, once, at one instant, in a Pod. */
 export interface At extends KubernetesObject {
-  /** What to run and when. Immutable after the launch, except cancel, suspend and ttlSecondsAfterFinished. */
+  /**
+   * What to run and when. Immutable while RUNNING, except cancel, suspend and ttlSecondsAfterFinished; later
+   * edits change nothing about the run.
+   */
   readonly spec: AtSpec;
   /** What was observed. Written by the operator. */
   readonly status?: AtStatus;
 }
 
-/** What to run and when. Immutable after the launch, except cancel, suspend and ttlSecondsAfterFinished. */
+/**
+ * What to run and when. Immutable while RUNNING, except cancel, suspend and ttlSecondsAfterFinished; later
+ * edits change nothing about the run.
+ */
 export interface AtSpec {
   /**
    * The instant at which the command runs, as an RFC 3339 timestamp such as 2030-01-31T09:00:00Z or
@@ -60,7 +66,7 @@ export interface AtSpec {
   readonly suspend?: boolean;
   /**
    * Set to true to end the At for good. Before the launch nothing runs; after it the running command is
-   * stopped. Cannot be taken back. Default false.
+   * stopped. Once the operator has seen it, setting it back to false has no effect. Default false.
    */
   readonly cancel?: boolean;
   /**
@@ -75,8 +81,9 @@ export interface AtSpec {
    */
   readonly pendingTimeoutSeconds?: number;
   /**
-   * How often a failed command is started again before the At has failed. 0 is a hard limit of one start;
-   * with a higher value the kubelet may have begun one start more by the time it is stopped. Default 6.
+   * How often a failed container is started again before the At has failed; the failures of init containers
+   * and of containers beside the main one count, too, as in a Job. 0 is a hard limit of one start; with a
+   * higher value the kubelet may have begun one start more by the time it is stopped. Default 6.
    */
   readonly backoffLimit?: number;
   /**
@@ -109,7 +116,19 @@ export interface AtSpecTemplate {
   /** Labels and annotations of the Pod. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** PodSpec of the Pod. It is checked by a dry run of the Pod before the command is due. */
-  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly spec?: AtSpecTemplateSpec;
+}
+
+/** PodSpec of the Pod. It is checked by a dry run of the Pod before the command is due. */
+export interface AtSpecTemplateSpec {
+  /** Follows from backoffLimit. Where it is set it must agree; Always is refused. */
+  readonly restartPolicy?: string;
+  /**
+   * The first one is the main container, named busybox unless it has a name. The run ends with it: once it
+   * has ended for good the others are stopped, and the outcome is that of the main one.
+   */
+  readonly containers?: readonly Readonly<Record<string, unknown>>[];
+  readonly [field: string]: unknown;
 }
 
 export type AtSpecDisruptionPolicy = 'Fail' | 'Retry';
@@ -211,8 +230,18 @@ export const atSchema: Readonly<Record<string, unknown>> = {
           message: 'must not be set when schedule has a UTC offset (Z or ±hh:mm)',
         },
         {
-          rule: 'has(self.command) || has(self.argv) || has(self.template)',
-          message: 'nothing to run: set command, argv or template',
+          rule: 'has(self.command) || has(self.argv) || (has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0)',
+          message: 'nothing to run: set command, argv, or a template with a container',
+        },
+        {
+          rule: "!has(self.template) || !has(self.template.spec) || !has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy != 'Always'",
+          fieldPath: '.template.spec.restartPolicy',
+          message: 'must not be Always: the command would never end',
+        },
+        {
+          rule: "!has(self.template) || !has(self.template.spec) || !has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy != 'Never' || self.backoffLimit == 0",
+          fieldPath: '.template.spec.restartPolicy',
+          message: 'Never starts the command once and needs backoffLimit: 0; a higher backoffLimit starts a failed command again',
         },
         {
           rule: '!has(self.argv) || !has(self.command)',
@@ -258,12 +287,28 @@ export const atSchema: Readonly<Record<string, unknown>> = {
           ],
         },
         timeZone: { type: 'string', minLength: 1, maxLength: 64 },
-        command: { type: 'string', minLength: 1, maxLength: 32768 },
+        command: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 32768,
+          'x-kubernetes-validations': [
+            {
+              rule: "self.matches('[^ \\t\\n]')",
+              message: 'must name a program',
+            },
+          ],
+        },
         argv: {
           type: 'array',
           minItems: 1,
           maxItems: 256,
           'x-kubernetes-list-type': 'atomic',
+          'x-kubernetes-validations': [
+            {
+              rule: "self[0].matches('[^ \\t\\n]')",
+              message: 'must begin with the name of a program',
+            },
+          ],
           items: { type: 'string', maxLength: 131072 },
         },
         shell: {
@@ -281,7 +326,22 @@ export const atSchema: Readonly<Record<string, unknown>> = {
           type: 'object',
           properties: {
             metadata: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-            spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+            spec: {
+              type: 'object',
+              'x-kubernetes-preserve-unknown-fields': true,
+              properties: {
+                restartPolicy: { type: 'string', maxLength: 64 },
+                containers: {
+                  type: 'array',
+                  maxItems: 256,
+                  'x-kubernetes-list-type': 'atomic',
+                  items: {
+                    type: 'object',
+                    'x-kubernetes-preserve-unknown-fields': true,
+                  },
+                },
+              },
+            },
           },
         },
         startingDeadlineSeconds: { type: 'integer', format: 'int64', minimum: 1 },

@@ -29,8 +29,14 @@ const twins: Readonly<Record<string, RulePredicate>> = {
     self.timeZone !== undefined || !/T..:..:..([.][0-9]+)?$/u.test(self.schedule),
   "!has(self.timeZone) || !self.schedule.matches('(Z|[+-][0-9]{2}:[0-9]{2})$')": (self: AtSpec) =>
     self.timeZone === undefined || !/(Z|[+-][0-9]{2}:[0-9]{2})$/u.test(self.schedule),
-  'has(self.command) || has(self.argv) || has(self.template)': (self: AtSpec) =>
-    (self.command ?? self.argv ?? self.template) !== undefined,
+  'has(self.command) || has(self.argv) || (has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0)':
+    (self: AtSpec) =>
+      (self.command ?? self.argv) !== undefined || (self.template?.spec?.containers ?? []).length > 0,
+  "!has(self.template) || !has(self.template.spec) || !has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy != 'Always'":
+    (self: AtSpec) => self.template?.spec?.restartPolicy !== 'Always',
+  "!has(self.template) || !has(self.template.spec) || !has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy != 'Never' || self.backoffLimit == 0":
+    (self: AtSpec) => self.template?.spec?.restartPolicy !== 'Never' || self.backoffLimit === 0,
+  "self[0].matches('[^ \\t\\n]')": (self: readonly string[]) => /[^ \t\n]/u.test(self[0] ?? ''),
   '!has(self.argv) || !has(self.command)': (self: AtSpec) =>
     self.argv === undefined || self.command === undefined,
   '!has(self.argv) || !has(self.shell)': (self: AtSpec) =>

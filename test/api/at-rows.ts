@@ -147,12 +147,49 @@ const zones: readonly Row[] = [
 const commands: readonly Row[] = [
   { it: 'takes argv', spec: { command: undefined, argv: ['echo', '', '$(HOME) $$ "quoted"'] } },
   { it: 'takes command with a shell', spec: { command: 'date && echo YAY', shell: '/bin/sh' } },
-  { it: 'takes a template alone', spec: { command: undefined, template: { spec: { containers: [] } } } },
+  {
+    it: 'takes a template with a container alone',
+    spec: { command: undefined, template: { spec: { containers: [{ image: 'busybox' }] } } },
+  },
+  {
+    it: 'takes a template without a container beside a command',
+    spec: { template: { metadata: { labels: { a: 'b' } }, spec: { hostname: 'x' } } },
+  },
+  ...[{}, { spec: {} }, { spec: { containers: [] } }].map((template) => ({
+    it: `refuses the template ${JSON.stringify(template)} alone`,
+    spec: { command: undefined, template },
+    refused: { field: 'spec', says: 'nothing to run: set command, argv, or a template with a container' },
+  })),
+  {
+    it: 'takes restartPolicy Never with a hard limit of one start',
+    spec: { backoffLimit: 0, template: { spec: { restartPolicy: 'Never' } } },
+  },
+  { it: 'takes restartPolicy OnFailure', spec: { template: { spec: { restartPolicy: 'OnFailure' } } } },
+  {
+    it: 'refuses restartPolicy Never with the default backoffLimit',
+    spec: { template: { spec: { restartPolicy: 'Never' } } },
+    refused: { field: 'spec.template.spec.restartPolicy', says: 'Never starts the command once and needs' },
+  },
+  {
+    it: 'refuses restartPolicy Always',
+    spec: { template: { spec: { restartPolicy: 'Always' } } },
+    refused: { field: 'spec.template.spec.restartPolicy', says: 'must not be Always' },
+  },
+  {
+    it: 'refuses a blank command',
+    spec: { command: ' \t\n' },
+    refused: { field: 'spec.command', says: 'must name a program' },
+  },
+  ...['', ' '].map((word) => ({
+    it: `refuses ${JSON.stringify(word)} as the first word`,
+    spec: { command: undefined, argv: [word, 'x'] },
+    refused: { field: 'spec.argv', says: 'must begin with the name of a program' },
+  })),
   { it: 'takes a command of 32768 characters', spec: { command: 'x'.repeat(32_768) } },
   {
     it: 'refuses nothing to run',
     spec: { command: undefined },
-    refused: { field: 'spec', says: 'nothing to run: set command, argv or template' },
+    refused: { field: 'spec', says: 'nothing to run: set command, argv, or a template with a container' },
   },
   {
     it: 'refuses an image alone',
@@ -171,7 +208,7 @@ const commands: readonly Row[] = [
   },
   {
     it: 'refuses a shell without a command',
-    spec: { command: undefined, template: {}, shell: '/bin/sh' },
+    spec: { command: undefined, template: { spec: { containers: [{}] } }, shell: '/bin/sh' },
     refused: { field: 'spec.shell', says: 'needs command' },
   },
   {

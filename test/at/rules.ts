@@ -8,11 +8,11 @@ const stopReason = 'cnat.programming-kubernetes.info/stop-reason';
 
 /** Whether the rules of the CRD let this edit through. */
 export function isAllowed({ spec, status }: At, edit: Partial<AtSpec>): boolean {
-  const isLaunched = (status?.phase ?? 'PENDING') !== 'PENDING';
+  const isRunning = status?.phase === 'RUNNING';
   const free = ['cancel', 'suspend', 'ttlSecondsAfterFinished'];
   return (
     !(spec.cancel && edit.cancel === false) &&
-    !(isLaunched && Object.keys(edit).some((key) => !free.includes(key)))
+    !(isRunning && Object.keys(edit).some((key) => !free.includes(key)))
   );
 }
 

@@ -48,7 +48,6 @@ const waiting: readonly (Row & { readonly reason: string })[] = [
   { name: 'far-away', spec: () => inMilliseconds(400 * day), reason: 'Armed' },
   { name: 'end-of-time', spec: () => ({ schedule: '9999-12-31T23:59:59.999999999Z' }), reason: 'Armed' },
   { name: 'quote', spec: () => ({ command: `echo "it's` }), reason: 'InvalidCommand' },
-  { name: 'blank', spec: () => ({ command: ' \n\t' }), reason: 'InvalidCommand' },
   { name: 'nul', spec: () => ({ command: 'echo a\0b' }), reason: 'InvalidCommand' },
   {
     name: 'zone',
@@ -56,8 +55,8 @@ const waiting: readonly (Row & { readonly reason: string })[] = [
     reason: 'InvalidTimeZone',
   },
   {
-    name: 'template',
-    spec: () => ({ template: { spec: { containers: 'all of them' } } }),
+    name: 'own-restarts',
+    spec: () => ({ template: { spec: { containers: [{ restartPolicy: 'Never' }] } } }),
     reason: 'InvalidTemplate',
   },
   {
@@ -77,6 +76,12 @@ const refused: readonly (Row & { readonly says: RegExp })[] = [
     says: /spec\.schedule: Too long/,
   },
   { name: 'empty-command', spec: () => ({ command: '' }), says: /spec\.command/ },
+  { name: 'blank', spec: () => ({ command: ' \n\t' }), says: /spec\.command.*must name a program/ },
+  {
+    name: 'template',
+    spec: () => ({ template: { spec: { containers: 'all of them' as unknown as [] } } }),
+    says: /spec\.template\.spec\.containers.*array/,
+  },
   { name: 'number', spec: () => ({ schedule: 1.9e9 as unknown as string }), says: /spec\.schedule.*string/ },
   { name: 'null', spec: () => ({ schedule: null as unknown as string }), says: /spec\.schedule/ },
   { name: 'nul-schedule', spec: () => ({ schedule: '2030-01-31T09:00:00\0Z' }), says: /RFC 3339/ },

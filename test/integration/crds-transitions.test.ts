@@ -60,22 +60,26 @@ describe('the spec of an At', () => {
     await at.patch({ spec: { command: null, shell: null, argv: ['echo'] } });
   });
 
-  for (const phase of ['RUNNING', 'DONE']) {
-    it(`may not be edited once ${phase}, but for cancel, suspend and ttlSecondsAfterFinished`, async (t) => {
-      const at = await anAt(t, phase);
-      for (const [field, value] of Object.entries(edits)) {
-        assert.match(
-          await at.refusal({ spec: { [field]: value } }),
-          /spec: Forbidden: is immutable once the At has been launched, except cancel, suspend/,
-          field,
-        );
-      }
-      await at.patch({ spec: { suspend: true, ttlSecondsAfterFinished: 60 } });
-      await at.patch({ spec: { suspend: null, ttlSecondsAfterFinished: null, cancel: true } });
-      await at.patch({ metadata: { labels: { team: 'ops' }, finalizers: ['example.com/hold'] } });
-      await at.patch({ metadata: { finalizers: null } });
-    });
-  }
+  it('may not be edited while RUNNING, but for cancel, suspend and ttlSecondsAfterFinished', async (t) => {
+    const at = await anAt(t, 'RUNNING');
+    for (const [field, value] of Object.entries(edits)) {
+      assert.match(
+        await at.refusal({ spec: { [field]: value } }),
+        /spec: Forbidden: is immutable while the At is RUNNING, except cancel, suspend/,
+        field,
+      );
+    }
+    await at.patch({ spec: { suspend: true, ttlSecondsAfterFinished: 60 } });
+    await at.patch({ spec: { suspend: null, ttlSecondsAfterFinished: null, cancel: true } });
+    await at.patch({ metadata: { labels: { team: 'ops' }, finalizers: ['example.com/hold'] } });
+    await at.patch({ metadata: { finalizers: null } });
+  });
+
+  it("may be edited when DONE, as a chart's or Git's next version does", async (t) => {
+    const at = await anAt(t, 'DONE');
+    await at.patch({ spec: edits });
+    await at.patch({ spec: { command: null, shell: null, argv: ['echo'] } });
+  });
 
   it('is compared down to the bottom of the template', async (t) => {
     const at = await anAt(t, 'RUNNING');
@@ -95,7 +99,7 @@ describe('the spec of an At', () => {
     assert.match(await at.refusal({ spec: { argv: ['echo', 'NO'] } }), /immutable/);
     assert.match(await at.refusal({ spec: { timeZone: 'UTC' } }), /immutable/);
     assert.match(await at.refusal({ spec: { argv: null, command: 'echo' } }), /immutable/);
-    const exactlyOnce = await anAt(t, 'DONE', { ...book.spec, launchGuarantee: 'ExactlyOnce' });
+    const exactlyOnce = await anAt(t, 'RUNNING', { ...book.spec, launchGuarantee: 'ExactlyOnce' });
     assert.match(await exactlyOnce.refusal({ spec: { launchGuarantee: 'AtLeastOnce' } }), /immutable/);
   });
 
@@ -119,14 +123,14 @@ describe('the spec of an At', () => {
 });
 
 describe('cancel', () => {
-  it('cannot be taken back, whatever the phase', async (t) => {
-    const at = await anAt(t, 'PENDING');
-    await at.patch({ spec: { cancel: true } });
-    for (const cancel of [false, null]) {
-      assert.match(await at.refusal({ spec: { cancel } }), /spec\.cancel: .*cannot be taken back/);
+  it('may be set back, so that a manifest with `cancel: false` never blocks a sync', async (t) => {
+    for (const phase of ['PENDING', 'RUNNING', 'DONE']) {
+      const at = await anAt(t, phase);
+      for (const cancel of [false, null]) {
+        await at.patch({ spec: { cancel: true } });
+        await at.patch({ spec: { cancel } });
+      }
     }
-    await at.patch({ status: { phase: 'DONE' } }, 'status');
-    assert.match(await at.refusal({ spec: { cancel: false } }), /spec\.cancel: .*cannot be taken back/);
   });
 });
 

@@ -5,13 +5,14 @@
 import { atCondition } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
+import { isEdited } from '../plan/phase.ts';
 import type { Decision, Observed } from './decision.ts';
 import { letGo } from './exactly-once.ts';
-import { updatedStatus } from './run-status.ts';
+import { editedAfterEnd, type Statement, stated } from './statement.ts';
 import { withoutStrays } from './strays.ts';
 
 export function decideDone(o: Observed): Decision {
-  const status = updatedStatus(o, o.at.status ?? {}, {});
+  const status = stated(o, o.at.status ?? {}, isEdited(o.at) ? acceptance(o) : []);
   const expiry = expiryOf(o);
   if (expiry !== undefined && o.now >= expiry) {
     // With the At go all its Pods, those that still run, too.
@@ -19,6 +20,12 @@ export function decideDone(o: Observed): Decision {
   }
   const requeue = expiry === undefined ? {} : { requeueAt: expiry };
   return withoutStrays(o, o.at.status?.podUID, { actions: [], status, events: [], ...requeue });
+}
+
+/** What nobody could run stays refused, also when it is mended now. */
+function acceptance({ at }: Observed): readonly Statement[] {
+  const said = findCondition(at.status?.conditions, atCondition.accepted);
+  return said?.status === 'False' ? [] : editedAfterEnd;
 }
 
 /** The later of the end and of the status that told it, plus the time to live; epoch milliseconds. */

@@ -33,6 +33,16 @@ export const editedTooLate: readonly Statement[] = [
   },
 ];
 
+/** Of a spec that was edited when the At was DONE. */
+export const editedAfterEnd: readonly Statement[] = [
+  {
+    type: atCondition.accepted,
+    status: 'True',
+    reason: atReason.editedTooLate,
+    message: 'the spec was edited after the end: of that only ttlSecondsAfterFinished has an effect',
+  },
+];
+
 /** Of a spec that asks for the same run at another time than it had. */
 export const rescheduledTooLate: readonly Statement[] = [
   {

@@ -31,7 +31,8 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
     const exitCode = view.last?.exitCode;
     return { reason: exitCode === 0 ? atReason.succeeded : atReason.commandFailed, exitCode };
   }
-  if (o.at.spec.cancel === true) {
+  // Taken back after its note, a cancel holds all the same.
+  if (o.at.spec.cancel === true || running.status.reason === atReason.canceled) {
     return { reason: atReason.canceled };
   }
   const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;

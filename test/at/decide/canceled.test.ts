@@ -6,8 +6,10 @@ import {
   actionTypes,
   condition,
   conditions,
+  created,
   edited,
   eventReasons,
+  launched,
   longBeforeDue,
   observing,
   waiting,
@@ -47,5 +49,18 @@ describe('decide, PENDING and canceled', () => {
     const { status } = decide(observing({ at, live: true }));
     assert.equal(status?.outcome, 'Canceled');
     assert.equal(condition(status, 'Ready'), 'False InvalidCommand');
+  });
+});
+
+describe('decide, RUNNING and canceled before a kubelet took the Pod', () => {
+  it('is canceled for good once the operator has seen it', () => {
+    const at = launched();
+    const pod = created(at);
+    const canceled = edited(at, { cancel: true });
+    const noted = withStatus(canceled, decide(observing({ at: canceled, pod })).status);
+    assert.equal(noted.status?.reason, 'Canceled');
+    const back = edited(noted, { cancel: false });
+    assert.deepEqual(actionTypes(decide(observing({ at: back, pod }))), ['DeletePod']);
+    assert.equal(decide(observing({ at: back, live: true })).status?.outcome, 'Canceled');
   });
 });

@@ -3,6 +3,8 @@ import { describe, it } from 'node:test';
 import { decide } from '../../../src/at/decide/decide.ts';
 import {
   actionTypes,
+  condition,
+  conditions,
   created,
   dueTime,
   edited,
@@ -10,6 +12,7 @@ import {
   observing,
   second,
   succeeded,
+  waiting,
   withStatus,
 } from '../../fixtures/at.ts';
 
@@ -28,14 +31,25 @@ describe('decide, DONE', () => {
     assert.deepEqual(decide(observing({ at })).status, at.status);
   });
 
-  it('raises observedGeneration for the edits that are still allowed, for kubectl wait in each condition', () => {
+  it('takes an edit, says that it comes too late, and stays what it is', () => {
     const at = finished();
-    const { status } = decide(observing({ at: edited(at, { ttlSecondsAfterFinished: 60 }) }));
-    assert.deepEqual(status, {
-      ...at.status,
-      observedGeneration: 2,
-      conditions: at.status?.conditions?.map((condition) => ({ ...condition, observedGeneration: 2 })),
-    });
+    const { status, actions, events } = decide(observing({ at: edited(at, { command: 'echo NO' }) }));
+    assert.deepEqual([actions, events], [[], []]);
+    const { conditions: before, ...rest } = at.status ?? {};
+    const { conditions: after, ...seen } = status ?? {};
+    assert.deepEqual(seen, { ...rest, observedGeneration: 2 });
+    assert.deepEqual(conditions(status), { ...conditions(at.status), Accepted: 'True EditedTooLate' });
+    assert.ok(before !== undefined && after?.every(({ observedGeneration }) => observedGeneration === 2));
+    assert.deepEqual(decide(observing({ at: withStatus(edited(at, {}), status) })).status, status);
+  });
+
+  it('of an edit that mends a spec that could not be run changes nothing', () => {
+    const at = waiting({ command: 'echo "', cancel: true });
+    const done = withStatus(at, decide(observing({ at, live: true })).status);
+    assert.equal(done.status?.phase, 'DONE');
+    const { status } = decide(observing({ at: edited(done, { command: 'echo', cancel: false }) }));
+    assert.equal(condition(status, 'Accepted'), 'False InvalidCommand');
+    assert.equal(status?.outcome, 'Canceled');
   });
 });
 

@@ -147,7 +147,7 @@ describe('decide, PENDING with a spec that cannot be run (B8)', () => {
     { name: 'a template without anything to run', spec: { template: {} }, reason: 'InvalidCommand' },
     {
       name: 'containers that are none',
-      spec: { command: 'a', template: { spec: { containers: 'all' } } },
+      spec: { command: 'a', template: { spec: { containers: 'all' as unknown as [] } } },
       reason: 'InvalidTemplate',
     },
     {

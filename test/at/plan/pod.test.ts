@@ -148,7 +148,7 @@ describe('buildPod with a template', () => {
     },
     spec: {
       nodeName: 'node-1',
-      restartPolicy: 'Never',
+      restartPolicy: 'OnFailure',
       serviceAccountName: 'runner',
       initContainers: [{ name: 'first', image: 'init' }],
       containers: [
