@@ -179,7 +179,7 @@ export class AtReconciler implements Reconciler {
   /** The At with the status wanted, or how the pass ends because it does not take that status. */
   async #write(
     at: At,
-    { status, events, untried }: Decision,
+    { status, events, untried, again = false }: Decision,
     { signal, log }: ReconcileContext,
   ): Promise<At | Result> {
     const { client, onStatus } = this.#options;
@@ -191,7 +191,7 @@ export class AtReconciler implements Reconciler {
         written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
       } catch (error) {
         if (isConflict(error) || isNotFound(error)) {
-          return { requeueAfter: conflictDelay };
+          return this.#overtaken(at, again);
         }
         if (!isInvalid(error)) {
           throw error;
@@ -207,6 +207,12 @@ export class AtReconciler implements Reconciler {
       this.#memory.toTry(at);
     }
     return written;
+  }
+
+  /** What a write had to precede must not be decided from the same version of the At once more. */
+  #overtaken(at: At, again: boolean): Result {
+    if (again) this.#memory.overtaken(at);
+    return { requeueAfter: conflictDelay };
   }
 
   /**

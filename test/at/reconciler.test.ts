@@ -323,6 +323,81 @@ describe('AtReconciler, whose cache is older than what it has read', () => {
   });
 });
 
+describe('AtReconciler, with ExactlyOnce', () => {
+  async function created(): Promise<{ world: World; operator: Operator }> {
+    const world = new World(dueTime);
+    world.createAt({ launchGuarantee: 'ExactlyOnce' });
+    const operator = new Operator(world);
+    await operator.reconcile();
+    return { world, operator };
+  }
+
+  it('creates with one request, and records and releases with one more each', async () => {
+    const { world, operator } = await created();
+    assert.deepEqual(world.requests, ['POST pods']);
+    assert.deepEqual(await operator.reconcile(), { requeueAfter: 5000 });
+    assert.deepEqual(world.requests, ['POST pods', 'PATCH ats/status', 'PATCH pods']);
+    assert.equal(world.releases.length, 1);
+    for (let step = 0; step < 4; step += 1) {
+      world.kubelet(0);
+      operator.syncPods();
+      await operator.reconcile();
+    }
+    assert.deepEqual(world.requests.slice(3), ['PATCH ats/status', 'PATCH pods']);
+    assert.equal(world.pods.get('example-at-pod')?.metadata.finalizers?.length, 0);
+    assert.deepEqual(world.violations, []);
+  });
+
+  it('tells the end of a Pod that was deleted while no operator ran', async () => {
+    const { world, operator } = await created();
+    await operator.reconcile();
+    for (let step = 0; step < 3; step += 1) world.kubelet(0);
+    world.removePods();
+    operator.restart();
+    await operator.reconcile();
+    assert.equal(world.ats.get('example-at')?.status?.outcome, 'Succeeded');
+    await operator.reconcile();
+    assert.equal(world.pods.size, 0);
+  });
+
+  it('takes the finalizer off the Pod of an At that is gone, and of one that has its name again', async () => {
+    for (const isBorn of [false, true]) {
+      const { world, operator } = await created();
+      world.removeAt();
+      if (isBorn) world.createAt({ schedule: '2100-01-01T00:00:00Z' });
+      world.collectGarbage();
+      assert.equal(world.pods.size, 1);
+      operator.restart();
+      await operator.reconcile();
+      assert.equal(world.pods.size, 0, `${isBorn}`);
+    }
+  });
+
+  it('takes it off no Pod of an At that its cache does not show yet', async () => {
+    const { world, operator } = await created();
+    operator.ats = new Map();
+    await operator.reconcile();
+    assert.equal(world.pods.get('example-at-pod')?.metadata.finalizers?.length, 1);
+  });
+
+  it('asks before it goes on from an At that a write has shown to be old', async () => {
+    const { world, operator } = await created();
+    world.editAt({ suspend: true });
+    await operator.reconcile();
+    operator.syncPods();
+    world.requests.length = 0;
+    await operator.reconcile();
+    assert.deepEqual(world.requests, [
+      'GET ats',
+      'GET pods',
+      'DELETE pods',
+      'PATCH pods',
+      'PATCH ats/status',
+    ]);
+    assert.deepEqual([world.pods.size, world.releases.length], [0, 0]);
+  });
+});
+
 describe('AtReconciler, with Retry', () => {
   /** The first Pod is evicted and the second created; status does not show that yet. */
   async function inSecondPod(edit: Partial<AtSpec> = {}): Promise<{ world: World; operator: Operator }> {

@@ -16,6 +16,8 @@ interface Recollection {
   obstructed?: boolean;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
+  /** resourceVersion of the At from which a status was decided that came too late. */
+  overtaken?: string | undefined;
   /** Refusals in a row. */
   refusals: number;
   /** Statuses in a row that the API server did not take. */
@@ -89,6 +91,11 @@ export class Memory {
     this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
   }
 
+  /** A status decided from this version met a newer one. */
+  overtaken(at: At): void {
+    this.#entry(at).overtaken = at.metadata.resourceVersion;
+  }
+
   /** Its status was refused as invalid. Returns how often in a row. */
   unwritable(at: At): number {
     const entry = this.#entry(at);
@@ -143,8 +150,12 @@ export class Memory {
 }
 
 /** An At that is gone is behind until the cache shows that, too. */
-function isBehind({ metadata: { resourceVersion = '' } }: At, { read }: Recollection): boolean {
-  return read === gone || (read !== undefined && (compareResourceVersions(resourceVersion, read) ?? 0) < 0);
+function isBehind({ metadata: { resourceVersion = '' } }: At, { read, overtaken }: Recollection): boolean {
+  return (
+    overtaken === resourceVersion ||
+    read === gone ||
+    (read !== undefined && (compareResourceVersions(resourceVersion, read) ?? 0) < 0)
+  );
 }
 
 function keyOf({ metadata }: At): string {
