@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import {
   type LabelRequirement,
   type LabelSelector,
@@ -12,6 +11,7 @@ import {
   printLabelSelector,
   selects,
 } from '../../src/kubernetes/selector.ts';
+import { fc } from '../fixtures/property.ts';
 
 const labels = { app: 'web', 'example.com/tier': 'front', empty: '' };
 

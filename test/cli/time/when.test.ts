@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { resolveSchedule } from '../../../src/at/plan/schedule.ts';
 import { readWhen, type When } from '../../../src/cli/time/when.ts';
 import { formatTime } from '../../../src/kubernetes/time.ts';
+import { fc } from '../../fixtures/property.ts';
 
 /** A Sunday, 10:12:30 in Berlin. */
 const now = Date.UTC(2026, 10, 22, 9, 12, 30, 250);
