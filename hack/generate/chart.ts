@@ -12,6 +12,7 @@ const copies: Readonly<Record<string, string>> = {
   'crds/ats.yaml': 'crds/ats.yaml',
   'crds/configwatchers.yaml': 'crds/configwatchers.yaml',
   'crds/com/configwatchers.yaml': 'crds/com/configwatchers.yaml',
+  'policy/author.yaml': 'config/author-check/author.yaml',
   'policy/operator_identity.yaml': 'config/policy/operator_identity.yaml',
   'policy/operator_identity_check.yaml': 'config/policy/operator_identity_check.yaml',
   'policy/operator_pods.yaml': 'config/policy/operator_pods.yaml',

@@ -35,6 +35,10 @@ const rows: Readonly<Record<string, Row>> = {
     overlay: { resources: ['default'], components: ['annotation-controller'] },
     values: { annotationController: true },
   },
+  'config/author-check': {
+    overlay: { resources: ['default'], components: ['author-check'] },
+    values: { authorCheck: true },
+  },
   'config/k8spatterns-com': {
     overlay: { resources: ['default'], components: ['k8spatterns-com'] },
     values: { secondGroup: true },
@@ -49,12 +53,12 @@ const rows: Readonly<Record<string, Row>> = {
       // In the order of the flags in the chart.
       components: [
         ...['prometheus', 'rollout-restart', 'secret-access'],
-        ...['annotation-controller', 'k8spatterns-com'],
+        ...['annotation-controller', 'author-check', 'k8spatterns-com'],
       ],
     },
     values: {
       ...{ namespaces: ['default'], rolloutRestart: true, secretAccess: true },
-      ...{ annotationController: true, secondGroup: true, ...monitoring },
+      ...{ annotationController: true, authorCheck: true, secondGroup: true, ...monitoring },
     },
   },
   'namespaces that are allowed': {

@@ -20,18 +20,22 @@ export interface PolicyWorld {
   stop(): Promise<void>;
 }
 
-/** Resolves once the policies are in force. */
-export async function startPolicyWorld(): Promise<PolicyWorld> {
+/**
+ * Resolves once the policies are in force.
+ *
+ * @param components further folders of config/ beside those that the tests of all policies need.
+ */
+export async function startPolicyWorld(components: readonly string[] = []): Promise<PolicyWorld> {
   const controlPlane = await startControlPlane({ scheduler: false });
   try {
-    return await install(controlPlane);
+    return await install(controlPlane, components);
   } catch (error) {
     await controlPlane.stop();
     throw error;
   }
 }
 
-async function install(controlPlane: ControlPlane): Promise<PolicyWorld> {
+async function install(controlPlane: ControlPlane, components: readonly string[]): Promise<PolicyWorld> {
   const kubectl = (args: readonly string[], input?: object) =>
     controlPlane.kubectl(args, input && JSON.stringify(input));
   const refusal = async (user: string, args: readonly string[], input?: object) => {
@@ -46,7 +50,7 @@ async function install(controlPlane: ControlPlane): Promise<PolicyWorld> {
     namespace: 'other',
     namePrefix: 'team-',
     resources: ['default'],
-    components: ['rollout-restart', 'annotation-controller'],
+    components: ['rollout-restart', 'annotation-controller', ...components],
     patches: [allowNamespaces],
   });
   const crds = (await kubectl(['get', '--kustomize=crds', '--output=name'])).trim().split('\n');

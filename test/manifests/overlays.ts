@@ -12,6 +12,7 @@ export const overlays: Readonly<Record<string, Overlay>> = {
       'rollout-restart',
       'secret-access',
       'annotation-controller',
+      'author-check',
       'k8spatterns-com',
     ],
   },

@@ -19,6 +19,9 @@
 {{- if .Values.annotationController }}
 - --annotation-controller
 {{- end }}
+{{- if .Values.authorCheck }}
+- --author-check
+{{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}

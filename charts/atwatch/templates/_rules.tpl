@@ -16,6 +16,11 @@
   resources: [configmaps]
   verbs: [patch]
 {{- end }}
+{{- if .Values.authorCheck }}
+- apiGroups: [authorization.k8s.io]
+  resources: [localsubjectaccessreviews]
+  verbs: [create]
+{{- end }}
 {{- if .Values.secondGroup }}
 - apiGroups: [k8spatterns.com]
   resources: [configwatchers]

@@ -1,0 +1,194 @@
+/**
+ * Author check: whether the user who asked for what an At runs may still create Pods in its namespace. The admission
+ * policy of config/author-check stamps that user on each At; the API server is asked about the rights at each launch.
+ */
+import type { At } from '../../api/at.generated.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import type { CallOptions, Client } from '../../runtime/client/client.ts';
+import { discover } from '../../runtime/client/discovery.ts';
+import type { Clock } from '../../runtime/clock.ts';
+
+const authorAnnotation = 'cnat.programming-kubernetes.info/author';
+/** On the policy that stamps, and on its binding, whatever an overlay calls them. */
+const policyLabel = 'cnat.programming-kubernetes.info/author-check';
+
+/** Milliseconds for which an answer holds. */
+const freshFor = 60_000;
+/** Milliseconds from the creation of a policy until every API server follows it, at the latest. */
+const inForceAfter = 10_000;
+/** Answers that are kept, the newest. */
+const keptAnswers = 1000;
+
+const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
+const policies: Resource = {
+  ...admission,
+  plural: 'mutatingadmissionpolicies',
+  kind: 'MutatingAdmissionPolicy',
+};
+interface PolicyBinding extends KubernetesObject {
+  readonly spec: { readonly policyName: string };
+}
+const policyBindings: Resource<PolicyBinding> = {
+  ...admission,
+  plural: 'mutatingadmissionpolicybindings',
+  kind: 'MutatingAdmissionPolicyBinding',
+};
+
+interface Review extends KubernetesObject {
+  readonly spec: object;
+  readonly status?: { readonly allowed?: boolean };
+}
+/** Asked in the namespace of the At, so that a Role is enough for it. */
+const reviews: Resource<Review> = {
+  ...{ group: 'authorization.k8s.io', version: 'v1', namespaced: true },
+  ...{ plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview' },
+};
+
+/** The user, as the API server knew it at the request. */
+interface Author {
+  readonly username: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Who may run the At, or as a sentence why it must not run. */
+export type Authorization = { readonly username: string } | { readonly refusal: string };
+
+export interface AuthorCheckOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+}
+
+interface Kept<T> {
+  readonly value: T;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+}
+
+export class AuthorCheck {
+  readonly #options: AuthorCheckOptions;
+  /** Since when authors are recorded, epoch milliseconds; undefined: they are not. */
+  #recordedSince: Kept<number | undefined> | undefined;
+  /** By namespace and author. */
+  readonly #answers = new Map<string, Kept<boolean>>();
+
+  constructor(options: AuthorCheckOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Whether this API server has the kind of policy that records authors.
+   *
+   * @throws {Error} with one sentence for people when it has not; errors as the client's.
+   */
+  async assertServed(options: CallOptions): Promise<void> {
+    const served = await discover(this.#options.client, admission, options);
+    if (served.has(policies.plural)) return;
+    throw new Error(
+      'this API server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1 (Kubernetes 1.36), which --author-check needs: leave the flag out',
+    );
+  }
+
+  /** @throws errors as the client's: whether the At may run is not known then. */
+  async authorize(at: At, signal: AbortSignal): Promise<Authorization> {
+    const since = await this.#policySince(signal);
+    if (since === undefined) {
+      return { refusal: 'no admission policy records the authors of Ats: apply config/author-check' };
+    }
+    if (!(creationTime(at) >= since + inForceAfter)) {
+      return { refusal: 'it is older than the policy that records authors: delete it and create it again' };
+    }
+    const stamp = at.metadata.annotations?.[authorAnnotation];
+    const author = stamp === undefined ? undefined : readAuthor(stamp);
+    if (author === undefined) return { refusal: 'its author is not recorded' };
+    const { username } = author;
+    const namespace = at.metadata.namespace ?? '';
+    const mayCreatePods = await this.#mayCreatePods(namespace, author, `${namespace} ${stamp}`, signal);
+    return mayCreatePods
+      ? { username }
+      : { refusal: `its author "${username}" may not create Pods in the namespace "${namespace}"` };
+  }
+
+  async #policySince(signal: AbortSignal): Promise<number | undefined> {
+    const { client } = this.#options;
+    const kept = this.#recordedSince;
+    if (kept !== undefined && this.#isFresh(kept)) return kept.value;
+    const options = { labelSelector: `${policyLabel}=true`, signal };
+    const [stamping, bindings] = await Promise.all([
+      client.list(policies, options),
+      client.list(policyBindings, options),
+    ]);
+    const bound = bindings.items.flatMap((binding) => {
+      const policy = stamping.items.find(({ metadata }) => metadata.name === binding.spec.policyName);
+      return policy === undefined ? [] : [Math.max(creationTime(policy), creationTime(binding))];
+    });
+    const value = bound.length === 0 ? undefined : Math.min(...bound);
+    this.#recordedSince = this.#keep(value);
+    return value;
+  }
+
+  async #mayCreatePods(
+    namespace: string,
+    author: Author,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client } = this.#options;
+    const kept = this.#answers.get(key);
+    if (kept !== undefined && this.#isFresh(kept)) return kept.value;
+    const { username: user, uid, groups, extra } = author;
+    const resourceAttributes = { namespace, verb: 'create', version: 'v1', resource: 'pods' };
+    const spec = { user, uid, groups, extra, resourceAttributes };
+    const { status } = await client.create(reviews, { metadata: { name: '', namespace }, spec }, { signal });
+    const value = status?.allowed === true;
+    this.#answers.delete(key);
+    this.#answers.set(key, this.#keep(value));
+    const [oldest] = this.#answers.keys();
+    if (this.#answers.size > keptAnswers && oldest !== undefined) this.#answers.delete(oldest);
+    return value;
+  }
+
+  #keep<T>(value: T): Kept<T> {
+    return { value, until: this.#options.clock.monotonic() + freshFor };
+  }
+
+  #isFresh({ until }: Kept<unknown>): boolean {
+    return this.#options.clock.monotonic() < until;
+  }
+}
+
+/** Epoch milliseconds. */
+function creationTime({ metadata }: KubernetesObject): number {
+  return parseTime(metadata.creationTimestamp ?? '');
+}
+
+/** Undefined unless it is what the policy writes. */
+function readAuthor(stamp: string): Author | undefined {
+  let author: unknown;
+  try {
+    author = JSON.parse(stamp);
+  } catch {
+    return undefined;
+  }
+  return isAuthor(author) ? author : undefined;
+}
+
+function isAuthor(value: unknown): value is Author {
+  if (typeof value !== 'object' || value === null) return false;
+  const { username, uid, groups, extra } = value as Partial<Record<keyof Author, unknown>>;
+  return (
+    typeof username === 'string' &&
+    username !== '' &&
+    typeof uid === 'string' &&
+    isStrings(groups) &&
+    typeof extra === 'object' &&
+    extra !== null &&
+    Object.values(extra).every(isStrings)
+  );
+}
+
+function isStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AuthorCheck, type AuthorCheckOptions } from '../../../src/at/act/author-check.ts';
+import { FakeClock } from '../../fake/clock.ts';
+import { waiting } from '../../fixtures/at.ts';
+
+const stamp = (author: object) => ({ 'cnat.programming-kubernetes.info/author': JSON.stringify(author) });
+const ann = { username: 'ann', uid: 'u-1', groups: ['dev'], extra: { scopes: ['a', 'b'] } };
+const noon = '2026-01-01T12:00:00Z';
+const created = (creationTimestamp: string, annotations: Readonly<Record<string, string>> = stamp(ann)) =>
+  waiting({}, { namespace: 'shop', creationTimestamp, annotations });
+const { signal } = new AbortController();
+
+/** An API server with a policy and binding of noon, unless it is said otherwise, and one right. */
+class Cluster {
+  readonly clock = new FakeClock();
+  readonly reviews: object[] = [];
+  policies: object[] = [{ metadata: { name: 'p', creationTimestamp: '2026-01-01T11:00:00Z' } }];
+  bindings: object[] = [{ metadata: { name: 'b', creationTimestamp: noon }, spec: { policyName: 'p' } }];
+  allowed = true;
+  error: Error | undefined;
+  readonly check: AuthorCheck;
+
+  constructor() {
+    const client = {
+      list: async ({ plural }: { plural: string }, { labelSelector }: { labelSelector: string }) => {
+        assert.equal(labelSelector, 'cnat.programming-kubernetes.info/author-check=true');
+        return { items: plural === 'mutatingadmissionpolicies' ? this.policies : this.bindings };
+      },
+      create: async (_resource: object, { metadata, spec }: { metadata: object; spec: object }) => {
+        this.reviews.push({ metadata, spec });
+        if (this.error) throw this.error;
+        return { metadata: {}, status: { allowed: this.allowed } };
+      },
+    } as unknown as AuthorCheckOptions['client'];
+    this.check = new AuthorCheck({ client, clock: this.clock });
+  }
+}
+
+test('an author who may create Pods is asked about as the API server knew them', async () => {
+  const cluster = new Cluster();
+  assert.deepEqual(await cluster.check.authorize(created('2026-01-01T12:00:10Z'), signal), {
+    username: 'ann',
+  });
+  const { username: user, uid, groups, extra } = ann;
+  assert.deepEqual(cluster.reviews, [
+    {
+      metadata: { name: '', namespace: 'shop' },
+      spec: {
+        ...{ user, uid, groups, extra },
+        resourceAttributes: { namespace: 'shop', verb: 'create', version: 'v1', resource: 'pods' },
+      },
+    },
+  ]);
+});
+
+test('an answer holds for a minute', async () => {
+  const cluster = new Cluster();
+  const ask = () => cluster.check.authorize(created('2026-01-01T13:00:00Z'), signal);
+  await ask();
+  cluster.allowed = false;
+  await cluster.clock.advanceAsync(59_999);
+  assert.deepEqual(await ask(), { username: 'ann' });
+  await cluster.clock.advanceAsync(1);
+  assert.deepEqual(await ask(), { refusal: 'its author "ann" may not create Pods in the namespace "shop"' });
+});
+
+test('another author in the same namespace is another question', async () => {
+  const cluster = new Cluster();
+  await cluster.check.authorize(created('2026-01-01T13:00:00Z'), signal);
+  await cluster.check.authorize(created('2026-01-01T13:00:00Z', stamp({ ...ann, groups: [] })), signal);
+  assert.equal(cluster.reviews.length, 2);
+});
+
+test('an At that may be older than the policy or its binding is refused, whatever its annotation says', async () => {
+  const cluster = new Cluster();
+  const refusal = 'it is older than the policy that records authors: delete it and create it again';
+  assert.deepEqual(await cluster.check.authorize(created('2026-01-01T12:00:09Z'), signal), { refusal });
+  assert.deepEqual(cluster.reviews, []);
+});
+
+for (const [what, lack] of Object.entries({
+  'no policy': (cluster: Cluster) => {
+    cluster.policies = [];
+  },
+  'no binding': (cluster: Cluster) => {
+    cluster.bindings = [];
+  },
+  'a binding of another policy': (cluster: Cluster) => {
+    cluster.policies = [{ metadata: { name: 'other', creationTimestamp: noon } }];
+  },
+})) {
+  test(`with ${what} no At runs`, async () => {
+    const cluster = new Cluster();
+    lack(cluster);
+    const refusal = 'no admission policy records the authors of Ats: apply config/author-check';
+    assert.deepEqual(await cluster.check.authorize(created('2026-01-01T13:00:00Z'), signal), { refusal });
+  });
+}
+
+for (const [what, annotations] of Object.entries({
+  'no annotation': {},
+  'an annotation that is no JSON': { 'cnat.programming-kubernetes.info/author': '{' },
+  'an annotation of another form': stamp({ username: 'ann' }),
+  'an annotation with a group that is no text': stamp({ ...ann, groups: [1] }),
+  'an annotation without a name': stamp({ ...ann, username: '' }),
+})) {
+  test(`an At with ${what} has no author`, async () => {
+    const cluster = new Cluster();
+    const at = created('2026-01-01T13:00:00Z', annotations);
+    assert.deepEqual(await cluster.check.authorize(at, signal), { refusal: 'its author is not recorded' });
+  });
+}
+
+test('an error of the review is no answer, and is not remembered', async () => {
+  const cluster = new Cluster();
+  cluster.error = new Error('timeout');
+  const ask = () => cluster.check.authorize(created('2026-01-01T13:00:00Z'), signal);
+  await assert.rejects(ask, /timeout/);
+  cluster.error = undefined;
+  assert.deepEqual(await ask(), { username: 'ann' });
+});

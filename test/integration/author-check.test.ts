@@ -1,0 +1,164 @@
+/**
+ * config/author-check: which author the API server records on an At, and what the operator, with the rights that the
+ * component gives it, finds out about this author.
+ */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import type { At } from '../../src/api/at.generated.ts';
+import { AuthorCheck } from '../../src/at/act/author-check.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { at, namespace } from './policy-objects.ts';
+import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
+import { eventually } from './support.ts';
+
+const annotation = 'cnat.programming-kubernetes.info/author';
+
+let world: PolicyWorld;
+before(async () => {
+  world = await startPolicyWorld(['author-check']);
+  await world.kubectl([
+    'create',
+    'role',
+    'author',
+    `--namespace=${namespace}`,
+    '--verb=create',
+    '--resource=pods',
+  ]);
+  const edits = ['--verb=create,get,patch', '--resource=ats.cnat.programming-kubernetes.info'];
+  await world.kubectl(['create', 'clusterrole', 'writer', ...edits]);
+  for (const user of ['ann', 'bob', 'eve']) {
+    await world.kubectl([
+      'create',
+      'clusterrolebinding',
+      `writer-${user}`,
+      '--clusterrole=writer',
+      `--user=${user}`,
+    ]);
+  }
+  for (const user of ['ann', 'bob']) {
+    const binding = ['create', 'rolebinding', `author-${user}`, `--namespace=${namespace}`];
+    await world.kubectl([...binding, '--role=author', `--user=${user}`]);
+  }
+  // The policy is in force a moment after it was stored.
+  await eventually(
+    async () => {
+      const dryRun = ['create', '--dry-run=server', '--output=json', '--filename=-'];
+      const { metadata } = JSON.parse(await world.kubectl(dryRun, at));
+      return metadata.annotations?.[annotation] !== undefined;
+    },
+    { message: 'authors are recorded' },
+  );
+});
+after(() => world?.stop());
+
+const named = (name: string, annotations: object = {}) => ({
+  ...at,
+  metadata: { ...at.metadata, name, annotations },
+});
+const get = async (name: string): Promise<At> =>
+  JSON.parse(await world.kubectl(['get', 'at', name, `--namespace=${namespace}`, '--output=json']));
+const authorOf = async (name: string): Promise<string> => {
+  const { metadata } = await get(name);
+  return JSON.parse(metadata.annotations?.[annotation] ?? '').username;
+};
+const edit = (user: string, name: string, body: object) => {
+  const patch = ['patch', 'at', name, `--namespace=${namespace}`, '--type=merge'];
+  return world.kubectl([...patch, `--patch=${JSON.stringify(body)}`, `--as=${user}`]);
+};
+const create = (user: string, object: object) =>
+  world.kubectl(['create', '--filename=-', `--as=${user}`], object);
+
+test('the author is who created the At, whatever its annotation said', async () => {
+  await create('ann', named('forged', { [annotation]: '{"username":"root"}' }));
+  assert.equal(await authorOf('forged'), 'ann');
+  const { metadata } = await get('forged');
+  assert.deepEqual(JSON.parse(metadata.annotations?.[annotation] ?? ''), {
+    username: 'ann',
+    uid: '',
+    groups: ['system:authenticated'],
+    extra: {},
+  });
+});
+
+test('no write of metadata changes the author, and none takes it away', async () => {
+  await create('ann', named('kept'));
+  for (const value of ['{"username":"eve"}', '', null]) {
+    await edit('eve', 'kept', { metadata: { annotations: { [annotation]: value } } });
+    assert.equal(await authorOf('kept'), 'ann');
+  }
+});
+
+test('a change that needs the right on Pods makes another author, one that only reduces does not', async () => {
+  await create('ann', named('changed'));
+  await edit('bob', 'changed', { spec: { suspend: true } });
+  assert.equal(await authorOf('changed'), 'ann');
+  await edit('bob', 'changed', { spec: { command: 'echo other' } });
+  assert.equal(await authorOf('changed'), 'bob');
+  await edit('eve', 'changed', { spec: { cancel: true } });
+  assert.equal(await authorOf('changed'), 'bob');
+});
+
+test('names with quotes, backslashes and other alphabets are kept', async () => {
+  const user = 'o\'neil "x" \\ é 日本';
+  await world.kubectl([
+    'create',
+    'clusterrolebinding',
+    'strange',
+    '--clusterrole=cluster-admin',
+    `--user=${user}`,
+  ]);
+  await create(user, named('strange'));
+  assert.equal(await authorOf('strange'), user);
+});
+
+test('the policy and its binding have the same idea of what needs the right as the policy on requesters', async () => {
+  const variables = async (path: string) => {
+    const documents = parseAllDocuments(await readFile(path, 'utf8')).map((document) => document.toJS());
+    const all = documents.flatMap(({ spec }) => (spec.variables ? [spec.variables] : []));
+    return all.map((list) =>
+      list.find(({ name }: { readonly name: string }) => name === 'reduces').expression.trim(),
+    );
+  };
+  const [requester] = await variables('config/policy/requester.yaml');
+  assert.deepEqual(await variables('config/author-check/author.yaml'), [requester, requester]);
+});
+
+test('the operator may ask about the author, and learns when the right is gone', async () => {
+  await create('ann', named('asked'));
+  const authorize = async (name: string) => {
+    const check = new AuthorCheck({ client: world.clientOf(operator), clock: systemClock });
+    return check.authorize(await get(name), AbortSignal.timeout(10_000));
+  };
+  const isOlder = {
+    refusal: 'it is older than the policy that records authors: delete it and create it again',
+  };
+  const first = await authorize('asked');
+  if ('refusal' in first) {
+    // Created within ten seconds of the policy.
+    assert.deepEqual(first, isOlder);
+    await eventually(
+      async () => {
+        await world.kubectl(['delete', 'at', 'asked', `--namespace=${namespace}`]);
+        await create('ann', named('asked'));
+        return 'username' in (await authorize('asked'));
+      },
+      { interval: 1000, message: 'an At is younger than the policy' },
+    );
+  }
+  assert.deepEqual(await authorize('asked'), { username: 'ann' });
+  await world.kubectl(['delete', 'rolebinding', 'author-ann', `--namespace=${namespace}`]);
+  await eventually(
+    async () => {
+      const answer = await authorize('asked');
+      return 'refusal' in answer && answer.refusal;
+    },
+    { message: 'the right is gone' },
+  ).then((refusal) =>
+    assert.equal(refusal, 'its author "ann" may not create Pods in the namespace "default"'),
+  );
+  await world.kubectl(['delete', 'mutatingadmissionpolicybinding', '--all']);
+  const unrecorded = { refusal: 'no admission policy records the authors of Ats: apply config/author-check' };
+  assert.deepEqual(await authorize('asked'), unrecorded);
+});
