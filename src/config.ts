@@ -20,6 +20,8 @@ export interface Config {
   readonly secretAccess: boolean;
   /** Whether ConfigMaps that name their Pods in an annotation are served, too; needs a right for it. */
   readonly annotationController: boolean;
+  /** Whether the author of an At must still have the right to create Pods when it runs. */
+  readonly authorCheck: boolean;
   /** Whether to test that the admission policy on the operator's Pods is in force. */
   readonly policySelfTest: boolean;
   /** The operator's own namespace, where its Lease lives; undefined outside a cluster. */
@@ -113,6 +115,15 @@ const flags: readonly Flag[] = [
     ...trueOrFalse,
   },
   {
+    name: 'author-check',
+    env: ['ATWATCH_AUTHOR_CHECK'],
+    boolean: true,
+    default: 'false',
+    placeholder: '',
+    description: 'run an At only if its author may still create Pods; needs config/author-check',
+    ...trueOrFalse,
+  },
+  {
     name: 'policy-self-test',
     env: ['ATWATCH_POLICY_SELF_TEST'],
     boolean: true,
@@ -202,6 +213,7 @@ function toConfig(values: Record<string, string>, env: Environment): Config {
     logLevel: level,
     secretAccess: text('secret-access') === 'true',
     annotationController: text('annotation-controller') === 'true',
+    authorCheck: text('author-check') === 'true',
     policySelfTest: text('policy-self-test') === 'true',
     podNamespace: env.POD_NAMESPACE || undefined,
   });

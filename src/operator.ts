@@ -56,7 +56,10 @@ export function createOperator(options: OperatorOptions): Manager {
     healthProbeBindAddress: config.healthProbeBindAddress,
   });
   // A Role goes with its namespace, before the Pods do, and with it the right to take a finalizer off.
-  addAtController(manager, { tracks: config.namespaces.length === 0 });
+  addAtController(manager, {
+    tracks: config.namespaces.length === 0,
+    checksAuthors: config.authorCheck,
+  });
   addConfigWatcherController(manager, {
     annotationController,
     ...(secretAccess && { secretKeyNamespace: ownNamespace }),

@@ -11,6 +11,7 @@ const defaults = {
   podNamespace: undefined,
   secretAccess: false,
   annotationController: false,
+  authorCheck: false,
   policySelfTest: false,
 };
 

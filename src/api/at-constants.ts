@@ -49,6 +49,7 @@ export const atReason = {
   podRejected: 'PodRejected',
   podNameConflict: 'PodNameConflict',
   createFailed: 'CreateFailed',
+  notAuthorized: 'NotAuthorized',
   imagePullBackOff: 'ImagePullBackOff',
   unschedulable: 'Unschedulable',
   succeeded: 'Succeeded',
@@ -77,6 +78,7 @@ export const atEvent = {
   podNameConflict: 'PodNameConflict',
   podRejected: 'PodRejected',
   createFailed: 'CreateFailed',
+  notAuthorized: 'NotAuthorized',
   completed: 'Completed',
   failed: 'Failed',
   canceled: 'Canceled',
@@ -88,8 +90,10 @@ export const atEvent = {
 /** Label of the Pod: the name of its At. Part of the book's contract. */
 export const atPodLabel = 'app';
 
-/** Annotations on the Pod that record why it was stopped, before it is: the cause survives a crash. */
 export const atAnnotation = {
+  /** On the At who asked for what it runs, as JSON, where config/author-check records it; on its Pod the name of that user. */
+  author: 'cnat.programming-kubernetes.info/author',
+  /** On the Pod why it was stopped, before it is, and how it ended: the cause survives a crash. */
   stopReason: 'cnat.programming-kubernetes.info/stop-reason',
   exitCode: 'cnat.programming-kubernetes.info/exit-code',
 } as const;

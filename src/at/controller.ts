@@ -10,9 +10,11 @@ import { type ControllerHost, controllerManagedBy } from '../runtime/controller/
 import type { Controller } from '../runtime/controller/controller.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import type { Request } from '../runtime/controller/reconciler.ts';
+import type { Runnable } from '../runtime/controller/runnable.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ServerClock } from '../runtime/server-clock.ts';
 import { AtMetrics } from './act/at-metrics.ts';
+import { AuthorCheck } from './act/author-check.ts';
 import { ClockSkew } from './act/clock-skew.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { WakeSource } from './act/wake-source.ts';
@@ -36,6 +38,8 @@ export interface AtControllerOptions {
   readonly maxConcurrentReconciles?: number;
   /** Whether Pods of ExactlyOnce get a finalizer. Default true: as with rights in the whole cluster. */
   readonly tracks?: boolean;
+  /** Whether the author of an At must still have the right to create Pods when it runs. Default false. */
+  readonly checksAuthors?: boolean;
 }
 
 const name = 'at';
@@ -68,6 +72,8 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     () => atLister.list(),
     () => clock.now(),
   );
+  const authorCheck = options.checksAuthors ? new AuthorCheck({ client, clock }) : undefined;
+  if (authorCheck !== undefined) host.add(authorCheckStart(authorCheck));
   const wakes = new WakeSource(() => turns.stop());
   const turns = new LaunchTurns(clock, (key) => wakes.wake(key));
   const reconciler = new AtReconciler({
@@ -78,6 +84,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     pods: podLister,
     tracks: options.tracks ?? true,
     turns,
+    ...(authorCheck && { authorCheck }),
     onStatus: (before, after) => metrics.written(before, after),
   });
   return controllerManagedBy(host)
@@ -90,4 +97,13 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     .watchesSource(wakes)
     .withOptions({ maxConcurrentReconciles, maxBackoff, flowOf })
     .complete(reconciler);
+}
+
+/** Keeps an operator from working where no API server can record authors. */
+function authorCheckStart(check: AuthorCheck): Runnable {
+  return {
+    ...{ name: 'author-check', needsLeaderElection: false },
+    warmUp: (stop) => check.assertServed({ signal: stop }),
+    start: async () => {},
+  };
 }

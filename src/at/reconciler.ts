@@ -19,6 +19,7 @@ import {
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { errorFields } from '../runtime/logger.ts';
+import type { AuthorCheck } from './act/author-check.ts';
 import { HourlyEvents } from './act/hourly-events.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { Memory } from './act/memory.ts';
@@ -53,6 +54,8 @@ export interface AtReconcilerOptions {
   readonly tracks: boolean;
   /** Whose turn it is where creates fail; wakes an At when its turn comes. */
   readonly turns?: LaunchTurns;
+  /** Asked before each create. Absent: any author's Ats run. */
+  readonly authorCheck?: AuthorCheck;
   /** Told every status that was written, and the At as it was before. */
   readonly onStatus?: (before: At, after: AtStatus) => void;
 }
@@ -71,8 +74,9 @@ export class AtReconciler implements Reconciler {
       recorder.record(ats, at, obstacleEvent('PodRejected', message));
     this.#options = options;
     this.#turns = options.turns ?? new LaunchTurns(clock);
-    const [memory, turns] = [this.#memory, this.#turns];
-    this.#performer = new Performer({ client, clock, memory, turns, onRefusedDryRun });
+    const shared = { memory: this.#memory, turns: this.#turns };
+    const authors = options.authorCheck && { authorCheck: options.authorCheck };
+    this.#performer = new Performer({ client, clock, ...shared, ...authors, onRefusedDryRun });
   }
 
   async reconcile(request: Request, context: ReconcileContext): Promise<Result> {

@@ -33,6 +33,7 @@ export interface OperatorOptions {
   readonly kubeConfig?: KubeConfig;
   readonly registry?: Registry;
   readonly log?: Logger;
+  readonly checksAuthors?: boolean;
 }
 
 export class AtRig {
@@ -65,6 +66,7 @@ export class AtRig {
     kubeConfig = this.#kubeConfig,
     registry = new Registry(),
     log = silentLogger,
+    checksAuthors = false,
   }: OperatorOptions = {}): Promise<void> {
     const shared = { clock: systemClock, log, registry };
     const manager = new Manager({
@@ -77,7 +79,7 @@ export class AtRig {
       metricsBindAddress: '0',
       healthProbeBindAddress: '0',
     });
-    addAtController(manager, {});
+    addAtController(manager, { checksAuthors });
     const stop = new AbortController();
     const ended = manager.start(stop.signal);
     ended.catch(() => {});

@@ -9,6 +9,7 @@ import { parseAllDocuments } from 'yaml';
 import type { At } from '../../src/api/at.generated.ts';
 import { AuthorCheck } from '../../src/at/act/author-check.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { AtRig } from './at-rig.ts';
 import { at, namespace } from './policy-objects.ts';
 import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
 import { eventually } from './support.ts';
@@ -28,7 +29,7 @@ before(async () => {
   ]);
   const edits = ['--verb=create,get,patch', '--resource=ats.cnat.programming-kubernetes.info'];
   await world.kubectl(['create', 'clusterrole', 'writer', ...edits]);
-  for (const user of ['ann', 'bob', 'eve']) {
+  for (const user of ['ann', 'bob', 'eve', 'eve-before']) {
     await world.kubectl([
       'create',
       'clusterrolebinding',
@@ -37,7 +38,7 @@ before(async () => {
       `--user=${user}`,
     ]);
   }
-  for (const user of ['ann', 'bob']) {
+  for (const user of ['ann', 'bob', 'eve-before']) {
     const binding = ['create', 'rolebinding', `author-${user}`, `--namespace=${namespace}`];
     await world.kubectl([...binding, '--role=author', `--user=${user}`]);
   }
@@ -123,6 +124,39 @@ test('the policy and its binding have the same idea of what needs the right as t
   };
   const [requester] = await variables('config/policy/requester.yaml');
   assert.deepEqual(await variables('config/author-check/author.yaml'), [requester, requester]);
+});
+
+test('an At runs for an author who may create Pods, and waits for one who may no more', async (t) => {
+  await eventually(
+    async () => {
+      const check = new AuthorCheck({ client: world.clientOf(operator), clock: systemClock });
+      await world.kubectl(['delete', 'at', 'young', `--namespace=${namespace}`, '--ignore-not-found']);
+      await create('bob', named('young'));
+      return 'username' in (await check.authorize(await get('young'), AbortSignal.timeout(10_000)));
+    },
+    { interval: 1000, message: 'an At is younger than the policy' },
+  );
+  const due = (name: string) => ({
+    ...named(name),
+    spec: { schedule: '2020-01-01T00:00:00Z', command: 'echo YAY' },
+  });
+  await create('bob', due('may'));
+  await create('eve-before', due('may-not'));
+  await world.kubectl(['delete', 'rolebinding', 'author-eve-before', `--namespace=${namespace}`]);
+  const rig = new AtRig(world.clientOf(operator), world.kubeConfigOf(operator), namespace);
+  t.after(() => rig.stopOperators());
+  await rig.startOperator({ checksAuthors: true });
+  const may = await eventually(() => rig.pod('may-pod'), { message: 'the Pod of the author who may' });
+  assert.equal(may.metadata.annotations?.[annotation], 'bob');
+  await rig.atWhen('not authorized', ({ status }) => status?.reason === 'NotAuthorized', 'may-not');
+  const { status } = await rig.at('may-not');
+  const launched = status?.conditions?.find(({ type }) => type === 'Launched');
+  assert.equal(launched?.status, 'False');
+  assert.match(
+    launched?.message ?? '',
+    /its author "eve-before" may not create Pods in the namespace "default"/,
+  );
+  assert.ok(await rig.isPodGone('may-not-pod'));
 });
 
 test('the operator may ask about the author, and learns when the right is gone', async () => {

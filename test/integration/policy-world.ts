@@ -11,7 +11,8 @@ import { eventually, newConnection } from './support.ts';
 export const operator = 'system:serviceaccount:other:team-atwatch-controller-manager';
 
 export interface PolicyWorld {
-  /** A client as somebody else. */
+  /** The cluster, and a client of it, as another user. */
+  kubeConfigOf(user: string): KubeConfig;
   clientOf(user: string): Client;
   /** Runs kubectl as administrator. */
   kubectl(args: readonly string[], input?: object): Promise<string>;
@@ -55,13 +56,14 @@ async function install(controlPlane: ControlPlane, components: readonly string[]
   });
   const crds = (await kubectl(['get', '--kustomize=crds', '--output=name'])).trim().split('\n');
   await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...crds]);
-  const clientOf = (user: string) => {
+  const kubeConfigOf = (user: string) => {
     const kubeConfig = new KubeConfig();
     kubeConfig.loadFromFile(controlPlane.kubeconfig);
     kubeConfig.users = kubeConfig.users.map((administrator) => ({ ...administrator, impersonateUser: user }));
-    return newConnection({ kubeConfig }).client;
+    return kubeConfig;
   };
-  const world = { clientOf, kubectl, refusal, stop: () => controlPlane.stop() };
+  const clientOf = (user: string) => newConnection({ kubeConfig: kubeConfigOf(user) }).client;
+  const world = { clientOf, kubeConfigOf, kubectl, refusal, stop: () => controlPlane.stop() };
   // A policy is in force a moment after it was stored.
   await eventually(async () => (await refusal(operator, ...strangePod)).includes('an At controls'), {
     timeout: 30_000,

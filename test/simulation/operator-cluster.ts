@@ -53,6 +53,7 @@ export const defaultConfig: Config = {
   logLevel: 'info',
   secretAccess: false,
   annotationController: false,
+  authorCheck: false,
   policySelfTest: false,
   podNamespace: 'atwatch-system',
 };

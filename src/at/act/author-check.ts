@@ -3,13 +3,13 @@
  * policy of config/author-check stamps that user on each At; the API server is asked about the rights at each launch.
  */
 import type { At } from '../../api/at.generated.ts';
+import { atAnnotation } from '../../api/at-constants.ts';
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { CallOptions, Client } from '../../runtime/client/client.ts';
 import { discover } from '../../runtime/client/discovery.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
-const authorAnnotation = 'cnat.programming-kubernetes.info/author';
 /** On the policy that stamps, and on its binding, whatever an overlay calls them. */
 const policyLabel = 'cnat.programming-kubernetes.info/author-check';
 
@@ -100,7 +100,7 @@ export class AuthorCheck {
     if (!(creationTime(at) >= since + inForceAfter)) {
       return { refusal: 'it is older than the policy that records authors: delete it and create it again' };
     }
-    const stamp = at.metadata.annotations?.[authorAnnotation];
+    const stamp = at.metadata.annotations?.[atAnnotation.author];
     const author = stamp === undefined ? undefined : readAuthor(stamp);
     if (author === undefined) return { refusal: 'its author is not recorded' };
     const { username } = author;

@@ -70,6 +70,14 @@ export class CreateFailures {
       : turns.failed(candidateOf(at), cause, failure, isAnswered);
   }
 
+  /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */
+  notAuthorized(at: At, message: string): Wait {
+    const { memory } = this.#options;
+    memory.obstructed(at);
+    const failure = { reason: atReason.notAuthorized, message };
+    return { waitMs: delayAfter(memory.refused(at)), failure, since: Number.NEGATIVE_INFINITY };
+  }
+
   /** A mishap that passes at once is not told. */
   hold(observed: Observed, { waitMs, failure, since }: Wait): Held {
     const { clock } = this.#options;

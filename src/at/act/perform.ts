@@ -3,12 +3,14 @@
  * it goes into memory and into what the next decision sees.
  */
 import type { At } from '../../api/at.generated.ts';
+import { atAnnotation } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import { isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
 import type { Client, JsonPatchOperation, ObjectKey } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
+import { describeError } from '../../runtime/error-chain.ts';
 import {
   type Action,
   type CreatePod,
@@ -21,6 +23,7 @@ import { findAmong, isGated, isOurs, podNames, podsAt } from '../facts/own-pod.t
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import { sound } from '../plan/sound.ts';
+import type { AuthorCheck, Authorization } from './author-check.ts';
 import { delayAfter, isTestFailed, mayHaveHappened, mostDelay } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRunWarnings } from './dry-run.ts';
@@ -39,6 +42,8 @@ export interface PerformerOptions {
   readonly clock: Clock;
   readonly memory: Memory;
   readonly turns: LaunchTurns;
+  /** Absent: any author's Ats run. */
+  readonly authorCheck?: AuthorCheck;
   /** Told what the API server says against the Pod of an At that is not due yet. */
   readonly onRefusedDryRun: (at: At, message: string) => void;
 }
@@ -145,11 +150,16 @@ export class Performer {
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Performed> {
-    const { pod, attempt } = action;
+    const { attempt } = action;
     const { client, clock, memory } = this.#options;
     const { at } = observed;
     const wait = this.#failures.wait(at);
     if (wait !== undefined) return this.#failures.hold(observed, wait);
+    const authorization = await this.#authorize(at, signal);
+    if ('refusal' in authorization) {
+      return this.#failures.hold(observed, this.#failures.notAuthorized(at, authorization.refusal));
+    }
+    const pod = withAuthor(action.pod, authorization);
     try {
       const { metadata } = await client.create(pods, pod, { signal });
       this.#failures.succeeded(at);
@@ -188,10 +198,29 @@ export class Performer {
     return goOn;
   }
 
+  /** Who may run the At, or why it must not run. An error is no answer, and the At waits. */
+  async #authorize(at: At, signal: AbortSignal): Promise<Authorization | { readonly username?: undefined }> {
+    const { authorCheck } = this.#options;
+    if (authorCheck === undefined) return {};
+    try {
+      return await authorCheck.authorize(at, signal);
+    } catch (error) {
+      return { refusal: `it is not known whether its author may create Pods: ${describeError(error)}` };
+    }
+  }
+
   /** A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. */
   #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Performed> {
     this.#failures.forget(observed.at);
     const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
     return this.#readLive({ ...observed, retryDelay }, true, signal);
   }
+}
+
+/** The Pod with the name of the user who asked for it; the rest of what is recorded is not for all who may read Pods. */
+function withAuthor(pod: Pod, { username }: { readonly username?: string | undefined }): Pod {
+  if (username === undefined) return pod;
+  const { metadata } = pod;
+  const annotations = { ...metadata.annotations, [atAnnotation.author]: username };
+  return { ...pod, metadata: { ...metadata, annotations } };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { At, AtStatus } from '../../api/at.generated.ts';
-import { atCondition, atEvent, atPodName, atReason } from '../../api/at-constants.ts';
+import { atAnnotation, atCondition, atEvent, atPodName, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
@@ -140,13 +140,15 @@ function acceptanceOf(
 
 function launchEvent(
   o: Observed,
-  { attempt, podName }: CurrentLaunch,
+  { attempt, podName, view }: CurrentLaunch,
   launchTime: number,
   scheduledTime: number | undefined,
 ): AtEvent {
+  const author = view?.pod.metadata.annotations?.[atAnnotation.author];
+  const created = `created Pod ${podName}${author === undefined ? '' : ` for ${author}`}`;
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
   if (late > lateAfter) {
-    const note = `created Pod ${podName} ${Math.round(late / 1000)} s late`;
+    const note = `${created} ${Math.round(late / 1000)} s late`;
     // It was tried in time and has been tried since: that the API server refused it was said when it did.
     const obstruction = obstructionOf(o.at)?.reason ?? (o.obstructed ? atReason.createFailed : undefined);
     return obstruction !== undefined
@@ -158,7 +160,7 @@ function launchEvent(
         }
       : { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
   }
-  const note = attempt === 1 ? `created Pod ${podName}` : `created Pod ${podName}, attempt ${attempt}`;
+  const note = attempt === 1 ? created : `${created}, attempt ${attempt}`;
   return { type: 'Normal', reason: atEvent.launched, action: 'CreatePod', note };
 }
 

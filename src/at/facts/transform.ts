@@ -3,16 +3,19 @@
  * hundred thousand waiting Ats for months; what nobody reads is not kept.
  */
 import type { At, AtSpec } from '../../api/at.generated.ts';
-import { atPhase } from '../../api/at-constants.ts';
+import { atAnnotation, atPhase } from '../../api/at-constants.ts';
 import type { ContainerState, ContainerStatus, ObjectMeta, Pod } from '../../kubernetes/objects.ts';
 import { trackingFinalizer } from '../plan/pod.ts';
 import { mainContainerName, ownPrefix } from '../plan/run.ts';
 import { sound } from '../plan/sound.ts';
 
-/** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object. */
+/** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object; the author is kept. */
 export function slimAt(read: At): At {
   const at = sound(read);
-  const { labels: _, annotations: __, ownerReferences: ___, ...metadata } = at.metadata;
+  const { labels: _, annotations: all, ownerReferences: __, ...rest } = at.metadata;
+  const author = all?.[atAnnotation.author];
+  const annotations = author === undefined ? {} : { annotations: { [atAnnotation.author]: author } };
+  const metadata: ObjectMeta = withShared({ ...rest, ...annotations }, 'annotations');
   // Fields that are there already take their new values in place; added ones would need more room.
   return {
     ...at,

@@ -120,3 +120,19 @@ test('an error of the review is no answer, and is not remembered', async () => {
   cluster.error = undefined;
   assert.deepEqual(await ask(), { username: 'ann' });
 });
+
+test('an API server without the kind of policy is refused with one sentence', async () => {
+  const serving = (name: string) => {
+    const answer = {
+      kind: 'APIResourceList',
+      resources: [{ name, kind: 'K', namespaced: false, verbs: ['list'] }],
+    };
+    const client = { getRaw: async () => answer } as unknown as AuthorCheckOptions['client'];
+    return new AuthorCheck({ client, clock: new FakeClock() });
+  };
+  await serving('mutatingadmissionpolicies').assertServed({});
+  await assert.rejects(
+    serving('validatingadmissionpolicies').assertServed({}),
+    /which --author-check needs: leave/,
+  );
+});

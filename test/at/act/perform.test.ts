@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ats } from '../../../src/api/resources.ts';
+import type { AuthorCheck } from '../../../src/at/act/author-check.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
 import { Performer } from '../../../src/at/act/perform.ts';
 import { type DeleteAt, type DeletePod, retryPriority } from '../../../src/at/decide/decision.ts';
-import { pods } from '../../../src/kubernetes/objects.ts';
+import { type Pod, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Client, WriteOptions } from '../../../src/runtime/client/client.ts';
 import { RetryError } from '../../../src/runtime/controller/reconciler.ts';
@@ -164,5 +165,45 @@ describe('a dry run', () => {
     const warning = `${unknown[2]}: the Pod is created without it`;
     assert.deepEqual(await warningsOf(unknown, undefined), [warning]);
     assert.deepEqual(await warningsOf(unknown, quota), [warning, 'exceeded quota']);
+  });
+});
+
+describe('the create of a Pod whose author is asked about', () => {
+  /** What became of it, and the Pods that were created. */
+  async function createFor(authorize: AuthorCheck['authorize']) {
+    const sent: Pod[] = [];
+    const performer = new Performer({
+      client: {
+        create: async (_resource: unknown, object: Pod) => {
+          sent.push(object);
+          return { ...object, metadata: { ...object.metadata, uid: 'pod-uid' } };
+        },
+      } as unknown as Client,
+      ...{ clock: new FakeClock(), memory: new Memory(), turns: new LaunchTurns(new FakeClock()) },
+      authorCheck: { authorize } as AuthorCheck,
+      onRefusedDryRun: () => assert.fail('no dry run'),
+    });
+    const action = { type: 'CreatePod', pod, attempt: 1 } as const;
+    return { performed: await performer.perform(action, observing({ at }), context), sent };
+  }
+
+  it('names the author on the Pod', async () => {
+    const { performed, sent } = await createFor(async () => ({ username: 'ann' }));
+    assert.equal(performed.next, 'goOn');
+    assert.equal(sent[0]?.metadata.annotations?.['cnat.programming-kubernetes.info/author'], 'ann');
+  });
+
+  it('is not sent when the author may not create Pods, and the next decision knows why', async () => {
+    const { performed, sent } = await createFor(async () => ({ refusal: 'no' }));
+    assert.deepEqual(sent, []);
+    assert.ok(performed.next === 'decide');
+    assert.deepEqual(performed.observed.refusal, { reason: 'NotAuthorized', message: 'no' });
+  });
+
+  it('is not sent either while the API server has no answer', async () => {
+    const { performed, sent } = await createFor(() => Promise.reject(new Error('timeout')));
+    assert.deepEqual(sent, []);
+    assert.ok(performed.next === 'decide');
+    assert.match(performed.observed.refusal?.message ?? '', /^it is not known whether .*: timeout$/);
   });
 });
