@@ -96,3 +96,57 @@ describe('an informer behind a proxy', () => {
     assert.deepEqual(deleted.sort(), names);
   });
 });
+
+/** What the informer asked for since then: `load`, `list` or `watch`. */
+function askedSince(start: number): string[] {
+  return server.requests
+    .slice(start)
+    .filter(({ target }) => target?.resource.plural === widgets.plural)
+    .map(({ query }) => {
+      if (query.get('watch') !== 'true') return 'list';
+      return query.get('sendInitialEvents') === 'true' ? 'load' : 'watch';
+    });
+}
+
+describe('an informer of an API server that', () => {
+  const often = { watch: true, times: Number.POSITIVE_INFINITY };
+
+  for (const code of [429, 503]) {
+    it(`answers ${code} again and again is followed from the same position`, async () => {
+      const start = server.requests.length;
+      const remove = server.fail(often, { kind: 'status', code, retryAfter: 2 });
+      server.cutConnections();
+      await triesToWatch(6);
+      remove();
+      server.put(widgets, widget({ name: 'new' }));
+      await until(() => informer.lister.get('default', 'new') !== undefined);
+      assert.deepEqual(new Set(askedSince(start)), new Set(['watch']));
+    });
+  }
+
+  it('sends a line that cannot be read is asked for everything, and followed from there', async () => {
+    const start = server.requests.length;
+    server.fail({ watch: true, times: 2 }, { kind: 'text', text: '{"type":"ADDED","object":\n' });
+    server.cutConnections();
+    await until(() => askedSince(start).includes('load'));
+    server.put(widgets, widget({ name: 'new' }));
+    await until(() => informer.lister.get('default', 'new') !== undefined);
+    assert.deepEqual(askedSince(start).slice(0, 3), ['watch', 'watch', 'load']);
+    assert.deepEqual(deleted, []);
+  });
+
+  it('is silent instead of sending the initial events is asked for a list, and the next time for them', async () => {
+    const start = server.requests.length;
+    const expired = { kind: 'status', code: 410, reason: 'Expired' } as const;
+    server.fail({ watch: true }, expired);
+    server.fail({ path: 'sendInitialEvents' }, { kind: 'mute' });
+    server.cutConnections();
+    await until(() => askedSince(start).length >= 4);
+    await until(() => server.watches.length === 1);
+    server.fail({ watch: true }, expired);
+    server.cutConnections();
+    await until(() => askedSince(start).length >= 6);
+    assert.deepEqual(askedSince(start).slice(0, 6), ['watch', 'load', 'list', 'watch', 'watch', 'load']);
+    assert.deepEqual(deleted, []);
+  });
+});
