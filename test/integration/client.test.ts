@@ -255,6 +255,19 @@ test('an integer beyond 2^53 survives: an update that would round it is refused,
   assert.equal(await stored(), '9007199254740993');
 });
 
+test('an update with what was read as metadata alone is refused, and the object stays whole', async (t) => {
+  const namespace = await withNamespace(t);
+  const key = { namespace, name: 'whole' };
+  await client.create(configMaps, { metadata: key, data: { a: 'b' } });
+  const metadata = await client.get(configMaps, key, { metadataOnly: true });
+  await assert.rejects(
+    client.update(configMaps, metadata as never),
+    (error) =>
+      error instanceof TransportError && !error.sent && /only the metadata was read/.test(error.message),
+  );
+  assert.deepEqual((await client.get(configMaps, key)).data, { a: 'b' });
+});
+
 test('with the gate closed nothing is sent', async (t) => {
   const namespace = await withNamespace(t);
   const gate = {
