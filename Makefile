@@ -145,7 +145,7 @@ PLUGIN_DIR ?= /usr/local/bin
 .PHONY: install-plugins
 install-plugins: build ## Install the kubectl plugins into PLUGIN_DIR (default /usr/local/bin), a folder of the PATH.
 	@mkdir -p $(PLUGIN_DIR) && install -m 755 dist/kubectl-* dist/kubectl_complete-* $(PLUGIN_DIR)
-	@echo "installed into $(PLUGIN_DIR): kubectl at"
+	@echo "installed into $(PLUGIN_DIR): kubectl at, kubectl configwatcher"
 
 .PHONY: krew
 krew: build ## Pack the kubectl plugins for Krew into dist/krew; URL is where the archives will be published.

@@ -52,7 +52,7 @@ async function bundlePlugin(plugin: string): Promise<Metafile> {
 
 const operator = await bundle('src/main.ts', 'dist/atwatch.js');
 // kubectl finds its plugins by these names on the PATH.
-const plugins = await Promise.all(['at'].map(bundlePlugin));
+const plugins = await Promise.all(['at', 'configwatcher'].map(bundlePlugin));
 // V8 keeps the whole text in memory: with a single other character in it at two bytes each, 1.4 MB more. esbuild
 // escapes such characters everywhere but in regular expressions.
 const strange = /.{0,40}\P{ASCII}.{0,40}/u.exec(await readFile('dist/atwatch.js', 'utf8'))?.[0];

@@ -22,6 +22,14 @@ const plugins: readonly KrewPlugin[] = [
       'Creates objects of the kind At from times as at(1) takes them, and lists, follows, awaits, moves, cancels and ' +
       'repeats them. The cluster needs the operator atwatch; "kubectl at doctor" says whether it is there.',
   },
+  {
+    name: 'configwatcher',
+    shortDescription: 'Say why Pods were restarted by an edit of their configuration',
+    description:
+      'Lists objects of the kind ConfigWatcher, says which edit restarted a Pod, waits until an edit runs everywhere, ' +
+      'and lets a change that waits begin. The cluster needs the operator atwatch; "kubectl configwatcher doctor" says ' +
+      'whether it is there.',
+  },
 ];
 
 /** The same bytes from the same files, whoever packs them and when. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { kubectlAt } from '../../../src/cli/at/program.ts';
+import { kubectlConfigWatcher } from '../../../src/cli/configwatcher/program.ts';
+import type { Program } from '../../../src/cli/program/command.ts';
 import { readCommandLine } from '../../../src/cli/program/command-line.ts';
 import { runProgram } from '../../../src/cli/program/run.ts';
 import { fakeHost } from '../fake-host.ts';
@@ -90,32 +92,41 @@ describe('the command line', () => {
   });
 });
 
-describe('the help', () => {
-  for (const args of [[], ['--help'], ['-h'], ['help']]) {
-    it(`of "${args.join(' ')}" names every command, and the exit codes`, async () => {
-      const { code, output } = await run(...args);
-      for (const { name, isHidden } of kubectlAt.commands) {
-        if (!isHidden) assert.match(output, new RegExp(`^ {2}kubectl at ${name} `, 'm'));
-      }
-      assert.match(output, /124 after --timeout, 125 when the command was missed or canceled/);
-      assert.equal(code, 0);
-    });
-  }
+async function helpOf(program: Program, ...args: string[]) {
+  const host = fakeHost(args);
+  return { code: await runProgram(program, host), ...host.printed };
+}
 
-  for (const command of kubectlAt.commands) {
-    it(`of ${command.name} names every flag, in lines that fit`, async () => {
-      for (const args of [
-        ['help', command.name],
-        [command.name, '--help'],
-      ]) {
-        const { output } = await run(...args);
+for (const program of [kubectlAt, kubectlConfigWatcher]) {
+  describe(`the help of ${program.name}`, () => {
+    for (const args of [[], ['--help'], ['-h'], ['help']]) {
+      it(`"${args.join(' ')}" names every command, and the exit codes`, async () => {
+        const { code, output } = await helpOf(program, ...args);
+        for (const { name, isHidden } of program.commands) {
+          if (!isHidden) assert.match(output, new RegExp(`^ {2}${program.name} ${name} `, 'm'));
+        }
+        assert.match(output, /^Exit codes: 0 it is done, 1 it failed, 2 the command line is wrong, /m);
+        assert.equal(code, 0);
+      });
+    }
+
+    for (const command of program.commands) {
+      it(`of ${command.name} names every flag, in lines that fit`, async () => {
+        const { output } = await helpOf(program, 'help', command.name);
         for (const flag of Object.keys(command.flags)) assert.match(output, new RegExp(`--${flag}\\b`));
         for (const line of output.split('\n')) assert.ok(line.length <= 120, line);
-      }
-    });
-  }
+      });
+    }
 
-  it('has a version', async () => {
-    assert.match((await run('--version')).output, /^kubectl at \d+\.\d+\.\d+\n$/);
+    it('is printed after the name of the command, too', async () => {
+      assert.equal(
+        (await helpOf(program, 'list', '-h')).output,
+        (await helpOf(program, 'help', 'list')).output,
+      );
+    });
+
+    it('has a version', async () => {
+      assert.match((await helpOf(program, '--version')).output, /^kubectl \w+ \d+\.\d+\.\d+\n$/);
+    });
   });
-});
+}

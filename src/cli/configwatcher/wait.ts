@@ -1,0 +1,91 @@
+/** `kubectl configwatcher wait NAME`: until the present content of the sources runs everywhere. */
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
+import { watcherCondition } from '../../api/configwatcher-constants.ts';
+import { isConditionTrue } from '../../kubernetes/conditions.ts';
+import { statesOf, TimeOver, within } from '../cluster/follow.ts';
+import { type Command, clusterFlags } from '../program/command.ts';
+import { exitCode, UsageError } from '../program/exit.ts';
+import { parseLength } from '../time/span.ts';
+import { type Session, withSession } from './session.ts';
+import { outdated, presentSources } from './sources.ts';
+import { sayPods, stateOf } from './state.ts';
+
+export const waitCommand: Command = {
+  name: 'wait',
+  synopsis: 'NAME [--timeout 10m]',
+  summary: 'Wait until the present content runs everywhere, and is available',
+  details: [
+    'Reads the ConfigMaps, and waits until the ConfigWatcher says that every Pod runs with what they hold now, an edit',
+    'of a moment ago included. Of Secrets only what the operator has seen counts, because their hashes have a key.',
+    `Ends with ${exitCode.failure} when the restart is stuck, with ${exitCode.timeout} after --timeout.`,
+  ],
+  examples: ['kubectl apply -f config.yaml && kubectl configwatcher wait web-config --timeout 10m'],
+  flags: {
+    timeout: { value: 'SPAN', description: 'how long to wait at most, such as 90s or 10m; default for ever' },
+    ...clusterFlags,
+  },
+  words: { least: 1, most: 1, completes: 'object' },
+  run: (call) => {
+    const timeout = call.value('timeout');
+    const limit = timeout === undefined ? undefined : parseLength(timeout);
+    if (timeout !== undefined && limit === undefined) {
+      throw new UsageError(`--timeout is a length of time such as 90s or 10m, not "${timeout}"`);
+    }
+    return withSession(call, (session) => wait(session, limit));
+  },
+};
+
+/** @param limit ms; undefined for ever. */
+async function wait(session: Session, limit: number | undefined): Promise<number> {
+  const { call, clock } = session;
+  const name = call.words[0] ?? '';
+  const ended = await within({ clock, signal: call.host.signal, limit }, (signal) =>
+    follow(session, name, signal),
+  );
+  if (!(ended instanceof TimeOver)) return ended;
+  const { word, message } = stateOf(await session.get(name));
+  session.remark(
+    `${name} is not up to date after ${call.value('timeout')}: ${word}${message && `, ${message}`}.`,
+  );
+  return exitCode.timeout;
+}
+
+async function follow(session: Session, name: string, signal: AbortSignal): Promise<number> {
+  const { resource, namespace } = session;
+  let told = '';
+  for await (const watcher of statesOf(session, resource, { namespace, name }, signal)) {
+    const verdict = await judge(session, watcher, signal);
+    if (verdict !== undefined) return verdict;
+    const { word, message } = stateOf(watcher);
+    if (word !== told && watcher.status?.pending !== undefined)
+      session.remark(`${name}: ${word}, ${message} ...`);
+    told = word;
+  }
+  session.remark(`${name} was deleted.`);
+  return exitCode.failure;
+}
+
+/** @returns the exit code, or undefined while it is to be waited for. */
+async function judge(
+  session: Session,
+  watcher: ConfigWatcher,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { name } = watcher.metadata;
+  const { status } = watcher;
+  const { word, message } = stateOf(watcher);
+  if (status?.conditions !== undefined && isConditionTrue(status.conditions, watcherCondition.stalled)) {
+    session.remark(`${name} is stuck: ${word}, ${message}.`);
+    return exitCode.failure;
+  }
+  if (
+    status?.pending !== undefined ||
+    (status?.observedGeneration ?? -1) < (watcher.metadata.generation ?? 0)
+  ) {
+    return undefined;
+  }
+  if (outdated(watcher, await presentSources(session.client, watcher)).length > 0) return undefined;
+  signal.throwIfAborted();
+  session.remark(`${name}: ${sayPods(status?.matchedPods ?? 0)} with the present content.`);
+  return exitCode.success;
+}

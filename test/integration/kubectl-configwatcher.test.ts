@@ -1,0 +1,121 @@
+/** `kubectl configwatcher`, through kubectl itself, on the real API server with the real Deployment controller. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { runKubectl } from '../fixtures/kubectl-plugin.ts';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 120_000;
+
+function run({ namespace }: Shop, ...args: string[]) {
+  return runKubectl(['configwatcher', ...args, '--namespace', namespace]);
+}
+
+async function ok(shop: Shop, ...args: string[]): Promise<string> {
+  const { code, output, errors } = await run(shop, ...args);
+  assert.equal(code, 0, `${args.join(' ')}: ${errors}`);
+  return output;
+}
+
+describe('kubectl configwatcher', { concurrency: 2 }, () => {
+  it('waits until an edit of a moment ago runs everywhere, and says why a Pod was restarted', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 2);
+    assert.match(
+      (await run(shop, 'wait', 'webapp-config-watcher')).errors,
+      /^webapp-config-watcher: 2 Pods with the present content\.\n$/,
+    );
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { code } = await run(shop, 'wait', 'webapp-config-watcher', '--timeout', '100s');
+    assert.equal(code, 0);
+    assert.equal((await shop.status()).restartCount, 1);
+    const [pod] = await shop.allReady(2);
+    const story = await ok(shop, 'why', `pod/${pod?.metadata.name}`);
+    assert.match(story, /^configwatcher\/webapp-config-watcher selects pod\/webapp-[\w-]+: UpToDate$/m);
+    assert.match(story, /^ {2}pending +nothing: the Pods run with the present content$/m);
+    assert.match(story, /^ {2}source +ConfigMap webapp-config, last written \d+s ago with atwatch-test$/m);
+    assert.match(
+      story,
+      /^ {2}restart +\d+s ago: 2 Pods, because of ConfigMap webapp-config \(message\); pod\/webapp-[\w-]+ was made by it$/m,
+    );
+    const [header, row] = (await ok(shop, 'list')).split('\n');
+    assert.match(header ?? '', /^NAME +STATE +SOURCES +PODS +STALE +LAST RESTART +DETAIL$/);
+    assert.match(row ?? '', /^webapp-config-watcher +UpToDate +webapp-config +2 +0 +\d+s ago$/);
+  });
+
+  it('says what a change waits for, and lets it begin', { timeout }, async (t) => {
+    const windows = [{ schedule: '0 0 1 1 *', duration: '1m', timeZone: 'UTC' }];
+    const shop = await Shop.watched(t, 1, { windows });
+    assert.match(
+      await ok(shop, 'restart', 'webapp-config-watcher'),
+      /^Nothing waits for webapp-config-watcher: /,
+    );
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the change waits', ({ pending }) => pending?.reason === 'Window');
+    assert.match(
+      await ok(shop, 'why', 'deploy/webapp'),
+      /^ {2}pending +1 Pod with an older content, of ConfigMap webapp-config: a change waits for the next window/m,
+    );
+    const late = await run(shop, 'wait', 'webapp-config-watcher', '--timeout', '1s');
+    assert.equal(late.code, 124);
+    assert.match(
+      late.errors,
+      /webapp-config-watcher is not up to date after 1s: Window, a change waits for the next window/,
+    );
+    assert.match(
+      await ok(shop, 'restart', 'webapp-config-watcher'),
+      /^The restart of 1 Pod for webapp-config-watcher begins now; /,
+    );
+    await shop.restarted(1);
+  });
+
+  it('ends with 1 when new Pods do not become available, and refuses to restart what is suspended', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 2, { strategy: { progressDeadlineSeconds: 5 } });
+    shop.breaksPods = true;
+    await shop.patchConfigMap({ data: { message: 'broken' } });
+    const stuck = await run(shop, 'wait', 'webapp-config-watcher');
+    assert.equal(stuck.code, 1);
+    assert.match(stuck.errors, /webapp-config-watcher is stuck: Unschedulable, /);
+    assert.match(
+      await ok(shop, 'doctor'),
+      /^WARN {2}webapp-config-watcher in test-\w+: Unschedulable, .*\n {6}do: docs\/operations\.md says/m,
+    );
+    await shop.edit({ suspend: true });
+    const refused = await run(shop, 'restart', 'webapp-config-watcher');
+    assert.deepEqual(
+      [refused.code, refused.errors.includes('has suspend: true, which stands above this: kubectl patch')],
+      [1, true],
+    );
+  });
+
+  it('says that no watcher selects it, that there is none, and that no operator has seen one', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    assert.match(
+      await ok(shop, 'why', 'deployment/webapp'),
+      /^No ConfigWatcher in test-\w+ selects deployment\/webapp: no edit of a ConfigMap restarts it\.\n$/,
+    );
+    assert.match((await run(shop, 'list')).errors, /^There is no ConfigWatcher in the namespace test-/);
+    const { code, errors } = await run(shop, 'wait', 'gone');
+    assert.deepEqual(
+      [code, errors.replace(/test-\w+/, 'test')],
+      [
+        1,
+        'error: there is no ConfigWatcher "gone" in the namespace test; kubectl configwatcher list -A shows those of all\n',
+      ],
+    );
+    await shop.watch();
+    assert.match(await ok(shop, 'list'), /^webapp-config-watcher +Unseen .* no operator has seen it/m);
+    const doctor = await eventually(async () => {
+      const finished = await run(shop, 'doctor');
+      return finished.code === 1 && finished;
+    });
+    assert.match(doctor.output, /^FAIL {2}webapp-config-watcher in test-\w+: Unseen, /m);
+  });
+});
