@@ -40,7 +40,7 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
       /^ {2}restart +\d+s ago: 2 Pods, because of ConfigMap webapp-config \(message\); pod\/webapp-[\w-]+ was made by it$/m,
     );
     const [header, row] = (await ok(shop, 'list')).split('\n');
-    assert.match(header ?? '', /^NAME +STATE +SOURCES +PODS +STALE +LAST RESTART +DETAIL$/);
+    assert.match(header ?? '', /^NAME +STATE +SOURCES +PODS +STALE +LAST-RESTART +DETAIL$/);
     assert.match(row ?? '', /^webapp-config-watcher +UpToDate +webapp-config +2 +0 +\d+s ago$/);
   });
 

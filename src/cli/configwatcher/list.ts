@@ -39,7 +39,7 @@ async function list(session: Session): Promise<number> {
     return exitCode.success;
   }
   const { output, env } = call.host;
-  const header = ['NAME', 'STATE', 'SOURCES', 'PODS', 'STALE', 'LAST RESTART', 'DETAIL'];
+  const header = ['NAME', 'STATE', 'SOURCES', 'PODS', 'STALE', 'LAST-RESTART', 'DETAIL'];
   const view = session.viewpoint();
   const rows = items.map((watcher) =>
     all ? [watcher.metadata.namespace ?? '', ...row(watcher, view)] : row(watcher, view),
