@@ -287,6 +287,8 @@ export interface ConfigWatcherStatusLastRestartTrigger {
   readonly kind?: string;
   /** Name of the source. */
   readonly name?: string;
+  /** Who edited it, as its managedFields name the manager of the last write of data. */
+  readonly manager?: string;
   /**
    * Names of the keys that changed, at most twenty, then a count. Absent for a change made while the operator
    * was down.
@@ -323,6 +325,8 @@ export interface ConfigWatcherStatusHistoryTrigger {
   readonly kind?: string;
   /** Name of the source. Of one longer than 63 characters the beginning, a tilde and a hash. */
   readonly name?: string;
+  /** Who edited it, as its managedFields name the manager of the last write of data. */
+  readonly manager?: string;
 }
 
 /** What the API server fills in where spec says nothing. */
@@ -783,6 +787,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
               properties: {
                 kind: { type: 'string', maxLength: 9 },
                 name: { type: 'string', maxLength: 253 },
+                manager: { type: 'string', maxLength: 64 },
                 changedKeys: {
                   type: 'array',
                   maxItems: 21,
@@ -813,6 +818,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
                 properties: {
                   kind: { type: 'string', maxLength: 9 },
                   name: { type: 'string', maxLength: 253 },
+                  manager: { type: 'string', maxLength: 64 },
                 },
               },
               restarted: { type: 'integer', format: 'int32', minimum: 0 },

@@ -2,15 +2,17 @@
  * ConfigWatcherReconciler: reads the facts about one watcher, asks {@link decide}, writes the status and
  * performs the actions, in that order.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { watcherEvent } from '../api/configwatcher-constants.ts';
-import type { KubernetesObject, OwnerReference, Resource } from '../kubernetes/objects.ts';
+import type { Resource } from '../kubernetes/objects.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ReconcileContext, Reconciler, Request, Result } from '../runtime/controller/reconciler.ts';
 import { requestKey } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
+import { objectOf, resourceOf } from './act/event-subject.ts';
 import { logOutcomes } from './act/outcome-log.ts';
 import type { Performed, PodRestarter } from './act/pod-restarter.ts';
 import type { WatcherStore, Written } from './act/state-store.ts';
@@ -20,7 +22,6 @@ import { emptyMemory, type PodOutcome, type RestartMemory, remember } from './de
 import type { WatcherState } from './decide/state.ts';
 import { MissingRight } from './facts/missing-right.ts';
 import type { Observer } from './facts/observer.ts';
-import { workloadOf } from './facts/workload.ts';
 
 export interface ReconcilerOptions {
   /** What Events are about. */
@@ -31,7 +32,7 @@ export interface ReconcilerOptions {
   readonly restarter: PodRestarter;
   readonly recorder: EventRecorder;
   readonly metrics: ConfigWatcherMetrics;
-  readonly clock: Pick<Clock, 'turn'>;
+  readonly clock: Pick<Clock, 'turn' | 'monotonic'>;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -42,6 +43,8 @@ interface Known {
   readonly memory: RestartMemory;
   /** As it was written last. */
   readonly state: WatcherState;
+  /** Monotonic ms since when the state has said the same of the sources. */
+  readonly since: number;
 }
 
 /** After another writer's write, doubled while the watch does not bring it. */
@@ -79,14 +82,15 @@ export class ConfigWatcherReconciler implements Reconciler {
     this.#conflicts.delete(key);
     if (written !== 'Written') return {};
     const { state } = decision;
-    this.#known.set(key, { watcher, memory: decision.memory, state });
+    const since = this.#knownSince(state, this.#known.get(key));
+    this.#known.set(key, { watcher, memory: decision.memory, state, since });
     const [{ outcomes, unsent }] = await Promise.all([
       this.#perform(watcher, decision, context),
       this.#tell(watcher, key, observed, decision, context),
     ]);
     const now = this.#options.observer.now();
     const after = remember(decision.memory, outcomes, now, this.#options.random);
-    this.#known.set(key, { watcher, memory: after, state });
+    this.#known.set(key, { watcher, memory: after, state, since });
     if (unsent) throw unsent.reason;
     return resultOf(decision, after, now);
   }
@@ -98,6 +102,12 @@ export class ConfigWatcherReconciler implements Reconciler {
     return Math.min(retryConflict.longest, retryConflict.first * 2 ** Math.min(before, 10));
   }
 
+  /** What another process has written about the sources is known from now on only. */
+  #knownSince({ sources }: WatcherState, known: Known | undefined): number {
+    const isKnown = known !== undefined && isDeepStrictEqual(sources, known.state.sources);
+    return isKnown ? known.since : this.#options.clock.monotonic();
+  }
+
   /** Decides, reading what the decision turns out to need. */
   async #decide(
     watcher: ConfigWatcher,
@@ -107,12 +117,13 @@ export class ConfigWatcherReconciler implements Reconciler {
     const { observer, store } = this.#options;
     const state = store.read(watcher, known?.state);
     let observed = observer.known(watcher, state, known?.memory ?? emptyMemory);
+    const options = { knownSince: this.#knownSince(state, known), signal };
     try {
-      observed = await observer.observe(watcher, observed, signal);
+      observed = await observer.observe(watcher, observed, options);
       for (let asked = 0; asked <= questionLimit; asked++) {
         const decision = decide(observed);
         if (typeof decision !== 'string') return { observed, decision };
-        observed = await observer.answer(decision, watcher, observed, signal);
+        observed = await observer.answer(decision, watcher, observed, options);
       }
     } catch (error) {
       if (!(error instanceof MissingRight)) throw error;
@@ -225,23 +236,4 @@ function resultOf({ requeueAfter }: Decision, memory: RestartMemory, now: number
     .filter((wait) => wait > 0);
   const waits = [...retries, ...(requeueAfter === undefined ? [] : [requeueAfter])];
   return waits.length === 0 ? {} : { requeueAfter: Math.min(...waits) };
-}
-
-function resourceOf(reference: OwnerReference): Resource {
-  const known = workloadOf(reference);
-  if (known) return known;
-  const [version = '', group = ''] = reference.apiVersion.split('/').reverse();
-  // Only the kind of a custom owner is known; an Event needs no more.
-  return { group, version, plural: '', kind: reference.kind, namespaced: true };
-}
-
-function objectOf(
-  { metadata }: ConfigWatcher,
-  { apiVersion, kind, name, uid }: OwnerReference,
-): KubernetesObject {
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, uid, ...(metadata.namespace && { namespace: metadata.namespace }) },
-  };
 }

@@ -34,7 +34,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       await shop.watch({
         ...atOnce,
         cooldown: { base: '10m' },
-        strategy: { progressDeadlineSeconds: trouble === 'breaksPods' ? 5 : 600 },
+        strategy: { progressDeadlineSeconds: trouble === 'breaksPods' ? 15 : 600 },
       });
       await shop.baselined();
       shop[trouble] = true;
@@ -55,7 +55,8 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       shop[trouble] = false;
       await shop.edit({ windows: closed });
       await shop.patchConfigMap({ data: { message: 'good' } });
-      const done = await shop.until('the good content is applied', ({ pending }) => pending === undefined);
+      const isApplied = ({ pending }: { readonly pending?: object }) => pending === undefined;
+      const done = await shop.until('the good content is applied', isApplied, { timeout: 90_000 });
       await shop.allReady(12);
       assert.equal(shop.seen.length, 25);
       assert.equal(

@@ -108,7 +108,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await eventually(() => shop.seen.length === 4, { timeout: 40_000 });
     const stuck = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
     const stalled = stuck.conditions?.find(({ type }) => type === 'Stalled');
-    assert.equal(stalled?.reason, 'ProgressDeadlineExceeded');
+    assert.equal(stalled?.reason, 'NewPodsNotAvailable');
     assert.deepEqual([stuck.stalePods, shop.seen.length], [2, 4], 'only the first batch was restarted');
     shop.breaksPods = false;
     await shop.patchConfigMap({ data: { message: 'good' } });

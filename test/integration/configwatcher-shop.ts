@@ -65,6 +65,10 @@ function isReady({ status }: Pod): boolean {
   return (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 
+function isScheduled({ status }: Pod): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === 'PodScheduled' && one.status === 'True');
+}
+
 export class Shop {
   readonly namespace: string;
   readonly client: Client;
@@ -119,13 +123,12 @@ export class Shop {
     const since = new Map<string, number>();
     while (!signal.aborted) {
       for (const pod of await this.pods().catch(() => [])) {
-        const { uid = '', name } = pod.metadata;
+        const { uid = '' } = pod.metadata;
         this.#meet(uid);
         const appeared = since.get(uid) ?? performance.now();
         since.set(uid, appeared);
-        if (isReady(pod) || this.#broken.has(uid) || performance.now() - appeared < startup) continue;
-        const start = this.#crashing.has(uid) ? this.#crashes(name) : this.getsReady(name);
-        await start.catch(() => {});
+        if (isReady(pod) || performance.now() - appeared < startup) continue;
+        await this.#start(pod).catch(() => {});
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -139,12 +142,25 @@ export class Shop {
     if (this.crashesPods) this.#crashing.add(uid);
   }
 
-  async #crashes(name: string): Promise<void> {
+  async #start(pod: Pod): Promise<void> {
+    const { uid = '', name } = pod.metadata;
+    const isStuck = this.#broken.has(uid) || this.#crashing.has(uid);
+    if (!isStuck) await this.getsReady(name);
+    else if (!isScheduled(pod)) await this.#getsStuck(name, this.#crashing.has(uid));
+  }
+
+  /** A Pod with a node, of which there is none here: for the scheduler it stays without. */
+  async #getsStuck(name: string, crashes: boolean): Promise<void> {
     const terminated = { exitCode: 3, reason: 'Error', message: 'no such port' };
     const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: false, restartCount: 2 };
     const waiting = { reason: 'CrashLoopBackOff' };
     const containerStatuses = [{ ...app, state: { waiting }, lastState: { terminated } }];
-    const body = { status: { phase: 'Running', containerStatuses } };
+    const conditions = [
+      { type: 'PodScheduled', status: 'True' },
+      { type: 'Ready', status: 'False' },
+    ];
+    const status = { phase: 'Running', conditions, ...(crashes && { containerStatuses }) };
+    const body = { status };
     await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 

@@ -35,7 +35,8 @@ function withoutPending({ pending, ...state }: WatcherState): WatcherState {
 
 /**
  * The newest Pod that may have started with the old content: the newest of all, since every Pod of a
- * consistent list made after the change was seen may be older than the change.
+ * consistent list made after the change was seen may be older than the change, except those that are known to
+ * start later.
  *
  * One case is better known: an edit made while no operator was looking, and Pods replaced after it (an
  * upgrade of the application meanwhile). managedFields name the second in which data was last added or
@@ -68,10 +69,17 @@ function secondOf(time: number): number {
  * The second from which on a Pod may have another content than the applied one: that of the edit, as far as the
  * managedFields name one later than the last look, else of this look.
  */
-function fromOf({ pending, lastChange = 0 }: WatcherState, changed: readonly SourceContent[], now: number) {
+function fromOf(
+  { pending, lastChange = 0 }: WatcherState,
+  changed: readonly SourceContent[],
+  pods: readonly PodFacts[],
+  now: number,
+): number | undefined {
   if (pending) return pending.from;
   const writes = changed.map(({ written = now }) => (written >= secondOf(lastChange) ? written : now));
-  return secondOf(Math.min(now, ...writes));
+  // Made before the edit and started after it.
+  const starts = pods.filter((pod) => pod.startsLater).map(({ created }) => created);
+  return secondOf(Math.min(now, ...writes, ...starts));
 }
 
 /** The edit ends the restart that runs: its counts are brought up to date while its cutoff is still known. */
@@ -99,8 +107,12 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
   const waits = pending !== undefined && !isRunning(pending);
   // A running restart has begun; the edit is a change of its own, with a debounce of its own.
   const since = waits ? pending.since : Math.max(now, (pending?.started ?? 0) + 1);
-  const cutoff = cutoffOf(state, comparison.changed, pods);
-  const from = fromOf(state, comparison.changed, now);
+  const cutoff = cutoffOf(
+    state,
+    comparison.changed,
+    pods.filter((pod) => !pod.startsLater),
+  );
+  const from = fromOf(state, comparison.changed, pods, now);
   const repairs = repairsOf(state);
   const { started, owners, total } = pending ?? {};
   const next: Pending = {

@@ -16,6 +16,8 @@ export interface SourceContent {
   /** Of the content, or of its absence. */
   readonly hash: string;
   readonly present: boolean;
+  /** resourceVersion of the object; absent when there is none. */
+  readonly version?: string;
   /** Read from the API server during this very pass. Only such a content may be taken for a new one. */
   readonly confirmed: boolean;
   /**
@@ -23,6 +25,8 @@ export interface SourceContent {
    * trace there.
    */
   readonly written?: number;
+  /** Who wrote then, as the object's managedFields name it. */
+  readonly manager?: string;
   /** This process reads it for the first time. */
   readonly isFirstLook?: boolean;
   readonly immutable: boolean;

@@ -38,6 +38,8 @@ export interface PodFacts {
   readonly unschedulable: boolean;
   /** It runs to an end: its restartPolicy is not Always. */
   readonly runsToEnd: boolean;
+  /** It reads its configuration after the sources were read or written: it had no node, or has just got one. */
+  readonly startsLater?: true;
   /** The revision of its owner's template: of a StatefulSet its hash, of a DaemonSet its number. */
   readonly revision?: string;
   /** Keys ({@link referenceKey}) of the ConfigMaps and Secrets its spec names. */
@@ -139,6 +141,20 @@ function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 }
 
+/** The version of a Pod that only its creator has written to: a kubelet that starts it writes its status. */
+function untouchedVersion({ metadata }: Pod): string | undefined {
+  const { managedFields = [], resourceVersion } = metadata;
+  return managedFields.length === 1 ? resourceVersion : undefined;
+}
+
+/** Resolves the race of a template that changes together with the content: creationTimestamps have whole seconds. */
+function startsLater(pod: Pod, isAfterSources: (version: string) => boolean): boolean {
+  const { spec, status } = pod;
+  if (status?.phase === 'Pending' && spec.nodeName === undefined) return true;
+  const version = untouchedVersion(pod);
+  return version !== undefined && isAfterSources(version);
+}
+
 function slimStatus({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
   return { name, restartCount, ...(state && { state }), ...(lastState && { lastState }) };
 }
@@ -151,7 +167,8 @@ export function slimListedPod(pod: Pod): Pod {
   const { name, uid = '', creationTimestamp = '', deletionTimestamp } = pod.metadata;
   const controller = isMirror(pod) ? undefined : controllerOf(pod);
   const { phase, conditions = [], containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
-  const { restartPolicy } = pod.spec;
+  const { restartPolicy, nodeName } = pod.spec;
+  const version = untouchedVersion(pod);
   const revision = revisionOf(pod);
   return {
     metadata: {
@@ -161,10 +178,12 @@ export function slimListedPod(pod: Pod): Pod {
       ...(revision !== undefined && { labels: { [revisionLabels[0]]: revision } }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(controller && { ownerReferences: [controller] }),
+      ...(version !== undefined && { resourceVersion: version, managedFields: [{}] }),
     },
     spec: {
       containers: [],
       volumes: referencesOf(pod).map(volumeOf),
+      ...(nodeName !== undefined && { nodeName }),
       ...(restartPolicy !== undefined && { restartPolicy }),
     },
     status: {
@@ -183,8 +202,12 @@ function volumeOf(reference: string): Volume {
     : { name: '', secret: { secretName: name } };
 }
 
-/** The facts of a Pod, whole or slimmed. */
-export function podFactsOf(pod: Pod): PodFacts {
+/**
+ * The facts of a Pod, whole or slimmed.
+ *
+ * @param isAfterSources whether this version is later than those of the sources.
+ */
+export function podFactsOf(pod: Pod, isAfterSources: (version: string) => boolean = () => false): PodFacts {
   const { metadata, spec, status } = pod;
   const controller = isMirror(pod) ? undefined : controllerOf(pod);
   const stable = stableSince(pod);
@@ -204,6 +227,7 @@ export function podFactsOf(pod: Pod): PodFacts {
     restarts: Math.max(0, ...statusesOf(pod).map(({ restartCount }) => restartCount)),
     ...(failure && { failure }),
     unschedulable: isUnschedulable(pod),
+    ...(startsLater(pod, isAfterSources) && { startsLater: true }),
     runsToEnd: (spec.restartPolicy ?? 'Always') !== 'Always',
     ...(revision !== undefined && { revision }),
     references: referencesOf(pod),

@@ -81,6 +81,8 @@ export interface Trigger {
   readonly kind: string;
   readonly name: string;
   readonly changedKeys?: readonly string[];
+  /** Who wrote the source, as its managedFields name it. */
+  readonly manager?: string;
 }
 
 /** One change that was carried through, or is being. */
@@ -186,7 +188,9 @@ function readPending({ pending: written }: ConfigWatcherStatus): Pending | undef
 function readTrigger(written: ConfigWatcherStatusLastRestart['trigger']): Trigger | undefined {
   const trigger = objectIn(written);
   const [kind, name] = [textIn(trigger.kind), textIn(trigger.name)];
-  return kind && name ? { kind, name, ...given('changedKeys', textsIn(trigger.changedKeys)) } : undefined;
+  if (!kind || !name) return undefined;
+  const { changedKeys, manager } = trigger;
+  return { kind, name, ...given('changedKeys', textsIn(changedKeys)), ...given('manager', textIn(manager)) };
 }
 
 function readRestart(
@@ -249,9 +253,13 @@ function writeRestart(restart: Restart): ConfigWatcherStatusLastRestart {
   };
 }
 
+function withoutKeys({ changedKeys, ...trigger }: Trigger): Trigger {
+  return trigger;
+}
+
 function asHistory({ unavailable, ...restart }: Restart): Restart {
   const { trigger, ...rest } = restart;
-  return trigger ? { ...rest, trigger: { kind: trigger.kind, name: statusName(trigger.name) } } : rest;
+  return trigger ? { ...rest, trigger: { ...withoutKeys(trigger), name: statusName(trigger.name) } } : rest;
 }
 
 /** The status that {@link readState} reads back as the same state, as far as decisions turn on it. */

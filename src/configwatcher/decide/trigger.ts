@@ -7,6 +7,8 @@ import type { Restart, Trigger } from './state.ts';
 /** At most so many names of keys, and so many bytes of them together, stand in status. */
 const shownKeys = 20;
 const shownBytes = 1024;
+/** Characters of the name of a field manager. */
+const shownManager = 64;
 
 /** As many of the names as status has room for; the rest are counted. */
 export function summarizeKeys(keys: readonly string[]): string[] {
@@ -27,5 +29,10 @@ export function triggerOf(
   // Back to the applied content in mid-restart: nothing differs any more, the cause is the one before.
   if (!first) return before?.trigger;
   const { kind, name } = first.source;
-  return first.changedKeys ? { kind, name, changedKeys: summarizeKeys(first.changedKeys) } : { kind, name };
+  const { changedKeys, manager } = first;
+  return {
+    ...{ kind, name },
+    ...(changedKeys && { changedKeys: summarizeKeys(changedKeys) }),
+    ...(manager !== undefined && { manager: manager.slice(0, shownManager) }),
+  };
 }

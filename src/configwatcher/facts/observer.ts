@@ -6,6 +6,7 @@ import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { controllerOf, type KubernetesObject, type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
+import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
 import type { Observed, OwnerFacts, Question, SourceContent } from '../decide/observed.ts';
@@ -18,7 +19,7 @@ import { labelSelectorOf, selects } from '../plan/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
 import { withRight } from './missing-right.ts';
 import { OwnerReader } from './owner-reader.ts';
-import { type SecretAccess, SourceReader } from './source-reader.ts';
+import { type ReadRequest, type SecretAccess, SourceReader } from './source-reader.ts';
 import { specOf } from './watched-objects.ts';
 
 export interface ObserverOptions {
@@ -27,7 +28,7 @@ export interface ObserverOptions {
   /** Of the objects that ask for restarts. */
   readonly kind: string;
   readonly client: Client;
-  readonly clock: Pick<ServerClock, 'earliest'>;
+  readonly clock: Pick<ServerClock, 'earliest' | 'monotonic'>;
   /** Metadata only. */
   readonly configMaps: Lister<KubernetesObject>;
   /** Absent where the operator is installed without access to Secrets. */
@@ -36,6 +37,12 @@ export interface ObserverOptions {
   readonly pods: Lister<KubernetesObject>;
   /** The Pod this process runs in. */
   readonly ownPod?: { readonly namespace: string; readonly name: string };
+}
+
+export interface ObserveOptions {
+  /** See {@link ReadRequest}. */
+  readonly knownSince: number;
+  readonly signal: AbortSignal;
 }
 
 /** Characters of the annotation restart-now that tell two values apart. */
@@ -84,8 +91,12 @@ export class Observer {
    * With the sources; those whose object did not move come from memory. The instant is the one after the read:
    * what was written to a source while it was read is no later.
    */
-  async observe(watcher: ConfigWatcher, observed: Observed, signal: AbortSignal): Promise<Observed> {
-    const sources = await this.#readSources(watcher, observed, false, signal);
+  async observe(
+    watcher: ConfigWatcher,
+    observed: Observed,
+    { knownSince, signal }: ObserveOptions,
+  ): Promise<Observed> {
+    const sources = await this.#readSources(watcher, observed, { afresh: false, knownSince, signal });
     return { ...observed, sources, now: this.now() };
   }
 
@@ -94,9 +105,9 @@ export class Observer {
     question: Question,
     watcher: ConfigWatcher,
     observed: Observed,
-    signal: AbortSignal,
+    options: ObserveOptions,
   ): Promise<Observed> {
-    const more = await this.#read(question, watcher, observed, signal);
+    const more = await this.#read(question, watcher, observed, options);
     return { ...observed, ...more, now: this.now() };
   }
 
@@ -108,13 +119,13 @@ export class Observer {
     question: Question,
     watcher: ConfigWatcher,
     observed: Observed,
-    signal: AbortSignal,
+    { knownSince, signal }: ObserveOptions,
   ): Promise<Partial<Observed>> {
     const { spec } = observed;
     if ('invalid' in spec) return {};
     switch (question) {
       case 'contents':
-        return { sources: await this.#readSources(watcher, observed, true, signal) };
+        return { sources: await this.#readSources(watcher, observed, { afresh: true, knownSince, signal }) };
       case 'pods':
         return { pods: await this.#listPods(observed, spec, signal) };
       case 'owners':
@@ -141,8 +152,7 @@ export class Observer {
   async #readSources(
     { metadata }: ConfigWatcher,
     { namespace, spec, state }: Observed,
-    afresh: boolean,
-    signal: AbortSignal,
+    options: Pick<ReadRequest, 'afresh' | 'knownSince' | 'signal'>,
   ): Promise<readonly SourceContent[]> {
     if ('invalid' in spec) return [];
     return this.#sources.read({
@@ -150,8 +160,7 @@ export class Observer {
       watcher: metadata.uid ?? '',
       sources: spec.sources,
       applied: state.sources,
-      afresh,
-      signal,
+      ...options,
     });
   }
 
@@ -170,7 +179,10 @@ export class Observer {
     });
     const listed = withRight('list', pods.plural, list);
     const [{ items }] = await Promise.all([listed, this.#readOwnersAhead(observed, spec, signal)]);
-    return items.map(podFactsOf);
+    const versions = observed.sources.map(({ version }) => version);
+    const isAfterSources = (pod: string) =>
+      versions.every((version) => version !== undefined && (compareResourceVersions(pod, version) ?? 0) > 0);
+    return items.map((pod) => podFactsOf(pod, isAfterSources));
   }
 
   async #readOwnersAhead(observed: Observed, spec: WatcherSpec, signal: AbortSignal): Promise<void> {

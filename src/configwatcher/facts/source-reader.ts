@@ -5,36 +5,16 @@
  * watcher names it and its resourceVersion is not the one that was read last. Its data is hashed and
  * dropped: what stays is a hash per source and a short digest per key.
  */
-import {
-  type ConfigMap,
-  configMaps,
-  type KubernetesObject,
-  type Resource,
-} from '../../kubernetes/objects.ts';
-import { parseTime } from '../../kubernetes/time.ts';
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
-import { isNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { SourceContent } from '../decide/observed.ts';
-import {
-  changedKeys,
-  contentHash,
-  type HashKey,
-  keyDigests,
-  keysHash,
-  type SourceHash,
-  statusName,
-} from '../plan/config-hash.ts';
+import { changedKeys, type HashKey, keysHash, type SourceHash, statusName } from '../plan/config-hash.ts';
 import type { WatchedSource } from '../plan/spec.ts';
-import { type Secret, secrets } from './hash-key.ts';
-import { MissingRight, withRight } from './missing-right.ts';
-
-/** What is remembered of an object with a certain content. */
-interface Seen {
-  readonly immutable: boolean;
-  /** A digest per key. */
-  readonly digests: ReadonlyMap<string, string>;
-}
+import { secrets } from './hash-key.ts';
+import { MissingRight } from './missing-right.ts';
+import { type FindRequest, keyOf, type Seen, SourceReads } from './source-reads.ts';
 
 interface Remembered {
   /** What the store showed when this was read; undefined: nothing. */
@@ -55,26 +35,14 @@ export interface ReadRequest {
   readonly applied: readonly SourceHash[];
   /** Read all of them now, whatever is remembered. */
   readonly afresh: boolean;
+  /** See {@link FindRequest}. */
+  readonly knownSince: FindRequest['knownSince'];
   readonly signal: AbortSignal;
-}
-
-/** The second of the last write of data that managedFields know of. */
-function lastDataWrite({ metadata }: KubernetesObject): number | undefined {
-  const times = (metadata.managedFields ?? [])
-    .filter(({ fieldsV1 = {}, subresource = '' }) => {
-      return subresource === '' && ('f:data' in fieldsV1 || 'f:binaryData' in fieldsV1);
-    })
-    .map(({ time = '' }) => parseTime(time))
-    .filter(Number.isFinite);
-  return times.length === 0 ? undefined : Math.max(...times);
-}
-
-function keyOf({ kind, name, keys }: WatchedSource): string {
-  return `${kind}/${name}/${keysHash(keys) ?? ''}`;
 }
 
 export interface SourceReaderOptions {
   readonly client: Client;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** The watched ConfigMaps, metadata only. */
   readonly configMaps: Lister<KubernetesObject>;
   /** Absent where the operator is installed without access to Secrets. */
@@ -92,9 +60,11 @@ export class SourceReader {
   readonly #options: SourceReaderOptions;
   /** By watcher, then by source: forgetting a watcher forgets all it named. */
   readonly #memory = new Map<string, ReadonlyMap<string, Remembered>>();
+  readonly #reads: SourceReads;
 
   constructor(options: SourceReaderOptions) {
     this.#options = options;
+    this.#reads = new SourceReads(options.client, options.clock);
   }
 
   /**
@@ -121,7 +91,7 @@ export class SourceReader {
   }
 
   async #readOne(
-    { namespace, applied, afresh, signal }: ReadRequest,
+    { namespace, applied, afresh, knownSince, signal }: ReadRequest,
     source: WatchedSource,
     known: Remembered | undefined,
   ): Promise<{ remembered: Remembered; confirmed: boolean }> {
@@ -131,47 +101,31 @@ export class SourceReader {
     if (known && !afresh && !hasMoved(seenVersion, known)) {
       return { remembered: { ...known, content: { ...known.content, source } }, confirmed: false };
     }
-    const object = await this.#get(namespace, source, signal);
-    const key = kind === 'Secret' ? await this.#secretAccess().hashKey() : undefined;
-    const hash = contentHash(source, object, key);
-    const written = object && lastDataWrite(object);
+    const hashKey = kind === 'Secret' ? this.#secretAccess().hashKey : undefined;
+    const request = { namespace, source, seenVersion, knownSince, hashKey, signal };
+    const { version, hash, immutable, digests, created, written, manager } = await this.#reads.find(request);
     const appliedHash = appliedOf(source, applied)?.hash;
     const kept = [...(known?.seen ?? [])].filter(([contentOf]) => contentOf === appliedHash);
-    const immutable = object?.immutable === true;
-    const { resourceVersion, creationTimestamp } = object?.metadata ?? {};
     return {
       confirmed: true,
       remembered: {
         seenVersion,
-        readVersion: resourceVersion,
+        readVersion: version,
         content: {
           source,
           keysHash: keysHash(source.keys),
           hash,
-          present: object !== undefined,
+          present: version !== undefined,
+          ...(version !== undefined && { version }),
           immutable,
-          ...(creationTimestamp !== undefined && { created: parseTime(creationTimestamp) }),
+          ...(created !== undefined && { created }),
           ...(written !== undefined && { written }),
+          ...(manager !== undefined && { manager }),
           isFirstLook: known === undefined,
         },
-        seen: new Map([...kept, [hash, { immutable, digests: keyDigests(source, object) }]]),
+        seen: new Map([...kept, [hash, { immutable, digests }]]),
       },
     };
-  }
-
-  async #get(
-    namespace: string,
-    { kind, name }: WatchedSource,
-    signal: AbortSignal,
-  ): Promise<ConfigMap | Secret | undefined> {
-    const resource: Resource<ConfigMap | Secret> = kind === 'Secret' ? secrets : configMaps;
-    const { client } = this.#options;
-    try {
-      return await withRight('get', resource.plural, client.get(resource, { namespace, name }, { signal }));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   /** @throws {MissingRight} where the operator is installed without access to Secrets. */

@@ -77,6 +77,20 @@ describe('podFactsOf', () => {
     assert.deepEqual(found, { container: 'app', reason: 'CreateContainerConfigError' });
   });
 
+  it('tells a Pod that starts after the sources were written: one without a node, or with nothing written to it', () => {
+    const created = { manager: 'kube-controller-manager', operation: 'Update' };
+    const isLater = (pod: Pod) =>
+      [pod, slimListedPod(pod)].map((one) => podFactsOf(one, (version) => Number(version) > 7).startsLater);
+    const made = (resourceVersion: string, managedFields = [created]) =>
+      running({ resourceVersion, managedFields }, { nodeName: 'node-1' });
+    assert.deepEqual(isLater(made('8')), [true, true]);
+    assert.deepEqual(isLater(made('7')), [undefined, undefined]);
+    const touched = made('8', [created, { manager: 'kubelet', operation: 'Update' }]);
+    assert.deepEqual(isLater(touched), [undefined, undefined]);
+    assert.deepEqual(isLater(running()), [undefined, undefined]);
+    assert.deepEqual(isLater({ ...running(), status: { phase: 'Pending' } }), [true, true]);
+  });
+
   it('knows Pods that run to an end, and those of a kubelet', () => {
     assert.equal(podFactsOf(running({}, { restartPolicy: 'OnFailure' })).runsToEnd, true);
     const mirror = running({ annotations: { 'kubernetes.io/config.mirror': 'x' } });

@@ -43,4 +43,17 @@ describe('an edit', () => {
     const removed = { ...newContent, written: anHourAgo - 1000 };
     assert.equal(decided({ sources: [removed], pods: several(1) }).state.pending?.from, now);
   });
+
+  it('spares a Pod that was made in the same second, and starts later', () => {
+    const [older, rolled] = [pod(), pod({ created: now, startsLater: true, ready: false })];
+    const { state } = decided({ sources: [newContent], pods: [older, rolled] });
+    assert.equal(state.pending?.cutoff, anHourAgo);
+    const waited = pod({ created: now - 60_000, startsLater: true, ready: false });
+    const taken = decided({ sources: [newContent], pods: [older, waited] });
+    assert.equal(
+      taken.state.pending?.from,
+      now - 60_000,
+      'it has the new content, should that be taken back',
+    );
+  });
 });

@@ -17,6 +17,7 @@ let seenVersion: string | undefined;
 let gets: number;
 let failure: Error | undefined;
 let withSecrets = false;
+let time = 0;
 
 function store(resourceVersion: string, data: Record<string, string>, metadata: object = {}): void {
   stored = { metadata: { name: 'webapp-config', resourceVersion, ...metadata }, data };
@@ -38,6 +39,7 @@ function newReader(): SourceReader {
   const hashKey = async () => ({ id: 'k1', secret: Buffer.from('install key') });
   return new SourceReader({
     client,
+    clock: { monotonic: () => time },
     configMaps: lister,
     ...(withSecrets && { secrets: { metadata: lister, hashKey } }),
   });
@@ -45,7 +47,12 @@ function newReader(): SourceReader {
 
 let reader: SourceReader;
 
-async function read({ afresh = false, applied = '', watcher = 'a' } = {}): Promise<SourceContent> {
+async function read({
+  afresh = false,
+  applied = '',
+  watcher = 'a',
+  knownSince = 1e9,
+} = {}): Promise<SourceContent> {
   const entries = applied ? [{ kind: 'ConfigMap', name: 'webapp-config', hash: applied }] : [];
   const [content] = await reader.read({
     namespace: 'shop',
@@ -53,6 +60,7 @@ async function read({ afresh = false, applied = '', watcher = 'a' } = {}): Promi
     sources: [webappConfig],
     applied: entries,
     afresh,
+    knownSince,
     signal,
   });
   assert.ok(content);
@@ -176,6 +184,28 @@ describe('SourceReader', () => {
     assert.deepEqual(await named(), [Date.UTC(2024, 5, 1, 12, 0, 5), false]);
   });
 
+  it('is shared by the watchers of a source, where it cannot be older than what their status says', async () => {
+    const watchers = ['a', 'b', 'c'];
+    const all = (knownSince: number) =>
+      Promise.all(watchers.map((watcher) => read({ watcher, knownSince, afresh: true })));
+    const contents = await all(time);
+    assert.deepEqual([gets, new Set(contents.map(({ hash }) => hash)).size], [1, 1]);
+    assert.ok(contents.every(({ confirmed }) => confirmed));
+    await all(time + 1);
+    assert.equal(gets, 4, 'status came to be known after the read had begun');
+    time += 3000;
+    await all(time - 1000);
+    assert.equal(gets, 5, 'a read of a while ago is not taken over');
+    store('2', { message: 'second' });
+    await all(time);
+    assert.equal(gets, 6, 'nor one that did not find what the watch shows');
+    failure = new ApiError('broken', 500, {});
+    time += 3000;
+    await assert.rejects(all(time));
+    failure = undefined;
+    assert.equal((await read({ watcher: 'd', knownSince: time })).present, true, 'nor one that failed');
+  });
+
   it('keeps no data', async () => {
     store('1', { message: 'canary-7f3a9c' });
     await read();
@@ -191,6 +221,7 @@ describe('SourceReader', () => {
       sources: [secret],
       applied: [],
       afresh: false,
+      knownSince: 1e9,
       signal,
     };
     await assert.rejects(newReader().read(request), MissingRight);
