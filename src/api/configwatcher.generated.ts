@@ -277,6 +277,8 @@ export interface ConfigWatcherStatusLastRestart {
   readonly skippedUnmanaged?: number;
   /** Number of owners whose new Pods do not become available. */
   readonly unavailable?: number;
+  /** What became of each owner, at most ten, then a count of the others. */
+  readonly owners?: readonly ConfigWatcherStatusLastRestartOwner[];
   /** Number of Pods that could not be restarted. */
   readonly failed?: number;
 }
@@ -294,6 +296,18 @@ export interface ConfigWatcherStatusLastRestartTrigger {
    * was down.
    */
   readonly changedKeys?: readonly string[];
+}
+
+/** One owner in the restart. */
+export interface ConfigWatcherStatusLastRestartOwner {
+  /** Kind and name, such as Deployment/webapp, or how many more there are. */
+  readonly name: string;
+  /** Number of its Pods that run with the new content. */
+  readonly restarted?: number;
+  /** Number of its Pods that serve. */
+  readonly available?: number;
+  /** Available, or what keeps it from being so. */
+  readonly reason?: string;
 }
 
 /** One change that was carried through. */
@@ -800,6 +814,21 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
             skippedFresh: { type: 'integer', format: 'int32', minimum: 0 },
             skippedUnmanaged: { type: 'integer', format: 'int32', minimum: 0 },
             unavailable: { type: 'integer', format: 'int32', minimum: 0 },
+            owners: {
+              type: 'array',
+              'x-kubernetes-list-type': 'atomic',
+              maxItems: 11,
+              items: {
+                type: 'object',
+                required: ['name'],
+                properties: {
+                  name: { type: 'string', maxLength: 128 },
+                  restarted: { type: 'integer', format: 'int32', minimum: 0 },
+                  available: { type: 'integer', format: 'int32', minimum: 0 },
+                  reason: { type: 'string', maxLength: 64 },
+                },
+              },
+            },
             failed: { type: 'integer', format: 'int32', minimum: 0 },
           },
         },

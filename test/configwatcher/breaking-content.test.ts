@@ -57,7 +57,11 @@ describe('a content that breaks its Pods', () => {
     assert.equal(column(world), 'NewPodsNotAvailable');
     const told = operator.events.map(({ reason }) => reason);
     assert.ok(told.includes('RestartStalled') && !told.includes('RestartCompleted'));
-    assert.equal(world.watcher.status?.lastRestart?.unavailable, 1);
+    const { unavailable, owners, trigger } = world.watcher.status?.lastRestart ?? {};
+    assert.deepEqual([unavailable, trigger?.manager], [1, 'edit']);
+    assert.deepEqual(owners, [
+      { name: 'Deployment/web-0', restarted: 1, available: 0, reason: 'NewPodsNotAvailable' },
+    ]);
     assert.equal(await operator.metric('new_pods_not_available'), 1);
   });
 

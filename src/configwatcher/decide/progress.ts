@@ -171,11 +171,12 @@ function afterPlan(pending: Pending, plan: Plan): Pending {
   };
 }
 
-function withUnavailable(state: WatcherState, owners: number): WatcherState {
+function withOwners(state: WatcherState, { unavailable: count, records }: Plan): WatcherState {
   const { lastRestart } = state;
   if (!lastRestart) return state;
-  const { unavailable, ...record } = lastRestart;
-  return { ...state, lastRestart: owners > 0 ? { ...record, unavailable: owners } : record };
+  const { unavailable, owners, ...record } = lastRestart;
+  const shown = records.length > 0 ? { ...record, owners: records } : record;
+  return { ...state, lastRestart: count > 0 ? { ...shown, unavailable: count } : shown };
 }
 
 function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Question {
@@ -194,7 +195,8 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
   const maxPlaces = roomForOwners(writeState(state));
   const facts = { pods, sorted, cutoff, owners, strategy, places, maxPlaces, proven, now, ownPod, reverted };
   const plan = planRestart({ ...facts, memory: before });
-  if (plan.isDone) return { ...complete({ ...situation, state }, before), sorted };
+  const recorded = withOwners(state, plan);
+  if (plan.isDone) return { ...complete({ ...situation, state: recorded }, before), sorted };
   const announced = new Set([
     ...before.announced,
     ...plan.rollouts.map(({ key }) => key),
@@ -202,7 +204,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Ques
   ]);
   return {
     state: {
-      ...withUnavailable(state, plan.unavailable),
+      ...recorded,
       pending: afterPlan(state.pending ?? pending, plan),
     },
     memory: { ...before, progress: plan.progress, announced },

@@ -7,11 +7,12 @@
 import { judgeAvailability, type OwnerAvailability } from './availability.ts';
 import type { OwnerFacts } from './observed.ts';
 import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
+import { recordOwners } from './owner-record.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { groupPods, groupUnmanaged, type PodGroup, type SortedPods } from './pod-groups.ts';
 import { isBudgetRefusal, refusalOf } from './restart-memory.ts';
 import type { RolloutHold } from './rollout.ts';
-import type { Place } from './state.ts';
+import type { OwnerRecord, Place } from './state.ts';
 import { isRefused, noTurn, type Turn, type TurnInput, turnOf } from './turn.ts';
 
 export interface PlanInput extends TurnInput {
@@ -60,6 +61,8 @@ export interface Plan {
   readonly proven: boolean;
   /** New Pods that the content breaks. */
   readonly unavailable: number;
+  /** What became of each owner so far, for people. */
+  readonly records: readonly OwnerRecord[];
   /** An owner's own rollout replaces stale Pods. */
   readonly rollsOut: boolean;
   /** Nothing is left to restart, and everything that was restarted is available. */
@@ -260,6 +263,7 @@ export function planRestart(input: PlanInput): Plan {
     places: inPlace.map(placeOf),
     proven,
     unavailable: broken.length,
+    records: recordOwners(entries, inPlace, cutoff),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
     isDone: sorted.stale.length + sorted.leaving.length + open.length === 0,
     stalled: stallsOf(entries, alone),

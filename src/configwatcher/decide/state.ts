@@ -85,6 +85,15 @@ export interface Trigger {
   readonly manager?: string;
 }
 
+/** What became of one owner in a restart. */
+export interface OwnerRecord {
+  /** Kind and name, or how many more there are. */
+  readonly name: string;
+  readonly restarted: number;
+  readonly available: number;
+  readonly reason: string;
+}
+
 /** One change that was carried through, or is being. */
 export interface Restart {
   readonly id: string;
@@ -97,6 +106,8 @@ export interface Restart {
   readonly failed: number;
   /** Owners whose new Pods do not become available; absent for none. */
   readonly unavailable?: number;
+  /** Of the last restart only; absent for none. */
+  readonly owners?: readonly OwnerRecord[];
 }
 
 export interface WatcherState {
@@ -193,6 +204,14 @@ function readTrigger(written: ConfigWatcherStatusLastRestart['trigger']): Trigge
   return { kind, name, ...given('changedKeys', textsIn(changedKeys)), ...given('manager', textIn(manager)) };
 }
 
+function readOwners(written: ConfigWatcherStatusLastRestart['owners']): OwnerRecord[] {
+  return objectsIn(written).flatMap(({ name, restarted, available, reason }) => {
+    const [who, why] = [textIn(name), textIn(reason)];
+    if (!who || !why) return [];
+    return { name: who, restarted: countIn(restarted) ?? 0, available: countIn(available) ?? 0, reason: why };
+  });
+}
+
 function readRestart(
   written: Partial<ConfigWatcherStatusLastRestart | ConfigWatcherStatusHistory> | undefined,
 ): Restart | undefined {
@@ -209,6 +228,7 @@ function readRestart(
     skippedUnmanaged: countIn(restart.skippedUnmanaged) ?? 0,
     failed: countIn(restart.failed) ?? 0,
     ...('unavailable' in restart && given('unavailable', countIn(restart.unavailable))),
+    ...('owners' in restart && { owners: readOwners(restart.owners) }),
   };
 }
 
@@ -257,7 +277,7 @@ function withoutKeys({ changedKeys, ...trigger }: Trigger): Trigger {
   return trigger;
 }
 
-function asHistory({ unavailable, ...restart }: Restart): Restart {
+function asHistory({ unavailable, owners, ...restart }: Restart): Restart {
   const { trigger, ...rest } = restart;
   return trigger ? { ...rest, trigger: { ...withoutKeys(trigger), name: statusName(trigger.name) } } : rest;
 }

@@ -26,7 +26,7 @@ export function roomForOwners({
   ...rest
 }: ConfigWatcherStatus): number {
   const { owners, ...waiting } = pending ?? { hash: '', since: '' };
-  const { trigger, ...restart } = lastRestart ?? {};
+  const { trigger, owners: shown, ...restart } = lastRestart ?? {};
   const size =
     sizeOf({ ...rest, pending: waiting, lastRestart: restart }) + conditionTypes * bytesPerCondition;
   return Math.max(1, Math.floor((statusLimit - size) / bytesPerOwner));
@@ -73,6 +73,14 @@ function shortenMessages(status: ConfigWatcherStatus): ConfigWatcherStatus | und
   return { ...status, conditions: conditions.map((one) => ({ ...one, message: shorten(one.message) })) };
 }
 
+/** For people only. */
+function dropOwnerRecords(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { lastRestart } = status;
+  if (!lastRestart?.owners) return undefined;
+  const { owners, ...record } = lastRestart;
+  return { ...status, lastRestart: record };
+}
+
 /** Their Pods tell who they are, except where there is none at the moment. */
 function dropOwnerNames(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
   const { pending } = status;
@@ -81,7 +89,14 @@ function dropOwnerNames(status: ConfigWatcherStatus): ConfigWatcherStatus | unde
   return { ...status, pending: { ...pending, owners } };
 }
 
-const steps: readonly Step[] = [countKeys, dropTriggers, dropOldest, dropOwnerNames, shortenMessages];
+const steps: readonly Step[] = [
+  countKeys,
+  dropTriggers,
+  dropOldest,
+  dropOwnerNames,
+  dropOwnerRecords,
+  shortenMessages,
+];
 
 /** The status, or so much less of it that it is small enough. */
 export function fitStatus(status: ConfigWatcherStatus): ConfigWatcherStatus {

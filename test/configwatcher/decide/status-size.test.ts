@@ -73,7 +73,7 @@ function contentsAt(facts: Observed['spec'], size: Size, change: number): Source
 /** Everything of a state but what only people read. */
 function logicOf({ conditions, history, lastRestart, pending, ...rest }: WatcherState): object {
   const owners = pending?.owners?.map(({ uid, wanted, available }) => [uid, wanted, available]);
-  const { trigger, ...restart } = lastRestart ?? {};
+  const { trigger, owners: shown, ...restart } = lastRestart ?? {};
   const statuses = conditions.map(({ type, status, reason }) => [type, status, reason]);
   return { ...rest, pending: { ...pending, owners }, lastRestart: restart, statuses };
 }
