@@ -85,6 +85,7 @@ export function isOutdated(
   }
 }
 
-function ordinalOf(pod: string): number {
+/** Of a Pod of a StatefulSet. */
+export function ordinalOf(pod: string): number {
   return Number(pod.slice(pod.lastIndexOf('-') + 1));
 }

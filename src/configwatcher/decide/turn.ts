@@ -7,7 +7,7 @@ import type { OwnerAvailability } from './availability.ts';
 import type { PodFacts } from './pod-facts.ts';
 import type { PodGroup } from './pod-groups.ts';
 import { isOfPodAlone, type RestartMemory } from './restart-memory.ts';
-import { type RolloutHold, rolloutTurn } from './rollout.ts';
+import { ordinalOf, type RolloutHold, rolloutTurn } from './rollout.ts';
 
 export interface TurnInput {
   readonly strategy: Strategy;
@@ -63,10 +63,13 @@ function stuckInOrder({ owner, stale }: PodGroup, input: TurnInput): Turn {
   };
 }
 
-/** undefined: the owner has no rollout to restart. */
+/** undefined: the owner has no rollout to restart, or none that reaches the stale Pods. */
 function turnOfRollout(group: PodGroup, input: TurnInput): Turn | undefined {
   const { rollout } = group.facts;
   if (!rollout || input.strategy.type !== 'RolloutRestart') return undefined;
+  // Below the partition of a StatefulSet a Pod keeps its revision: evicted, it comes back with the new content.
+  const { partition = 0 } = rollout.target ?? {};
+  if (partition > 0 && group.stale.every(({ name }) => ordinalOf(name) < partition)) return undefined;
   const { memory } = input;
   const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
   const turn = rolloutTurn(rollout, memory.id, patched);

@@ -49,7 +49,8 @@ function changeEvents(before: WatcherState, edited: readonly SourceContent[]): N
           warning(
             watcherEvent.immutableSource,
             'Compare',
-            `immutable ${sourceNames(replaced)} was replaced under the same name`,
+            `immutable ${sourceNames(replaced)} was replaced under the same name: nodes that still use it may give new ` +
+              'Pods the old content; give a new content a new name',
           ),
         ]
       : []),

@@ -183,6 +183,19 @@ describe('the next batch', () => {
       assert.deepEqual(rolled(plans(own, [rolling('own')])), ['own']);
     });
 
+    it('evicts the Pods below the partition of a StatefulSet, which its rollout leaves out', () => {
+      const reference = { ...webapp, kind: 'StatefulSet', name: 'db', uid: 'db' };
+      const pods = [0, 1, 2].map((ordinal) => pod({ name: `db-${ordinal}`, controller: reference }));
+      const rollout = { target: { revision: 'db-2', partition: 2 } };
+      const owners = new Map([['db', { reference, wanted: 3, makesSelectedPods: true, rollout }]]);
+      const all = plan({ pods, owners, spec: { strategy } });
+      assert.deepEqual([rolled(all), names(all.batch)], [['db'], []]);
+      const [low, lower] = [pods[1]!, pods[0]!];
+      const rest = [lower, low, pod({ name: 'db-2', controller: reference, ...fresh })];
+      const left = plan({ pods: rest, owners, spec: { strategy } });
+      assert.deepEqual([rolled(left), names(left.batch)], [[], ['db-1']]);
+    });
+
     it("does not put off the operator's own once it has begun", () => {
       const { progress } = plans([...own, ...other], [rolling('own', 'now'), rolling('other')]);
       assert.equal(progress.get('own')?.waits, undefined);
