@@ -12,6 +12,13 @@ import {
   someReplicaLeads,
 } from './liveness.ts';
 import { batchesAreBounded, notTooSoon } from './pace.ts';
+import {
+  bystandersAreInTime,
+  doneInTime,
+  launchedInTime,
+  restartBeginsInTime,
+  toldInTime,
+} from './punctual.ts';
 import { requestsAreBounded, silence } from './requests.ts';
 import {
   budgetsHold,
@@ -52,4 +59,9 @@ export const allPromises: readonly NamedPromise[] = [
   changeIsActedOn,
   someReplicaLeads,
   silence,
+  launchedInTime,
+  bystandersAreInTime,
+  doneInTime,
+  toldInTime,
+  restartBeginsInTime,
 ];

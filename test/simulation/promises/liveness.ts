@@ -14,7 +14,7 @@ import { dueTimeOf } from '../schedule.ts';
 import { selects, sourcesOf } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 
-const accepted = (at: At) =>
+export const accepted = (at: At) =>
   at.status?.conditions?.find(({ type }) => type === 'Accepted')?.status !== 'False';
 
 /** So long after everything has become quiet nothing of it may be left to do, in milliseconds. */
@@ -24,7 +24,7 @@ const settling = 30_000;
 const watcherSettling = 90_000;
 
 /** After so long without a bookmark a watch counts as silent and is opened again; with its retries, in milliseconds. */
-const blindFor = 210_000;
+export const blindFor = 210_000;
 
 /** Whether some replica has been able to work for so long, in milliseconds. */
 function hasWorked(history: History, forMs: number): boolean {
@@ -40,7 +40,7 @@ function hasWorked(history: History, forMs: number): boolean {
 }
 
 /** When the At could have been launched at the earliest. */
-function launchableAt({ at, editedAt }: AtRun): number {
+export function launchableAt({ at, editedAt }: AtRun): number {
   return Math.max(dueTimeOf(at.spec), editedAt);
 }
 
@@ -65,7 +65,7 @@ function isTaken({ objects, freed, time }: History, { metadata: { namespace = ''
 }
 
 /** Whether status names a reason for which the Pod is not there. */
-function isTold({ status }: At): boolean {
+export function isTold({ status }: At): boolean {
   const launched = status?.conditions?.find(({ type }) => type === 'Launched');
   const reason = launched?.reason ?? status?.reason;
   return (
@@ -102,7 +102,7 @@ export const dueIsLaunched: NamedPromise = {
 };
 
 /** A create of a Pod by a replica that the API server did not take, for a reason that is no Pod of that name. */
-function isRefusedPod({ replica, verb, resource, subresource, code, query }: RequestEntry): boolean {
+export function isRefusedPod({ replica, verb, resource, subresource, code, query }: RequestEntry): boolean {
   const isCreate = replica !== undefined && verb === 'create' && resource === 'pods' && subresource === '';
   return isCreate && code >= 400 && code !== 409 && !query.has('dryRun');
 }

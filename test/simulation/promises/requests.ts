@@ -72,6 +72,8 @@ export const requestsAreBounded: NamedPromise = {
   sentence: 'requests are bounded, and nothing is written again and again',
   start(history) {
     const counts = new Counts();
+    /** The last time that replicas worked against each other: what else there is too much of follows from that. */
+    let storm = { clue: '', at: Number.NEGATIVE_INFINITY };
     return {
       change({ by }) {
         if (by?.replica === undefined) counts.reason();
@@ -82,7 +84,9 @@ export const requestsAreBounded: NamedPromise = {
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
         if (exceeded === undefined) return undefined;
-        const clue = clueFor(history, resource) ?? exceeded;
+        const against = clueFor(history, resource);
+        if (against !== undefined) storm = { clue: against, at: request.time };
+        const clue = request.time - storm.at <= window ? storm.clue : exceeded;
         return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
       },
     };

@@ -41,6 +41,8 @@ export interface RunResult {
 /** In ms: after the last fault, until everything is done and it has been silent for long enough. */
 const settling = 20 * 60_000;
 const lookEvery = 10_000;
+/** A run that has met open defects so often shows nothing else any more. */
+const mostKnown = 100;
 
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
   const { promises = allPromises, onEntry, stopsAtFirst = true } = options;
@@ -80,10 +82,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   const isOver = () => {
     if (!stopsAtFirst || history.violations.length === seen) return false;
     seen = history.violations.length;
-    return news().length > 0;
+    return seen > mostKnown || news().length > 0;
   };
   await simulation.run({ until: plan.duration + settling, when: isOver });
-  if (news().length === 0) history.end();
+  if (news().length === 0 && history.violations.length <= mostKnown) history.end();
   const known = Object.groupBy(
     history.violations.flatMap((one) => explanationOf(one)?.name ?? []),
     (name) => name,
