@@ -1,5 +1,7 @@
 /** Draws Ats and what people do to them. */
+import type { AtSpec } from '../../../src/api/at.generated.ts';
 import type { Random } from '../../../src/testing/random.ts';
+import { dueTimeOf } from '../schedule.ts';
 import type { Feature } from './features.ts';
 import type { Deed } from './plan.ts';
 
@@ -92,7 +94,7 @@ function invalidSpec(random: Random): Spec {
 
 /** How long it runs, how it ends, and how often it fails before. */
 function commandOf(random: Random): string {
-  const time = random.pick([0, 10, 1000, 1000, 20_000, 120_000, 400_000]);
+  const time = random.pick([0, 10, 1000, 20_000, 120_000, 400_000]);
   const [exit, fails] = [random.pick([0, 0, 0, 1, 3]), random.pick([0, 0, 0, 1, 2, 9])];
   return `job --for=${time} --exit=${exit} --fails=${fails} ${commandCanary}`;
 }
@@ -119,7 +121,13 @@ function lifeOf(name: string, draw: Draw, crowdTime: number | undefined): Deed[]
   const spec = drawSpec(draw, crowdTime);
   const born = random.chance(0.4) ? 0 : random.integer(duration);
   const deeds: Deed[] = [{ at: born, do: 'create', resource: 'ats', name, object: object(spec) }];
-  const later = () => born + random.integer(Math.max(1, duration - born));
+  const due = dueTimeOf(spec as unknown as AtSpec) - startsAt;
+  // People come back to an At when it is due: to see it run, or because it does not.
+  const isNear = () => due > born && due < duration && random.chance(0.5);
+  const later = () =>
+    isNear()
+      ? Math.max(born + 1, due - 1000 + random.integer(6000))
+      : born + random.integer(Math.max(1, duration - born));
   const patch = (at: number, body: object): Deed => ({ at, do: 'patch', resource: 'ats', name, body });
   const chance = (feature: Feature) => features.has(feature) && random.chance(0.4);
   if (chance('at-edit')) {

@@ -31,6 +31,16 @@ export const writeKinds = [
   ['PUT', '/leases/'],
 ] as const;
 
+/** Writes that do harm when they land long after they were given up. */
+const sentLate = [
+  ['POST', '/pods'],
+  ['POST', '/pods'],
+  ['PATCH', '/status'],
+  ['DELETE', '/pods/'],
+  ['POST', '/eviction'],
+  ['PUT', '/status'],
+] as const;
+
 const answers = [
   403,
   409,
@@ -138,11 +148,11 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
     ];
   },
   'send-meets': (draw) => {
-    const [method, path] = draw.random.pick(writeKinds);
+    const [method, path] = draw.random.pick(sentLate);
     return [
       {
-        ...{ at: when(draw), fault: 'send-meets', method, path, skip: draw.random.integer(3) },
-        late: draw.random.pick([500, 3000, 10_000, 60_000]),
+        ...{ at: when(draw), fault: 'send-meets', method, path, skip: draw.random.integer(2) },
+        late: draw.random.pick([500, 3000, 10_000, 30_000]),
       },
     ];
   },
