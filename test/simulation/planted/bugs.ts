@@ -141,7 +141,7 @@ const ofAt: readonly PlantedBug[] = [
     name: 'deletion called failure',
     sentence: 'a command that ended with 0 is lost because its Pod was deleted later',
     file: at.outcome,
-    find: "if (view.ended === 'Succeeded' || (exitCode === 0 && disruptionOf(view) !== undefined)) {",
+    find: "if (view.ended === 'Succeeded' || (exitCode === 0 && !isDeadlineOver)) {",
     replace: "if (view.ended === 'Succeeded' && disruptionOf(view) === undefined) {",
     promise: 'R1',
   },

@@ -102,8 +102,8 @@ function wrongLaunchTime(
 function wrongEnd({ at, after, run }: StatusWrite): Finding | undefined {
   const { name } = at.metadata;
   const pod = run.pods.find(({ uid }) => uid === after.podUID);
-  const lost =
-    pod?.goneAt !== undefined || pod?.pod.metadata.deletionTimestamp !== undefined ? 'end lost' : '';
+  const isGone = pod?.goneAt !== undefined;
+  const isGoing = isGone || pod?.pod.metadata.deletionTimestamp !== undefined;
   if (after.outcome === 'Succeeded') {
     const isTrue = pod?.succeeded === true || pod?.shownExits.has(0) === true;
     return isTrue ? undefined : { text: `${name} is said to have succeeded and did not`, clue: 'no success' };
@@ -112,9 +112,9 @@ function wrongEnd({ at, after, run }: StatusWrite): Finding | undefined {
   if (isOther)
     return {
       text: `${name} succeeded and status says ${after.outcome} (${after.reason})`,
-      clue: lost || 'success denied',
+      clue: isGone ? 'end lost' : 'success denied',
     };
-  const stillRuns = pod !== undefined && pod.endedAt === undefined && pod.goneAt === undefined && lost === '';
+  const stillRuns = pod !== undefined && pod.endedAt === undefined && !isGoing;
   if (stillRuns)
     return { text: `${name} is ${after.outcome} and ${pod.name} still runs`, clue: 'still runs' };
   const { exitCode } = after;
