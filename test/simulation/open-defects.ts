@@ -27,6 +27,12 @@ export const openDefects: readonly OpenDefect[] = [
     'the end of a run is lost when its Pod goes before the turn of its At',
   ),
   defect(
+    'blame for status',
+    'R2',
+    'blame for status',
+    'LaunchedLate blames the operator where the API server refused the status that a launch waits for',
+  ),
+  defect(
     'views differ',
     'R4',
     'views differ',

@@ -86,14 +86,17 @@ function runAgain(history: History, { object }: ChangeEntry): Finding | undefine
 const answeredWithin = 60_000;
 
 function wrongLaunchTime(
-  { replicas }: History,
+  { replicas, time }: History,
   { at, before, after, run, by }: StatusWrite,
 ): Finding | undefined {
   // It is the time of the first attempt; the others stand in the history.
   const pod = run.pods.find(({ uid, attempt }) => uid === after.podUID && attempt === 1);
   if (pod === undefined || before.podUID === after.podUID || after.launchTime === undefined) return undefined;
   const { clockAhead = 0 } = replicas.get(by.replica ?? '') ?? {};
-  const error = Math.abs(Date.parse(after.launchTime) - pod.createdAt);
+  const launchedAt = Date.parse(after.launchTime);
+  // A gated Pod is launched when it is released, which is at this write.
+  const latest = (at.spec.launchGuarantee ?? 'AtLeastOnce') === 'AtLeastOnce' ? pod.createdAt : time;
+  const error = Math.max(pod.createdAt - launchedAt, launchedAt - latest);
   return error > answeredWithin + Math.abs(clockAhead)
     ? { text: `launchTime of ${at.metadata.name} is ${after.launchTime}`, clue: 'launch time' }
     : undefined;

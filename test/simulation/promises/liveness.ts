@@ -384,19 +384,20 @@ export const reasonsAreTold: NamedPromise = {
   sentence:
     'every state that keeps a due At from running is in status within 7 s; no Event blames the operator',
   start(history) {
-    /** When each namespace refused a create last. */
-    const refused = new Map<string, number>();
+    const refusals = new Refusals();
     return {
       request(request): Finding | undefined {
-        if (isRefusedPod(request)) refused.set(request.namespace, request.time);
-        const { replica, resource, verb, namespace } = request;
-        if (replica === undefined || verb !== 'create') return undefined;
-        if (resource !== 'events' || !request.body.includes('"LaunchedLate"')) return undefined;
-        const run = runOfEvent(history, request.body);
-        const due = run === undefined ? Number.POSITIVE_INFINITY : launchableAt(run);
-        return (refused.get(namespace) ?? 0) > due
-          ? { text: `LaunchedLate blames the operator for what the API server refused`, clue: 'blame' }
-          : undefined;
+        refusals.see(request);
+        const { replica, resource, verb, body } = request;
+        const isBlame = resource === 'events' && verb === 'create' && body.includes('"LaunchedLate"');
+        const run = replica === undefined || !isBlame ? undefined : runOfEvent(history, body);
+        const what = run && refusals.after(run.at, launchableAt(run));
+        return run === undefined || what === undefined
+          ? undefined
+          : {
+              text: `LaunchedLate of ${run.at.metadata.name} blames the operator, and its ${what} was refused`,
+              clue: `blame for ${what}`,
+            };
       },
       calm() {
         if (!hasWorked(history, toldWithin)) return undefined;
@@ -413,6 +414,27 @@ export const reasonsAreTold: NamedPromise = {
     };
   },
 };
+
+/** What the API server has refused of each At: its Pod, or a status that the launch waits for. */
+class Refusals {
+  readonly #pods = new Map<string, number>();
+  readonly #statuses = new Map<string, number>();
+
+  see(request: RequestEntry): void {
+    const { replica, resource, verb, namespace, name, code, body, time } = request;
+    if (replica === undefined || code < 400 || code === 409) return;
+    if (isRefusedPod(request)) {
+      const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
+      this.#pods.set(`${namespace}/${metadata?.name}`, time);
+    } else if (resource === 'ats' && verb === 'patch') this.#statuses.set(`${namespace}/${name}`, time);
+  }
+
+  /** What of it was refused since then. */
+  after({ metadata: { namespace = '', name } }: At, since: number): 'Pod' | 'status' | undefined {
+    if ((this.#pods.get(`${namespace}/${name}-pod`) ?? 0) > since) return 'Pod';
+    return (this.#statuses.get(`${namespace}/${name}`) ?? 0) > since ? 'status' : undefined;
+  }
+}
 
 function runOfEvent({ runs }: History, body: string): AtRun | undefined {
   const { regarding } = JSON.parse(body) as { regarding?: { uid?: string } };
