@@ -20,7 +20,7 @@ import {
   readLive,
   type UntrackPod,
 } from './decision.ts';
-import { podEventNet, record } from './launch.ts';
+import { operatorLateness, podEventNet, record } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
 import { deletion, versionOf } from './stop.ts';
@@ -119,8 +119,11 @@ export function release(o: Observed, running: Running): Decision {
   const decision = { actions: [action], events, requeueAfter: podEventNet };
   if (launch.attempt > 1 || !(o.now - recordedAt > lateRelease)) return { ...decision, status };
   const { scheduledTime = o.now } = run;
-  const latenessMilliseconds = Math.max(0, o.now - scheduledTime);
-  return { ...decision, status: { ...status, launchTime: formatMilliTime(o.now), latenessMilliseconds } };
+  const launchTime = formatMilliTime(o.now);
+  const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
+  const delay = Math.floor(operatorLateness(o.at, o.now, scheduledTime) / 1000);
+  const late = { launchTime, latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
+  return { ...decision, status: { ...status, ...late } };
 }
 
 /** Takes the finalizer off: what became of the Pod is recorded, or will not be. */

@@ -45,7 +45,7 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
     ...(first && scheduledTime !== undefined
       ? {
           scheduledTime: formatMilliTime(scheduledTime),
-          latenessMilliseconds: Math.max(0, launchTime - scheduledTime),
+          latenessMilliseconds: Math.max(0, Math.round(launchTime - scheduledTime)),
         }
       : {}),
     ...(operatorDelaySeconds > 0 ? { operatorDelaySeconds } : {}),

@@ -97,6 +97,13 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.equal(status?.latenessMilliseconds, 3_600_000);
   });
 
+  it('writes whole milliseconds, whatever the clock has', () => {
+    const { status } = decide(observing({ at, pod: created(at), now: justAfterDue + 0.25 }));
+    assert.equal(status?.latenessMilliseconds, 1);
+    const late = decide(observing({ at: recorded(), pod: created(at), now: dueTime + 60_000.25 }));
+    assert.equal(late.status?.latenessMilliseconds, 60_000);
+  });
+
   for (const [what, edit, reason] of [
     ['suspended', { suspend: true }, 'Suspended'],
     ['moved', { schedule: timeText(dueTime + 3_600_000) }, 'Armed'],

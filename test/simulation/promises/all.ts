@@ -1,6 +1,7 @@
 /** All promises, as reliability.md and simulation.md name them. */
 import type { NamedPromise } from '../history.ts';
 import { absenceIsProven, phasesNeverGoBack, resultsAreTrue } from './at-status.ts';
+import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
 import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
 import {
   appliedRunsEverywhere,
@@ -46,6 +47,7 @@ export const allPromises: readonly NamedPromise[] = [
   withinRights,
   nothingLeaks,
   budgetsHold,
+  exactlyOnce,
   resultsAreTrue,
   reasonsAreTold,
   appliedRunsEverywhere,
@@ -58,6 +60,7 @@ export const allPromises: readonly NamedPromise[] = [
   nothingRunsOn,
   changeIsActedOn,
   someReplicaLeads,
+  nothingIsHeld,
   silence,
   launchedInTime,
   bystandersAreInTime,

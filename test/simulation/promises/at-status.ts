@@ -1,8 +1,10 @@
 /** S5, R1, R5: what the status of an At may say. */
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
+import { isGated, isHeld } from './exactly-once.ts';
 
 const phases = ['PENDING', 'RUNNING', 'DONE'];
 
@@ -142,6 +144,16 @@ function wasStoppedFirst({ stop, endedAt }: RunPod): boolean {
 /** So long before a write its sender may have looked, in milliseconds. */
 const lookedWithin = 5000;
 
+/** Under the finalizer: deleted before a node had it, or by force. Nothing more will be heard of it. */
+function isGoneButHeld(pod: Pod): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
+  return (
+    isHeld(pod) &&
+    deletionTimestamp !== undefined &&
+    (pod.spec.nodeName === undefined || deletionGracePeriodSeconds === 0)
+  );
+}
+
 export const absenceIsProven: NamedPromise = {
   name: 'R5',
   sentence: 'no write follows from an absence that was not proven',
@@ -152,14 +164,16 @@ export const absenceIsProven: NamedPromise = {
         return undefined;
       const { at, after, run, by } = write;
       if (run.forgedAt !== undefined) return undefined;
-      const present = run.pods.filter(({ goneAt }) => goneAt === undefined);
+      const present = run.pods.filter(({ goneAt, pod }) => goneAt === undefined && !isGoneButHeld(pod));
       if (after.reason === 'PodLost' && present.some(({ uid }) => uid === after.podUID)) {
         return { text: `${at.metadata.name} is called lost and its Pod is there`, clue: 'lost' };
       }
       const isUnlaunched = after.podUID === undefined || after.podUID === null;
       const overlooked = present.find(
         ({ createdAt, pod }) =>
-          by.sentAt - createdAt > lookedWithin && pod.metadata.deletionTimestamp === undefined,
+          by.sentAt - createdAt > lookedWithin &&
+          pod.metadata.deletionTimestamp === undefined &&
+          !isGated(pod),
       );
       return isUnlaunched && overlooked !== undefined
         ? {

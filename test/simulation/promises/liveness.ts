@@ -18,7 +18,7 @@ export const accepted = (at: At) =>
   at.status?.conditions?.find(({ type }) => type === 'Accepted')?.status !== 'False';
 
 /** So long after everything has become quiet nothing of it may be left to do, in milliseconds. */
-const settling = 30_000;
+export const settling = 30_000;
 
 /** The same for watchers: their retries are up to a minute apart. */
 const watcherSettling = 90_000;
@@ -27,7 +27,7 @@ const watcherSettling = 90_000;
 export const blindFor = 210_000;
 
 /** Whether some replica has been able to work for so long, in milliseconds. */
-function hasWorked(history: History, forMs: number): boolean {
+export function hasWorked(history: History, forMs: number): boolean {
   const since = history.time - forMs;
   return (
     history.faults.size === 0 &&
@@ -58,10 +58,21 @@ function isLaunchable({ at, goneAt, forgedAt }: AtRun): boolean {
 }
 
 /** Whether another Pod has the name, or had it until a moment ago. */
-function isTaken({ objects, freed, time }: History, { metadata: { namespace = '', name } }: At): boolean {
+function isTaken(
+  { objects, freed, time }: History,
+  { metadata: { namespace = '', name, uid } }: At,
+): boolean {
   const key = `${namespace}/${name}-pod`;
-  const isThere = objects.get('pods', namespace, `${name}-pod`) !== undefined;
-  return isThere || time - (freed.get(key) ?? Number.NEGATIVE_INFINITY) < settling;
+  const pod = objects.get<Pod>('pods', namespace, `${name}-pod`);
+  const isOther = pod !== undefined && controllerOf(pod)?.uid !== uid;
+  return isOther || time - (freed.get(key) ?? Number.NEGATIVE_INFINITY) < settling;
+}
+
+/** Of ExactlyOnce: nothing of it has run. */
+function isUnreleased({ pod: { spec } }: RunPod): boolean {
+  return (
+    spec.schedulingGates?.some(({ name }) => name === 'cnat.programming-kubernetes.info/recorded') ?? false
+  );
 }
 
 /** Whether status names a reason for which the Pod is not there. */
@@ -94,7 +105,7 @@ export const dueIsLaunched: NamedPromise = {
         if (!hasWorked(history, settling)) return undefined;
         return [...history.runs.byUid.values()]
           .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
-          .filter((run) => run.pods.length === 0 && !isTaken(history, run.at) && !isRefused(run))
+          .filter((run) => run.pods.every(isUnreleased) && !isTaken(history, run.at) && !isRefused(run))
           .map(({ at }): Finding => ({ text: `${at.metadata.name} is due and has no Pod` }));
       },
     };

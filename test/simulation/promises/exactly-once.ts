@@ -1,0 +1,118 @@
+/** S16 and L7: what ExactlyOnce promises beside S1, and that nothing stays held. */
+import type { At } from '../../../src/api/at.generated.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import type { ChangeEntry, ContainerStartEntry } from '../entry.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
+import { type AtRun, mainContainerOf, type RunPod } from '../runs.ts';
+import { hasWorked, settling } from './liveness.ts';
+
+const gate = 'cnat.programming-kubernetes.info/recorded';
+const finalizer = 'cnat.programming-kubernetes.info/tracked';
+/** The right to take a finalizer off may have been gone, and the slowest retry is over by then, in milliseconds. */
+const heldFor = 2 * settling;
+
+export function isGated(pod: Pod | undefined): boolean {
+  return pod?.spec.schedulingGates?.some(({ name }) => name === gate) ?? false;
+}
+
+export function isHeld(pod: Pod | undefined): boolean {
+  return pod?.metadata.finalizers?.includes(finalizer) ?? false;
+}
+
+/** The uids of the Pods that the statuses of Ats have recorded. */
+class Recorded {
+  readonly #uids = new Set<string>();
+
+  at({ status }: At): void {
+    if (status?.podUID !== undefined) this.#uids.add(status.podUID);
+  }
+
+  has(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+}
+
+function isForged(run: AtRun | undefined): boolean {
+  return run === undefined || run.forgedAt !== undefined;
+}
+
+/** A Pod of ExactlyOnce starts its command. */
+function startedWrongly(
+  history: History,
+  recorded: Recorded,
+  { podUid, container }: ContainerStartEntry,
+): Finding | undefined {
+  const [pod, run] = [history.runs.pod(podUid), history.runs.ofPod(podUid)];
+  if (pod === undefined || run === undefined || isForged(run) || !isGated(pod.created)) return undefined;
+  if (container !== mainContainerOf(pod.pod)) return undefined;
+  if (!recorded.has(podUid)) return { text: `${pod.name} runs and was not recorded`, clue: 'unrecorded' };
+  const other = run.pods.find((one) => one !== pod && one.attempt === pod.attempt && one.starts.length > 0);
+  return other && { text: `${pod.name} runs, and another Pod of its attempt did`, clue: 'twice' };
+}
+
+/** A replica has removed the gate or the finalizer of a Pod. */
+function changedWrongly(history: History, recorded: Recorded, entry: ChangeEntry): Finding | undefined {
+  const { change, object, previous, by } = entry;
+  const pod = object as Pod;
+  const { uid = '', name } = pod.metadata;
+  if (by?.replica === undefined || change === 'ADDED') return undefined;
+  const isReleased = change === 'MODIFIED' && isGated(previous as Pod | undefined) && !isGated(pod);
+  if (isReleased && !recorded.has(uid)) {
+    return { text: `${name} was released and not recorded`, clue: 'released' };
+  }
+  const isLetGo = isHeld(previous as Pod | undefined) && (change === 'DELETED' || !isHeld(pod));
+  return isLetGo ? letGoTooSoon(history.runs.ofPod(uid), history.runs.pod(uid)) : undefined;
+}
+
+function letGoTooSoon(run: AtRun | undefined, pod: RunPod | undefined): Finding | undefined {
+  if (run === undefined || pod === undefined || isForged(run)) return undefined;
+  const { status, metadata } = run.at;
+  const isOver = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
+  return !isOver && status?.phase === 'RUNNING' && status.podUID === pod.uid
+    ? { text: `${pod.name} was let go before its end was recorded`, clue: 'let go' }
+    : undefined;
+}
+
+export const exactlyOnce: NamedPromise = {
+  name: 'S16',
+  sentence:
+    'under ExactlyOnce only the recorded Pod of an attempt runs, once, and it is held until its end is recorded',
+  start(history) {
+    const recorded = new Recorded();
+    return {
+      change(entry) {
+        if (entry.resource === 'ats') recorded.at(entry.object as At);
+        return entry.resource === 'pods' ? changedWrongly(history, recorded, entry) : undefined;
+      },
+      'container-start': (entry) => startedWrongly(history, recorded, entry),
+    };
+  },
+};
+
+export const nothingIsHeld: NamedPromise = {
+  name: 'L7',
+  sentence: 'a recorded Pod is released, and a Pod whose end is recorded, or whose At is gone, is let go',
+  start: (history) => ({
+    calm() {
+      if (!hasWorked(history, heldFor)) return undefined;
+      return [...history.runs.byUid.values()].flatMap((run): Finding[] =>
+        run.pods
+          .filter(({ goneAt }) => goneAt === undefined)
+          .flatMap((pod) => stuck(history, run, pod) ?? []),
+      );
+    },
+  }),
+};
+
+function stuck(history: History, run: AtRun, { pod, name, uid }: RunPod): Finding | undefined {
+  const { status, metadata } = run.at;
+  if (isForged(run) || history.time - Math.max(history.disturbedAt, run.editedAt) < heldFor) return undefined;
+  const isGone = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
+  const isOver = isGone || status?.phase === 'DONE';
+  if (isOver && isHeld(pod) && history.time - (run.goneAt ?? 0) > heldFor) {
+    return { text: `${name} is held, and ${metadata.name} is over`, clue: 'held' };
+  }
+  return !isOver && isGated(pod) && status?.podUID === uid
+    ? { text: `${name} is recorded and gated`, clue: 'gated' }
+    : undefined;
+}
