@@ -17,7 +17,7 @@ import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import { doneStatus, hintedStatus, hintOf, isEditedTooLate, stuckStatus, withoutHint } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
-import { followStop, stop, stopCause } from './stop.ts';
+import { followStop, notedStatus, stop, stopCause } from './stop.ts';
 import { withoutStrays } from './strays.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
@@ -170,14 +170,28 @@ function decideAlive(o: Observed, running: Running): Decision {
   };
 }
 
-/** Somebody deletes the Pod. Nothing is stopped any more; a node that does not answer is only reported. */
+/**
+ * A user deletes the Pod, or a controller. Nothing is stopped any more; a node that does not answer is reported, and
+ * what should have been stopped there ends the At all the same.
+ */
 function decideTerminating(o: Observed, running: Running, overdue: number): Decision {
   const { view, events } = running;
-  const status = steadyStatus(o, running);
+  const cause = view.stop ?? stopCause(o, running);
+  const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
+  const status = isStopped ? notedStatus(o, running, cause) : steadyStatus(o, running);
   if (o.now <= overdue) {
     return { actions: [], status, events, requeueAt: overdue + 1 };
   }
   const message = `Pod ${view.name} should have ended by now: its node does not answer`;
+  if (isStopped) {
+    const ending = stoppedEnding(cause.reason, cause.exitCode);
+    return done(
+      o,
+      status,
+      { ...ending, message: `${message}, and the command may still run there` },
+      running,
+    );
+  }
   const told = findCondition(o.at.status?.conditions, atCondition.launched)?.reason;
   const warning: AtEvent = { type: 'Warning', reason: atEvent.podStuck, action: 'FollowPod', note: message };
   const stuck = stuckStatus(o, status, message);
@@ -185,6 +199,7 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Deci
     actions: [],
     status: stuck,
     events: told === atReason.podUnreachable ? events : [...events, warning],
+    ...nextDeadline(o, running),
   };
 }
 

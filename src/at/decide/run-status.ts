@@ -115,7 +115,7 @@ export function withoutHint(o: Observed, status: AtStatus): AtStatus {
 export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: PodView): AtStatus {
   const { reason: _, message: __, ...rest } = from;
   const { outcome, reason, exitCode } = ending;
-  const startTime = view?.startTime;
+  const startTime = view?.startTime && Math.min(view.startTime, o.now);
   const restarts = (from.restarts ?? 0) + (view?.restarts ?? 0);
   const code = exitCode ?? from.exitCode;
   const status: AtStatus = {

@@ -27,9 +27,10 @@ export interface Running {
 }
 
 /** The first start of this attempt, epoch milliseconds; undefined before it. */
-export function startOf({ status, view }: Running): number | undefined {
+export function startOf({ now }: Observed, { status, view }: Running): number | undefined {
   const recorded = parseTime(status.startTime ?? '');
-  return Number.isNaN(recorded) ? view.startTime : recorded;
+  // The clock of a node may be ahead: what is seen has started.
+  return Number.isNaN(recorded) ? view.startTime && Math.min(view.startTime, now) : recorded;
 }
 
 /**
@@ -46,7 +47,7 @@ export function waitingSince({ now }: Observed, { launch, run, status, view }: R
 
 /** RUNNING as it is, with the start where a restarted operator has to know it, too. */
 export function steadyStatus(o: Observed, { launch, view, run, status }: Running): AtStatus {
-  const { startTime } = view;
+  const startTime = view.startTime && Math.min(view.startTime, o.now);
   const launchTime = launch.attempt === 1 ? parseTime(status.launchTime ?? '') : view.createdAt;
   const isWorthAWrite =
     startTime !== undefined &&
@@ -71,7 +72,7 @@ export function nextDeadline(o: Observed, running: Running): { readonly requeueA
   const { now } = o;
   const { run, view } = running;
   const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
-  const start = startOf(running);
+  const start = startOf(o, running);
   const hint = view.createdAt + slowStart;
   const mayWait = !view.started;
   const times = [

@@ -4,6 +4,7 @@
  * crash. A Pod that no kubelet has taken cannot be stopped, only deleted; then the cause goes into the status
  * of the At first.
  */
+import type { AtStatus } from '../../api/at.generated.ts';
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from '../facts/observe-pod.ts';
@@ -26,7 +27,7 @@ export interface StopCause {
 /** Why the Pod has to be stopped now; undefined while it may go on. */
 export function stopCause(o: Observed, running: Running): StopCause | undefined {
   const { view, run } = running;
-  const start = startOf(running);
+  const start = startOf(o, running);
   if (view.isOutlived) {
     const exitCode = view.last?.exitCode;
     return { reason: exitCode === 0 ? atReason.succeeded : atReason.commandFailed, exitCode };
@@ -77,13 +78,14 @@ export function stop(o: Observed, running: Running, cause: StopCause): Decision 
   if (cause.message !== undefined && !isNoted(running, cause)) {
     return note(o, running, cause);
   }
-  return { actions: [stopPatch(view, cause, o.now)], status: steadyStatus(o, running), events };
+  return { actions: [stopPatch(view, cause, o.now)], status: notedStatus(o, running, cause), events };
 }
 
 /** Follows a stop that has been started: a Pod that does not end in time is deleted. */
 export function followStop(o: Observed, running: Running, started: Stop): Decision {
   const { view, events } = running;
-  const status = steadyStatus(o, running);
+  // Deleted by others before it ends, the Pod takes its annotations with it: what was stopped is never retried.
+  const status = notedStatus(o, running, started);
   const overdue = stopOverdue(view);
   if (overdue === undefined) {
     return { actions: [stopPatch(view, started, o.now)], status, events };
@@ -113,13 +115,22 @@ function isNoted({ status }: Running, cause: StopCause): boolean {
   return status.reason === cause.reason;
 }
 
-function note(o: Observed, running: Running, { reason, message, exitCode }: StopCause): Decision {
-  const status = updatedStatus(o, steadyStatus(o, running), {
+function note(o: Observed, running: Running, cause: StopCause): Decision {
+  return { actions: [], status: notedStatus(o, running, cause), events: running.events, again: true };
+}
+
+/** RUNNING, with the cause of the stop. */
+export function notedStatus(o: Observed, running: Running, cause: StopCause): AtStatus {
+  const steady = steadyStatus(o, running);
+  if (isNoted(running, cause)) {
+    return steady;
+  }
+  const { reason, message, exitCode } = cause;
+  return updatedStatus(o, steady, {
     reason,
     ...(message === undefined || message === '' ? {} : { message: clip(message) }),
     ...(exitCode === undefined ? {} : { exitCode }),
   });
-  return { actions: [], status, events: running.events, again: true };
 }
 
 /** Deletes exactly this Pod. */

@@ -66,8 +66,8 @@ export function observePod(pod: Pod): PodView {
     ended,
     seen: status?.startTime !== undefined,
     started,
-    startTime: started ? (firstStart(main) ?? instant(status?.startTime)) : undefined,
-    finishTime: ended === undefined ? undefined : instant(last?.finishedAt),
+    startTime: started ? startTimeOf(pod, main) : undefined,
+    finishTime: ended === undefined ? undefined : notBefore(pod, instant(last?.finishedAt)),
     restarts,
     failedStarts: failedStarts(main) + helpers.reduce((sum, helper) => sum + helper.failedStarts, 0),
     failedHelper: helpers.toSorted((one, other) => other.failedStarts - one.failedStarts)[0],
@@ -117,6 +117,15 @@ function isCutOff(main: ContainerStatus | undefined, ended: PodView['ended']): b
 function instant(text: string | null | undefined): number | undefined {
   const time = typeof text === 'string' ? parseTime(text) : Number.NaN;
   return time > 0 ? time : undefined;
+}
+
+/** The clock of a node may be behind: nothing starts before its Pod is created. */
+function startTimeOf(pod: Pod, main: ContainerStatus | undefined): number | undefined {
+  return notBefore(pod, firstStart(main) ?? instant(pod.status?.startTime));
+}
+
+function notBefore({ metadata }: Pod, time: number | undefined): number | undefined {
+  return time && Math.max(time, instant(metadata.creationTimestamp) ?? 0);
 }
 
 /** A container's status goes back one run only, so that the first start is known for two runs. */

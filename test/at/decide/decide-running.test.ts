@@ -147,13 +147,16 @@ describe('decide, startTime', () => {
   it('is written when the command starts late', () => {
     const at = launched();
     const pod = started(created(at), dueTime + 60 * second);
-    assert.equal(decide(observing({ at, pod })).status?.startTime, '2030-01-31T09:01:00.000Z');
+    assert.equal(
+      decide(observing({ at, pod, now: dueTime + 61 * second })).status?.startTime,
+      '2030-01-31T09:01:00.000Z',
+    );
   });
 
   it('counts as late 10 s after the launch', () => {
     const at = launched({}, dueTime);
     const startTimeAfter = (ms: number) =>
-      decide(observing({ at, pod: started(created(at), dueTime + ms) })).status?.startTime;
+      decide(observing({ at, pod: started(created(at), dueTime + ms), now: dueTime + ms })).status?.startTime;
     assert.equal(startTimeAfter(10 * second), undefined);
     assert.equal(startTimeAfter(11 * second), '2030-01-31T09:00:11.000Z');
   });
@@ -172,7 +175,7 @@ describe('decide, startTime', () => {
 
   it('is written when a deadline counts from it', () => {
     const at = launched({ activeDeadlineSeconds: 30 });
-    const decision = decide(observing({ at, pod: started(created(at)) }));
+    const decision = decide(observing({ at, pod: started(created(at)), now: dueTime + second }));
     assert.equal(decision.status?.startTime, '2030-01-31T09:00:01.000Z');
     assert.equal(decision.requeueAt, dueTime + 31 * second);
   });

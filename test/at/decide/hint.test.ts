@@ -101,7 +101,11 @@ describe('a Pod that does not start', () => {
   });
 
   it('leaves no trace once it starts, in the write that tells the start', () => {
-    const { status } = look({ at: waitingFor(noNodes), pod: started(created(at), later + second) });
+    const { status } = look({
+      at: waitingFor(noNodes),
+      pod: started(created(at), later + second),
+      now: later + second,
+    });
     assert.equal(status?.reason, undefined);
     assert.equal(status?.message, undefined);
     assert.equal(condition(status, 'Launched'), 'True Launched');

@@ -47,6 +47,55 @@ describe('a stop under way', () => {
   });
 });
 
+describe('a Pod that was stopped', () => {
+  const stops: readonly [string, Partial<AtSpec>, (pod: Pod) => Pod, number][] = [
+    ['BackoffLimitExceeded', { backoffLimit: 1 }, (pod) => crashLooping(pod, 2), dueTime + 5 * second],
+    ['DeadlineExceeded', { activeDeadlineSeconds: 5 }, started, dueTime + 60 * second],
+  ];
+  for (const [reason, spec, look, now] of stops) {
+    it(`is not retried when it is drained or deleted before it ended: ${reason}`, () => {
+      const at = launched({ ...retry, ...spec });
+      const alive = look(created(at));
+      const decision = decide(observing({ at, pod: alive, now }));
+      assert.deepEqual(actionTypes(decision), ['PatchPod']);
+      const stopped = withStatus(at, decision.status);
+      assert.equal(stopped.status?.reason, reason);
+      const { status } = decide(observing({ at: stopped, now, live: true }));
+      assert.deepEqual([status?.outcome, status?.reason], ['Failed', reason]);
+    });
+
+    it(`is told in status by the next process, too, which the first one did not come to: ${reason}`, () => {
+      const at = launched({ ...retry, ...spec });
+      const alive = look(created(at));
+      const pod = patched(alive, actionOf(decide(observing({ at, pod: alive, now })), 'PatchPod'));
+      assert.equal(decide(observing({ at, pod, now })).status?.reason, reason);
+    });
+  }
+});
+
+describe('a Pod on a node that does not answer', () => {
+  const due = dueTime + 3600 * second;
+  const overdue = due + 60 * second + 1;
+
+  it('ends its At once it is canceled, and says that the command may still run', () => {
+    const at = canceled(launched(retry));
+    const pod = terminating(started(created(at)), due);
+    const { status } = decide(observing({ at, pod, now: overdue }));
+    assert.deepEqual([status?.phase, status?.outcome], ['DONE', 'Canceled']);
+    assert.match(status?.message ?? '', /may still run there$/);
+  });
+
+  it('ends its At when the deadline is over', () => {
+    const at = launched({ ...retry, activeDeadlineSeconds: 7200 });
+    const pod = terminating(started(created(at)), due);
+    const waiting = decide(observing({ at, pod, now: overdue }));
+    assert.equal(waiting.status?.reason, 'PodUnreachable');
+    assert.equal(waiting.requeueAt, dueTime + 7201 * second);
+    const { status } = decide(observing({ at, pod, now: dueTime + 7201 * second }));
+    assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'DeadlineExceeded']);
+  });
+});
+
 /** A Pod that no node has room for. */
 function unschedulable(pod: Pod): Pod {
   return withPodStatus(pod, {

@@ -1,0 +1,23 @@
+/** The start of a command on a node whose clock is wrong by minutes. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/at/decide/decide.ts';
+import { created, dueTime, launched, observing, second, started } from '../../fixtures/at.ts';
+
+describe('the start of a command', () => {
+  it('is not before the creation of the Pod, where the clock of the node is behind', () => {
+    const at = launched({ activeDeadlineSeconds: 30 });
+    const pod = started(created(at), dueTime - 120 * second);
+    const decision = decide(observing({ at, pod, now: dueTime + second }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.startTime, '2030-01-31T09:00:00.000Z');
+    assert.equal(decision.requeueAt, dueTime + 30 * second);
+  });
+
+  it('is not after it was seen, where the clock of the node is ahead', () => {
+    const at = launched({ activeDeadlineSeconds: 30 });
+    const pod = started(created(at), dueTime + 300 * second);
+    const decision = decide(observing({ at, pod, now: dueTime + second }));
+    assert.equal(decision.requeueAt, dueTime + 31 * second);
+  });
+});
