@@ -159,8 +159,8 @@ export interface AtStatus {
   /** Number of Pods created so far. More than one only under disruptionPolicy Retry. */
   readonly attempts?: number;
   /**
-   * When the Pod had been created, under ExactlyOnce released to a node; with milliseconds, by the API
-   * server's clock.
+   * When the current Pod had been created, under ExactlyOnce released to a node; with milliseconds, by the
+   * API server's clock.
    */
   readonly launchTime?: string;
   /** When the command started for the first time. */
@@ -179,6 +179,8 @@ export interface AtStatus {
   readonly exitCode?: number;
   /** How often the command was started again, over all attempts. */
   readonly restarts?: number;
+  /** The attempts that ended, once one was lost through no fault of the command. */
+  readonly history?: readonly AtStatusHistory[];
   /**
    * Accepted, Ready, Launched, Complete, Failed, Suspended and Stalled. Ready is False, and Stalled True,
    * when the spec cannot be run or the command failed or was missed.
@@ -189,6 +191,28 @@ export interface AtStatus {
 export type AtStatusPhase = 'PENDING' | 'RUNNING' | 'DONE';
 
 export type AtStatusOutcome = 'Succeeded' | 'Failed' | 'Missed' | 'Canceled';
+
+/** One attempt. */
+export interface AtStatusHistory {
+  /** Its number, from 1. */
+  readonly attempt: number;
+  /** Name of its Pod. */
+  readonly podName: string;
+  /** UID of its Pod. */
+  readonly podUID: string;
+  /** When its Pod had been created. */
+  readonly launchTime: string;
+  /** When the command started for the first time. */
+  readonly startTime?: string;
+  /** When it ended, or was found to be lost. */
+  readonly completionTime: string;
+  /** Why it ended. */
+  readonly reason: string;
+  /** Exit code of the command's last run. */
+  readonly exitCode?: number;
+  /** How often the command was started again in it. */
+  readonly restarts: number;
+}
 
 /** What the API server fills in where spec says nothing. */
 export const atSpecDefaults = {
@@ -395,6 +419,34 @@ export const atSchema: Readonly<Record<string, unknown>> = {
         operatorDelaySeconds: { type: 'integer', format: 'int64', minimum: 1 },
         exitCode: { type: 'integer', format: 'int32' },
         restarts: { type: 'integer', format: 'int32', minimum: 0 },
+        history: {
+          type: 'array',
+          maxItems: 10,
+          'x-kubernetes-list-type': 'atomic',
+          items: {
+            type: 'object',
+            required: [
+              'attempt',
+              'podName',
+              'podUID',
+              'launchTime',
+              'completionTime',
+              'reason',
+              'restarts',
+            ],
+            properties: {
+              attempt: { type: 'integer', format: 'int32', minimum: 1 },
+              podName: { type: 'string', maxLength: 253 },
+              podUID: { type: 'string', maxLength: 64 },
+              launchTime: { type: 'string', format: 'date-time' },
+              startTime: { type: 'string', format: 'date-time' },
+              completionTime: { type: 'string', format: 'date-time' },
+              reason: { type: 'string', maxLength: 128 },
+              exitCode: { type: 'integer', format: 'int32' },
+              restarts: { type: 'integer', format: 'int32', minimum: 0 },
+            },
+          },
+        },
         conditions: {
           type: 'array',
           'x-kubernetes-list-type': 'map',

@@ -13,6 +13,7 @@ import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import { type AtEvent, type Decision, nothing, type Observed, readLive, retryPriority } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
+import { earliestAfter } from './history.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import { doneStatus, hintedStatus, hintOf, isEditedTooLate, stuckStatus, withoutHint } from './run-status.ts';
@@ -22,9 +23,6 @@ import { withoutStrays } from './strays.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
 const deletionSlack = 60_000;
-/** Between the creations of a second and a third attempt, and the most between any, in milliseconds. */
-const firstRetryDelay = 10_000;
-const mostRetryDelay = 360_000;
 /** How often to look at a Pod whose events no longer lead to its At, in milliseconds. */
 const strippedPoll = 10_000;
 
@@ -95,23 +93,13 @@ function mayRetry({ at: { spec } }: Observed, { attempt }: CurrentLaunch, status
   return isWanted && attempt < mostAttempts && !isEditedTooLate(status);
 }
 
-/**
- * When the attempt after this one may begin, epoch milliseconds. The second begins at once. From then on a node that
- * turns every Pod away must not use up all attempts in seconds, and they wait as a Job's do: 10 s after the last
- * creation, doubling to 6 minutes. A Pod that is gone does not tell when it was created.
- */
-function earliest({ attempt, view }: CurrentLaunch): number {
-  const wait = Math.min(mostRetryDelay, firstRetryDelay * 2 ** (attempt - 2));
-  return attempt < 2 || view === undefined ? 0 : view.createdAt + wait;
-}
-
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
 function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Ending): Decision {
   if (o.ambiguous && !o.live) {
     return readLive;
   }
   const attempt = launch.attempt + 1;
-  const notBefore = earliest(launch);
+  const notBefore = earliestAfter(status, launch.view);
   if (o.now < notBefore) {
     const { reason, message } = last;
     return {

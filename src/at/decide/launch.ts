@@ -13,7 +13,9 @@ import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts'
 import { buildPod } from '../plan/pod.ts';
 import { launchedSpec, type Run, runOf } from '../plan/run.ts';
 import type { AtEvent, Decision, Observed } from './decision.ts';
-import { isRescheduledTooLate, launchedStatus } from './run-status.ts';
+import { disruptedEvent, withEnded } from './history.ts';
+import { endingOf, lostEnding } from './outcome.ts';
+import { hintOf, isRescheduledTooLate, launchedStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
 
@@ -79,8 +81,6 @@ export function record(
   const scheduledTime = (view === undefined ? known?.scheduledTime : undefined) ?? run.scheduledTime;
   const plan = planOf(o.at);
   const acceptance = acceptanceOf(o, launch, run, plan);
-  const previous = attempt === 1 ? undefined : recordedPod(o);
-  const restarts = (attempt === 1 ? 0 : (o.at.status?.restarts ?? 0)) + (previous?.restarts ?? 0);
   const operatorDelay = operatorDelayOf(o, attempt, launchTime, scheduledTime);
   const launched = {
     attempt,
@@ -89,18 +89,36 @@ export function record(
     launchTime,
     scheduledTime,
     operatorDelay,
-    restarts,
     acceptance,
+    history: attempt === 1 ? undefined : historyBefore(o),
   };
   const status = launchedStatus(o, launched);
   if (attempt > 1) {
-    return { status, events: [launchEvent(o, launch, launchTime, scheduledTime)] };
+    const disrupted = launched.history?.slice(-1).map(disruptedEvent) ?? [];
+    return { status, events: [...disrupted, launchEvent(o, launch, launchTime, scheduledTime)] };
   }
   const event = launchEvent(o, launch, launchTime, scheduledTime);
   const note = acceptance === accepted ? event.note : `${event.note}, before the spec was edited`;
   const understood = { dueAt: scheduledTime, hasOperator: !isInvalid(plan) && plan.hasOperator };
   return { status, events: [...specEvents(o, understood), { ...event, note }] };
 }
+
+/** The history of the attempts before a new one; the last of them was lost. */
+function historyBefore(o: Observed): AtStatus['history'] {
+  const status = o.at.status ?? {};
+  const view = recordedPod(o);
+  const ending = (view && endingOf(view)) ?? lostEnding;
+  // What the run waits with between two attempts is why the last one was lost.
+  const reason = view === undefined ? (hintOf(status) ?? ending.reason) : ending.reason;
+  return withEnded(
+    o,
+    status,
+    { ...ending, reason: disruptions.has(reason) ? reason : lostEnding.reason },
+    view,
+  );
+}
+
+const disruptions: ReadonlySet<string> = new Set([atReason.evicted, atReason.podLost]);
 
 /** Milliseconds by which the operator was late; 0 when creates have failed, also where no condition has told that. */
 function operatorDelayOf(

@@ -10,6 +10,7 @@ import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { PodView } from '../facts/observe-pod.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import type { Observed } from './decision.ts';
+import { currentRestarts, pastRestarts, withEnded } from './history.ts';
 import type { Ending } from './outcome.ts';
 import { clip, resumed, type Statement, stated } from './statement.ts';
 
@@ -22,16 +23,25 @@ export interface Launched {
   readonly scheduledTime: number | undefined;
   /** By how many milliseconds the operator was late; 0 of a later attempt. */
   readonly operatorDelay: number;
-  /** Restarts of the attempts before this one. */
-  readonly restarts: number;
+  /** The attempts before this one; undefined for the first. */
+  readonly history: AtStatus['history'];
   /** The condition Accepted: whether the spec is still the one that the Pod was made from. */
   readonly acceptance: readonly Statement[];
 }
 
 /** RUNNING: the Pod is there, or is known to have been. */
 export function launchedStatus(o: Observed, launched: Launched): AtStatus {
-  const { reason: _, message: __, startTime: ___, ...rest } = o.at.status ?? {};
-  const { attempt, podName, podUID, launchTime, scheduledTime, restarts } = launched;
+  const {
+    reason: _,
+    message: __,
+    startTime: ___,
+    exitCode: ____,
+    restarts: _____,
+    ...rest
+  } = o.at.status ?? {};
+  const { attempt, podName, podUID, launchTime, scheduledTime } = launched;
+  const history = launched.history === undefined ? {} : { history: launched.history };
+  const restarts = pastRestarts({ ...rest, ...history, attempts: attempt });
   const operatorDelaySeconds = Math.floor(launched.operatorDelay / 1000);
   const first = attempt === 1;
   const status: AtStatus = {
@@ -40,8 +50,9 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
     podName,
     podUID,
     attempts: attempt,
+    ...history,
     ...(restarts > 0 ? { restarts } : {}),
-    ...(first ? { launchTime: formatMilliTime(launchTime) } : {}),
+    launchTime: formatMilliTime(launchTime),
     ...(first && scheduledTime !== undefined
       ? {
           scheduledTime: formatMilliTime(scheduledTime),
@@ -116,7 +127,9 @@ export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: P
   const { reason: _, message: __, ...rest } = from;
   const { outcome, reason, exitCode } = ending;
   const startTime = view?.startTime && Math.min(view.startTime, o.now);
-  const restarts = (from.restarts ?? 0) + (view?.restarts ?? 0);
+  const restarts = pastRestarts(from) + currentRestarts(from, view);
+  // Once an attempt was lost, the last one is told like those before it.
+  const history = from.history === undefined ? {} : { history: withEnded(o, from, ending, view) };
   const code = exitCode ?? from.exitCode;
   const status: AtStatus = {
     ...rest,
@@ -130,6 +143,7 @@ export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: P
     completionTime: formatMilliTime(view?.finishTime ?? o.now),
     ...(code === undefined ? {} : { exitCode: code }),
     ...(from.podUID === undefined ? {} : { restarts }),
+    ...history,
   };
   return stated(o, status, endConditions(from, ending));
 }

@@ -22,7 +22,9 @@ export interface PodView {
   /** Its end, epoch milliseconds, once the Pod has ended. */
   readonly finishTime: number | undefined;
   readonly restarts: number;
-  /** Starts that have ended in failure, of all containers, as a Job counts them. */
+  /** Starts of the main container that have ended in failure. */
+  readonly commandFailures: number;
+  /** The same of all containers, as a Job counts them. */
   readonly failedStarts: number;
   /** The container beside the main one that has failed most. */
   readonly failedHelper: { readonly name: string; readonly failedStarts: number } | undefined;
@@ -69,6 +71,7 @@ export function observePod(pod: Pod): PodView {
     startTime: started ? startTimeOf(pod, main) : undefined,
     finishTime: ended === undefined ? undefined : notBefore(pod, instant(last?.finishedAt)),
     restarts,
+    commandFailures: failedStarts(main),
     failedStarts: failedStarts(main) + helpers.reduce((sum, helper) => sum + helper.failedStarts, 0),
     failedHelper: helpers.toSorted((one, other) => other.failedStarts - one.failedStarts)[0],
     last,

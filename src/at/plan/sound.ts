@@ -18,6 +18,15 @@ const isConditions: Check = (value) => {
   );
 };
 
+const isHistory: Check = (value) =>
+  Array.isArray(value) &&
+  value.every(
+    (one) =>
+      isJson(one) &&
+      [one.attempt, one.restarts].every(isNumber) &&
+      [one.podName, one.podUID, one.launchTime, one.completionTime, one.reason].every(isText),
+  );
+
 const checks: { readonly [Field in keyof Required<AtStatus>]: Check } = {
   phase: (value) => Object.values(atPhase).some((phase) => phase === value),
   outcome: (value) => Object.values(atOutcome).some((outcome) => outcome === value),
@@ -35,6 +44,7 @@ const checks: { readonly [Field in keyof Required<AtStatus>]: Check } = {
   operatorDelaySeconds: isNumber,
   exitCode: isNumber,
   restarts: isNumber,
+  history: isHistory,
   conditions: isConditions,
 };
 

@@ -342,8 +342,9 @@ describe('decide, disruption with policy Retry', () => {
     assert.equal(decision.status?.attempts, 2);
     assert.equal(decision.status?.podUID, 'pod-uid-2');
     assert.equal(decision.status?.restarts, 2);
-    assert.equal(decision.status?.launchTime, at.status?.launchTime);
-    assert.deepEqual(eventReasons(decision), ['Launched']);
+    assert.equal(decision.status?.launchTime, '2030-01-31T09:01:00.000Z');
+    assert.equal(decision.status?.latenessMilliseconds, at.status?.latenessMilliseconds);
+    assert.deepEqual(eventReasons(decision), ['Disrupted (W)', 'Launched']);
   });
 
   it('gives up after ten attempts, with the last reason', () => {

@@ -15,6 +15,7 @@ import {
   observing,
   second,
   started,
+  succeeded,
   timeText,
   withStatus,
 } from '../../fixtures/at.ts';
@@ -26,7 +27,10 @@ function inAttempt(attempt: number, time: number, restarts = 0): { at: At; pod: 
   const first = launched(spec);
   const pod = created(first, time, attempt);
   const { name: podName, uid: podUID = '' } = pod.metadata;
-  const status = { ...first.status, attempts: attempt, podName, podUID, restarts };
+  const launchTime = timeText(time);
+  const past = { podName, podUID, launchTime, completionTime: launchTime, reason: 'Evicted' };
+  const history = attempt === 1 ? {} : { history: [{ ...past, attempt: attempt - 1, restarts }] };
+  const status = { ...first.status, attempts: attempt, podName, podUID, launchTime, restarts, ...history };
   return { at: withStatus(first, status), pod };
 }
 
@@ -62,9 +66,15 @@ describe('decide, when another attempt begins', () => {
     );
   });
 
-  it('does not wait where the Pod before it is gone, or ran for longer', () => {
+  it('waits as long where the Pod before it is gone', () => {
+    const { at } = inAttempt(5, time);
+    const early = decide(observing({ at, live: true, now: time + second }));
+    assert.deepEqual([early.actions, early.requeueAt], [[], time + 80 * second]);
+    assert.equal(early.status?.reason, 'PodLost');
+  });
+
+  it('does not wait where the one before it ran for longer', () => {
     const { at, pod } = inAttempt(5, time);
-    assert.deepEqual(actionTypes(decide(observing({ at, live: true, now: time + second }))), ['CreatePod']);
     const later = decide(observing({ at, pod: evicted(pod), now: time + 3600 * second }));
     assert.deepEqual(actionTypes(later), ['CreatePod']);
   });
@@ -101,5 +111,53 @@ describe('decide, another attempt', () => {
       }),
     );
     assert.deepEqual([end.status?.outcome, end.status?.restarts], ['Succeeded', 9]);
+  });
+});
+
+describe('decide, the history of a run that was disrupted', () => {
+  const time = dueTime + 3600 * second;
+
+  it('has each attempt that ended, with one Event for each that was lost', () => {
+    const { at, pod } = inAttempt(1, dueTime);
+    const nextPod = created(launched(spec), time, 2);
+    const second2 = decide(observing({ at, pod: evicted(pod), nextPod, now: time }));
+    assert.deepEqual(second2.status?.history, [
+      {
+        attempt: 1,
+        podName: 'example-at-pod',
+        podUID: 'pod-uid-1',
+        launchTime: '2030-01-31T09:00:00Z',
+        startTime: '2030-01-31T09:00:01.000Z',
+        completionTime: '2030-01-31T09:00:02.000Z',
+        reason: 'Evicted',
+        exitCode: 137,
+        restarts: 0,
+      },
+    ]);
+    assert.deepEqual(
+      second2.events.map(({ note }) => note),
+      ['attempt 1, Pod example-at-pod, was lost: Evicted', 'created Pod example-at-pod-2, attempt 2'],
+    );
+    const running = withStatus(at, second2.status);
+    const end = decide(observing({ at: running, pod: succeeded(nextPod), now: time + 3 * second }));
+    assert.deepEqual(
+      end.status?.history?.map(({ attempt, reason, exitCode }) => [attempt, reason, exitCode]),
+      [
+        [1, 'Evicted', 137],
+        [2, 'Succeeded', 0],
+      ],
+    );
+  });
+
+  it('says PodLost of an attempt whose Pod is gone', () => {
+    const { at } = inAttempt(1, dueTime);
+    const nextPod = created(launched(spec), time, 2);
+    const [first] = decide(observing({ at, nextPod, now: time })).status?.history ?? [];
+    assert.equal(first?.reason, 'PodLost');
+  });
+
+  it('is not there for a run that was not disrupted', () => {
+    const { at, pod } = inAttempt(1, dueTime);
+    assert.equal(decide(observing({ at, pod: succeeded(pod) })).status?.history, undefined);
   });
 });

@@ -1,0 +1,65 @@
+/** History: the attempts of a run that have ended, once one was lost. */
+import type { AtStatus, AtStatusHistory } from '../../api/at.generated.ts';
+import { atEvent } from '../../api/at-constants.ts';
+import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
+import type { PodView } from '../facts/observe-pod.ts';
+import type { AtEvent, Observed } from './decision.ts';
+import type { Ending } from './outcome.ts';
+
+/** Between the launches of a second and a third attempt, and the most between any, in milliseconds. */
+const firstRetryDelay = 10_000;
+const mostRetryDelay = 360_000;
+
+/** Restarts in the attempts before the current one. */
+export function pastRestarts({ history = [], attempts = 1 }: AtStatus): number {
+  return history.reduce((sum, one) => sum + (one.attempt < attempts ? one.restarts : 0), 0);
+}
+
+/** Restarts in the current attempt, as far as they are known. */
+export function currentRestarts(status: AtStatus, view: PodView | undefined): number {
+  return view?.restarts ?? Math.max(0, (status.restarts ?? 0) - pastRestarts(status));
+}
+
+/** The history with the end of the current attempt. */
+export function withEnded(
+  o: Observed,
+  status: AtStatus,
+  { reason, exitCode }: Pick<Ending, 'reason' | 'exitCode'>,
+  view: PodView | undefined,
+): readonly AtStatusHistory[] {
+  const { history = [], attempts = 1, podName = '', podUID = '' } = status;
+  const started = view?.startTime === undefined ? undefined : formatMilliTime(view.startTime);
+  const startTime = status.startTime ?? started;
+  const code = exitCode ?? status.exitCode;
+  const entry: AtStatusHistory = {
+    attempt: attempts,
+    podName,
+    podUID,
+    launchTime: status.launchTime ?? formatMilliTime(view?.createdAt ?? o.now),
+    ...(startTime === undefined ? {} : { startTime }),
+    completionTime: formatMilliTime(view?.finishTime ?? o.now),
+    reason,
+    ...(code === undefined ? {} : { exitCode: code }),
+    restarts: currentRestarts(status, view),
+  };
+  return [...history.filter(({ attempt }) => attempt < attempts), entry];
+}
+
+export function disruptedEvent({ podName, attempt, reason }: AtStatusHistory): AtEvent {
+  const note = `attempt ${attempt}, Pod ${podName}, was lost: ${reason}`;
+  return { type: 'Warning', reason: atEvent.disrupted, action: 'FollowPod', note };
+}
+
+/**
+ * When the attempt after the current one may begin, epoch milliseconds. The second begins at once. From then on a node that
+ * turns every Pod away must not use up all attempts in seconds, and they wait as those of a Job do: 10 s after the
+ * launch before, doubling to 6 minutes. Status tells that launch also when its Pod is gone.
+ */
+export function earliestAfter(
+  { attempts = 1, launchTime = '' }: AtStatus,
+  view: PodView | undefined,
+): number {
+  const launched = Math.max(parseTime(launchTime) || 0, view?.createdAt ?? 0);
+  const wait = Math.min(mostRetryDelay, firstRetryDelay * 2 ** (attempts - 2));
+  return attempts < 2 ? 0 : launched + wait;
+}
