@@ -7,7 +7,7 @@ import { type LoggerOptions, pino } from 'pino';
 import { addAtController } from './at/controller.ts';
 import type { Config } from './config.ts';
 import { addConfigWatcherController } from './configwatcher/controller.ts';
-import { policySelfTest } from './policy-self-test.ts';
+import { PolicySelfTest } from './policy-self-test.ts';
 import { loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
 import { errorFields, type Logger } from './runtime/logger.ts';
 import { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
@@ -69,7 +69,9 @@ export function createOperator(options: OperatorOptions): Manager {
     const { client, clock, registry } = manager;
     const [namespace = ownNamespace] = config.namespaces;
     const recorder = manager.recorder(name);
-    manager.add(policySelfTest({ client, clock, log, recorder, registry, namespace, ...ownPod }));
+    const test = new PolicySelfTest({ client, clock, log, recorder, registry, namespace, ...ownPod });
+    manager.add(test);
+    manager.addReadyCheck('operator-policy', () => test.check(), { required: false });
   }
   return manager;
 }

@@ -17,6 +17,9 @@ const period = 3_600_000;
 /** Milliseconds until the next one when an answer says nothing about the policy. */
 const retryPeriod = 60_000;
 
+const notInForce =
+  "the admission policy on the operator's Pods does not bind this operator: a stolen token could create any Pod";
+
 export interface PolicySelfTestOptions {
   readonly client: Client;
   readonly clock: Clock;
@@ -31,15 +34,13 @@ export interface PolicySelfTestOptions {
 
 type Answer = 'refused' | 'admitted' | 'unknown';
 
-/** Runs while this process leads: one replica's test is enough. */
-export function policySelfTest(options: PolicySelfTestOptions): Runnable {
-  const test = new PolicySelfTest(options);
-  return { name: 'policy-self-test', needsLeaderElection: true, start: (stop) => test.run(stop) };
-}
-
-class PolicySelfTest {
+export class PolicySelfTest implements Runnable {
+  readonly name = 'policy-self-test';
+  /** One replica's test is enough. */
+  readonly needsLeaderElection = true;
   readonly #options: PolicySelfTestOptions;
   readonly #inForce: Gauge;
+  #wasAdmitted = false;
 
   constructor(options: PolicySelfTestOptions) {
     this.#options = options;
@@ -51,7 +52,12 @@ class PolicySelfTest {
     this.#inForce.set(Number.NaN);
   }
 
-  async run(stop: AbortSignal): Promise<void> {
+  /** @throws {Error} while the last test has found that the policy is not in force. */
+  check(): void {
+    if (this.#wasAdmitted) throw new Error(notInForce);
+  }
+
+  async start(stop: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!stop.aborted) {
       const answer = await this.#ask(stop);
@@ -75,17 +81,21 @@ class PolicySelfTest {
   async #tell(inForce: boolean, signal: AbortSignal): Promise<void> {
     const { client, log, ownPod, recorder } = this.#options;
     this.#inForce.set(Number(inForce));
+    this.#wasAdmitted = !inForce;
     if (inForce) {
       log.debug("the admission policy on the operator's Pods is in force");
       return;
     }
-    const note =
-      "the admission policy on the operator's Pods does not bind this operator: a stolen token could create any Pod";
-    log.warn(note);
+    log.warn(notInForce);
     if (ownPod === undefined) return;
     // `kubectl describe` finds an Event by the uid. An operator of named namespaces may not read its own Pod.
     const pod = await client.get(pods, ownPod, { signal }).catch(() => ({ metadata: ownPod }));
-    recorder.record(pods, pod, { type: 'Warning', reason: 'PolicyNotInForce', action: 'TestPolicy', note });
+    recorder.record(pods, pod, {
+      type: 'Warning',
+      reason: 'PolicyNotInForce',
+      action: 'TestPolicy',
+      note: notInForce,
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Registry } from '@prometheus-io/client';
-import { type PolicySelfTestOptions, policySelfTest } from '../src/policy-self-test.ts';
+import { PolicySelfTest, type PolicySelfTestOptions } from '../src/policy-self-test.ts';
 import { ApiError } from '../src/runtime/client/api-error.ts';
 import type { EventRecord } from '../src/runtime/events/event-recorder.ts';
 import { silentLogger } from '../src/runtime/logger.ts';
@@ -38,17 +38,17 @@ function start(t: TestContext, ...answers: readonly (Error | 'admitted')[]) {
   };
   const stop = new AbortController();
   const ownPod = { namespace: 'ours', name: 'operator' };
-  const runnable = policySelfTest({
+  const test = new PolicySelfTest({
     ...{ client, clock, log: silentLogger, recorder, registry, namespace: 'default', ownPod },
   });
-  const ended = runnable.start(stop.signal, stop.signal);
+  const ended = test.start(stop.signal);
   t.after(async () => {
     stop.abort(new Error('the end of the test'));
     await ended;
   });
   const inForce = async () =>
     /^atwatch_operator_policy_in_force (.*)$/m.exec(await registry.metrics())?.[1] ?? 'absent';
-  return { clock, events, inForce, asked: () => asked };
+  return { clock, events, inForce, asked: () => asked, check: () => test.check() };
 }
 
 test('a refusal by the policy, whatever an overlay calls it, is all well for an hour', async (t) => {
@@ -63,15 +63,17 @@ test('a refusal by the policy, whatever an overlay calls it, is all well for an 
 });
 
 test('an admitted Pod is told, and so is the end of it', async (t) => {
-  const { clock, events, inForce } = start(t, 'admitted', refusal);
+  const { clock, events, inForce, check } = start(t, 'admitted', refusal);
   await clock.advanceAsync(0);
   assert.equal(await inForce(), '0');
+  assert.throws(check, /does not bind this operator/);
   assert.deepEqual(
     events.map(({ type, reason }) => [type, reason]),
     [['Warning', 'PolicyNotInForce']],
   );
   await clock.advanceAsync(3_600_000);
   assert.equal(await inForce(), '1');
+  check();
 });
 
 test('what others refuse says nothing about the policy, and is asked again after a minute', async (t) => {

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
-import { policySelfTest } from '../../src/policy-self-test.ts';
+import { PolicySelfTest } from '../../src/policy-self-test.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { inOverlay, type Overlay } from './overlay.ts';
@@ -107,10 +107,7 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
     const [stop, registry] = [new AbortController(), new Registry()];
     const recorder = { record: () => {} };
     const options = { clock: systemClock, log: silentLogger, recorder, registry, namespace };
-    const ended = policySelfTest({ ...options, client: world.clientOf(operator) }).start(
-      stop.signal,
-      stop.signal,
-    );
+    const ended = new PolicySelfTest({ ...options, client: world.clientOf(operator) }).start(stop.signal);
     try {
       const [, value] = await eventually(
         async () => /^atwatch_operator_policy_in_force ([01])$/m.exec(await registry.metrics()) ?? undefined,

@@ -13,11 +13,17 @@ const checkLimit = 5000;
 /** Throws, or rejects, with the reason as long as something is wrong. Fails after 5 s without an answer. */
 export type HealthCheck = () => void | Promise<void>;
 
+export interface HealthCheckOptions {
+  /** False: its failure is listed and logged, and does not fail the whole. Default true. */
+  readonly required?: boolean;
+}
+
 export class HealthChecks {
   readonly #path: string;
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #checks = new Map<string, HealthCheck>();
+  readonly #optional = new Set<string>();
   readonly #failing = new Set<string>();
 
   /** @param path without a slash: `healthz`. */
@@ -28,10 +34,11 @@ export class HealthChecks {
   }
 
   /** @param name `[A-Za-z0-9-]+`; also the last part of the check's own path. */
-  add(name: string, check: HealthCheck): void {
+  add(name: string, check: HealthCheck, { required = true }: HealthCheckOptions = {}): void {
     if (!/^[A-Za-z0-9-]+$/.test(name)) throw new Error(`${JSON.stringify(name)} is no name for a check`);
     if (this.#checks.has(name)) throw new Error(`there is a ${this.#path} check named ${name} already`);
     this.#checks.set(name, check);
+    if (!required) this.#optional.add(name);
   }
 
   /** Runs all checks but those named by `exclude`; `verbose` lists them also when all is well. */
@@ -44,6 +51,8 @@ export class HealthChecks {
         lines.push(`[+]${name} excluded: ok`);
       } else if (await this.#passes(name, check)) {
         lines.push(`[+]${name} ok`);
+      } else if (this.#optional.has(name)) {
+        lines.push(`[!]${name} failed, which does not count: reason withheld`);
       } else {
         lines.push(`[-]${name} failed: reason withheld`);
         failed = true;

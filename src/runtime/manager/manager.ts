@@ -17,7 +17,7 @@ import { currentScope } from '../controller/reconcile-scope.ts';
 import type { Runnable } from '../controller/runnable.ts';
 import { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { EventRecorder } from '../events/event-recorder.ts';
-import type { HealthCheck } from '../health/health-checks.ts';
+import type { HealthCheck, HealthCheckOptions } from '../health/health-checks.ts';
 import { LeaderElector } from '../leader/leader-elector.ts';
 import { Leadership } from '../leader/leadership.ts';
 import { breakOffLimit, checkedDurations, type Durations, flushLimit, releaseLimit } from '../limits.ts';
@@ -125,8 +125,8 @@ export class Manager implements ControllerHost {
   }
 
   /** A further check of `/readyz`. It throws, or rejects, as long as this process cannot do its work. */
-  addReadyCheck(name: string, check: HealthCheck): void {
-    this.#probes.readyz.add(name, check);
+  addReadyCheck(name: string, check: HealthCheck, options?: HealthCheckOptions): void {
+    this.#probes.readyz.add(name, check, options);
   }
 
   /** A further check of `/healthz`. It throws, or rejects, when this process should be restarted. */

@@ -67,6 +67,17 @@ describe('healthServer', () => {
     assert.deepEqual(await get('/readyz'), [200, 'ok']);
   });
 
+  it('lists a failure that does not count, and answers ok all the same', async () => {
+    const checks = new HealthChecks('readyz', silentLogger, systemClock);
+    checks.add('informers', () => {});
+    checks.add('policy', () => Promise.reject(new Error('the policy is gone')), { required: false });
+    assert.equal((await checks.report(new URLSearchParams())).status, 200);
+    const { status, body } = await checks.report(new URLSearchParams('verbose'));
+    const list =
+      '[+]informers ok\n[!]policy failed, which does not count: reason withheld\nreadyz check passed\n';
+    assert.deepEqual([status, body], [200, list]);
+  });
+
   it('leaves out what ?exclude names', async () => {
     failures.set('event-loop', 'x');
     assert.deepEqual(await get('/healthz?exclude=event-loop'), [200, 'ok']);
