@@ -1,6 +1,9 @@
 /** `kubectl configwatcher`, through kubectl itself, on the real API server with the real Deployment controller. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { configWatchers } from '../../src/api/resources.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { runKubectl } from '../fixtures/kubectl-plugin.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -111,11 +114,36 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
       ],
     );
     await shop.watch();
+    const early = await run(shop, 'restart', 'webapp-config-watcher');
+    assert.match(early.errors, /no operator has seen the last edit of the sources of webapp-config-watcher/);
     assert.match(await ok(shop, 'list'), /^webapp-config-watcher +Unseen .* no operator has seen it/m);
     const doctor = await eventually(async () => {
       const finished = await run(shop, 'doctor');
       return finished.code === 1 && finished;
     });
     assert.match(doctor.output, /^FAIL {2}webapp-config-watcher in test-\w+: Unseen, /m);
+  });
+
+  it('prints ConfigWatchers for the annotations of Reloader, which the API server takes', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    const { client, namespace } = shop;
+    const annotations = { 'reloader.stakater.com/auto': 'true', 'reloader.stakater.com/search': 'true' };
+    const body = { metadata: { annotations } };
+    await client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body });
+    const { code, output, errors } = await run(shop, 'import', 'reloader', '--dry-run');
+    assert.equal(code, 0, errors);
+    assert.match(errors, /^Deployment test-\w+\/webapp: reloader\.stakater\.com\/search is not taken over: /);
+    assert.match(errors, /^1 ConfigWatcher printed; nothing was written\.$/m);
+    await client.create(configWatchers, parse(output));
+    const { spec } = await shop.watcher('deployment-webapp');
+    assert.deepEqual(
+      spec.sources?.map(({ kind, name }) => `${kind} ${name}`),
+      ['ConfigMap webapp-config'],
+    );
+    assert.equal((await run(shop, 'import', 'other')).code, 2);
   });
 });

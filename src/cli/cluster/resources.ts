@@ -8,7 +8,17 @@ export interface PodTemplate {
 
 /** Deployment, StatefulSet, DaemonSet, ReplicaSet or Job. */
 export interface Workload extends KubernetesObject {
-  readonly spec: { readonly template: PodTemplate };
+  readonly spec: {
+    readonly selector?: {
+      readonly matchLabels?: Readonly<Record<string, string>>;
+      readonly matchExpressions?: readonly {
+        readonly key: string;
+        readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+        readonly values?: readonly string[];
+      }[];
+    };
+    readonly template: PodTemplate;
+  };
 }
 
 export interface CronJob extends KubernetesObject {

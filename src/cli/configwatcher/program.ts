@@ -5,6 +5,7 @@ import type { Program } from '../program/command.ts';
 import { completeCommand, completionCommand } from '../program/completion.ts';
 import { exitCode } from '../program/exit.ts';
 import { doctorCommand } from './doctor.ts';
+import { importCommand } from './import.ts';
 import { listCommand } from './list.ts';
 import { restartCommand } from './restart.ts';
 import { waitCommand } from './wait.ts';
@@ -19,6 +20,7 @@ export const kubectlConfigWatcher: Program = {
     whyCommand,
     waitCommand,
     restartCommand,
+    importCommand,
     doctorCommand,
     completionCommand,
     completeCommand(configWatchers, []),

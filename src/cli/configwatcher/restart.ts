@@ -1,11 +1,16 @@
 /** `kubectl configwatcher restart NAME`: lets a change that waits begin at once. */
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
+import { statesOf, TimeOver, within } from '../cluster/follow.ts';
 import { type Command, clusterFlags } from '../program/command.ts';
 import { exitCode, Failure } from '../program/exit.ts';
 import { type Session, withSession } from './session.ts';
 import { outdated, presentSources } from './sources.ts';
 import { sayPods, stateOf } from './state.ts';
+
+/** An operator sees an edit within this, ms. */
+const noticeLimit = 10_000;
 
 export const restartCommand: Command = {
   name: 'restart',
@@ -19,7 +24,7 @@ export const restartCommand: Command = {
 
 async function restart(session: Session): Promise<number> {
   const { client, resource, call, clock } = session;
-  const watcher = await session.get(call.words[0] ?? '');
+  const watcher = await withSeenEdit(session, await session.get(call.words[0] ?? ''));
   const { name, namespace = '' } = watcher.metadata;
   const { pending, stalePods } = watcher.status ?? {};
   if (watcher.spec.suspend || watcher.spec.dryRun) {
@@ -28,7 +33,7 @@ async function restart(session: Session): Promise<number> {
       `${name} has ${field}: true, which stands above this: kubectl patch configwatcher ${name} --type=merge -p '{"spec":{"${field}":false}}'`,
     );
   }
-  if (pending === undefined && outdated(watcher, await presentSources(client, watcher)).length === 0) {
+  if (pending === undefined) {
     session.say(
       `Nothing waits for ${name}: ${stateOf(watcher).message || 'its Pods run with the present content'}.`,
     );
@@ -45,4 +50,24 @@ async function restart(session: Session): Promise<number> {
     `The restart of ${which} for ${name} begins now; kubectl configwatcher wait ${name} follows it.`,
   );
   return exitCode.success;
+}
+
+/** The watcher once the operator has seen the last edit: the annotation is without effect before that. */
+async function withSeenEdit(session: Session, watcher: ConfigWatcher): Promise<ConfigWatcher> {
+  const { clock, call, resource } = session;
+  const { name, namespace = '' } = watcher.metadata;
+  const isSeen = async (state: ConfigWatcher) =>
+    state.status?.pending !== undefined ||
+    outdated(state, await presentSources(session.client, state)).length === 0;
+  if (await isSeen(watcher)) return watcher;
+  const seen = await within({ clock, signal: call.host.signal, limit: noticeLimit }, async (signal) => {
+    for await (const state of statesOf(session, resource, { namespace, name }, signal)) {
+      if (await isSeen(state)) return state;
+    }
+    throw new Failure(`${name} was deleted`);
+  });
+  if (!(seen instanceof TimeOver)) return seen;
+  throw new Failure(
+    `no operator has seen the last edit of the sources of ${name}: kubectl configwatcher doctor looks for one`,
+  );
 }
