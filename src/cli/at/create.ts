@@ -86,12 +86,21 @@ function readWanted(call: Call): Wanted {
   formatOf(call.value('output'));
   const zone = call.value('tz') ?? host.zone;
   const when = readWhen(text, { now: host.clock.now(), zone });
-  if (rest.length === 0) {
-    const what = when.ok ? '' : `"${text}" is neither a command of kubectl at nor a time with one. `;
-    throw new UsageError(`${what}The command to run is missing: kubectl at WHEN -- COMMAND`);
-  }
+  if (rest.length === 0) throw new UsageError(missingCommand(call, words, zone));
   if (!when.ok) throw new UsageError(when.message);
   return { text, argv: rest, zone, retries: retriesOf(call) };
+}
+
+/** What is to be typed where nothing follows `--`. */
+function missingCommand({ host, program }: Call, words: readonly string[], zone: string): string {
+  const isTime = (count: number) =>
+    readWhen(words.slice(0, count).join(' '), { now: host.clock.now(), zone }).ok;
+  // The command may be there, without the dashes before it.
+  const count = words.findLastIndex((_, index) => isTime(index + 1)) + 1;
+  const [when, command] = [words.slice(0, count).join(' '), words.slice(count).join(' ')];
+  if (count > 0) return `the command is to follow "--": kubectl at ${when} -- ${command || 'COMMAND'}`;
+  const names = program.commands.filter(({ isHidden }) => !isHidden).map(({ name }) => name);
+  return `"${words.join(' ')}" is neither a time nor one of ${names.join(', ')}; see kubectl at --help`;
 }
 
 function retriesOf(call: Call): number | undefined {

@@ -22,12 +22,34 @@ export function readCommandLine(program: Program, host: Host): Reading {
   if (raw !== undefined) return { asks: 'call', call: rawCall(program, raw, host) };
   const isHelp = typed.includes('--help') || typed.includes('-h');
   if (first === 'help') return { asks: 'help', command: helpTopic(program, typed[1]) };
-  const named = program.commands.find(({ name }) => name === first);
+  const { named, args } = selected(program, typed);
   if (isHelp) return { asks: 'help', command: named };
   const command = named ?? program.fallback;
   if (command === undefined) throw new UsageError(unknownCommand(program, first ?? '--'));
-  const args = named === undefined ? typed : typed.slice(1);
   return { asks: 'call', call: readCall({ host, program, command, args, rest }) };
+}
+
+/** The command that is named, and what was typed besides. */
+function selected(program: Program, typed: readonly string[]) {
+  const index = firstWord(program, typed) ?? typed.length;
+  const named = program.commands.find(({ name }) => name === typed[index]);
+  return { named, args: named === undefined ? typed : typed.toSpliced(index, 1) };
+}
+
+/** Where the first word stands that is no flag and no value of one: flags may come before the command. */
+function firstWord({ commands, fallback }: Program, args: readonly string[]): number | undefined {
+  const flags = [...commands, ...(fallback === undefined ? [] : [fallback])].flatMap((command) =>
+    Object.entries(command.flags),
+  );
+  const options = Object.fromEntries(flags.map(([name, flag]) => [name, optionOf(flag)]));
+  const { tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  return tokens.find(({ kind }) => kind === 'positional')?.index;
 }
 
 function helpTopic(program: Program, name: string | undefined): Command | undefined {

@@ -38,6 +38,15 @@ describe('the command line', () => {
     assert.equal(command.name, 'create');
   });
 
+  it('takes flags before the command, as those of kubectl', () => {
+    const { command, words, value } = call('-n', 'dev', '--context=prod', 'show', 'x');
+    assert.deepEqual(
+      [command.name, words, value('namespace'), value('context')],
+      ['show', ['x'], 'dev', 'prod'],
+    );
+    assert.equal(call('--name', 'list', '9:00', '--', 'true').command.name, 'create');
+  });
+
   it('takes a command by its first word only', () => {
     assert.deepEqual(call('list', '-A', '--last=10').words, []);
     assert.equal(call('show', 'list').command.name, 'show');
@@ -57,12 +66,10 @@ describe('the command line', () => {
     [['show'], /^error: something is missing: kubectl at show NAME\n$/],
     [['show', 'a', '--', 'b'], /^error: nothing may follow "--" here: kubectl at show NAME\n$/],
     [['help', 'lst'], /^error: "lst" is no command of kubectl at; there are list, show, /],
-    [
-      ['lst'],
-      /^error: "lst" is neither a command of kubectl at nor a time with one. The command to run is missing/,
-    ],
-    [['9:00'], /^error: The command to run is missing: kubectl at WHEN -- COMMAND\n$/],
-    [['9:00', '--'], /^error: The command to run is missing/],
+    [['lst'], /^error: "lst" is neither a time nor one of list, show, .*; see kubectl at --help\n$/],
+    [['now', 'echo', 'hi'], /^error: the command is to follow "--": kubectl at now -- echo hi\n$/],
+    [['9:00'], /^error: the command is to follow "--": kubectl at 9:00 -- COMMAND\n$/],
+    [['9:00', '--'], /^error: the command is to follow "--"/],
     [['--', 'echo'], /^error: the time is missing: say now\+10m/],
     [['now', '--retries', '101', '--', 'true'], /^error: --retries is a number from 0 to 100, not "101"\n$/],
     [['soon', '--', 'echo'], /^error: "soon" is not understood as a time: say now\+10m/],
