@@ -87,14 +87,22 @@ function isSeasoned(groups: readonly PodGroup[], input: AvailabilityInput): bool
   });
 }
 
-/** A container that cannot be configured, or crashes, breaks at once; one that only does not get Ready, in time. */
-function brokenOf(group: PodGroup, from: AvailableFrom, late: boolean, input: AvailabilityInput) {
+/**
+ * The new Pods that do not become available: at once where a container cannot be configured or crashes, in time where
+ * it only does not get Ready.
+ */
+function brokenPods(
+  group: PodGroup,
+  from: AvailableFrom,
+  late: boolean,
+  input: AvailabilityInput,
+): PodFacts[] {
   const waiting = group.fresh.filter(
     (pod) => isNew(pod, input) && !pod.unschedulable && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
   );
   const crashes = ({ failure, restarts }: PodFacts) =>
     failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
-  return waiting.find(crashes) ?? (late ? waiting.find(({ ready }) => !ready) : undefined);
+  return waiting.filter((pod) => crashes(pod) || (late && !pod.ready));
 }
 
 function availabilityOf(group: PodGroup, seasoned: boolean, input: AvailabilityInput): OwnerAvailability {
@@ -120,11 +128,15 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: AvailabilityI
   );
   const endsInTime = leaving.some(({ goneBy = 0 }) => goneBy > now);
   const late = isLate(progress, now, progressDeadline) && !endsInTime;
+  const broken = place ? brokenPods(group, from, late, input) : [];
+  // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
+  const breaks =
+    lacks || (stale.length > 0 && broken.length > (place?.wanted ?? 0) - (place?.available ?? 0));
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {
     ...{ group, wanted, serving, place, lacks, progress, isLate: late },
     isBack: place !== undefined && stale.length === 0 && !lacks,
-    broken: lacks ? brokenOf(group, from, late, input) : undefined,
+    broken: breaks ? broken[0] : undefined,
     nextAvailableAt: next.length === 0 ? undefined : Math.min(...next),
   };
 }

@@ -323,6 +323,34 @@ describe('a stall', () => {
   });
 });
 
+describe('a new Pod that crashes', () => {
+  const crashing = pod({
+    ...fresh,
+    ready: false,
+    restarts: 2,
+    failure: { container: 'app', reason: 'Error', exitCode: 3 },
+  });
+  const place = (available: number, wanted = 1) => [
+    { kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted, available },
+  ];
+  const because = (facts: Facts) => plan(facts).stalled.map((stall) => stall.because);
+
+  it('stops a rollout with a surge, which has taken nothing away yet', () => {
+    const pods = [pod(), crashing];
+    assert.deepEqual(because({ pods, owners: ownedBy(1), places: place(1) }), ['NewPodsNotAvailable']);
+  });
+
+  it('stops nothing where as many Pods were down before', () => {
+    const pods = [...several(3), crashing];
+    assert.deepEqual(because({ pods, owners: ownedBy(4), places: place(3, 4) }), []);
+    assert.deepEqual(because({ pods: [crashing], owners: ownedBy(1), places: place(0) }), []);
+  });
+
+  it('stops nothing in an owner that has no restart', () => {
+    assert.deepEqual(because({ pods: [pod(), crashing], owners: ownedBy(1) }), []);
+  });
+});
+
 describe('sortPods', () => {
   it('leaves Pods without a reference alone under onlyReferencing', () => {
     const uses = pod({ references: ['ConfigMap/webapp-config'] });
