@@ -50,10 +50,26 @@ async function start(namespace: Namespace, files: readonly string[]): Promise<vo
 }
 
 const restarted = (namespace: Namespace, count: number) =>
-  eventually(`${count} finished restarts`, async () => {
-    const { status } = await getWatcher(namespace);
-    return status?.restartCount === count && !status.pending;
-  });
+  eventually(
+    `${count} finished restarts`,
+    async () => {
+      const { status } = await getWatcher(namespace);
+      return status?.restartCount === count && !status.pending;
+    },
+    120_000,
+  );
+
+/** A Deployment of four that drain, behind a client that asks all the time; resolves with what it was told. */
+async function askedAllTheTime(namespace: Namespace): Promise<() => Promise<string[]>> {
+  await namespace.kubectl('patch', 'deployment/webapp', `--patch=${JSON.stringify(fourThatDrain)}`);
+  await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
+  await eventually('the old Pods are gone', async () => (await podNames(namespace)).length === 4);
+  await namespace.apply(client);
+  await namespace.kubectl('wait', '--for=condition=Ready', 'pod/client', '--timeout=110s');
+  const answers = async () => (await namespace.kubectl('logs', 'client')).split('\n');
+  await eventually('the client is served', async () => (await answers()).length > 10);
+  return answers;
+}
 
 /**
  * A Pod that goes away is told so and taken out of the Service at the same moment, so it serves on for a
@@ -119,8 +135,14 @@ describe('ConfigWatcher on a real node', () => {
     await restarted(namespace, 1);
     await replaced(namespace, before);
     const [header, row] = (await namespace.kubectl('get', 'cw')).split('\n');
-    assert.match(header ?? '', /^NAME +CONFIGMAP +PODSELECTOR +READY +PODS +RESTARTS +LAST-RESTART +AGE$/);
-    assert.match(row ?? '', /^webapp-config-watcher +webapp-config +\{"app":"webapp"\} +True +1 +1 /);
+    assert.match(
+      header ?? '',
+      /^NAME +CONFIGMAP +PODSELECTOR +READY +STATE +PODS +STALE +LAST-RESTART +AGE$/,
+    );
+    assert.match(
+      row ?? '',
+      /^webapp-config-watcher +webapp-config +\{"app":"webapp"\} +True +UpToDate +1 +0 /,
+    );
   });
 
   it("works with the book's own manifests unchanged", { skip: booksAbsent }, async (t) => {
@@ -156,13 +178,7 @@ describe('ConfigWatcher on a real node', () => {
       metadata: { name: 'webapp' },
       spec: { minAvailable: 3, selector: { matchLabels: { app: 'webapp' } } },
     });
-    await namespace.kubectl('patch', 'deployment/webapp', `--patch=${JSON.stringify(fourThatDrain)}`);
-    await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
-    await eventually('the old Pods are gone', async () => (await podNames(namespace)).length === 4);
-    await namespace.apply(client);
-    await namespace.kubectl('wait', '--for=condition=Ready', 'pod/client', '--timeout=110s');
-    const answers = async () => (await namespace.kubectl('logs', 'client')).split('\n');
-    await eventually('the client is served', async () => (await answers()).length > 10);
+    const answers = await askedAllTheTime(namespace);
     const before = await podNames(namespace);
 
     await setMessage(namespace, 'Served throughout');
@@ -178,5 +194,28 @@ describe('ConfigWatcher on a real node', () => {
     const texts = ['Welcome to Kubernetes Patterns !', 'Served throughout'];
     assert.deepEqual(new Set(all), new Set(texts), `of ${all.length} requests`);
     await replaced(namespace, before);
+  });
+
+  it('stops at the first Pod that a content breaks, tells it, and is mended by the next edit', async (t) => {
+    const namespace = await withNamespace(t);
+    await start(namespace, samples);
+    const answers = await askedAllTheTime(namespace);
+    const before = await podNames(namespace);
+    const patch = (data: object) =>
+      namespace.kubectl('patch', 'configmap', 'webapp-config', `--patch=${JSON.stringify({ data })}`);
+    // Without the key that their environment names, new containers cannot be configured.
+    await patch({ message: null });
+    const state = () => namespace.kubectl('get', 'cw', '--no-headers');
+    await eventually('it is told', async () => (await state()).includes('NewPodsNotAvailable'));
+    const kept = (await podNames(namespace)).filter((name) => before.includes(name));
+    assert.equal(kept.length, 3, 'one Pod was restarted');
+
+    await patch({ message: 'Mended' });
+    await eventually('it is mended', async () => (await state()).includes('UpToDate'), 120_000);
+    await eventually('only the new text is served', async () =>
+      (await answers()).slice(-20).every((answer) => answer === 'Mended'),
+    );
+    const texts = ['Welcome to Kubernetes Patterns !', 'Mended'];
+    assert.deepEqual(new Set(await answers()), new Set(texts));
   });
 });

@@ -60,12 +60,12 @@ describe('kubectl get', () => {
       ...['UTC', 'LATE', 'POD', 'STARTED', 'FINISHED', 'MESSAGE'],
     ]);
     const watcher = [`--namespace=${namespace.name}`, 'cw'];
-    const ours = ['READY', 'PODS', 'RESTARTS', 'LAST-RESTART', 'AGE'];
+    const ours = ['READY', 'STATE', 'PODS', 'STALE', 'LAST-RESTART', 'AGE'];
     const watcherColumns = ['NAME', 'CONFIGMAP', 'PODSELECTOR', ...ours];
     assert.deepEqual(columns(await header(...watcher)), watcherColumns);
     assert.deepEqual(columns(await header(...watcher, '--output=wide')), [
       ...watcherColumns,
-      ...['STRATEGY', 'HASH', 'PENDING'],
+      ...['STRATEGY', 'RESTARTS', 'HASH'],
     ]);
     assert.match(
       await namespace.kubectl('get', 'all'),
@@ -88,7 +88,8 @@ describe('kubectl get', () => {
     });
     const lastTransitionTime = '2030-01-31T09:00:00Z';
     const ready = { type: 'Ready', status: 'True', reason: 'Watching', message: '', lastTransitionTime };
-    await patch('cw/webapp-config-watcher', { conditions: [ready], matchedPods: 2, restartCount: 7 });
+    const upToDate = { ...ready, type: 'Progressing', status: 'False', reason: 'UpToDate' };
+    await patch('cw/webapp-config-watcher', { conditions: [ready, upToDate], matchedPods: 2, stalePods: 7 });
     assert.match(
       await namespace.kubectl('get', 'at/example-at'),
       /example-at +2019-04-12T10:12:00Z +DONE +Failed +CommandFailed +3 /,
@@ -97,7 +98,7 @@ describe('kubectl get', () => {
       await namespace.kubectl('get', 'at/example-at', '--output=wide'),
       / +2019-04-12T10:12:00.000Z +30$/m,
     );
-    assert.match(await namespace.kubectl('get', 'cw/webapp-config-watcher'), / +True +2 +7 /);
+    assert.match(await namespace.kubectl('get', 'cw/webapp-config-watcher'), / +True +UpToDate +2 +7 /);
   });
 
   it('selects Ats by phase', async (t) => {
