@@ -62,15 +62,17 @@ export class ServerClock implements Clock {
   }
 
   /**
-   * Epoch ms: the own wall clock where the bounds allow it, otherwise the lower bound. Without an answer for a minute,
+   * Epoch ms, whole ones as those of a wall clock: the own wall clock where the bounds allow it, otherwise the lower
+   * bound. Without an answer for a minute,
    * or after the wall clock jumped forward, the earlier of the two. Before the first answer, the own wall clock.
    */
   now(): number {
     const own = this.#own.now();
     const bounds = this.bounds;
     if (bounds === undefined) return own;
-    if (!this.#isRecent) return Math.min(own, bounds.earliest);
-    return own >= bounds.earliest && own < bounds.latest ? own : bounds.earliest;
+    const earliest = Math.floor(bounds.earliest);
+    if (!this.#isRecent) return Math.min(own, earliest);
+    return own >= earliest && own < bounds.latest ? own : earliest;
   }
 
   /** Epoch ms that the server's clock shows at least; before the first answer, the own wall clock. */

@@ -70,6 +70,14 @@ describe('ServerClock', () => {
     });
   }
 
+  it('is whole milliseconds, whatever the monotonic clock has', () => {
+    const server = new Server(-5000);
+    server.answer();
+    server.clock.advance(7.5);
+    assert.equal(server.serverClock.now() % 1, 0);
+    assert.ok(server.serverClock.now() <= server.time);
+  });
+
   it('bounds the true time whatever the latencies, the drift and the answers are', () => {
     const answers = fc.array(fc.record({ pause: fc.nat(50_000), there: fc.nat(3000), back: fc.nat(3000) }), {
       minLength: 1,
