@@ -30,7 +30,7 @@ class Server {
     currentScope()?.wrote(written, isOwn);
   }
 
-  /** Patches without a precondition what is there already, so that the answer is the current object. */
+  /** Patches what is there already, without a precondition: the answer is the current object. */
   async writeNothing(): Promise<void> {
     await Promise.resolve();
     currentScope()?.wrote(this.current, false);
@@ -38,13 +38,19 @@ class Server {
 
   /** Creates an object that wakes the same key, and deletes it; `lag` ms later both show. */
   async createAndDelete(name: string): Promise<void> {
-    const made = widget(name);
-    const wakes = { ...made, metadata: { ...made.metadata, name: 'a' } };
+    const made = widget('a', { uid: `uid-${name}` });
     await Promise.resolve();
     currentScope()?.wrote(made, true);
-    this.#show(() => this.informer.add(wakes));
+    this.#show(() => this.informer.add(made));
     currentScope()?.wrote({ namespace: 'default', name, uid: `uid-${name}`, deleted: true }, true);
-    this.#show(() => this.informer.remove(wakes));
+    this.#show(() => this.informer.remove(made));
+  }
+
+  /** Takes the last finalizer of another object away that wakes the same key. */
+  async endObject(run: number): Promise<void> {
+    const held = widget('a', { uid: `held-${run}`, deletionTimestamp: '2024-01-01T00:00:00Z' });
+    currentScope()?.wrote(held, true);
+    this.#show(() => this.informer.remove(held));
   }
 
   #show(show: () => void): void {
@@ -346,17 +352,14 @@ describe('Guards: the backoff of a key whose reconcile wrote and failed', () => 
     });
   }
 
-  const doubtful: readonly { readonly name: string; readonly write: (server: Server) => Promise<void> }[] = [
-    { name: 'a write without a precondition', write: (server) => server.write({}, { isOwn: false }) },
-    {
-      name: 'a change of its spec',
-      write: (server) => server.write({ generation: (server.current.metadata.generation ?? 0) + 1 }),
-    },
-  ];
-  for (const { name, write } of doubtful) {
+  const doubtful = {
+    'a write without a precondition': (server: Server) => server.write({}, { isOwn: false }),
+    'a change of its spec': (server: Server, run: number) => server.write({ generation: run + 1 }),
+  };
+  for (const [name, write] of Object.entries(doubtful)) {
     it(`is kept, but for one run, when each run makes ${name}`, async () => {
-      const world = start(async (server) => {
-        await write(server);
+      const world = start(async (server, run) => {
+        await write(server, run);
         throw new Error('no');
       });
       await world.clock.advanceAsync(5 * (2 ** 10 - 1));
@@ -380,26 +383,48 @@ describe('Guards: the backoff of a key whose reconcile wrote and failed', () => 
     await world.end();
   });
 
-  it('is not shortened by an own version that a patch without effect was answered with as well', async () => {
-    const world = start(async (server) => {
-      await server.write();
-      await server.writeNothing();
+  it('ends at once again after a success, however many of its own versions were doubtful before', async () => {
+    const world = start(async (server, run) => {
+      if (run < 8) await server.write({}, { isOwn: false });
+      if (run === 8) return {};
+      if (run === 14) {
+        server.foreign();
+        await server.writeNothing();
+      }
       throw new Error('no');
     }, 1);
-    await world.clock.advanceAsync(5 * (2 ** 10 - 1));
-    assert.equal(world.runs.length, 11, '5 ms · 2ⁿ');
+    await world.clock.advanceAsync(second);
+    world.server.foreign();
+    await world.clock.advanceAsync(1);
+    while (world.runs.length < 14) await world.clock.advanceAsync(1);
+    await world.clock.advanceAsync(1);
+    assert.equal(world.runs.length, 15);
     await world.end();
   });
 
-  it('is not shortened by the event of an own deletion', async () => {
-    const world = start(async (server, run) => {
-      await server.createAndDelete(`made-${run}`);
-      throw new Error('no');
-    }, 1);
-    await world.clock.advanceAsync(5 * (2 ** 10 - 1));
-    assert.equal(world.runs.length, 11, '5 ms · 2ⁿ');
-    await world.end();
-  });
+  const ownEvents: Readonly<Record<string, (server: Server, run: number) => Promise<unknown>>> = {
+    'an own version that a patch without effect was answered with as well': async (server) => {
+      await server.write();
+      await server.writeNothing();
+    },
+    'an own deletion': (server, run) => server.createAndDelete(`made-${run}`),
+    'the end of an object whose last finalizer it took away': (server, run) => server.endObject(run),
+  };
+  for (const [name, write] of Object.entries(ownEvents)) {
+    it(`is not shortened by the event of ${name}`, async () => {
+      const world = start(async (server, run) => {
+        await write(server, run);
+        throw new Error('no');
+      }, 1);
+      await world.clock.advanceAsync(5 * (2 ** 10 - 1));
+      const waits = world.runs.slice(1).map((at, index) => at - (world.runs[index] ?? 0));
+      assert.deepEqual(
+        waits,
+        Array.from({ length: 10 }, (_, failures) => 5 * 2 ** failures),
+      );
+      await world.end();
+    });
+  }
 
   it('of another key is not touched: what one reconcile writes wakes another at once', async () => {
     const at: string[] = [];
