@@ -42,7 +42,8 @@ async function work(world: World, operator: Operator, calls: number): Promise<nu
       if (operator.letThrough()) answered++;
       await settle();
     }
-    world.step(200);
+    const { requeueAfter = 200 } = operator.lastResult ?? {};
+    world.step(Math.min(1000, Math.max(200, requeueAfter)));
   }
   return answered;
 }
