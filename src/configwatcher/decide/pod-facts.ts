@@ -133,7 +133,9 @@ function revisionOf({ metadata: { labels } }: Pod): string | undefined {
 }
 
 function isUnschedulable({ status }: Pod): boolean {
-  return (status?.conditions ?? []).some((one) => one.type === 'PodScheduled' && one.status === 'False');
+  const { phase, conditions = [] } = status ?? {};
+  const isRefused = conditions.some((one) => one.type === 'PodScheduled' && one.status === 'False');
+  return phase === 'Pending' && isRefused;
 }
 
 /** A static Pod belongs to the kubelet of its node: nothing in the cluster replaces it. */

@@ -91,6 +91,13 @@ describe('podFactsOf', () => {
     assert.deepEqual(isLater({ ...running(), status: { phase: 'Pending' } }), [true, true]);
   });
 
+  it('is unschedulable while it has no node, and not once it has run', () => {
+    const conditions = [{ type: 'PodScheduled', status: 'False' }];
+    const isUnschedulable = (phase: 'Pending' | 'Running') =>
+      podFactsOf(slimListedPod({ ...running(), status: { phase, conditions } })).unschedulable;
+    assert.deepEqual([isUnschedulable('Pending'), isUnschedulable('Running')], [true, false]);
+  });
+
   it('knows Pods that run to an end, and those of a kubelet', () => {
     assert.equal(podFactsOf(running({}, { restartPolicy: 'OnFailure' })).runsToEnd, true);
     const mirror = running({ annotations: { 'kubernetes.io/config.mirror': 'x' } });
