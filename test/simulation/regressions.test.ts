@@ -59,6 +59,15 @@ const regressions: readonly Regression[] = [
     promise: 'R4',
     plan: { deeds: [at('at-0', {}, 10_001), pod('at-0-pod', 10_002)], faults: [webhookDown] },
   },
+  {
+    sentence:
+      'a clock that is behind: lateness had fractions of a millisecond, and the API server took no status of a launch',
+    promise: 'R2',
+    plan: {
+      clocks: [{ skew: -2000, drift: -0.0001 }],
+      deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z' }, 1000)],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {

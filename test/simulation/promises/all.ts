@@ -1,6 +1,6 @@
 /** All promises, as reliability.md and simulation.md name them. */
 import type { NamedPromise } from '../history.ts';
-import { absenceIsProven, phasesNeverGoBack, resultsAreTrue } from './at-status.ts';
+import { absenceIsProven, phasesNeverGoBack, resultsAreTrue, statusIsValid } from './at-status.ts';
 import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
 import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
 import {
@@ -55,6 +55,7 @@ export const allPromises: readonly NamedPromise[] = [
   notTooSoon,
   requestsAreBounded,
   absenceIsProven,
+  statusIsValid,
   dueIsLaunched,
   finishedIsDone,
   nothingRunsOn,

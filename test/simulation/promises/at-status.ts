@@ -1,7 +1,7 @@
 /** S5, R1, R5: what the status of an At may say. */
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
-import type { ChangeEntry } from '../entry.ts';
+import { type ChangeEntry, jsonOf } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
 import { isGated, isHeld } from './exactly-once.ts';
@@ -70,6 +70,30 @@ export const resultsAreTrue: NamedPromise = {
     },
   }),
 };
+
+/** What a fault answers instead of the API server. */
+const scripted = 'simulated';
+
+/** The API server refuses what the operator says about an At. */
+export const statusIsValid: NamedPromise = {
+  name: 'R2',
+  sentence: 'what the operator writes in status is valid, so that it gets there',
+  start: (history) => ({
+    request({ replica, resource, verb, namespace, name, code, answer }): Finding | undefined {
+      const isRefused = resource === 'ats' && verb === 'patch' && code === 422 && !answer.includes(scripted);
+      if (replica === undefined || !isRefused) return undefined;
+      const uid = history.objects.get('ats', namespace, name)?.metadata.uid ?? '';
+      const run = history.runs.byUid.get(uid);
+      return run === undefined || run.forgedAt !== undefined
+        ? undefined
+        : { text: `the status of ${name} is refused: ${messageOf(answer)}`, clue: 'invalid status' };
+    },
+  }),
+};
+
+function messageOf(answer: string): string {
+  return String(jsonOf(answer)?.message ?? answer).slice(0, 300);
+}
 
 function runAgain(history: History, { object }: ChangeEntry): Finding | undefined {
   const run = history.runs.ofPod(object.metadata.uid);

@@ -47,7 +47,7 @@ export const onlyOwnPods: NamedPromise = {
         return undefined;
       if (verb !== 'patch' && verb !== 'update') return undefined;
       const pod = history.objects.get<Pod>('pods', namespace, name);
-      if (pod === undefined || isAtPod(history, pod)) return undefined;
+      if (pod === undefined || isAtPod(history, pod) || isRelease(request)) return undefined;
       return {
         text: `${verb} of ${name}${subresource && `/${subresource}`}, a Pod of ${ownerKind(pod) ?? 'nobody'}`,
       };
@@ -63,6 +63,14 @@ export const onlyOwnPods: NamedPromise = {
     },
   }),
 };
+
+/** Our own finalizer may be taken off any Pod: it holds up what its At does not need any more. */
+function isRelease({ body }: RequestEntry): boolean {
+  const operations: unknown = JSON.parse(body || '{}');
+  if (!Array.isArray(operations)) return false;
+  const writes = (operations as { op: string; path: string }[]).filter(({ op }) => op !== 'test');
+  return writes.every(({ op, path }) => op === 'remove' && path.startsWith('/metadata/finalizers'));
+}
 
 function statusOf(object: KubernetesObject | undefined): { readonly podUID?: string } | undefined {
   return (object as { status?: { podUID?: string } } | undefined)?.status;
