@@ -411,7 +411,7 @@ export const reasonsAreTold: NamedPromise = {
             };
       },
       calm() {
-        if (!hasWorked(history, toldWithin)) return undefined;
+        if (!hasWorked(history, settling)) return undefined;
         return [...history.runs.byUid.values()]
           .filter((run) => isLaunchable(run) && run.pods.length === 0 && !isTold(run.at))
           .filter((run) => history.time - Math.max(launchableAt(run), history.faultedAt) > toldWithin)

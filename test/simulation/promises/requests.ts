@@ -2,6 +2,7 @@
 import type { At } from '../../../src/api/at.generated.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
 import type { History, NamedPromise } from '../history.ts';
+import { blindFor } from './liveness.ts';
 
 /** In milliseconds. */
 const window = 10_000;
@@ -62,9 +63,10 @@ function clueFor(history: History, resource: string): string | undefined {
 }
 
 /** Whether there are several replicas, of which one may not have been shown what another one has. */
-function mayDiffer({ replicas, faults, faultedAt, time }: History): boolean {
+function mayDiffer({ replicas, faults, faultedAt, blindedAt, time }: History): boolean {
   const running = [...replicas.values()].filter((one) => one.running);
-  return running.length > 1 && (faults.size > 0 || time - faultedAt < catchingUp);
+  const isBehind = time - faultedAt < catchingUp || time - blindedAt < blindFor;
+  return running.length > 1 && (faults.size > 0 || isBehind);
 }
 
 export const requestsAreBounded: NamedPromise = {
