@@ -39,6 +39,12 @@ export const openDefects: readonly OpenDefect[] = [
     'active replicas, of which one has an older view of a Pod, write one status against each other',
   ),
   defect(
+    'annotated, not retried',
+    'L3',
+    'annotated',
+    'an annotated ConfigMap whose restart met a 403 is not looked at again',
+  ),
+  defect(
     'annotations differ',
     'R4',
     'annotations differ',

@@ -189,7 +189,9 @@ export const absenceIsProven: NamedPromise = {
       const { at, after, run, by } = write;
       if (run.forgedAt !== undefined) return undefined;
       const present = run.pods.filter(({ goneAt, pod }) => goneAt === undefined && !isGoneButHeld(pod));
-      if (after.reason === 'PodLost' && present.some(({ uid }) => uid === after.podUID)) {
+      // One that failed because it was deleted counts as lost, also while a finalizer holds it.
+      const isThere = present.some(({ uid, endedAt }) => uid === after.podUID && endedAt === undefined);
+      if (after.reason === 'PodLost' && isThere) {
         return { text: `${at.metadata.name} is called lost and its Pod is there`, clue: 'lost' };
       }
       const isUnlaunched = after.podUID === undefined || after.podUID === null;

@@ -342,6 +342,10 @@ export function durationOf(text: string): number {
   );
 }
 
+function isHeld({ spec: { suspend, dryRun, windows = [] } }: ConfigWatcher): boolean {
+  return suspend === true || dryRun === true || windows.length > 0;
+}
+
 export const changeIsActedOn: NamedPromise = {
   name: 'L3',
   sentence:
@@ -354,11 +358,10 @@ export const changeIsActedOn: NamedPromise = {
         const { pending } = watcher.status ?? {};
         const { name } = watcher.metadata;
         if (goneAt !== undefined || forgedAt !== undefined || pending === undefined) return [];
-        const isHeld = watcher.spec.suspend || watcher.spec.dryRun || (watcher.spec.windows ?? []).length > 0;
         const waitsFor = pending.reason === 'Debounce' || pending.reason === 'Cooldown';
         const since = Math.max(changes.at(-1) ?? 0, history.disturbedAt);
-        return !isHeld && waitsFor && history.time - since > patienceOf(watcher)
-          ? [{ text: `${name} still waits for ${pending.reason}` }]
+        return !isHeld(watcher) && waitsFor && history.time - since > patienceOf(watcher)
+          ? [{ text: `${name} still waits for ${pending.reason}`, clue: run.annotated ? 'annotated' : '' }]
           : [];
       });
     },
