@@ -27,7 +27,7 @@ const stopping = new Set(['Canceled', 'DeadlineExceeded', 'PendingTimeout', 'Bac
 export function rowOf(resource: string, object: KubernetesObject): string | undefined {
   if (resource !== 'ats')
     return stateOf(resource, object)?.replace(
-      / (Paused|OnDelete|Reverted|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
+      / (Paused|OnDelete|PodsMissing|Reverted|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
       ' Stalled',
     );
   const { status } = object as At;

@@ -8,15 +8,17 @@ export interface ExpectedState {
 }
 
 const ofAt = [
-  ...['New', 'Armed', 'Suspended', 'PodRejected', 'PodNameConflict', 'InvalidCommand'].map(
+  ...['New', 'Armed', 'Suspended', 'PodRejected', 'PodNameConflict', 'CreateFailed', 'InvalidCommand'].map(
     (reason) => `At PENDING ${reason}`,
   ),
-  ...['Launched', 'ImagePullBackOff', 'Unschedulable', 'Stopping'].map((reason) => `At RUNNING ${reason}`),
+  ...['Launched', 'SchedulingGated', 'ImagePullBackOff', 'Unschedulable', 'Stopping'].map(
+    (reason) => `At RUNNING ${reason}`,
+  ),
   ...['Succeeded', 'Failed', 'Missed', 'Canceled'].map((outcome) => `At DONE ${outcome}`),
 ];
 const ofWatcher = [
   ...['New', 'UpToDate', 'Debounce', 'Cooldown', 'Window', 'Suspended', 'DryRun', 'SourceMissing'],
-  ...['InProgress', 'EvictionBlocked', 'Stalled'],
+  ...['InProgress', 'RolloutInProgress', 'EvictionBlocked', 'NewPodsNotAvailable', 'Stalled'],
 ].map((reason) => `ConfigWatcher ${reason}`);
 
 export const states: readonly ExpectedState[] = [

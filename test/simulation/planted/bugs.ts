@@ -143,7 +143,8 @@ const ofAt: readonly PlantedBug[] = [
     sentence: 'a command that ended with 0 is lost because its Pod was deleted later',
     file: at.outcome,
     find: "if (view.ended === 'Succeeded' || (exitCode === 0 && !isDeadlineOver)) {",
-    replace: "if (view.ended === 'Succeeded' && disruptionOf(view) === undefined) {",
+    replace:
+      "if (view.pod.metadata.deletionTimestamp === undefined && (view.ended === 'Succeeded' || exitCode === 0)) {",
     promise: 'R1',
   },
   {
