@@ -18,6 +18,7 @@ import { AuthorCheck } from './act/author-check.ts';
 import { ClockSkew } from './act/clock-skew.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { WakeSource } from './act/wake-source.ts';
+import { DepartedPods } from './facts/departed-pods.ts';
 import { DueSoon } from './facts/due-soon.ts';
 import { atsOf, trackedAts, trackedIndex } from './facts/pod-owner.ts';
 import { queuePriority } from './facts/queue-priority.ts';
@@ -62,7 +63,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   };
   const atInformer = informers.informerFor(ats, atOptions);
   const atLister = atInformer.lister;
-  const podLister = informers.informerFor(pods, podOptions).lister;
+  const podInformer = informers.informerFor(pods, podOptions);
   const skew = new ClockSkew(registry, clock, log.child({ controller: name }));
   host.connection.onAnswer(() => skew.check());
   const dueSoon = new DueSoon(atInformer, clock);
@@ -81,7 +82,8 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     clock,
     recorder: host.recorder(name),
     ats: atLister,
-    pods: podLister,
+    pods: podInformer.lister,
+    departed: new DepartedPods(podInformer, atInformer),
     tracks: options.tracks ?? true,
     turns,
     ...(authorCheck && { authorCheck }),

@@ -29,6 +29,7 @@ import { statusPatch } from './act/status-patch.ts';
 import { decide } from './decide/decide.ts';
 import { type Decision, type Observed, retryPriority } from './decide/decision.ts';
 import { obstacleEvent } from './decide/launch.ts';
+import type { DepartedPods } from './facts/departed-pods.ts';
 import { findAmong, podsAt } from './facts/own-pod.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
@@ -50,6 +51,7 @@ export interface AtReconcilerOptions {
   readonly recorder: EventRecorder;
   readonly ats: Lister<At>;
   readonly pods: Lister<Pod>;
+  readonly departed: Pick<DepartedPods, 'of'>;
   /** Whether Pods of ExactlyOnce get a finalizer: only where the right to take it off cannot go before the Pod. */
   readonly tracks: boolean;
   /** Whose turn it is where creates fail; wakes an At when its turn comes. */
@@ -128,6 +130,7 @@ export class AtReconciler implements Reconciler {
     return {
       at,
       ...podsAt(at, (name) => pods.get(namespace, name)),
+      departed: this.#options.departed.of(at),
       now,
       live: false,
       tracks,

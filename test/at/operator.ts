@@ -103,6 +103,7 @@ export class Operator {
         () => [],
       ),
       pods: listerOf(() => this.pods, trackedAts),
+      departed: { of: () => [] },
       tracks: this.tracks,
     });
   }

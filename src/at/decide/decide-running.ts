@@ -7,7 +7,14 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { PodView } from '../facts/observe-pod.ts';
-import { type CurrentLaunch, currentLaunch, isGated, isOurs, mostAttempts } from '../facts/own-pod.ts';
+import {
+  type CurrentLaunch,
+  currentLaunch,
+  isDisrupted,
+  isGated,
+  isOurs,
+  mostAttempts,
+} from '../facts/own-pod.ts';
 import { isInvalid, planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
@@ -16,7 +23,15 @@ import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { earliestAfter } from './history.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
-import { doneStatus, hintedStatus, hintOf, isEditedTooLate, stuckStatus, withoutHint } from './run-status.ts';
+import {
+  doneStatus,
+  hintedStatus,
+  hintOf,
+  isEditedTooLate,
+  stuckStatus,
+  updatedStatus,
+  withoutHint,
+} from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
 import { withoutStrays } from './strays.ts';
@@ -62,10 +77,11 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
   if (o.at.spec.cancel === true) {
     return done(o, status, stoppedEnding(atReason.canceled, exitCode));
   }
-  if (reason !== undefined) {
+  if (reason !== undefined && reason !== atReason.evicted) {
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
-  return mayRetry(o, launch, status) ? retry(o, launch, status, lostEnding) : done(o, status, lostEnding);
+  const end = reason === undefined ? lostEnding : { ...lostEnding, reason };
+  return mayRetry(o, launch, status) ? retry(o, launch, status, end) : done(o, status, end);
 }
 
 /** Gone but for the finalizer, and without an end. */
@@ -76,7 +92,8 @@ function decideHeld(o: Observed, { launch, status, events }: Running): Decision 
 function decideEnded(o: Observed, running: Running, end: Ending): Decision {
   const { launch, view, status, events } = running;
   // Of a Pod that was deleted because it did not start, only status says why.
-  const cause = end.disrupted && !view.started ? status.reason : undefined;
+  const isNoted = end.disrupted && !view.started && status.reason !== atReason.evicted;
+  const cause = isNoted ? status.reason : undefined;
   const found = cause === undefined ? end : stoppedEnding(cause, end.exitCode, status.message);
   if (found.disrupted && mayRetry(o, launch, status)) {
     return launch.isNew ? { actions: [], status, events, again: true } : retry(o, launch, status, found);
@@ -158,6 +175,17 @@ function decideAlive(o: Observed, running: Running): Decision {
   };
 }
 
+/** Why the Pod goes away, in status before it is gone: a process that starts then finds nothing else that says so. */
+function terminatingStatus(o: Observed, running: Running): AtStatus {
+  const status = steadyStatus(o, running);
+  const { stop, pod } = running.view;
+  if (status.reason !== undefined || (stop === undefined && !isDisrupted(pod))) {
+    return status;
+  }
+  const { reason, exitCode } = stop ?? { reason: atReason.evicted };
+  return updatedStatus(o, status, { reason, ...(exitCode === undefined ? {} : { exitCode }) });
+}
+
 /**
  * A user deletes the Pod, or a controller. Nothing is stopped any more; a node that does not answer is reported, and
  * what should have been stopped there ends the At all the same.
@@ -166,7 +194,7 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Deci
   const { view, events } = running;
   const cause = view.stop ?? stopCause(o, running);
   const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
-  const status = isStopped ? notedStatus(o, running, cause) : steadyStatus(o, running);
+  const status = isStopped ? notedStatus(o, running, cause) : terminatingStatus(o, running);
   if (o.now <= overdue) {
     return { actions: [], status, events, requeueAt: overdue + 1 };
   }

@@ -46,6 +46,8 @@ export interface ObservedPods {
 /** Everything a decision may depend on. */
 export interface Observed extends ObservedPods {
   readonly at: At;
+  /** Pods of this At that the watch has shown going away, each as it was shown last. */
+  readonly departed: readonly Pod[];
   /** Epoch milliseconds. */
   readonly now: number;
   /** True when the At and the current and next Pod come from the API server itself, read within this reconcile. */

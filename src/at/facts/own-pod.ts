@@ -69,20 +69,25 @@ export function findAmong({ pod, nextPod, earlierPods }: ObservedPods): (name: s
 /** Undefined when nothing has been launched. */
 export function currentLaunch(o: Observed): CurrentLaunch | undefined {
   const recorded = recordedAttempts(o.at);
-  const found = recorded === 0 ? undefined : owned(o, o.nextPod);
-  if (found !== undefined) {
-    return launchOf(observePod(found), recorded + 1, true);
+  const next = recorded === 0 ? undefined : nextView(o);
+  if (next !== undefined) {
+    return launchOf(next, recorded + 1, true);
   }
   if (o.launch !== undefined && o.launch.attempt > recorded) {
     const { attempt, podName, podUID } = o.launch;
     const pod = withUid(o.pod, podUID) ?? withUid(o.nextPod, podUID);
-    return { attempt, podName, podUID, view: pod && observePod(pod), isNew: true };
+    const view = pod === undefined ? departedWith(o, podUID) : observePod(pod);
+    return { attempt, podName, podUID, view, isNew: true };
   }
   const { podName = '', podUID } = o.at.status ?? {};
   const isNew = recorded === 0 || podUID === undefined;
   const pod = isNew ? owned(o, o.pod) : withUid(o.pod, podUID);
   if (pod !== undefined) {
     return launchOf(observePod(pod), Math.max(1, recorded), isNew);
+  }
+  const departed = isNew ? departedAt(o, podNames(o.at).current) : departedWith(o, podUID);
+  if (departed !== undefined) {
+    return launchOf(departed, Math.max(1, recorded), isNew);
   }
   return recorded === 0
     ? undefined
@@ -120,6 +125,48 @@ export function isTrackedFor({ at }: Observed, pod: Pod): boolean {
 
 function owned(o: Observed, pod: Pod | undefined): Pod | undefined {
   return pod !== undefined && isOurs(o, pod) && !isGated(pod) ? pod : undefined;
+}
+
+/** The Pod of the attempt after the recorded one, that status does not show yet. */
+function nextView(o: Observed): PodView | undefined {
+  const pod = owned(o, o.nextPod);
+  return pod === undefined ? departedAt(o, podNames(o.at).next ?? '') : observePod(pod);
+}
+
+/** What was shown last of the Pod of this At at that name. */
+function departedAt(o: Observed, name: string): PodView | undefined {
+  return lastOf(
+    o,
+    o.departed.findLast((pod) => pod.metadata.name === name && isOurs(o, pod)),
+  );
+}
+
+function departedWith(o: Observed, uid: string | undefined): PodView | undefined {
+  return lastOf(
+    o,
+    o.departed.find((pod) => pod.metadata.uid === uid),
+  );
+}
+
+/**
+ * How a Pod ended that the watch shows no more; undefined when it has not shown that. A Pod that was being stopped or
+ * evicted may still be there, without the label by which it is watched: its end counts only where the API server
+ * itself does not show it.
+ */
+function lastOf({ live }: Observed, pod: Pod | undefined): PodView | undefined {
+  if (pod === undefined) return undefined;
+  const view = observePod(pod);
+  if (view.ended !== undefined) return view;
+  const isTold = view.stop !== undefined || view.isOutlived || isDisrupted(pod);
+  return live && isTold ? observePod({ ...pod, status: { ...pod.status, phase: 'Failed' } }) : undefined;
+}
+
+/** Whether Kubernetes has said on the Pod that it takes it away. */
+export function isDisrupted({ status }: Pod): boolean {
+  return (
+    status?.conditions?.some(({ type, status: holds }) => type === 'DisruptionTarget' && holds === 'True') ??
+    false
+  );
 }
 
 function withUid(pod: Pod | undefined, uid: string | undefined): Pod | undefined {

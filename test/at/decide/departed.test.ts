@@ -1,0 +1,109 @@
+/** The end of a run whose Pod went away before the turn of its At: what the watch has shown is never lost. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/at/decide/decide.ts';
+import type { Observed } from '../../../src/at/decide/decision.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import {
+  actionTypes,
+  created,
+  dueTime,
+  evicted,
+  failed,
+  justAfterDue,
+  launched,
+  observing,
+  ownedBy,
+  started,
+  succeeded,
+  terminating,
+  waiting,
+  withPodStatus,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+const retried = { disruptionPolicy: 'Retry' } as const;
+
+function stopped(pod: Pod, reason: string): Pod {
+  const annotations = { ...pod.metadata.annotations, 'cnat.programming-kubernetes.info/stop-reason': reason };
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
+}
+
+function targeted(pod: Pod): Pod {
+  return withPodStatus(pod, {
+    conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }],
+  });
+}
+
+function endOf(o: Partial<Observed>): string {
+  const decision = decide(observing(o));
+  const { phase, outcome, reason } = decision.status ?? {};
+  return [...actionTypes(decision), phase, outcome, reason].filter(Boolean).join(' ');
+}
+
+describe('decide, about a Pod that is gone', () => {
+  const at = launched(retried);
+  const pod = created(at);
+
+  it('takes the end that the watch has shown, without another look, and runs nothing again', () => {
+    assert.equal(endOf({ at, departed: [terminating(succeeded(pod), dueTime)] }), 'DONE Succeeded Succeeded');
+    assert.equal(endOf({ at, departed: [failed(pod)] }), 'DONE Failed CommandFailed');
+    const stop = stopped(failed(pod), 'BackoffLimitExceeded');
+    assert.equal(endOf({ at, departed: [stop] }), 'DONE Failed BackoffLimitExceeded');
+    assert.equal(endOf({ at, departed: [evicted(pod)] }), 'CreatePod');
+  });
+
+  for (const [what, last, ends] of [
+    ['a stop', stopped(started(pod), 'BackoffLimitExceeded'), 'DONE Failed BackoffLimitExceeded'],
+    ['an eviction', targeted(started(pod)), 'CreatePod'],
+    ['nothing', started(pod), 'CreatePod'],
+  ] as const) {
+    it(`asks the API server first when the watch has shown ${what} and no end`, () => {
+      assert.equal(endOf({ at, departed: [last] }), 'ReadLive');
+      assert.equal(endOf({ at, departed: [last], live: true }), ends);
+      assert.notEqual(endOf({ at, departed: [last], pod: last, live: true }), ends, 'and it is there');
+    });
+  }
+
+  it('tells an eviction apart from a loss', () => {
+    const once = launched();
+    const departed = [targeted(started(created(once)))];
+    assert.equal(endOf({ at: once, departed, live: true }), 'DONE Failed Evicted');
+  });
+
+  it('tells the end of a launch that status does not show yet', () => {
+    const at = waiting();
+    const { status } = decide(observing({ at, departed: [succeeded(created(at))] }));
+    assert.deepEqual([status?.outcome, status?.podUID], ['Succeeded', 'pod-uid-1']);
+    const foreign = ownedBy(succeeded(created(at)), 'another-uid');
+    assert.equal(endOf({ at, departed: [foreign] }), 'CreatePod');
+    const gone = succeeded(created(launched(retried), justAfterDue, 2));
+    const again = launched(retried);
+    const second = decide(observing({ at: again, pod: evicted(created(again)), departed: [gone] }));
+    assert.deepEqual([second.status?.outcome, second.status?.attempts], ['Succeeded', 2]);
+  });
+});
+
+describe('decide, about a Pod that goes away', () => {
+  const at = launched(retried);
+  const going = (pod: Pod) => terminating(started(pod), dueTime + 30_000);
+
+  it('writes why into status before it is gone', () => {
+    const pod = going(stopped(created(at), 'BackoffLimitExceeded'));
+    const { status } = decide(observing({ at, pod }));
+    assert.deepEqual([status?.phase, status?.reason], ['RUNNING', 'BackoffLimitExceeded']);
+    assert.equal(endOf({ at: withStatus(at, status), live: true }), 'DONE Failed BackoffLimitExceeded');
+  });
+
+  it('writes that it is evicted, and runs again when it is', () => {
+    const pod = targeted(going(created(at)));
+    const next = withStatus(at, decide(observing({ at, pod })).status);
+    assert.equal(next.status?.reason, 'Evicted');
+    assert.equal(endOf({ at: next, live: true }), 'CreatePod');
+    const ended = terminating(targeted(failed(created(at), 143)), dueTime + 30_000);
+    assert.equal(endOf({ at: next, pod: ended }), 'CreatePod');
+    assert.equal(endOf({ at: next, pod: succeeded(created(at)) }), 'DONE Succeeded Succeeded');
+    const once = { ...next, spec: { ...next.spec, disruptionPolicy: 'Fail' as const } };
+    assert.equal(endOf({ at: once, live: true }), 'DONE Failed Evicted');
+  });
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
+import { DepartedPods } from '../../../src/at/facts/departed-pods.ts';
+import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
+import type { Informer, InformerHandler } from '../../../src/runtime/cache/informer.ts';
+import { created, finished, launched, ownedBy, succeeded, waiting, withStatus } from '../../fixtures/at.ts';
+
+/** An informer whose handlers the test calls. */
+class Hand<T extends KubernetesObject> {
+  object: T | undefined;
+  readonly handlers: InformerHandler<T>[] = [];
+  readonly informer = {
+    lister: { get: () => this.object },
+    addHandler: (handler: InformerHandler<T>) => this.handlers.push(handler),
+  } as unknown as Informer<T>;
+
+  gone(object: T): void {
+    for (const { onDelete } of this.handlers) onDelete?.(object);
+  }
+
+  shown(object: T): void {
+    for (const { onUpdate } of this.handlers) onUpdate?.(this.object ?? object, object);
+    this.object = object;
+  }
+}
+
+function watching(at: At) {
+  const [pods, ats] = [new Hand<Pod>(), new Hand<At>()];
+  ats.object = at;
+  return { pods, ats, departed: new DepartedPods(pods.informer, ats.informer) };
+}
+
+describe('the Pods that went away', () => {
+  const at = launched({ disruptionPolicy: 'Retry' });
+  const pod = succeeded(created(at));
+
+  it('are kept as they were shown last, until the end stands in status', () => {
+    const { pods, ats, departed } = watching(at);
+    pods.gone(pod);
+    assert.deepEqual(departed.of(at), [pod]);
+    ats.shown({ ...at, spec: { ...at.spec, cancel: true } });
+    assert.deepEqual(departed.of(at), [pod]);
+    ats.shown(finished());
+    assert.equal(departed.size, 0);
+  });
+
+  it('are kept of a launch that status does not show yet', () => {
+    const { pods, departed } = watching(waiting());
+    pods.gone(pod);
+    assert.deepEqual(departed.of(at), [pod]);
+  });
+
+  it('are forgotten with their At, and when another attempt is recorded', () => {
+    for (const end of ['gone', 'next']) {
+      const { pods, ats, departed } = watching(at);
+      pods.gone(pod);
+      if (end === 'gone') ats.gone(at);
+      else ats.shown(withStatus(at, { ...at.status, attempts: 2 }));
+      assert.equal(departed.size, 0, end);
+    }
+  });
+
+  it('are not kept of an At that is over, of another owner, nor when they never ran', () => {
+    const over = watching(finished());
+    over.pods.gone(pod);
+    const foreign = watching(at);
+    foreign.pods.gone(ownedBy(pod, 'another-uid'));
+    foreign.pods.gone(ownedBy(pod, undefined));
+    const once = launched({ launchGuarantee: 'ExactlyOnce' });
+    const gated = watching(once);
+    gated.pods.gone(created(once));
+    assert.deepEqual([over.departed.size, foreign.departed.size, gated.departed.size], [0, 0, 0]);
+  });
+});
