@@ -102,6 +102,11 @@ export interface AtSpec {
    * AtMostOnce is a deprecated name of ExactlyOnce. Default AtLeastOnce.
    */
   readonly launchGuarantee?: AtSpecLaunchGuarantee;
+  /**
+   * Whether the end of a failed command's output is told in status.message. Unset means what the operator was
+   * started with, which is true by default. It never stands in Events or logs.
+   */
+  readonly outputInStatus?: boolean;
   /** Seconds after which a finished At is deleted together with its Pod. Unset means never. */
   readonly ttlSecondsAfterFinished?: number;
 }
@@ -392,6 +397,7 @@ export const atSchema: Readonly<Record<string, unknown>> = {
           enum: ['AtLeastOnce', 'ExactlyOnce', 'AtMostOnce'],
           default: 'AtLeastOnce',
         },
+        outputInStatus: { type: 'boolean' },
         ttlSecondsAfterFinished: { type: 'integer', format: 'int32', minimum: 0, maximum: 2147483647 },
       },
     },

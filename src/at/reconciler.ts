@@ -20,6 +20,7 @@ import {
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { errorFields } from '../runtime/logger.ts';
 import type { AuthorCheck } from './act/author-check.ts';
+import { ConfigErrors } from './act/config-errors.ts';
 import { HourlyEvents } from './act/hourly-events.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { Memory } from './act/memory.ts';
@@ -68,6 +69,7 @@ export class AtReconciler implements Reconciler {
   readonly #turns: LaunchTurns;
   readonly #pace = new StatusPace();
   readonly #hourly = new HourlyEvents();
+  readonly #configErrors = new ConfigErrors();
   readonly #performer: Performer;
 
   constructor(options: AtReconcilerOptions) {
@@ -87,6 +89,7 @@ export class AtReconciler implements Reconciler {
       this.#memory.forget(requestKey(request));
       this.#turns.forget(requestKey(request));
       this.#pace.forget(requestKey(request));
+      this.#configErrors.forget(requestKey(request));
     }
     const orphans = this.#orphans(request, at?.metadata.uid);
     if (orphans.length > 0) {
@@ -127,10 +130,14 @@ export class AtReconciler implements Reconciler {
     const { clock, tracks, pods } = this.#options;
     const namespace = at.metadata.namespace ?? '';
     const now = clock.now();
+    const seen = podsAt(at, (name) => pods.get(namespace, name));
+    const key = requestKey({ namespace, name: at.metadata.name });
+    const configErrorAge = this.#configErrors.age(key, seen.pod, clock.monotonic());
     return {
       at,
-      ...podsAt(at, (name) => pods.get(namespace, name)),
+      ...seen,
       departed: this.#options.departed.of(at),
+      ...(configErrorAge === undefined ? {} : { configErrorAge }),
       now,
       live: false,
       tracks,

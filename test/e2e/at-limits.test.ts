@@ -116,10 +116,31 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
 
   it('a program that is not there', async (t) => {
     const namespace = await withNamespace(t);
-    await run(namespace, 'absent', { command: 'no-such-program', backoffLimit: 1 });
+    await run(namespace, 'absent', { command: 'no-such-program' });
     const status = await done(namespace, 'absent');
-    assert.equal(status.outcome, 'Failed');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'CannotStart']);
     assert.match(status.message ?? '', /no-such-program/);
+  });
+
+  it('a Secret that is missing', async (t) => {
+    const namespace = await withNamespace(t);
+    const env = [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'absent', key: 'key' } } }];
+    await run(namespace, 'secret', { command: 'true', template: { spec: { containers: [{ env }] } } });
+    const status = await done(namespace, 'secret');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'CannotStart']);
+    assert.match(status.message ?? '', /secret "absent" not found/);
+  });
+
+  it('its main container, whatever else runs in the Pod', async (t) => {
+    const namespace = await withNamespace(t);
+    const proxy = { name: 'proxy', image: 'busybox', command: ['sleep', '3600'] };
+    await run(namespace, 'proxied', {
+      command: 'echo YAY',
+      template: { spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main' }, proxy] } },
+    });
+    const status = await done(namespace, 'proxied');
+    assert.deepEqual([status.outcome, status.exitCode], ['Succeeded', 0]);
+    assert.equal(await namespace.kubectl('logs', 'proxied-pod', '--container=main'), 'YAY');
   });
 
   it('nothing before a resume', async (t) => {

@@ -21,6 +21,7 @@ const failures = [
   atReason.backoffLimitExceeded,
   atReason.deadlineExceeded,
   atReason.pendingTimeout,
+  atReason.cannotStart,
   atReason.imagePullBackOff,
   atReason.unschedulable,
   atReason.evicted,

@@ -20,6 +20,7 @@ import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import { type AtEvent, type Decision, nothing, type Observed, readLive, retryPriority } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
+import { failingEvents, tellsOutput } from './failing.ts';
 import { earliestAfter } from './history.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
@@ -67,7 +68,7 @@ function decideLaunched(o: Observed, launch: CurrentLaunch): Decision {
     // That it has no node stays true; that it has not told its end may change at any time.
     return gone === 0 || o.live ? decideHeld(o, running) : readLive;
   }
-  const ending = endingOf(view);
+  const ending = endingOf(view, tellsOutput(o));
   return ending === undefined ? decideAlive(o, running) : decideEnded(o, running, ending);
 }
 
@@ -167,10 +168,11 @@ function decideAlive(o: Observed, running: Running): Decision {
   if (isGated(view.pod)) {
     return release(o, running);
   }
+  const status = aliveStatus(o, running);
   return {
     actions: o.live ? relabel(view) : [],
-    status: aliveStatus(o, running),
-    events,
+    status,
+    events: [...events, ...failingEvents(o, status)],
     ...nextDeadline(o, running),
   };
 }

@@ -43,6 +43,11 @@ export interface ObservedPods {
   readonly earlierPods: readonly Pod[];
 }
 
+/** Values for what an At leaves open, for all Ats of this operator. */
+export interface AtDefaults {
+  readonly outputInStatus?: boolean;
+}
+
 /** Everything a decision may depend on. */
 export interface Observed extends ObservedPods {
   readonly at: At;
@@ -62,6 +67,10 @@ export interface Observed extends ObservedPods {
   readonly behind?: boolean;
   /** From memory: this process accepted the spec and has not tried its Pod yet. */
   readonly untried?: boolean;
+  /** What the operator was started with for fields that the At leaves open. */
+  readonly defaults?: AtDefaults;
+  /** From memory: milliseconds since this process first saw the Pod lack a part of its configuration. */
+  readonly configErrorAge?: number;
   /** From memory: creates have failed, so that the operator is not to blame for the time that passed. */
   readonly obstructed?: boolean;
   /** Of the create that was tried just now, or that waits for its turn. */

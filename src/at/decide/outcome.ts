@@ -21,14 +21,18 @@ export interface Ending {
 const disruptionReasons =
   /^(Evicted|Preempting|NodeLost|Terminated|NodeAffinity|UnexpectedAdmissionError|OutOf.*)$/;
 
-/** How the run of a Pod ended; undefined while it has not. */
-export function endingOf(view: PodView): Ending | undefined {
+/**
+ * How the run of a Pod ended; undefined while it has not.
+ *
+ * @param withOutput whether the message may quote the output of the command.
+ */
+export function endingOf(view: PodView, withOutput = true): Ending | undefined {
   if (view.ended === undefined) {
     return undefined;
   }
   // The cause was written before the Pod was stopped; what the Pod reports is only its consequence.
   if (view.stop !== undefined) {
-    return stopEnding(view, view.stop);
+    return stopEnding(view, view.stop, withOutput);
   }
   const exitCode = view.last?.exitCode;
   const isDeadlineOver = view.pod.status?.reason === atReason.deadlineExceeded;
@@ -43,17 +47,21 @@ export function endingOf(view: PodView): Ending | undefined {
   }
   if (isDeadlineOver) {
     const reason = view.started ? atReason.deadlineExceeded : atReason.pendingTimeout;
-    return stoppedEnding(reason, exitCode, saidBy(view));
+    return stoppedEnding(reason, exitCode, saidBy(view, withOutput));
   }
-  return ending(atOutcome.failed, atReason.commandFailed, messageOf(view), exitCode);
+  return ending(atOutcome.failed, atReason.commandFailed, messageOf(view, withOutput), exitCode);
 }
 
-function stopEnding(view: PodView, { reason, exitCode = view.last?.exitCode }: Stop): Ending {
+function stopEnding(
+  view: PodView,
+  { reason, exitCode = view.last?.exitCode }: Stop,
+  withOutput: boolean,
+): Ending {
   if (reason === atReason.succeeded) {
     return stoppedEnding(reason, exitCode);
   }
   const canceled = reason === atReason.canceled && view.started ? 'canceled while the command ran' : '';
-  return stoppedEnding(reason, exitCode, saidBy(view) || canceled);
+  return stoppedEnding(reason, exitCode, saidBy(view, withOutput) || canceled);
 }
 
 const stoppedOutcomes: Readonly<Record<string, AtStatusOutcome>> = {
@@ -114,13 +122,17 @@ function disruptionMessage(reason: string): string {
   return reason === atReason.podLost ? 'the Pod was deleted while it ran' : 'the Pod was evicted';
 }
 
+/** reason of a container that could not be started. */
+export const startError = 'StartError';
+
 /** A reason of an end, as far as it says more than the exit code does. */
 const telling = /^(?!(?:Error|Completed)$)[A-Za-z][A-Za-z0-9]{0,127}$/;
 
 /** What the container said at its end, after what the kernel or the runtime calls it, such as OOMKilled. */
-function saidBy({ last }: PodView): string {
+export function saidBy({ last }: PodView, withOutput: boolean): string {
   const { reason = '', message = '' } = last ?? {};
-  const said = message.trimEnd();
+  // Of a start that failed the runtime tells why, not the command.
+  const said = withOutput || reason === startError ? message.trimEnd() : '';
   if (!telling.test(reason)) {
     return said;
   }
@@ -129,8 +141,8 @@ function saidBy({ last }: PodView): string {
 }
 
 /** What the container said at its end, else why the Pod failed. */
-function messageOf(view: PodView): string {
-  return saidBy(view) || (view.pod.status?.message ?? failedFirst(view) ?? '');
+function messageOf(view: PodView, withOutput: boolean): string {
+  return saidBy(view, withOutput) || (view.pod.status?.message ?? failedFirst(view) ?? '');
 }
 
 /** What failed so that the command never began. */

@@ -8,6 +8,7 @@ import { type PodView, troubleOf } from '../facts/observe-pod.ts';
 import { type CurrentLaunch, isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
 import type { AtEvent, Observed } from './decision.ts';
+import { configError, configErrorLimit, failingStatus } from './failing.ts';
 import { hintedStatus, updatedStatus } from './run-status.ts';
 
 /**
@@ -61,6 +62,9 @@ export function aliveStatus(o: Observed, running: Running): AtStatus {
   // A cause is there when the Pod came to life after all, between its note and the stop.
   const { reason: _, message: __, ...status } = steadyStatus(o, running);
   const { view } = running;
+  if (view.commandFailures > 0 && view.pod.spec.restartPolicy !== 'Never') {
+    return failingStatus(o, view, status);
+  }
   const trouble = view.started ? undefined : troubleOf(view);
   return trouble === undefined || o.now < view.createdAt + slowStart
     ? status
@@ -75,7 +79,9 @@ export function nextDeadline(o: Observed, running: Running): { readonly requeueA
   const start = startOf(o, running);
   const hint = view.createdAt + slowStart;
   const mayWait = !view.started;
+  const configAge = troubleOf(view)?.reason === configError ? o.configErrorAge : undefined;
   const times = [
+    ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimit - configAge)]),
     ...(mayWait && now < hint && troubleOf(view) !== undefined ? [hint] : []),
     ...(mayWait && pendingTimeoutSeconds > 0
       ? [waitingSince(o, running) + pendingTimeoutSeconds * 1000]

@@ -9,6 +9,7 @@ import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from '../facts/observe-pod.ts';
 import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
+import { cannotStart } from './failing.ts';
 import { updatedStatus } from './run-status.ts';
 import { type Running, startOf, steadyStatus, waitingSince } from './running.ts';
 import { clip } from './statement.ts';
@@ -35,6 +36,10 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
   // Taken back after its note, a cancel holds all the same.
   if (o.at.spec.cancel === true || running.status.reason === atReason.canceled) {
     return { reason: atReason.canceled };
+  }
+  const hopeless = cannotStart(o, view);
+  if (hopeless !== undefined) {
+    return { reason: atReason.cannotStart, ...hopeless };
   }
   const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
   if (start !== undefined && isOver(o, start, activeDeadlineSeconds)) {

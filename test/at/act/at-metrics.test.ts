@@ -48,6 +48,7 @@ describe('AtMetrics', () => {
     assert.deepEqual(ends, [
       'Canceled Canceled',
       'Failed BackoffLimitExceeded',
+      'Failed CannotStart',
       'Failed CommandFailed',
       'Failed DeadlineExceeded',
       'Failed Evicted',

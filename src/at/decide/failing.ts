@@ -1,0 +1,67 @@
+/** Failing: what is told of a command that fails and is started again, and what can never start. */
+import type { AtStatus } from '../../api/at.generated.ts';
+import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
+import { type PodView, troubleOf } from '../facts/observe-pod.ts';
+import type { AtEvent, Observed } from './decision.ts';
+import { pastRestarts } from './history.ts';
+import { saidBy, startError } from './outcome.ts';
+import { hintOf } from './run-status.ts';
+import { clip, stated } from './statement.ts';
+
+/** So long a ConfigMap or Secret may be missing that a container needs, in milliseconds. */
+export const configErrorLimit = 30_000;
+
+export const configError = 'CreateContainerConfigError';
+
+/** What a runtime says of a program that is not there, or must not be executed. */
+const missingProgram = /executable file not found|no such file or directory|permission denied/i;
+
+/** Whether status may tell the output of the command. */
+export function tellsOutput({ at, defaults }: Observed): boolean {
+  return at.spec.outputInStatus ?? defaults?.outputInStatus ?? true;
+}
+
+/** RUNNING, with the last failure of a command that is started again: one write for each failure. */
+export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtStatus {
+  const reason = atReason.commandFailing;
+  const restarts = pastRestarts(status) + view.commandFailures - 1;
+  const told = o.at.status ?? {};
+  const isTold = hintOf(told) === reason && (told.restarts ?? 0) >= restarts;
+  const exitCode = isTold ? told.exitCode : view.last?.exitCode;
+  const message = isTold ? (told.message ?? '') : clip(saidBy(view, tellsOutput(o)));
+  const failing: AtStatus = {
+    ...status,
+    reason,
+    restarts: isTold ? (told.restarts ?? 0) : restarts,
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(message === '' ? {} : { message }),
+  };
+  const said = `the command failed${exitCode === undefined ? '' : ` with exit code ${exitCode}`} and is started again`;
+  return stated(o, failing, [{ type: atCondition.launched, status: 'True', reason, message: said }]);
+}
+
+/** Tells the first failure, without the words of the command. */
+export function failingEvents(o: Observed, status: AtStatus): readonly AtEvent[] {
+  const isFirst = hintOf(status) === atReason.commandFailing && hintOf(o.at.status) !== status.reason;
+  const note = `the command failed${status.exitCode === undefined ? '' : ` with exit code ${status.exitCode}`} and is started again`;
+  return isFirst ? [{ type: 'Warning', reason: atEvent.commandFailing, action: 'FollowPod', note }] : [];
+}
+
+/** Why the command can never start, so that it is of no use to wait; undefined while it may. */
+export function cannotStart(
+  o: Observed,
+  view: PodView,
+): { readonly message: string; readonly exitCode?: number } | undefined {
+  const trouble = view.started ? undefined : troubleOf(view);
+  const isLasting = trouble?.reason === configError && (o.configErrorAge ?? 0) >= configErrorLimit;
+  if (trouble !== undefined && (trouble.reason === 'InvalidImageName' || isLasting)) {
+    return { message: `${trouble.reason}: ${trouble.message}` };
+  }
+  const { last, commandFailures } = view;
+  const isMissing = last?.reason === startError && missingProgram.test(last.message ?? '');
+  // Twice in a row: status tells the failure before this one.
+  const wasMissing = o.at.status?.message?.startsWith(startError) === true;
+  return isMissing && commandFailures > 1 && wasMissing
+    ? { message: saidBy(view, true), exitCode: last.exitCode }
+    : undefined;
+}
