@@ -405,7 +405,9 @@ export const reasonsAreTold: NamedPromise = {
         const { replica, resource, verb, body } = request;
         const isBlame = resource === 'events' && verb === 'create' && body.includes('"LaunchedLate"');
         const run = replica === undefined || !isBlame ? undefined : runOfEvent(history, body);
-        const what = run && refusals.after(run.at, launchableAt(run));
+        // A process knows of what it was refused itself.
+        const isOwn = (history.replicas.get(replica ?? '')?.startedAt ?? 0) < (run ? launchableAt(run) : 0);
+        const what = run && isOwn ? refusals.after(run.at, launchableAt(run)) : undefined;
         return run === undefined || what === undefined
           ? undefined
           : {
