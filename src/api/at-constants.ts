@@ -29,6 +29,8 @@ export const atCondition = {
   /** The command failed. Named as a Job's. */
   failed: 'Failed',
   suspended: 'Suspended',
+  /** False when a dry run of the Pod was refused, long before it is due; True once the Pod exists. */
+  podAdmitted: 'PodAdmitted',
   /** The opposite of ready, for kstatus. */
   stalled: 'Stalled',
 } as const;

@@ -187,8 +187,8 @@ export interface AtStatus {
   /** The attempts that ended, once one was lost through no fault of the command. */
   readonly history?: readonly AtStatusHistory[];
   /**
-   * Accepted, Ready, Launched, Complete, Failed, Suspended and Stalled. Ready is False, and Stalled True,
-   * when the spec cannot be run or the command failed or was missed.
+   * Accepted, PodAdmitted, Ready, Launched, Complete, Failed, Suspended and Stalled. Ready is False, and
+   * Stalled True, when the spec cannot be run or the command failed or was missed.
    */
   readonly conditions?: readonly Condition[];
 }

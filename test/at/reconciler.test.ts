@@ -232,12 +232,13 @@ describe('AtReconciler', () => {
     operator.faults = [undefined, 'refused'];
     await operator.reconcile();
     assert.deepEqual(world.requests, ['PATCH ats/status']);
-    const accepted = world.ats.get('example-at')?.status;
     await operator.reconcile();
     await operator.reconcile();
-    assert.deepEqual(world.requests, ['PATCH ats/status', 'DRYRUN pods']);
+    assert.deepEqual(world.requests, ['PATCH ats/status', 'DRYRUN pods', 'PATCH ats/status']);
     assert.deepEqual(operator.events, ['PodRejected (W)']);
-    assert.deepEqual(world.ats.get('example-at')?.status, accepted);
+    const { status } = world.ats.get('example-at') ?? {};
+    assert.deepEqual([status?.reason, status?.message], ['PodRejected', 'exceeded quota']);
+    assert.equal(condition(status, 'PodAdmitted'), 'False PodRejected');
     assert.equal(world.creations.length, 0);
   });
 

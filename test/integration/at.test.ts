@@ -395,6 +395,8 @@ describe('At, a Pod that the API server rejects', { concurrency: true }, () => {
     await eventually(() => warned('example-at'), { message: 'the Event of the due At' });
     await eventually(() => warned('far'), { message: 'the Event of the dry run' });
     assert.equal(is(await rig.at('far'), 'Ready'), 'True Armed');
+    const far = await rig.atWhen('rejected', ({ status }) => status?.reason === 'PodRejected', 'far');
+    assert.equal(is(far, 'PodAdmitted'), 'False PodRejected');
     await allowPods(rig);
     await rig.inPhase('RUNNING', undefined, slowRetry);
   });

@@ -9,15 +9,22 @@ import { withoutLiterals } from './redact.ts';
 /** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
 const strictDecodingError = 'strict decoding error: ';
 
-/** The sentences of the API server against the Pod. */
-export async function dryRunWarnings(client: Client, pod: Pod, signal: AbortSignal): Promise<string[]> {
+export interface DryRun {
+  /** What the API server says of a field that does not exist. */
+  readonly warning?: string;
+  /** Why it would not take the Pod. */
+  readonly rejection?: string;
+}
+
+export async function dryRun(client: Client, pod: Pod, signal: AbortSignal): Promise<DryRun> {
   const refusal = await refusalOf(client, pod, { fieldValidation: 'Strict', signal });
   if (refusal?.includes(strictDecodingError) !== true) {
-    return refusal === undefined ? [] : [refusal];
+    return refusal === undefined ? {} : { rejection: refusal };
   }
   // Decoding comes first: what else there is against the Pod is still to be heard.
-  const other = await refusalOf(client, pod, { signal });
-  return [`${refusal}: the Pod is created without it`, ...(other === undefined ? [] : [other])];
+  const rejection = await refusalOf(client, pod, { signal });
+  const warning = `${refusal}: the Pod is created without it`;
+  return { warning, ...(rejection === undefined ? {} : { rejection }) };
 }
 
 /** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such, with a 400. */

@@ -26,7 +26,7 @@ import { sound } from '../plan/sound.ts';
 import type { AuthorCheck, Authorization } from './author-check.ts';
 import { delayAfter, isTestFailed, mayHaveHappened, mostDelay } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
-import { dryRunWarnings } from './dry-run.ts';
+import { dryRun } from './dry-run.ts';
 import type { LaunchTurns } from './launch-turns.ts';
 import type { Memory } from './memory.ts';
 import { withoutLiterals } from './redact.ts';
@@ -191,11 +191,14 @@ export class Performer {
     return new RetryError(`Pod ${metadata.name} could not be created`, delay, options);
   }
 
-  async #dryRun({ pod }: DryRunPod, { at }: Observed, signal: AbortSignal): Promise<Performed> {
-    const { client, memory, onRefusedDryRun } = this.#options;
-    memory.tried(at);
-    for (const message of await dryRunWarnings(client, pod, signal)) onRefusedDryRun(at, message);
-    return goOn;
+  async #dryRun({ pod }: DryRunPod, observed: Observed, signal: AbortSignal): Promise<Performed> {
+    const { client, clock, memory, onRefusedDryRun } = this.#options;
+    memory.tried(observed.at);
+    const { warning, rejection } = await dryRun(client, pod, signal);
+    if (warning !== undefined) onRefusedDryRun(observed.at, warning);
+    return rejection === undefined
+      ? goOn
+      : { next: 'decide', observed: { ...observed, untried: false, rejection, now: clock.now() } };
   }
 
   /** Who may run the At, or why it must not run. An error is no answer, and the At waits. */

@@ -125,7 +125,8 @@ function suspend(o: Observed, plan: Plan): Decision {
 }
 
 function arm(o: Observed, plan: Plan): Decision {
-  const events = specEvents(o, plan);
+  const rejected = o.rejection === undefined ? [] : [obstacleEvent(atReason.podRejected, o.rejection)];
+  const events = [...specEvents(o, plan), ...rejected];
   const status = armedStatus(o, plan);
   if (isEdited(o.at) && plan.dueAt - o.now > dryRunLead) {
     // Accepted first, so that a restart does not try all the Pods again; then tried, when nothing else waits.

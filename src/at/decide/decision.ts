@@ -73,6 +73,8 @@ export interface Observed extends ObservedPods {
   readonly configErrorAge?: number;
   /** From memory: creates have failed, so that the operator is not to blame for the time that passed. */
   readonly obstructed?: boolean;
+  /** Why a dry run of the Pod was refused just now. */
+  readonly rejection?: string;
   /** Of the create that was tried just now, or that waits for its turn. */
   readonly refusal?: Refusal;
   /** Milliseconds to wait before the next try of something that was refused; grows with each. */

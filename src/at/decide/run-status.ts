@@ -65,8 +65,18 @@ export function launchedStatus(o: Observed, launched: Launched): AtStatus {
     ...launched.acceptance,
     { ...launchedCondition(o, podName), type: atCondition.ready },
     launchedCondition(o, podName),
+    ...admitted(rest),
     ...resumed(o.at),
   ]);
+}
+
+/** What a dry run was refused with is over once the Pod exists. */
+function admitted({ conditions }: AtStatus): Statement[] {
+  const { podAdmitted } = atCondition;
+  const message = 'the Pod was created';
+  return findCondition(conditions, podAdmitted) === undefined
+    ? []
+    : [{ type: podAdmitted, status: 'True', reason: atReason.launched, message }];
 }
 
 /** Whether the launch was recorded with another spec than the one that was launched: a Pod of it would differ. */

@@ -5,21 +5,39 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atPhase, atReason } from '../../api/at-constants.ts';
-import { removeCondition } from '../../kubernetes/conditions.ts';
+import { findCondition, removeCondition } from '../../kubernetes/conditions.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
+import { isEdited } from '../plan/phase.ts';
 import { type InvalidPlan, isInvalid, type Plan } from '../plan/plan.ts';
 import type { Observed } from './decision.ts';
 import { accepted, clip, resumed, stated } from './statement.ts';
 
 /** PENDING, waiting for its time. Forgets what an earlier try to launch has left behind. */
 export function armedStatus(o: Observed, plan: Plan): AtStatus {
-  const status = { ...waitingStatus(o, plan), reason: atReason.armed };
-  return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
-    ...accepted,
-    { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'waits for its time' },
-    ...resumed(o.at),
-  ]);
+  const rejection = rejectionOf(o);
+  const said = { reason: atReason.podRejected, message: clip(rejection ?? '') };
+  const waiting = waitingStatus(o, plan);
+  const kept = removeCondition(without(waiting, atCondition.launched), atCondition.podAdmitted);
+  const status = { ...waiting, ...(rejection === undefined ? { reason: atReason.armed } : said) };
+  return stated(
+    o,
+    { ...status, conditions: rejection === undefined ? kept : without(waiting, atCondition.launched) },
+    [
+      ...accepted,
+      { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'waits for its time' },
+      ...(rejection === undefined
+        ? []
+        : [{ type: atCondition.podAdmitted, status: 'False', ...said } as const]),
+      ...resumed(o.at),
+    ],
+  );
+}
+
+/** What a dry run of the Pod of this very spec was refused with, now or before. */
+function rejectionOf({ at, rejection }: Observed): string | undefined {
+  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
+  return rejection ?? (told?.status === 'False' ? told.message : undefined);
 }
 
 /** PENDING for as long as spec.suspend is true. */

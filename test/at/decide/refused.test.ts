@@ -5,10 +5,13 @@ import type { At } from '../../../src/api/at.generated.ts';
 import { decide } from '../../../src/at/decide/decide.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import {
+  accepted,
+  condition,
   created,
   dueTime,
   edited,
   eventReasons,
+  longBeforeDue,
   observing,
   ownedBy,
   second,
@@ -96,5 +99,38 @@ describe('an At that is missed', () => {
     const held = withStatus(at, refused(at, quota).status);
     assert.equal(missed(edited(held, { schedule: '2020-01-01T00:00:00Z' }))?.message, over);
     assert.equal(missed(at)?.message, over);
+  });
+});
+
+describe('a Pod that the API server would not take, long before it is due', () => {
+  const rejected = decide(observing({ at: accepted(), now: longBeforeDue, rejection: quota }));
+  const at = withStatus(accepted(), rejected.status);
+
+  it('is told in status, with one Warning, while the At stays ready and waits', () => {
+    assert.deepEqual([rejected.status?.reason, rejected.status?.message], ['PodRejected', quota]);
+    assert.equal(condition(rejected.status, 'PodAdmitted'), 'False PodRejected');
+    assert.equal(condition(rejected.status, 'Ready'), 'True Armed');
+    assert.equal(condition(rejected.status, 'Launched'), undefined);
+    assert.deepEqual(eventReasons(rejected), ['PodRejected (W)']);
+    assert.equal(rejected.requeueAt, dueTime);
+  });
+
+  it('stays told, without another word', () => {
+    const again = decide(observing({ at, now: longBeforeDue + second }));
+    assert.deepEqual(again.status, at.status);
+    assert.deepEqual(again.events, []);
+  });
+
+  it('is no longer told of a spec that was edited', () => {
+    const { status } = decide(observing({ at: edited(at, { image: 'alpine' }), now: longBeforeDue }));
+    assert.equal(status?.reason, 'Armed');
+    assert.equal(condition(status, 'PodAdmitted'), undefined);
+  });
+
+  it('is admitted once it exists', () => {
+    const { status } = decide(observing({ at, pod: created(at) }));
+    assert.equal(status?.phase, 'RUNNING');
+    assert.equal(condition(status, 'PodAdmitted'), 'True Launched');
+    assert.equal(status?.reason, undefined);
   });
 });
