@@ -21,12 +21,6 @@ function defect(name: string, promise: string, clue: string, sentence: string): 
 
 export const openDefects: readonly OpenDefect[] = [
   defect(
-    'end lost',
-    'R1',
-    'end lost',
-    'the end of a run is lost when its Pod goes before the turn of its At',
-  ),
-  defect(
     'blame for status',
     'R2',
     'blame for status',

@@ -145,12 +145,13 @@ describe('S6, edits after the Pod change nothing', () => {
 });
 
 describe('R1, results are true', () => {
-  const ended = (pod: object, status: object, isGone = false) => {
+  const ended = (pod: object, status: object, then: 'there' | 'gone' | 'shown and gone' = 'there') => {
     const launchTime = new Date(begin + 10 * second).toISOString();
     const running = { phase: 'RUNNING', podUID: 'first', launchTime };
     const made = launched('R1').change('ats', at('a', 0, {}, running), 'MODIFIED', 'replica-0');
     made.change('pods', atPod('a-pod', 'first', 'a', { ...pod }), 'MODIFIED');
-    if (isGone) made.change('pods', atPod('a-pod', 'first', 'a', { ...pod }), 'DELETED');
+    if (then === 'shown and gone') made.show('replica-0', 'pods', 'a-pod').pass(10 * second);
+    if (then !== 'there') made.change('pods', atPod('a-pod', 'first', 'a', { ...pod }), 'DELETED');
     const done = { ...running, phase: 'DONE', ...status };
     return made.change('ats', at('a', 0, {}, done), 'MODIFIED', 'replica-0').broken;
   };
@@ -162,8 +163,10 @@ describe('R1, results are true', () => {
     assert.deepEqual(ended(failed, { outcome: 'Succeeded' }), ['R1 no success']);
     assert.deepEqual(ended(succeeded, { outcome: 'Failed' }), ['R1 success denied']);
   });
-  it('names the loss of an end whose Pod is gone', () => {
-    assert.deepEqual(ended(succeeded, { outcome: 'Failed', reason: 'PodLost' }, true), ['R1 end lost']);
+  it('is broken by the loss of an end that was shown, and kept by that of one that was not', () => {
+    const lost = { outcome: 'Failed', reason: 'PodLost' };
+    assert.deepEqual(ended(succeeded, lost, 'gone'), []);
+    assert.deepEqual(ended(succeeded, lost, 'shown and gone'), ['R1 end lost']);
   });
   it('is broken by an end while the Pod runs, and by an exit code that never was', () => {
     assert.deepEqual(ended({ phase: 'Running' }, { outcome: 'Canceled' }), ['R1 still runs']);

@@ -4,6 +4,7 @@ import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { type ChangeEntry, jsonOf } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
+import { waitOf } from './basis.ts';
 import { isGated, isHeld } from './exactly-once.ts';
 
 const phases = ['PENDING', 'RUNNING', 'DONE'];
@@ -66,7 +67,7 @@ export const resultsAreTrue: NamedPromise = {
       const write = statusWriteOf(history, entry);
       if (write === undefined || write.run.forgedAt !== undefined) return undefined;
       const isDone = write.after.phase === 'DONE' && write.before.phase !== 'DONE';
-      return wrongLaunchTime(history, write) ?? (isDone ? wrongEnd(write) : undefined);
+      return wrongLaunchTime(history, write) ?? (isDone ? wrongEnd(history, write) : undefined);
     },
   }),
 };
@@ -95,17 +96,29 @@ function messageOf(answer: string): string {
   return String(jsonOf(answer)?.message ?? answer).slice(0, 300);
 }
 
-function runAgain(history: History, { object }: ChangeEntry): Finding | undefined {
+function runAgain(history: History, { object, by }: ChangeEntry): Finding | undefined {
   const run = history.runs.ofPod(object.metadata.uid);
   const succeeded = run?.pods.find(
     (one) => one.uid !== object.metadata.uid && one.succeeded && one.stop === undefined,
   );
-  return succeeded === undefined
+  return succeeded === undefined || isUnseen(history, succeeded, by)
     ? undefined
     : {
         text: `${object.metadata.name} was created after ${succeeded.name} had succeeded`,
         clue: succeeded.goneAt === undefined ? 'run again' : 'end lost',
       };
+}
+
+/** Whether the Pod went away before the writer was shown that it had succeeded. What a finalizer holds does not. */
+function isUnseen(history: History, { uid, pod, goneAt }: RunPod, by: ChangeEntry['by']): boolean {
+  const isGoing = goneAt !== undefined || pod.metadata.deletionTimestamp !== undefined;
+  if (!isGoing || isHeld(pod) || !history.tracksSeen) return false;
+  const { replica = '', sentAt = history.time } = by ?? {};
+  const decidedAt = sentAt - waitOf(history, sentAt);
+  const states = history.replicas.get(replica)?.seen.get(uid) ?? [];
+  return !states.some(
+    ({ object, time }) => time <= decidedAt && (object as Pod).status?.phase === 'Succeeded',
+  );
 }
 
 /** So much later than its Pod the answer to a create may arrive, in milliseconds. */
@@ -128,7 +141,7 @@ function wrongLaunchTime(
     : undefined;
 }
 
-function wrongEnd({ at, after, run }: StatusWrite): Finding | undefined {
+function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Finding | undefined {
   const { name } = at.metadata;
   const pod = run.pods.find(({ uid }) => uid === after.podUID);
   const isGone = pod?.goneAt !== undefined;
@@ -137,7 +150,7 @@ function wrongEnd({ at, after, run }: StatusWrite): Finding | undefined {
     const isTrue = pod?.succeeded === true || pod?.shownExits.has(0) === true;
     return isTrue ? undefined : { text: `${name} is said to have succeeded and did not`, clue: 'no success' };
   }
-  const isOther = pod?.succeeded === true && !wasStoppedFirst(pod);
+  const isOther = pod?.succeeded === true && !wasStoppedFirst(pod) && !isUnseen(history, pod, by);
   if (isOther)
     return {
       text: `${name} succeeded and status says ${after.outcome} (${after.reason})`,
