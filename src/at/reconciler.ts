@@ -86,10 +86,8 @@ export class AtReconciler implements Reconciler {
   async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
     const at = this.#options.ats.get(request.namespace, request.name);
     if (at === undefined || phaseOf(at) === 'DONE') {
-      this.#memory.forget(requestKey(request));
-      this.#turns.forget(requestKey(request));
-      this.#pace.forget(requestKey(request));
-      this.#configErrors.forget(requestKey(request));
+      const key = requestKey(request);
+      for (const kept of [this.#memory, this.#turns, this.#pace, this.#configErrors]) kept.forget(key);
     }
     const orphans = this.#orphans(request, at?.metadata.uid);
     if (orphans.length > 0) {

@@ -169,12 +169,8 @@ function decideAlive(o: Observed, running: Running): Decision {
     return release(o, running);
   }
   const status = aliveStatus(o, running);
-  return {
-    actions: o.live ? relabel(view) : [],
-    status,
-    events: [...events, ...failingEvents(o, status)],
-    ...nextDeadline(o, running),
-  };
+  const actions = o.live ? relabel(view) : [];
+  return { actions, status, events: [...events, ...failingEvents(o, status)], ...nextDeadline(o, running) };
 }
 
 /** Why the Pod goes away, in status before it is gone: a process that starts then finds nothing else that says so. */
