@@ -1,8 +1,9 @@
-/** ManagerError: why the process must end with a failure, as one sentence for its operator. */
+/** ManagerError, and how an unexpected error becomes one. */
 import type { ReconcileScope } from '../controller/reconcile-scope.ts';
 import { requestKey } from '../controller/reconciler.ts';
 import { describeError } from '../error-chain.ts';
 
+/** Why the process must end with a failure. The message is one sentence for people. */
 export class ManagerError extends Error {
   override readonly name = 'ManagerError';
 }
