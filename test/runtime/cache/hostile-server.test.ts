@@ -111,10 +111,15 @@ function askedSince(start: number): string[] {
 describe('an informer of an API server that', () => {
   const often = { watch: true, times: Number.POSITIVE_INFINITY };
 
-  for (const code of [429, 503]) {
-    it(`answers ${code} again and again is followed from the same position`, async () => {
+  for (const [code, retryAfter] of [
+    [429, 2],
+    [503, 2],
+    [429, Number.NaN],
+  ] as const) {
+    const answer = `${code} with Retry-After: ${retryAfter}`;
+    it(`answers ${answer} again and again is followed from the same position`, async () => {
       const start = server.requests.length;
-      const remove = server.fail(often, { kind: 'status', code, retryAfter: 2 });
+      const remove = server.fail(often, { kind: 'status', code, retryAfter });
       server.cutConnections();
       await triesToWatch(6);
       remove();
@@ -123,6 +128,15 @@ describe('an informer of an API server that', () => {
       assert.deepEqual(new Set(askedSince(start)), new Set(['watch']));
     });
   }
+
+  it('opens each watch and then says nothing is not in contact with the informer', async () => {
+    server.fail(often, { kind: 'mute' });
+    server.cutConnections();
+    await triesToWatch(3);
+    // Each watch was opened within this time.
+    assert.ok(informers.sinceLastContact() > 60_000, `${informers.sinceLastContact()} ms`);
+    assert.equal(informer.lister.size, 3);
+  });
 
   it('sends a line that cannot be read is asked for everything, and followed from there', async () => {
     const start = server.requests.length;
