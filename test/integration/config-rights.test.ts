@@ -168,11 +168,27 @@ async function createWorkload({ kind = 'StatefulSet', name, group = 'k8spatterns
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations }, data: { a: 'first' } },
   );
   let owner = await reference(kind);
+  if (kind === 'DaemonSet') {
+    // How many Pods it wants is in its status only.
+    const status = {
+      ...{ observedGeneration: 1, currentNumberScheduled: 1, desiredNumberScheduled: 1 },
+      ...{ numberReady: 1, numberMisscheduled: 0 },
+    };
+    await patch(`daemonset/${name}`, { status }, '--subresource=status');
+  }
   if (kind === 'Deployment') {
     await create({ ...workload, kind: 'ReplicaSet', metadata: { name, ownerReferences: [owner] } });
     owner = await reference('ReplicaSet');
   }
   await create(pod(name, { labels, ownerReferences: [owner] }));
+  // A Pod that has not started reads the new content anyway, and is left alone.
+  const startedAt = `${new Date().toISOString().slice(0, 19)}Z`;
+  const running = { name: 'a', image: 'busybox', imageID: '', ready: true, restartCount: 0 };
+  const status = {
+    ...{ phase: 'Running', startTime: startedAt, conditions: [{ type: 'Ready', status: 'True' }] },
+    containerStatuses: [{ ...running, state: { running: { startedAt } } }],
+  };
+  await patch(`pod/${name}`, { status }, '--subresource=status');
   if (!spec) return;
   await create({
     apiVersion: `${group}/v1`,
