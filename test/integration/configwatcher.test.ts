@@ -36,6 +36,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       kind: 'ConfigMap',
       name: 'webapp-config',
       changedKeys: ['message'],
+      manager: 'atwatch-test',
     });
     assert.notEqual(status.appliedHash, baseline.appliedHash);
     assert.equal(JSON.stringify(status).includes('second'), false);
@@ -220,6 +221,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       kind: 'Secret',
       name: key.name,
       changedKeys: ['password'],
+      manager: 'atwatch-test',
     });
   });
 

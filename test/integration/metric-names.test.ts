@@ -28,7 +28,7 @@ it('alerts and dashboard ask for metrics, labels and values that the operator sh
 }, async (t) => {
   if ('skip' in program) return;
   await applyCrds();
-  const operator = new OperatorProcess(t, await withNamespace(t), ['--leader-elect']);
+  const operator = new OperatorProcess(t, await withNamespace(t), ['--leader-elect', '--policy-self-test']);
   await operator.logged('"msg":"ready"');
   const samples = [...parseExposition(await operator.metrics()).values()].flatMap((family) => family.samples);
   const series = Map.groupBy(
