@@ -151,6 +151,15 @@ const rows: readonly Row[] = [
     expected: [true, ['get', 'list', 'patch', 'watch']],
   },
   {
+    ...{ of: ['authorCheck'], values: { authorCheck: true } },
+    look: (objects) => [
+      config(objects)?.authorCheck,
+      names(objects, 'MutatingAdmissionPolicy', 'MutatingAdmissionPolicyBinding').length,
+      rightsOn(objects, 'authorization.k8s.io', 'localsubjectaccessreviews'),
+    ],
+    expected: [true, 2, ['create']],
+  },
+  {
     ...{ of: ['secondGroup'], values: { secondGroup: true } },
     look: (objects) => [
       names(objects, ...cds).length,

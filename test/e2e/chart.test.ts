@@ -65,7 +65,7 @@ async function olderChart(t: TestContext): Promise<string> {
   return directory;
 }
 
-const columns = /SCHEDULE +PHASE/;
+const columns = /SCHEDULE +TIMEZONE +PHASE/;
 
 const may = (...request: string[]) =>
   kubectl(['auth', 'can-i', ...request, `--as=${operator}`]).then(
