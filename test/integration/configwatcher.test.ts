@@ -217,12 +217,8 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.equal(shop.seen.length, 1, 'the key is the same after a restart');
     await client.patch(secrets, key, { type: 'merge', body: data('5678') });
     const status = await shop.restarted(1);
-    assert.deepEqual(status.lastRestart?.trigger, {
-      kind: 'Secret',
-      name: key.name,
-      changedKeys: ['password'],
-      manager: 'atwatch-test',
-    });
+    const trigger = { kind: 'Secret', name: key.name, changedKeys: ['password'], manager: 'atwatch-test' };
+    assert.deepEqual(status.lastRestart?.trigger, trigger);
   });
 
   it('in a ConfigMap itself: the annotation names the Pods', {
