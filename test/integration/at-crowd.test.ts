@@ -328,7 +328,8 @@ describe('a good At', () => {
     });
     const seconds = (performance.now() - begun) / 1000;
     const tries = (await triesOf()).length;
-    assert.ok(tries <= names.length + 2 * seconds, `${tries} tries in ${seconds} s`);
+    // Those that fall due at once may all be tried before the first answer.
+    assert.ok(tries <= 2 * names.length + 2 * seconds, `${tries} tries in ${seconds} s`);
     const [{ status }] = (await client.list(ats, { namespace })).items as [At];
     assert.match(status?.message ?? '', /terminat/);
     assertLeftAlone(await triesOf(), (performance.now() - begun) / 1000);
