@@ -69,6 +69,14 @@ export const atReason = {
   superseded: 'Superseded',
 } as const;
 
+/** Those for which a due At has no Pod; Events of the same names tell them. */
+export const launchObstacles: ReadonlySet<string> = new Set([
+  atReason.podRejected,
+  atReason.podNameConflict,
+  atReason.createFailed,
+  atReason.notAuthorized,
+]);
+
 /** Reasons of Events about an At. */
 export const atEvent = {
   scheduled: 'Scheduled',

@@ -1,14 +1,9 @@
 /** Hourly Events: of each reason for which a due At has no Pod, one Event an hour, whatever its sentence. */
 import type { At } from '../../api/at.generated.ts';
-import { atEvent } from '../../api/at-constants.ts';
+import { launchObstacles } from '../../api/at-constants.ts';
 import type { AtEvent } from '../decide/decision.ts';
 
 const periodMs = 3_600_000;
-const limited: ReadonlySet<string> = new Set([
-  atEvent.podRejected,
-  atEvent.podNameConflict,
-  atEvent.createFailed,
-]);
 
 export class HourlyEvents {
   /** By uid of an At and reason: when it was recorded last, monotonic milliseconds. In that order. */
@@ -16,7 +11,7 @@ export class HourlyEvents {
 
   /** Whether to record the Event; if so it counts as recorded. @param now monotonic milliseconds. */
   take({ metadata }: At, { reason }: AtEvent, now: number): boolean {
-    if (!limited.has(reason)) {
+    if (!launchObstacles.has(reason)) {
       return true;
     }
     for (const [key, time] of this.#recordedAt) {

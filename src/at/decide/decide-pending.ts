@@ -4,7 +4,7 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
-import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
+import { atCondition, atEvent, atOutcome, atReason, launchObstacles } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isEdited } from '../plan/phase.ts';
@@ -80,12 +80,10 @@ function startingDeadline({ at }: Observed, plan: Plan): number {
     : plan.dueAt + startingDeadlineSeconds * 1000;
 }
 
-const obstacles: readonly string[] = [atReason.podRejected, atReason.podNameConflict, atReason.createFailed];
-
 /** What kept the command from starting at this very instant, if the API server said so. */
 function lastObstacle({ at: { status } }: Observed, plan: Plan): string {
   const { reason, message = '', scheduledTime = '' } = status ?? {};
-  const isObstacle = obstacles.includes(reason ?? '');
+  const isObstacle = launchObstacles.has(reason ?? '');
   return isObstacle && parseTime(scheduledTime) === plan.dueAt ? `: ${clip(message, longestObstacle)}` : '';
 }
 

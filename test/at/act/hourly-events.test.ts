@@ -17,6 +17,12 @@ it('of each reason for which an At has no Pod there is one Event an hour', () =>
   assert.equal(hourly.take(one, event('PodRejected'), 2 * hour - 1), false);
 });
 
+it('a missing right of the author is such a reason', () => {
+  const hourly = new HourlyEvents();
+  assert.equal(hourly.take(waiting(), event('NotAuthorized'), 0), true);
+  assert.equal(hourly.take(waiting(), event('NotAuthorized'), hour - 1), false);
+});
+
 it('of what happens to an At there is an Event each time', () => {
   const hourly = new HourlyEvents();
   for (const now of [0, 1]) assert.equal(hourly.take(waiting(), event('Suspended'), now), true);

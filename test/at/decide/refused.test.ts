@@ -89,6 +89,12 @@ describe('an At that is missed', () => {
     );
   });
 
+  it('tells that its author may not have it run', () => {
+    const refusal = { reason: 'NotAuthorized', message: 'its author may not create Pods' };
+    const held = withStatus(at, decide(observing({ at, live: true, refusal })).status);
+    assert.equal(missed(held)?.message, `${over}: ${refusal.message}`);
+  });
+
   it('tells it at any length', () => {
     const message = missed(withStatus(at, refused(at, `${'x'.repeat(2000)} the end`).status))?.message ?? '';
     assert.ok(message.startsWith(over) && message.endsWith('x the end'));
