@@ -2,11 +2,10 @@
 import type { At } from '../../api/at.generated.ts';
 import { atOutcome } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
-import { firstState, TimeOver, within } from '../cluster/follow.ts';
+import { firstState, TimeOver, timeoutOf, within } from '../cluster/follow.ts';
 import { type Command, clusterFlags } from '../program/command.ts';
-import { exitCode, UsageError } from '../program/exit.ts';
+import { exitCode } from '../program/exit.ts';
 import { sayWhen } from '../time/local.ts';
-import { parseLength } from '../time/span.ts';
 import { type Session, withSession } from './session.ts';
 import { dueAt, isDone, sayOutcome, stateOf } from './state.ts';
 
@@ -26,11 +25,7 @@ export const waitCommand: Command = {
   },
   words: { least: 1, most: 1, completes: 'object' },
   run: (call) => {
-    const timeout = call.value('timeout');
-    const limit = timeout === undefined ? undefined : parseLength(timeout);
-    if (timeout !== undefined && limit === undefined) {
-      throw new UsageError(`--timeout is a length of time such as 90s, 30m or 2h, not "${timeout}"`);
-    }
+    const limit = timeoutOf(call);
     return withSession(call, (session) => wait(session, limit));
   },
 };

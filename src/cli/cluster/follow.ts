@@ -3,6 +3,9 @@ import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { ApiError, isNotFound, TransportError } from '../../runtime/client/api-error.ts';
 import type { Client, ObjectKey } from '../../runtime/client/client.ts';
 import { sleep } from '../../runtime/clock.ts';
+import type { Call } from '../program/command.ts';
+import { UsageError } from '../program/exit.ts';
+import { parseLength } from '../time/span.ts';
 import type { Cluster } from './cluster.ts';
 
 /** Between two tries while the API server gives no answer, ms. */
@@ -119,9 +122,23 @@ export class TimeOver extends Error {
 }
 
 /**
+ * `--timeout` in ms; undefined for ever.
+ *
+ * @throws {UsageError} for a text that is no length of time.
+ */
+export function timeoutOf(call: Pick<Call, 'value'>): number | undefined {
+  const timeout = call.value('timeout');
+  const limit = timeout === undefined ? undefined : parseLength(timeout);
+  if (timeout !== undefined && limit === undefined) {
+    throw new UsageError(`--timeout is a length of time such as 90s, 30m or 2h, not "${timeout}"`);
+  }
+  return limit;
+}
+
+/**
  * Runs `work` with a signal that is aborted after `limit` ms, if there is one, or with `signal`.
  *
- * @returns undefined when the limit was reached.
+ * @returns a TimeOver when the limit was reached.
  */
 export async function within<R>(
   { clock, signal, limit }: { clock: Cluster['clock']; signal: AbortSignal; limit: number | undefined },

@@ -2,10 +2,9 @@
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherCondition } from '../../api/configwatcher-constants.ts';
 import { isConditionTrue } from '../../kubernetes/conditions.ts';
-import { statesOf, TimeOver, within } from '../cluster/follow.ts';
+import { statesOf, TimeOver, timeoutOf, within } from '../cluster/follow.ts';
 import { type Command, clusterFlags } from '../program/command.ts';
-import { exitCode, UsageError } from '../program/exit.ts';
-import { parseLength } from '../time/span.ts';
+import { exitCode } from '../program/exit.ts';
 import { type Session, withSession } from './session.ts';
 import { outdated, presentSources } from './sources.ts';
 import { sayPods, stateOf } from './state.ts';
@@ -26,11 +25,7 @@ export const waitCommand: Command = {
   },
   words: { least: 1, most: 1, completes: 'object' },
   run: (call) => {
-    const timeout = call.value('timeout');
-    const limit = timeout === undefined ? undefined : parseLength(timeout);
-    if (timeout !== undefined && limit === undefined) {
-      throw new UsageError(`--timeout is a length of time such as 90s or 10m, not "${timeout}"`);
-    }
+    const limit = timeoutOf(call);
     return withSession(call, (session) => wait(session, limit));
   },
 };
