@@ -34,7 +34,7 @@ import type { DepartedPods } from './facts/departed-pods.ts';
 import { findAmong, podsAt } from './facts/own-pod.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
-import { isRefused, phaseOf } from './plan/phase.ts';
+import { isRefused, isRefusedFor, phaseOf } from './plan/phase.ts';
 import { podUidLabel } from './plan/pod.ts';
 
 /** Decisions in one pass; each follows from what the one before has learned or written. */
@@ -180,7 +180,7 @@ export class AtReconciler implements Reconciler {
 
   /** Milliseconds for which a status waits that says why a due At has no Pod. */
   #paceOf(at: At, { status }: Decision): number {
-    if (status === undefined || !isRefused({ ...at, status }) || isToldAlike(at, status)) {
+    if (status === undefined || !isRefused({ ...at, status }) || isRefusedFor(at, status.reason)) {
       return 0;
     }
     const { namespace = '', name } = at.metadata;
@@ -247,9 +247,4 @@ export class AtReconciler implements Reconciler {
       log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
     }
   }
-}
-
-/** Whether status says this very reason already. */
-function isToldAlike(at: At, { reason }: AtStatus): boolean {
-  return isRefused(at) && at.status?.reason === reason;
 }

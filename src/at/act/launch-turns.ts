@@ -125,8 +125,8 @@ export class LaunchTurns {
     const group = known ?? newGroup(id, namespace, failure, now, isAnswered);
     this.#groups.set(id, group);
     const entry = { version, failure };
-    if (before !== undefined && before !== group) {
-      this.#leave(before, key);
+    if (before !== group) {
+      this.forget(key);
     }
     group.trying.delete(key);
     group.waiting.delete(key);
@@ -148,15 +148,22 @@ export class LaunchTurns {
     }
     group.failures = 0;
     group.window += 1;
-    this.#leave(group, key);
+    this.forget(key);
     this.#grant(group, group.window);
   }
 
   /** Nothing of this name waits any more. */
   forget(key: string): void {
     const group = this.#groupOf.get(key);
-    if (group !== undefined) {
-      this.#leave(group, key);
+    if (group === undefined) {
+      return;
+    }
+    group.waiting.delete(key);
+    group.trying.delete(key);
+    this.#groupOf.delete(key);
+    if (sizeOf(group) === 0) {
+      group.timer?.cancel();
+      this.#groups.delete(group.id);
     }
   }
 
@@ -186,16 +193,6 @@ export class LaunchTurns {
     group.trying.set(key, { version, since: this.#clock.monotonic() });
   }
 
-  #leave(group: Group, key: string): void {
-    group.waiting.delete(key);
-    group.trying.delete(key);
-    this.#groupOf.delete(key);
-    if (sizeOf(group) === 0) {
-      group.timer?.cancel();
-      this.#groups.delete(group.id);
-    }
-  }
-
   #schedule(group: Group, at: number): void {
     group.timer?.cancel();
     group.nextTurnAt = at;
@@ -208,7 +205,7 @@ export class LaunchTurns {
     const now = this.#clock.monotonic();
     for (const [key, { since }] of group.trying) {
       // Suspended, edited or canceled meanwhile: where it is to run after all, it asks again.
-      if (now - since > unusedTurnMs) this.#leave(group, key);
+      if (now - since > unusedTurnMs) this.forget(key);
     }
     if (sizeOf(group) === 0) {
       return;

@@ -19,6 +19,11 @@ export function isRefused(at: At): boolean {
   return mayWait && findCondition(at.status?.conditions, atCondition.launched)?.status === 'False';
 }
 
+/** Whether it waits so, and status names this reason. */
+export function isRefusedFor(at: At, reason: string | undefined): boolean {
+  return isRefused(at) && at.status?.reason === reason;
+}
+
 /** Whether status says that this very spec can be run. */
 export function isAccepted(at: At): boolean {
   return !isEdited(at) && findCondition(at.status?.conditions, atCondition.accepted)?.status === 'True';
