@@ -1,6 +1,6 @@
 /**
  * Config errors: since when Pods lack a part of their configuration, such as a Secret. The kubelet does not tell it; a
- * process that begins anew waits as long again.
+ * process that has just started waits as long again.
  */
 import type { Pod } from '../../kubernetes/objects.ts';
 import { configError } from '../decide/failing.ts';

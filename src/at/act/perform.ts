@@ -57,7 +57,7 @@ export class Performer {
     this.#failures = new CreateFailures(options);
   }
 
-  /** @throws {RetryError} when nobody knows what became of a create; other errors as the client's. */
+  /** @throws {RetryError} when the outcome of a create is unknown; other errors as the client's. */
   perform(action: Action, observed: Observed, context: ReconcileContext): Promise<Performed> {
     const { client } = this.#options;
     const { signal } = context;

@@ -9,7 +9,7 @@ const intervalMs = 5;
 const burst = 10;
 /** Of each namespace and reason, so many go first. */
 const urgentCount = 100;
-/** A group of which nothing was heard for so long begins anew. */
+/** A group is forgotten after this time without a status, and its count starts at zero. */
 const forgetMs = 60_000;
 
 interface Group {
