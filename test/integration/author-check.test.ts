@@ -118,6 +118,7 @@ test('the policy and its binding have the same idea of what needs the right as t
   const variables = async (path: string) => {
     const documents = parseAllDocuments(await readFile(path, 'utf8')).map((document) => document.toJS());
     const all = documents.flatMap(({ spec }) => (spec.variables ? [spec.variables] : []));
+    assert.deepEqual(all, Array(all.length).fill(all[0]), `the policies of ${path} read the same variables`);
     return all.map((list) =>
       list.find(({ name }: { readonly name: string }) => name === 'reduces').expression.trim(),
     );
