@@ -12,6 +12,7 @@ const copies: Readonly<Record<string, string>> = {
   'crds/ats.yaml': 'crds/ats.yaml',
   'crds/configwatchers.yaml': 'crds/configwatchers.yaml',
   'crds/com/configwatchers.yaml': 'crds/com/configwatchers.yaml',
+  'policy/advice.yaml': 'config/policy/advice.yaml',
   'policy/author.yaml': 'config/author-check/author.yaml',
   'policy/operator_identity.yaml': 'config/policy/operator_identity.yaml',
   'policy/operator_identity_check.yaml': 'config/policy/operator_identity_check.yaml',
