@@ -9,6 +9,10 @@ import { type Flag, flags, type LogLevel, logLevels } from './flags.ts';
 export interface Config {
   /** Where /metrics is served, `host:port`; `0` switches it off. */
   readonly metricsBindAddress: string;
+  /** Whether metrics are served by HTTPS, and only to who may read them. */
+  readonly secureMetrics: boolean;
+  /** A folder with tls.crt and tls.key for that; empty: a certificate is made. */
+  readonly metricsCertPath: string;
   /** Where /healthz and /readyz are served, `host:port`; `0` switches it off. */
   readonly healthProbeBindAddress: string;
   readonly leaderElect: boolean;
@@ -100,6 +104,8 @@ function toConfig(values: Record<string, string>, env: Environment): Config {
   const level = logLevels.find((name) => name === text('log-level')) ?? 'info';
   return Object.freeze({
     metricsBindAddress: text('metrics-bind-address'),
+    secureMetrics: text('secure-metrics') === 'true',
+    metricsCertPath: text('metrics-cert-path'),
     healthProbeBindAddress: text('health-probe-bind-address'),
     leaderElect: text('leader-elect') === 'true',
     namespaces: Object.freeze([...new Set(text('namespaces').split(',').filter(Boolean))]),

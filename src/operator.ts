@@ -53,6 +53,9 @@ export function createOperator(options: OperatorOptions): Manager {
     leaderElection: config.leaderElect,
     leaderElectionNamespace: ownNamespace,
     metricsBindAddress: config.metricsBindAddress,
+    ...(config.secureMetrics && {
+      secureMetrics: config.metricsCertPath === '' ? {} : { certificateDirectory: config.metricsCertPath },
+    }),
     healthProbeBindAddress: config.healthProbeBindAddress,
   });
   // A Role goes with its namespace, before the Pods do, and with it the right to take a finalizer off.

@@ -4,6 +4,8 @@ import { ConfigError, parseCommandLine, usage } from '../src/config.ts';
 
 const defaults = {
   metricsBindAddress: '127.0.0.1:8080',
+  secureMetrics: false,
+  metricsCertPath: '',
   healthProbeBindAddress: '127.0.0.1:8081',
   leaderElect: false,
   namespaces: [],

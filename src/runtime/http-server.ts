@@ -4,7 +4,14 @@
  * request, and when there are too many, the one that has been idle for longest gives way: what only holds
  * connections open keeps no other client out.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Logger } from './logger.ts';
 
@@ -18,6 +25,7 @@ export interface HttpReply {
 export type HttpHandler = (
   path: string,
   query: URLSearchParams,
+  headers: IncomingHttpHeaders,
 ) => HttpReply | undefined | Promise<HttpReply | undefined>;
 
 export interface HttpServerOptions {
@@ -26,7 +34,20 @@ export interface HttpServerOptions {
   /** `host:port`, `:port` for every interface, `[address]:port`, port 0 for any free one; `0` or empty: off. */
   readonly bindAddress: string;
   readonly handler: HttpHandler;
+  /** Present: HTTPS with this certificate, asked for once for each connection. Absent: HTTP. */
+  readonly certificate?: CertificateSource;
   readonly log: Logger;
+}
+
+/** Both as PEM. */
+export interface CertifiedKey {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+}
+
+export interface CertificateSource {
+  /** The same object for as long as it is the same certificate. Rejects when there is none. */
+  current(): Promise<CertifiedKey>;
 }
 
 /** The address cannot be served; the message is one sentence. */
@@ -42,6 +63,7 @@ const limits = {
   requestTimeout: 5000,
   connectionsCheckingInterval: 5000,
 };
+const tlsLimits = { handshakeTimeout: 5000, minVersion: 'TLSv1.2' } as const;
 
 /** Ms without a byte in either direction after which a connection is cut: its peer does not read the answer. */
 const silenceLimit = 30_000;
@@ -72,10 +94,11 @@ export class HttpServer {
     const { name, bindAddress, log } = this.#options;
     const where = parseBindAddress(bindAddress);
     if (where === undefined) return;
-    const server = createServer(limits, (request, response) => void this.#answer(request, response));
-    server.setTimeout(silenceLimit);
-    server.on('connection', (socket: Socket) => this.#admit(socket));
+    let server: Server;
     try {
+      server = await this.#create();
+      server.setTimeout(silenceLimit);
+      server.on('connection', (socket: Socket) => this.#admit(socket));
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(where, resolve);
@@ -98,7 +121,40 @@ export class HttpServer {
     if (server === undefined) return;
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
+    // In the middle of a handshake a connection is none of HTTP yet.
+    for (const socket of this.#idle) socket.destroy();
     await closed;
+  }
+
+  async #create(): Promise<Server> {
+    const { name, certificate, log } = this.#options;
+    const answer = (request: IncomingMessage, response: ServerResponse) =>
+      void this.#answer(request, response);
+    if (certificate === undefined) return createServer(limits, answer);
+    let shown = await certificate.current();
+    const server = createSecureServer({ ...limits, ...tlsLimits, ...shown }, answer);
+    server.on('secureConnection', (stream: Socket) => this.#secured(stream));
+    return server.on('connection', async () => {
+      try {
+        const next = await certificate.current();
+        if (next !== shown) server.setSecureContext({ ...tlsLimits, ...next });
+        shown = next;
+      } catch (err) {
+        // While its two files are being replaced one by one, key and certificate do not fit.
+        log.warn({ err }, `the ${name} server keeps its certificate`);
+      }
+    });
+  }
+
+  /** After the handshake the encrypted stream takes the place of its connection. */
+  #secured(stream: Socket): void {
+    const { remoteAddress, remotePort } = stream;
+    const isUnder = (socket: Socket) =>
+      socket.remotePort === remotePort && socket.remoteAddress === remoteAddress;
+    const connection = [...this.#idle].find(isUnder);
+    if (connection) this.#idle.delete(connection);
+    this.#idle.add(stream);
+    stream.once('close', () => this.#idle.delete(stream));
   }
 
   /** Makes room for a connection; when all others are being answered it is refused. */
@@ -132,7 +188,9 @@ export class HttpServer {
     }
     const url = URL.parse(request.url ?? '', 'http://localhost');
     try {
-      const reply = url ? await this.#options.handler(url.pathname, url.searchParams) : undefined;
+      const reply = url
+        ? await this.#options.handler(url.pathname, url.searchParams, request.headers)
+        : undefined;
       send(response, reply ?? { status: 404, contentType: plainText, body: 'not found\n' });
     } catch (error) {
       this.#options.log.error({ err: error }, `the ${this.#options.name} server failed to answer`);

@@ -47,18 +47,23 @@ const rows: Readonly<Record<string, Row>> = {
     overlay: { resources: ['default'], components: ['prometheus'] },
     values: monitoring,
   },
+  'config/secure-metrics': {
+    overlay: { resources: ['default'], components: ['prometheus', 'secure-metrics'] },
+    values: { ...monitoring, metrics: { enabled: true, secure: true } },
+  },
   'all of it, in one namespace': {
     overlay: {
       resources: ['namespaced'],
       // In the order of the flags in the chart.
       components: [
-        ...['prometheus', 'rollout-restart', 'secret-access'],
+        ...['prometheus', 'secure-metrics', 'rollout-restart', 'secret-access'],
         ...['annotation-controller', 'author-check', 'k8spatterns-com'],
       ],
     },
     values: {
       ...{ namespaces: ['default'], rolloutRestart: true, secretAccess: true },
       ...{ annotationController: true, authorCheck: true, secondGroup: true, ...monitoring },
+      metrics: { enabled: true, secure: true },
     },
   },
   'namespaces that are allowed': {

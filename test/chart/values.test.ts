@@ -292,6 +292,26 @@ const rows: readonly Row[] = [
     expected: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
   },
   {
+    of: ['metrics.secure', 'metrics.certificateSecret'],
+    values: {
+      metrics: { enabled: true, secure: true, certificateSecret: 'metrics-tls' },
+      serviceMonitor: { enabled: true },
+    },
+    look: (objects) => [
+      config(objects)?.secureMetrics,
+      config(objects)?.metricsCertPath === container(objects).volumeMounts[0].mountPath,
+      pod(objects).spec.volumes[0].secret.secretName,
+      find(objects, 'ClusterRole', '-operator-identity').rules.map(({ resources }: Rendered) => resources[0]),
+      find(objects, 'ClusterRole', '-metrics-reader').rules,
+      find(objects, 'ServiceMonitor').spec.endpoints[0].scheme,
+    ],
+    expected: [
+      ...[true, true, 'metrics-tls', ['tokenreviews', 'subjectaccessreviews']],
+      [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+      'https',
+    ],
+  },
+  {
     ...{ of: ['metrics.enabled', 'metrics.port'], values: { metrics: { enabled: true, port: 9090 } } },
     look: (objects) => [
       config(objects)?.metricsBindAddress,

@@ -318,7 +318,7 @@ export class Shop {
   until(
     message: string,
     holds: (status: ConfigWatcherStatus) => boolean,
-    { name, timeout = 40_000 }: { readonly name?: string; readonly timeout?: number } = {},
+    { name, timeout = 90_000 }: { readonly name?: string; readonly timeout?: number } = {},
   ): Promise<ConfigWatcherStatus> {
     return eventually(
       async () => {
@@ -349,7 +349,7 @@ export class Shop {
         const { items } = await this.client.list(events, { namespace: this.namespace });
         return items.find((event) => event.reason === reason);
       },
-      { timeout: 40_000, message: `the Event ${reason}` },
+      { timeout: 90_000, message: `the Event ${reason}` },
     );
   }
 

@@ -9,6 +9,7 @@ export const overlays: Readonly<Record<string, Overlay>> = {
     resources: ['high-availability'],
     components: [
       'prometheus',
+      'secure-metrics',
       'rollout-restart',
       'secret-access',
       'annotation-controller',

@@ -171,7 +171,7 @@ describe('HttpServer', () => {
     const { server, connected } = await listening(t, (path, query) => {
       served++;
       if (path === '/busy') return new Promise(() => {});
-      return path === '/long' ? { status: 200, contentType: 'text/plain', body } : hello(path, query);
+      return path === '/long' ? { status: 200, contentType: 'text/plain', body } : hello(path, query, {});
     });
     for (let count = 0; count < 100; count++) {
       const socket = await connected();

@@ -47,6 +47,8 @@ export const servedResources: readonly ServedResource[] = [
 
 export const defaultConfig: Config = {
   metricsBindAddress: '0',
+  secureMetrics: false,
+  metricsCertPath: '',
   healthProbeBindAddress: '0',
   leaderElect: true,
   namespaces: [],

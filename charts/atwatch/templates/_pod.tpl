@@ -9,6 +9,12 @@
 - --health-probe-bind-address=:8081
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:{{ .Values.metrics.port }}
+{{- if .Values.metrics.secure }}
+- --secure-metrics
+{{- with .Values.metrics.certificateSecret }}
+- --metrics-cert-path=/metrics-certificate
+{{- end }}
+{{- end }}
 {{- end }}
 {{- if ne .Values.logLevel "info" }}
 - --log-level={{ .Values.logLevel }}

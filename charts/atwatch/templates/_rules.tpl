@@ -30,3 +30,28 @@
   verbs: [update]
 {{- end }}
 {{- end }}
+
+{{/* Whose token it is that comes for the metrics, and whether that user may read them. */}}
+{{- define "atwatch.reviewRules" -}}
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- end }}
+
+{{/* Of the role by which the policies know the operator: what options need in the whole cluster. */}}
+{{- define "atwatch.identityRules" -}}
+{{- if .Values.metrics.secure }}
+{{ include "atwatch.reviewRules" . }}
+{{- end }}
+{{- if .Values.authorCheck }}
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [mutatingadmissionpolicies, mutatingadmissionpolicybindings]
+  verbs: [list]
+{{- end }}
+{{- if not (or .Values.metrics.secure .Values.authorCheck) }}
+[]
+{{- end }}
+{{- end }}

@@ -13,6 +13,7 @@ import { assertWriteFits, checkedDurations, type Durations, defaultRequestTimeou
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { Manager } from './manager.ts';
+import type { SecureMetrics } from './probes.ts';
 
 /** Name, KubeConfig and log; everything else has a default. */
 export interface CreateManagerOptions extends Durations {
@@ -37,6 +38,8 @@ export interface CreateManagerOptions extends Durations {
   readonly maxWatches?: number;
   /** Where `/metrics` is served: `host:port`, `:port` for every interface. Default `0`, which is off. */
   readonly metricsBindAddress?: string;
+  /** Serves the metrics by HTTPS, and only to users of the cluster who may read them. Default: by HTTP, to all. */
+  readonly secureMetrics?: SecureMetrics;
   /** Where `/healthz` and `/readyz` are served, as {@link metricsBindAddress}. Default `0`, which is off. */
   readonly healthProbeBindAddress?: string;
   /** Command that installs the CRDs, for the sentence that says they are missing. */
@@ -85,6 +88,7 @@ export function createManager(options: CreateManagerOptions): Manager {
     server: kubeConfig.getCurrentCluster()?.server ?? '',
     namespaces: options.namespaces ?? [],
     metricsBindAddress: options.metricsBindAddress ?? '0',
+    ...(options.secureMetrics && { secureMetrics: options.secureMetrics }),
     healthProbeBindAddress: options.healthProbeBindAddress ?? '0',
     ...(installCommand !== undefined && { installCommand }),
     ...(options.processMetrics !== undefined && { processMetrics: options.processMetrics }),

@@ -89,12 +89,13 @@ export class Manager implements ControllerHost {
         ...{ client: leaseClient, leadership, leaseDuration, retryPeriod, clock, log, registry, random },
       });
     }
-    this.#probes = new Probes(options, {
+    const state = {
       isReady: () => this.#ready,
       problems: () => this.informers.problems,
       sinceLastContact: () => this.informers.sinceLastContact(),
       isStaleLeader: () => this.#leadership.isStale,
-    });
+    };
+    this.#probes = new Probes(options, state, this.connection.ungatedClient);
     const signals = { stop: this.#stop.signal, abort: this.#abort.signal };
     this.#runnables = new RunnableGroup({ ...signals, onFailure: (error) => this.#fail(error) });
     this.addHealthCheck('controllers', () => this.#runnables.healthCheck());

@@ -3,6 +3,7 @@
  * (`/metrics`), and the checks that every Manager has.
  */
 import type { Registry } from '@prometheus-io/client';
+import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
 import { HealthChecks } from '../health/health-checks.ts';
@@ -10,12 +11,19 @@ import { healthServer } from '../health/health-server.ts';
 import type { HttpServer } from '../http-server.ts';
 import { informerSilenceLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
+import { MetricsAccess } from '../metrics/metrics-access.ts';
 import { metricsServer } from '../metrics/metrics-server.ts';
 import { processMetrics } from '../metrics/process-metrics.ts';
+import { ServingCertificate } from '../metrics/serving-certificate.ts';
 
 export interface ProbesOptions {
   /** `host:port`, `:port`, or `0` for none. */
   readonly metricsBindAddress: string;
+  /**
+   * Present: metrics are served by HTTPS, and only to users of the cluster who may `get` the URL `/metrics`; this process
+   * needs the right to create TokenReviews and SubjectAccessReviews. Absent: by HTTP, to all.
+   */
+  readonly secureMetrics?: SecureMetrics;
   /** `host:port`, `:port`, or `0` for none. */
   readonly healthProbeBindAddress: string;
   readonly clock: Clock;
@@ -23,6 +31,11 @@ export interface ProbesOptions {
   readonly registry: Registry;
   /** False leaves out the metrics of the process: of several Managers in one, they would say the same. Default true. */
   readonly processMetrics?: boolean;
+}
+
+export interface SecureMetrics {
+  /** A folder with `tls.crt` and `tls.key`, read again as they are replaced. Absent: a certificate is made. */
+  readonly certificateDirectory?: string;
 }
 
 /** What the checks look at. */
@@ -44,14 +57,19 @@ export class Probes {
   readonly #servers: readonly HttpServer[];
   readonly #isAsked: boolean;
 
-  constructor(options: ProbesOptions, state: ProbedState) {
-    const { clock, log, registry, metricsBindAddress, healthProbeBindAddress } = options;
+  /** @param client for the reviews of who may read the metrics; its writes are sent on standbys as well. */
+  constructor(options: ProbesOptions, state: ProbedState, client: Client) {
+    const { clock, log, registry, metricsBindAddress, secureMetrics, healthProbeBindAddress } = options;
+    const secure = secureMetrics && {
+      certificate: new ServingCertificate({ ...secureMetrics, clock, log }),
+      access: new MetricsAccess({ client, clock }),
+    };
     this.healthz = new HealthChecks('healthz', log, clock);
     this.readyz = new HealthChecks('readyz', log, clock);
     this.#eventLoop = new EventLoopMonitor(clock);
     this.#isAsked = healthProbeBindAddress !== '0';
     this.#servers = [
-      metricsServer({ bindAddress: metricsBindAddress, registry, log }),
+      metricsServer({ bindAddress: metricsBindAddress, registry, log, ...(secure && { secure }) }),
       healthServer({
         ...{ bindAddress: healthProbeBindAddress, healthz: this.healthz, readyz: this.readyz, log },
       }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { Probes } from '../../../src/runtime/manager/probes.ts';
 import { FakeClock } from '../../fake/clock.ts';
@@ -17,6 +18,7 @@ function probed(healthProbeBindAddress = '0') {
       ...{ isReady: () => true, problems: () => state.problems },
       ...{ sinceLastContact: () => state.silence, isStaleLeader: () => false },
     },
+    {} as Client,
   );
   const health = () => probes.healthz.report(new URLSearchParams());
   return { clock, state, probes, health };
