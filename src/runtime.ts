@@ -76,6 +76,8 @@ export {
   type WatchOptions,
 } from './runtime/controller/builder.ts';
 export type { Controller, ControllerOptions } from './runtime/controller/controller.ts';
+export { type Decider, DecidingReconciler } from './runtime/controller/deciding-reconciler.ts';
+export type { Answer, Decision, EffectList, Question } from './runtime/controller/decision.ts';
 export {
   type EventHandler,
   enqueueRequestForObject,

@@ -1,10 +1,16 @@
 /** When an At is launched while clocks are set, machines sleep and processes are stopped: never early, once, soon. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../src/at/decide/decide.ts';
 import { Workqueue } from '../../src/runtime/queue/workqueue.ts';
 import { FakeClock } from '../fake/clock.ts';
-import { accepted, actionTypes, dueTime, longBeforeDue, observing } from '../fixtures/at.ts';
+import {
+  accepted,
+  actionTypes,
+  decideInParts as decide,
+  dueTime,
+  longBeforeDue,
+  observing,
+} from '../fixtures/at.ts';
 
 const hour = 3_600_000;
 const second = 1000;

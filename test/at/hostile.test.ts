@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
 import { statusPatch } from '../../src/at/act/status-patch.ts';
-import { decide } from '../../src/at/decide/decide.ts';
 import { slimAt, slimPod } from '../../src/at/facts/transform.ts';
 import { isDue } from '../../src/at/plan/due.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
 import {
   accepted,
   created,
+  decideInParts as decide,
   dueTime,
   finished,
   justAfterDue,

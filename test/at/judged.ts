@@ -3,12 +3,12 @@
  * Flux, Argo CD, `helm --wait` and others judge any kind by the generic rules of kstatus.
  */
 import type { At } from '../../src/api/at.generated.ts';
-import { decide } from '../../src/at/decide/decide.ts';
 import type { Observed } from '../../src/at/decide/decision.ts';
 import {
   accepted,
   crashLooping,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
   evicted,

@@ -333,6 +333,18 @@ describe('AtReconciler, with ExactlyOnce', () => {
     return { world, operator };
   }
 
+  it('releases no Pod that the stored status does not name', async () => {
+    const world = new World(dueTime);
+    world.createAt({ launchGuarantee: 'ExactlyOnce' });
+    world.dropped = ['podUID'];
+    const operator = new Operator(world);
+    await operator.reconcile();
+    for (let pass = 0; pass < 3; pass += 1) await operator.reconcile();
+    assert.deepEqual(world.releases, []);
+    assert.equal(world.started.size, 0);
+    assert.ok(world.requests.length < 12, world.requests.join());
+  });
+
   it('creates with one request, and records and releases with one more each', async () => {
     const { world, operator } = await created();
     assert.deepEqual(world.requests, ['POST pods']);

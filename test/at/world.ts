@@ -3,7 +3,7 @@
  * It holds the rules that the promises of an At rest on (names are unique, uids never repeat, a stale resourceVersion
  * conflicts, a launched spec is immutable), and notes what breaks a promise.
  */
-import type { At, AtSpec } from '../../src/api/at.generated.ts';
+import type { At, AtSpec, AtStatus } from '../../src/api/at.generated.ts';
 import type { KubernetesObject, Pod, PodStatus } from '../../src/kubernetes/objects.ts';
 import { TransportError } from '../../src/runtime/client/api-error.ts';
 import type { Client, JsonPatchOperation, Patch, WriteOptions } from '../../src/runtime/client/client.ts';
@@ -94,6 +94,8 @@ export class World {
   latency = 0;
   /** Nobody answers. */
   isDown = false;
+  /** The fields of a status that a CRD of another version drops. */
+  dropped: readonly (keyof AtStatus)[] = [];
   /** What each create of a Pod meets. */
   createFault: Fault | undefined;
   /** The uids of all Ats there have ever been, each with that of the Pod which status recorded as the first. */
@@ -408,7 +410,12 @@ export class World {
     const version = patch.type === 'merge' ? (patch.body as At).metadata.resourceVersion : undefined;
     this.#hold(version !== undefined, 'a status write without a resourceVersion');
     const before = this.ats.get(name);
-    const at = this.#patch(this.ats, name, patch);
+    const whole = this.#patch(this.ats, name, patch);
+    const kept = Object.entries(whole.status ?? {}).filter(
+      ([field]) => !this.dropped.some((one) => one === field),
+    );
+    const at = { ...whole, status: Object.fromEntries(kept) };
+    this.ats.set(name, at);
     const { uid = '' } = at.metadata;
     this.#recorded.add(at.status?.podUID ?? '');
     this.violations.push(...brokenByStatus(before, at));

@@ -6,7 +6,8 @@ import type { At } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
 import { ApiError, isInvalid, TransportError } from '../../runtime/client/api-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type Result, requestKey } from '../../runtime/controller/reconciler.ts';
+import type { Answer } from '../../runtime/controller/decision.ts';
+import { requestKey } from '../../runtime/controller/reconciler.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority } from '../decide/decision.ts';
 import { delayAfter, isRefusal, mayHaveHappened } from './create-answer.ts';
@@ -15,11 +16,6 @@ import type { Memory } from './memory.ts';
 
 /** From the first failure for its cause on, in milliseconds, a create without a definite answer is told. */
 const tellAfterMs = 2000;
-
-/** What a pass does about a create that failed, or that waits for its turn. */
-export type Held =
-  | { readonly next: 'decide'; readonly observed: Observed }
-  | { readonly next: 'end'; readonly result: Result };
 
 export interface CreateFailuresOptions {
   readonly clock: Clock;
@@ -78,16 +74,16 @@ export class CreateFailures {
     return { waitMs: delayAfter(memory.refused(at)), failure, since: Number.NEGATIVE_INFINITY };
   }
 
-  /** A mishap that passes at once is not told. */
-  hold(observed: Observed, { waitMs, failure, since }: Wait): Held {
+  /** What the pass does about it. A mishap that passes at once is not told. */
+  hold(observed: Observed, { waitMs, failure, since }: Wait): Answer<Observed> {
     const { clock } = this.#options;
     const { reason, message } = failure;
     const untold = reason === atReason.createFailed ? since + tellAfterMs - clock.monotonic() : 0;
     if (untold > 0) {
       return { next: 'end', result: { requeueAfter: Math.min(waitMs, untold), priority: retryPriority } };
     }
-    const known = { ...observed, refusal: { reason, message }, retryDelay: waitMs, now: clock.now() };
-    return { next: 'decide', observed: known };
+    const facts = { ...observed, refusal: { reason, message }, retryDelay: waitMs, now: clock.now() };
+    return { next: 'decide', facts };
   }
 }
 

@@ -1,41 +1,47 @@
 /**
- * Perform: the actions of a decision, one request each. What an answer means for the At is not decided here:
+ * Perform: the effects of a decision, mostly one request each. What an answer means for the At is not decided here:
  * it goes into memory and into what the next decision sees.
  */
-import type { At } from '../../api/at.generated.ts';
-import { atAnnotation } from '../../api/at-constants.ts';
+import type { At, AtStatus } from '../../api/at.generated.ts';
+import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import { isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
 import type { Client, JsonPatchOperation, ObjectKey } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
 import { describeError } from '../../runtime/error-chain.ts';
+import type { EventRecorder } from '../../runtime/events/event-recorder.ts';
+import type { Logger } from '../../runtime/logger.ts';
 import {
-  type Action,
+  type AtEvent,
   type CreatePod,
   type DryRunPod,
+  type Effect,
+  type Need,
   type Observed,
   retryPriority,
 } from '../decide/decision.ts';
 import { releaseOperations, untrackOperations } from '../decide/exactly-once.ts';
-import { findAmong, isGated, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { obstacleEvent } from '../decide/launch.ts';
+import { isGated } from '../facts/own-pod.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
-import { sound } from '../plan/sound.ts';
 import type { AuthorCheck, Authorization } from './author-check.ts';
 import { delayAfter, isTestFailed, mayHaveHappened, mostDelay } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
+import { HourlyEvents } from './hourly-events.ts';
 import type { LaunchTurns } from './launch-turns.ts';
+import { readLive, readTimeout } from './live-read.ts';
 import type { Memory } from './memory.ts';
 import { withoutLiterals } from './redact.ts';
-import { conflictDelay, found, goOn, type Performed, settled } from './settle.ts';
+import { found, settled } from './settle.ts';
+import { StatusWriter } from './status-writer.ts';
 
 /** Longest wait before a create without an answer is tried again, in milliseconds. */
 export const mostDelayWithoutAnswer = 2000;
-/** For a read that a launch waits for, in milliseconds. */
-const readTimeout = 5000;
 
 export interface PerformerOptions {
   readonly client: Client;
@@ -44,64 +50,83 @@ export interface PerformerOptions {
   readonly turns: LaunchTurns;
   /** Absent: any author's Ats run. */
   readonly authorCheck?: AuthorCheck;
-  /** Told what the API server says against the Pod of an At that is not due yet. */
-  readonly onRefusedDryRun: (at: At, message: string) => void;
+  readonly recorder: EventRecorder;
+  /** Called with each status that was written, and the At as it was before. */
+  readonly onStatus?: (before: At, after: AtStatus) => void;
 }
 
 export class Performer {
   readonly #options: PerformerOptions;
   readonly #failures: CreateFailures;
+  readonly #statuses: StatusWriter;
+  readonly #hourly = new HourlyEvents();
 
   constructor(options: PerformerOptions) {
     this.#options = options;
     this.#failures = new CreateFailures(options);
+    this.#statuses = new StatusWriter(options);
+  }
+
+  /** Nothing about this name matters any more. */
+  forget(key: string): void {
+    this.#statuses.forget(key);
+  }
+
+  read(need: Need, observed: Observed, { signal }: ReconcileContext): Promise<Answer<Observed>> {
+    return readLive(this.#options, need, observed, signal);
   }
 
   /** @throws {RetryError} when the outcome of a create is unknown; other errors as the client's. */
-  perform(action: Action, observed: Observed, context: ReconcileContext): Promise<Performed> {
-    const { client } = this.#options;
+  // Crash window before and after each effect: whatever is done by now, the next decision sees it.
+  async perform(action: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
+    const { client, memory } = this.#options;
     const { signal } = context;
     switch (action.type) {
-      case 'ReadLive':
-        return this.#readLive(observed, action.pods, signal);
+      case 'WriteStatus':
+        return this.#statuses.write(action, observed, context);
+      case 'RecordEvents':
+        this.#record(action.events, observed.at, context.log);
+        return { next: 'goOn', facts: observed };
       case 'CreatePod':
         return this.#create(action, observed, context);
       case 'DryRunPod':
         return this.#dryRun(action, observed, signal);
+      case 'QueueDryRun':
+        memory.toTry(observed.at);
+        return { next: 'goOn', facts: observed };
       case 'PatchPod': {
         const patch = { type: 'merge', body: action.body } as const;
-        return settled(client.patch(pods, action, patch, { signal }));
+        return settled(client.patch(pods, action, patch, { signal }), observed);
       }
       case 'ReleasePod':
-        return this.#edit(action.pod, releaseOperations(action.pod), signal);
+        return settled(this.#edit(action.pod, releaseOperations(action.pod), signal), observed, isTestFailed);
       case 'UntrackPod':
-        return this.#edit(action.pod, untrackOperations(action.pod), signal);
+        return settled(this.#edit(action.pod, untrackOperations(action.pod), signal), observed, isTestFailed);
       case 'DeletePod': {
         const { uid, resourceVersion } = action;
         const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
-        return settled(client.delete(pods, action, { ...preconditions, signal }));
+        return settled(client.delete(pods, action, { ...preconditions, signal }), observed);
       }
       case 'DeleteAt': {
         const { uid, resourceVersion } = action;
         const options = { uid, resourceVersion, propagationPolicy: 'Background', signal } as const;
-        return settled(client.delete(ats, action, options));
+        return settled(client.delete(ats, action, options), observed);
       }
     }
   }
 
-  async #edit(
-    { metadata }: Pod,
-    operations: readonly JsonPatchOperation[],
-    signal: AbortSignal,
-  ): Promise<Performed> {
+  #edit({ metadata }: Pod, operations: readonly JsonPatchOperation[], signal: AbortSignal): Promise<Pod> {
     const { namespace = '', name } = metadata;
-    const write = this.#options.client.patch(
-      pods,
-      { namespace, name },
-      { type: 'json', operations },
-      { signal },
-    );
-    return settled(write, isTestFailed);
+    return this.#options.client.patch(pods, { namespace, name }, { type: 'json', operations }, { signal });
+  }
+
+  #record(events: readonly AtEvent[], at: At, log: Logger): void {
+    const { clock, recorder } = this.#options;
+    const now = clock.monotonic();
+    for (const event of events.filter((one) => this.#hourly.take(at, one, now))) {
+      recorder.record(ats, at, event);
+      log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
+    }
   }
 
   /**
@@ -113,43 +138,15 @@ export class Performer {
     const at = await found(this.#options.client.get(ats, key, options));
     const gone = orphans.filter(({ metadata }) => metadata.labels?.[podUidLabel] !== at?.metadata.uid);
     for (const pod of gone) {
-      await this.#edit(pod, untrackOperations(pod), signal);
+      await settled(this.#edit(pod, untrackOperations(pod), signal), undefined, isTestFailed);
     }
-  }
-
-  /** The truth, for a decision that must not rest on a cache. An At that is gone or another ends the pass. */
-  async #readLive(observed: Observed, withPods: boolean, signal: AbortSignal): Promise<Performed> {
-    const { client, clock, memory } = this.#options;
-    const { namespace = '', name, uid } = observed.at.metadata;
-    const options = { signal, timeout: readTimeout };
-    const answer = await found(client.get(ats, { namespace, name }, options));
-    const at = answer && sound(answer);
-    memory.read(observed.at, at);
-    if (at === undefined || at.metadata.uid !== uid) {
-      return { next: 'end', result: { requeueAfter: conflictDelay } };
-    }
-    const read = async (podName: string | undefined): Promise<Pod | undefined> =>
-      podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));
-    const { current, next } = podNames(at);
-    const live: Partial<Pick<Observed, 'pod' | 'nextPod'>> = withPods
-      ? { pod: await read(current), nextPod: await read(next) }
-      : {};
-    const seen = { ...podsAt(at, findAmong(observed)), ...live };
-    const known = { ...observed, at, ...seen, live: true, now: clock.now() };
-    // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
-    // look comes later each time.
-    const isInVain =
-      (observed.ambiguous === true || observed.behind === true) &&
-      [live.pod, live.nextPod].some((pod) => pod !== undefined && !isOurs(known, pod));
-    const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
-    return { next: 'decide', observed: { ...known, retryDelay } };
   }
 
   async #create(
     action: CreatePod,
     observed: Observed,
     { signal, log }: ReconcileContext,
-  ): Promise<Performed> {
+  ): Promise<Answer<Observed>> {
     const { attempt } = action;
     const { client, clock, memory } = this.#options;
     const { at } = observed;
@@ -166,13 +163,13 @@ export class Performer {
       if (isGated(pod)) {
         // Crash window: the Pod exists, and starts nothing before status records it.
         memory.created(at);
-        return goOn;
+        return { next: 'goOn', facts: observed };
       }
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
       const { launchedSpec, scheduledTime } = runOf(at, pod);
       memory.launched(at, { ...launch, launchedSpec, scheduledTime });
-      return goOn;
+      return { next: 'goOn', facts: observed };
     } catch (caught) {
       const error = withoutLiterals(caught, pod);
       if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
@@ -191,14 +188,15 @@ export class Performer {
     return new RetryError(`Pod ${metadata.name} could not be created`, delay, options);
   }
 
-  async #dryRun({ pod }: DryRunPod, observed: Observed, signal: AbortSignal): Promise<Performed> {
-    const { client, clock, memory, onRefusedDryRun } = this.#options;
+  async #dryRun({ pod }: DryRunPod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
+    const { client, clock, memory, recorder } = this.#options;
     memory.tried(observed.at);
     const { warning, rejection } = await dryRun(client, pod, signal);
-    if (warning !== undefined) onRefusedDryRun(observed.at, warning);
+    if (warning !== undefined)
+      recorder.record(ats, observed.at, obstacleEvent(atReason.podRejected, warning));
     return rejection === undefined
-      ? goOn
-      : { next: 'decide', observed: { ...observed, untried: false, rejection, now: clock.now() } };
+      ? { next: 'goOn', facts: observed }
+      : { next: 'decide', facts: { ...observed, untried: false, rejection, now: clock.now() } };
   }
 
   /** Who may run the At, or why it must not run. An error is no answer, and the At waits. */
@@ -213,10 +211,10 @@ export class Performer {
   }
 
   /** A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. */
-  #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Performed> {
+  #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
     this.#failures.forget(observed.at);
     const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
-    return this.#readLive({ ...observed, retryDelay }, true, signal);
+    return readLive(this.#options, 'pods', { ...observed, retryDelay }, signal);
   }
 }
 

@@ -6,12 +6,12 @@ import { atCondition } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isEdited } from '../plan/phase.ts';
-import type { Decision, Observed } from './decision.ts';
+import type { Draft, Observed } from './decision.ts';
 import { letGo } from './exactly-once.ts';
 import { editedAfterEnd, type Statement, stated } from './statement.ts';
 import { withoutStrays } from './strays.ts';
 
-export function decideDone(o: Observed): Decision {
+export function decideDone(o: Observed): Draft {
   const status = stated(o, o.at.status ?? {}, isEdited(o.at) ? acceptance(o) : []);
   const expiry = expiryOf(o);
   if (expiry !== undefined && o.now >= expiry) {
@@ -44,9 +44,9 @@ function expiryOf({ at }: Observed): number | undefined {
 }
 
 /** A fresh read first: a cached At may not show yet that somebody has lengthened its life. */
-function expire(o: Observed): Decision {
+function expire(o: Observed): Draft {
   if (!o.live) {
-    return { actions: [{ type: 'ReadLive', pods: false }], events: [] };
+    return { need: 'at' };
   }
   const { namespace = '', name, uid = '', resourceVersion = '' } = o.at.metadata;
   const { actions } = letGo(o);

@@ -12,12 +12,14 @@ import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts'
 import { buildPod } from '../plan/pod.ts';
 import {
   type AtEvent,
-  type Decision,
+  type Draft,
   dryRunPriority,
   launchPriority,
   type Observed,
   readLive,
   retryPriority,
+  type StatusFirst,
+  type Steps,
 } from './decision.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
 import { create, obstacle, obstacleEvent } from './launch.ts';
@@ -41,14 +43,14 @@ const dryRunLead = 10_000;
 const longestObstacle = 900;
 
 /** For an At of which neither status nor memory nor a Pod shows a launch. */
-export function decidePending(o: Observed): Decision {
+export function decidePending(o: Observed): Draft {
   if (o.ambiguous && !o.live) {
     return readLive;
   }
   return withoutOutdated(o, decideWaiting(o));
 }
 
-function decideWaiting(o: Observed): Decision {
+function decideWaiting(o: Observed): Draft {
   const plan = planOf(o.at);
   if (o.at.spec.cancel === true) {
     const message = 'canceled before its time';
@@ -68,7 +70,9 @@ function decideWaiting(o: Observed): Decision {
     const message = `startingDeadlineSeconds were over before the command could start${lastObstacle(o, plan)}`;
     const end = { outcome: atOutcome.missed, reason: atReason.missedDeadline, message };
     const decision = endUnlaunched(o, end, unlaunchedStatus(o, plan));
-    return o.live ? { ...decision, events: [...specEvents(o, plan), ...decision.events] } : decision;
+    return 'need' in decision
+      ? decision
+      : { ...decision, events: [...specEvents(o, plan), ...decision.events] };
   }
   return launch(o, plan);
 }
@@ -95,7 +99,7 @@ function endUnlaunched(
   o: Observed,
   end: Pick<Ending, 'outcome' | 'reason' | 'message'>,
   said: AtStatus | undefined,
-): Decision {
+): Exclude<Draft, StatusFirst> {
   if (!o.live) {
     return readLive;
   }
@@ -106,7 +110,7 @@ function endUnlaunched(
   return { actions: [], status, events: [{ type, reason, action: 'EndWithoutPod', note }] };
 }
 
-function refuse(o: Observed, invalid: InvalidPlan): Decision {
+function refuse(o: Observed, invalid: InvalidPlan): Steps {
   const { reason, message } = invalid;
   const said = findCondition(o.at.status?.conditions, atCondition.accepted);
   const isKnown = said?.reason === reason && said.message === message && !isEdited(o.at);
@@ -115,29 +119,30 @@ function refuse(o: Observed, invalid: InvalidPlan): Decision {
   return { actions: [], status: invalidStatus(o, invalid), events };
 }
 
-function suspend(o: Observed, plan: Plan): Decision {
+function suspend(o: Observed, plan: Plan): Steps {
   const note = 'nothing is started while spec.suspend is true';
   const event: AtEvent = { type: 'Normal', reason: atEvent.suspended, action: 'ReadSpec', note };
   const isKnown = isConditionTrue(o.at.status?.conditions, atCondition.suspended);
   return { actions: [], status: suspendedStatus(o, plan), events: isKnown ? [] : [event] };
 }
 
-function arm(o: Observed, plan: Plan): Decision {
+function arm(o: Observed, plan: Plan): Steps {
   const rejected = o.rejection === undefined ? [] : [obstacleEvent(atReason.podRejected, o.rejection)];
   const events = [...specEvents(o, plan), ...rejected];
   const status = armedStatus(o, plan);
   if (isEdited(o.at) && plan.dueAt - o.now > dryRunLead) {
     // Accepted first, so that a restart does not try all the Pods again; then tried, when nothing else waits.
-    return { actions: [], status, events, untried: true, requeueAfter: 0, priority: dryRunPriority };
+    const actions: Steps['actions'] = [{ type: 'QueueDryRun' }];
+    return { actions, status, events, requeueAfter: 0, priority: dryRunPriority };
   }
   const triesPod = o.untried === true && plan.dueAt - o.now > dryRunLead;
-  const actions: Decision['actions'] = triesPod
+  const actions: Steps['actions'] = triesPod
     ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1, { tracked: o.tracks }) }]
     : [];
   return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };
 }
 
-function launch(o: Observed, plan: Plan): Decision {
+function launch(o: Observed, plan: Plan): Draft {
   const held = heldPod(o, o.pod);
   if (held !== undefined) {
     return settle(o, held, 1, waitingStatus(o, plan));
@@ -150,7 +155,7 @@ function launch(o: Observed, plan: Plan): Decision {
 }
 
 /** Due, but the API server does not take the Pod: said once, tried again until the deadline. */
-function hold(o: Observed, plan: Plan, reason: string, message: string): Decision {
+function hold(o: Observed, plan: Plan, reason: string, message: string): Steps {
   const said = o.at.status?.reason === reason && !isEdited(o.at) ? (o.at.status.message ?? '') : undefined;
   const isSame = said !== undefined && isSameBarNumbers(said, message);
   const status = heldStatus(o, plan, reason, isSame ? said : message);

@@ -18,7 +18,15 @@ import {
 import { isInvalid, planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
-import { type AtEvent, type Decision, nothing, type Observed, readLive, retryPriority } from './decision.ts';
+import {
+  type AtEvent,
+  type Draft,
+  nothing,
+  type Observed,
+  readLive,
+  retryPriority,
+  type Steps,
+} from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { earliestAfter } from './history.ts';
@@ -42,7 +50,7 @@ const deletionSlack = 60_000;
 /** How often to look at a Pod whose events no longer lead to its At, in milliseconds. */
 const strippedPoll = 10_000;
 
-export function decideRunning(o: Observed): Decision {
+export function decideRunning(o: Observed): Draft {
   const launch = currentLaunch(o);
   if (launch === undefined) {
     return nothing;
@@ -50,7 +58,7 @@ export function decideRunning(o: Observed): Decision {
   return withoutStrays(o, launch.podUID, decideLaunched(o, launch));
 }
 
-function decideLaunched(o: Observed, launch: CurrentLaunch): Decision {
+function decideLaunched(o: Observed, launch: CurrentLaunch): Draft {
   const { view } = launch;
   if (view === undefined && !o.live) {
     return readLive;
@@ -60,7 +68,7 @@ function decideLaunched(o: Observed, launch: CurrentLaunch): Decision {
   const status = withoutHint(o, recorded);
   if (view === undefined) {
     // The launch first: podUID in status is what keeps a restarted operator from launching again.
-    return launch.isNew ? { actions: [], status, events, again: true } : decideLost(o, launch, status);
+    return launch.isNew ? { first: status, events } : decideLost(o, launch, status);
   }
   const running = { launch, view, run: runOf(o.at, view.pod), status, events };
   const gone = goneAt(o, view);
@@ -73,7 +81,7 @@ function decideLaunched(o: Observed, launch: CurrentLaunch): Decision {
 }
 
 /** The Pod is gone. If that was this operator's doing, status says why. */
-function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decision {
+function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Draft {
   const { reason, message, exitCode } = status;
   if (o.at.spec.cancel === true) {
     return done(o, status, stoppedEnding(atReason.canceled, exitCode));
@@ -86,18 +94,18 @@ function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Decis
 }
 
 /** Gone but for the finalizer, and without an end. */
-function decideHeld(o: Observed, { launch, status, events }: Running): Decision {
-  return launch.isNew ? { actions: [], status, events, again: true } : decideLost(o, launch, status);
+function decideHeld(o: Observed, { launch, status, events }: Running): Draft {
+  return launch.isNew ? { first: status, events } : decideLost(o, launch, status);
 }
 
-function decideEnded(o: Observed, running: Running, end: Ending): Decision {
+function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   const { launch, view, status, events } = running;
   // Of a Pod that was deleted because it did not start, only status says why.
   const isNoted = end.disrupted && !view.started && status.reason !== atReason.evicted;
   const cause = isNoted ? status.reason : undefined;
   const found = cause === undefined ? end : stoppedEnding(cause, end.exitCode, status.message);
   if (found.disrupted && mayRetry(o, launch, status)) {
-    return launch.isNew ? { actions: [], status, events, again: true } : retry(o, launch, status, found);
+    return launch.isNew ? { first: status, events } : retry(o, launch, status, found);
   }
   const ending =
     found.disrupted && o.at.spec.cancel === true ? stoppedEnding(atReason.canceled, found.exitCode) : found;
@@ -112,7 +120,7 @@ function mayRetry({ at: { spec } }: Observed, { attempt }: CurrentLaunch, status
 }
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
-function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Ending): Decision {
+function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Ending): Draft {
   if (o.ambiguous && !o.live) {
     return readLive;
   }
@@ -150,7 +158,7 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
   };
 }
 
-function decideAlive(o: Observed, running: Running): Decision {
+function decideAlive(o: Observed, running: Running): Draft {
   const { view, events } = running;
   if (!isOurs(o, view.pod)) {
     return { actions: [], status: steadyStatus(o, running), events, requeueAfter: strippedPoll };
@@ -188,7 +196,7 @@ function terminatingStatus(o: Observed, running: Running): AtStatus {
  * A user deletes the Pod, or a controller. Nothing is stopped any more; a node that does not answer is reported, and
  * what should have been stopped there ends the At all the same.
  */
-function decideTerminating(o: Observed, running: Running, overdue: number): Decision {
+function decideTerminating(o: Observed, running: Running, overdue: number): Steps {
   const { view, events } = running;
   const cause = view.stop ?? stopCause(o, running);
   const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
@@ -218,7 +226,7 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Deci
 }
 
 /** A Pod without the label is not watched: its end would be missed. */
-function relabel({ pod, uid, name }: PodView): Decision['actions'] {
+function relabel({ pod, uid, name }: PodView): Steps['actions'] {
   const { labels, namespace = '', resourceVersion, ownerReferences } = pod.metadata;
   if (labels?.[podUidLabel] !== undefined) {
     return [];
@@ -242,7 +250,7 @@ function lastMessage(o: Observed, from: AtStatus, { message, disrupted }: Ending
 }
 
 /** DONE, and one Event that says so without the words of the command or its output. */
-function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): Decision {
+function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): Steps {
   const { outcome, reason, exitCode } = ending;
   const message = lastMessage(o, from, ending);
   const status = doneStatus(o, from, { ...ending, message }, running?.view);

@@ -3,15 +3,38 @@
  * again after any part of a decision was performed, or none, leads to the same end.
  */
 
-import { currentLaunch } from '../facts/own-pod.ts';
+import type { AtStatus } from '../../api/at.generated.ts';
+import { currentLaunch, findAmong, podsAt } from '../facts/own-pod.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
-import { type Decision, type Observed, readLive } from './decision.ts';
+import type { AtDecision, AtEvent, Draft, Effect, Observed, Steps } from './decision.ts';
+import { readLive } from './decision.ts';
 import { letGo } from './exactly-once.ts';
 
-export function decide(o: Observed): Decision {
+/** Statuses of one decision that have to stand before the next effect. More of them would be a loop. */
+const maxStatusesFirst = 4;
+/** Waits after the API server has found a status not valid, in milliseconds. */
+const firstInvalidDelay = 250;
+const maxInvalidDelay = 300_000;
+
+/** @throws {Error} when one status always asks for another one first. */
+export function decide(o: Observed): AtDecision {
+  const effects: Effect[] = [];
+  let observed = o;
+  for (let statuses = 0; statuses <= maxStatusesFirst; statuses++) {
+    const draft = draftOf(observed);
+    if ('need' in draft) return draft;
+    if (!('first' in draft)) return ordered(observed, effects, draft);
+    const { first: status, events } = draft;
+    effects.push({ type: 'WriteStatus', status, asLock: true }, ...recording(events));
+    observed = withStatus(observed, status);
+  }
+  throw new Error(`the decision about the status of At ${o.at.metadata.name} does not settle`);
+}
+
+function draftOf(o: Observed): Draft {
   // On its way out: nothing is launched, tried again or written. Its Pods go with it.
   if (o.at.metadata.deletionTimestamp !== undefined) {
     return letGo(o);
@@ -30,4 +53,32 @@ export function decide(o: Observed): Decision {
     case 'DONE':
       return decideDone(o);
   }
+}
+
+/** The facts once this status stands. */
+function withStatus({ refusal: _, ...o }: Observed, status: AtStatus): Observed {
+  const at = { ...o.at, status };
+  return { ...o, at, ...podsAt(at, findAmong(o)) };
+}
+
+function ordered(o: Observed, first: readonly Effect[], steps: Steps): AtDecision {
+  const { actions, status, events, ...when } = steps;
+  if (o.unwritable !== undefined) return unwritable(o.unwritable, [...first, ...recording(events)]);
+  const write: Effect[] = status === undefined ? [] : [{ type: 'WriteStatus', status, asLock: false }];
+  return { effects: [...first, ...actions, ...write, ...recording(events)], ...when };
+}
+
+function recording(events: readonly AtEvent[]): Effect[] {
+  return events.length === 0 ? [] : [{ type: 'RecordEvents', events }];
+}
+
+/**
+ * Stored under a laxer CRD than today's, the At takes no status until a user mends it: the Events are all that can be
+ * said of it. It may also be a passing mistake of an admission policy, so the first tries are soon.
+ */
+function unwritable(times: number, effects: readonly Effect[]): AtDecision {
+  return {
+    effects: times === 1 ? effects.filter(({ type }) => type === 'RecordEvents') : [],
+    requeueAfter: Math.min(maxInvalidDelay, firstInvalidDelay * 2 ** (times - 1)),
+  };
 }

@@ -1,9 +1,7 @@
-/**
- * Decision: what one look at an At leads to. It is plain data: whoever performs it may stop after any part
- * of it, because the next decision starts again from what is there by then.
- */
+/** Decision: what one look at an At leads to, and the facts that it rests on. */
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
+import type { Decision, Question } from '../../runtime/controller/decision.ts';
 
 /** One line of what happened, for people; the shape that an EventRecorder takes. */
 export interface AtEvent {
@@ -75,16 +73,28 @@ export interface Observed extends ObservedPods {
   readonly obstructed?: boolean;
   /** Why a dry run of the Pod was refused just now. */
   readonly rejection?: string;
+  /** How often in a row the API server has found the status of this At not valid, the last time just now. */
+  readonly unwritable?: number;
   /** Of the create that was tried just now, or that waits for its turn. */
   readonly refusal?: Refusal;
   /** Milliseconds to wait before the next try of something that was refused; grows with each. */
   readonly retryDelay: number;
 }
 
-/** Reads the At, and its Pods where asked to, from the API server, then decides again. */
-export interface ReadLive {
-  readonly type: 'ReadLive';
-  readonly pods: boolean;
+/** What only the API server knows for certain: the At, or the At with the Pods at its current and its next name. */
+export type Need = 'at' | 'pods';
+
+/** Writes the whole status, where it is not that already. */
+export interface WriteStatus {
+  readonly type: 'WriteStatus';
+  readonly status: AtStatus;
+  /** The next effects rest on it: they are performed only when the API server has stored all of it. */
+  readonly asLock: boolean;
+}
+
+export interface RecordEvents {
+  readonly type: 'RecordEvents';
+  readonly events: readonly AtEvent[];
 }
 
 export interface CreatePod {
@@ -97,6 +107,11 @@ export interface CreatePod {
 export interface DryRunPod {
   readonly type: 'DryRunPod';
   readonly pod: Pod;
+}
+
+/** Remembers that the Pod of this spec is to be tried ({@link Observed.untried}), when nothing else waits. */
+export interface QueueDryRun {
+  readonly type: 'QueueDryRun';
 }
 
 /** Merges `body` into the Pod; it carries uid and resourceVersion, so that it meets only what was seen. */
@@ -138,17 +153,31 @@ export interface DeleteAt {
 }
 
 export type Action =
-  | ReadLive
   | CreatePod
   | DryRunPod
+  | QueueDryRun
   | PatchPod
   | ReleasePod
   | UntrackPod
   | DeletePod
   | DeleteAt;
 
-/** Actions first, in their order; then the status; then the Events. */
-export interface Decision {
+export type Effect = Action | WriteStatus | RecordEvents;
+
+export type AtDecision = Decision<Need, Effect>;
+
+/** What a part of the decision comes to; {@link decide} makes one ordered list of it. */
+export type Draft = Question<Need> | StatusFirst | Steps;
+
+/** A status that has to stand before anything is done that follows from it. */
+export interface StatusFirst {
+  readonly first: AtStatus;
+  /** Of this status. */
+  readonly events: readonly AtEvent[];
+}
+
+/** Actions in their order; then the status; then the Events. */
+export interface Steps {
   readonly actions: readonly Action[];
   /** The whole status; absent: as it is. */
   readonly status?: AtStatus;
@@ -159,10 +188,6 @@ export interface Decision {
   readonly requeueAfter?: number;
   /** Queue priority of looking again. */
   readonly priority?: number;
-  /** Remember that the Pod of this spec has not been tried yet ({@link Observed.untried}). */
-  readonly untried?: boolean;
-  /** Decide again at once when the status has been written: it had to be durable before the next action. */
-  readonly again?: boolean;
 }
 
 /**
@@ -181,7 +206,7 @@ export const retryPriority = -150;
 export const dryRunPriority = -50;
 
 /** Nothing to do until something changes. */
-export const nothing: Decision = { actions: [], events: [] };
+export const nothing: Steps = { actions: [], events: [] };
 
 /** Asks for the truth before something that cannot be undone. */
-export const readLive: Decision = { actions: [{ type: 'ReadLive', pods: true }], events: [] };
+export const readLive: Question<Need> = { need: 'pods' };

@@ -14,10 +14,12 @@ import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import {
   type Action,
-  type Decision,
+  type Draft,
   type Observed,
   type ReleasePod,
   readLive,
+  type StatusFirst,
+  type Steps,
   type UntrackPod,
 } from './decision.ts';
 import { operatorLateness, podEventNet, record } from './launch.ts';
@@ -49,15 +51,16 @@ function outdatedPod(o: Observed): Pod | undefined {
  * The decision for an At that is PENDING, and the removal of a Pod that was made from another generation of its spec.
  * The API server shows the At first: generations only grow, so that from then on such a Pod is never recorded.
  */
-export function withoutOutdated(o: Observed, decision: Decision): Decision {
+export function withoutOutdated(o: Observed, draft: Draft): Draft {
   const pod = outdatedPod(o);
-  if (pod === undefined) return decision;
-  return o.live ? { ...decision, actions: [...discard(o, pod), ...decision.actions] } : readLive;
+  if (pod === undefined) return draft;
+  if (!o.live) return readLive;
+  return 'actions' in draft ? { ...draft, actions: [...discard(o, pod), ...draft.actions] } : draft;
 }
 
 /** Goes on from the Pod that holds the name of this attempt: it is recorded, or goes away. */
-export function settle(o: Observed, pod: Pod, attempt: number, from: AtStatus): Decision {
-  const wait: Decision = { actions: [], events: [], requeueAfter: podEventNet };
+export function settle(o: Observed, pod: Pod, attempt: number, from: AtStatus): StatusFirst | Steps {
+  const wait: Steps = { actions: [], events: [], requeueAfter: podEventNet };
   if (attempt === 1 && pod === outdatedPod(o)) return wait;
   const isFenced = findCondition(o.at.status?.conditions, atCondition.launched)?.message === fenceOf(pod);
   if (isOurs(o, pod) && pod.metadata.deletionTimestamp === undefined && !isFenced) {
@@ -71,7 +74,7 @@ export function settle(o: Observed, pod: Pod, attempt: number, from: AtStatus): 
  * Says that this Pod will not be the one of the attempt, before the finalizer comes off it. Another replica may have
  * sent the write that records the Pod: of the two, which carry the same resourceVersion, the API server takes one.
  */
-function fence(o: Observed, pod: Pod, from: AtStatus): Decision {
+function fence(o: Observed, pod: Pod, from: AtStatus): StatusFirst {
   const status = o.at.status?.podUID === undefined ? 'False' : 'True';
   const message = fenceOf(pod);
   const condition = {
@@ -80,7 +83,7 @@ function fence(o: Observed, pod: Pod, from: AtStatus): Decision {
     reason: atReason.podNameConflict,
     message,
   } as const;
-  return { actions: [], status: stated(o, from, [condition]), events: [], again: true };
+  return { first: stated(o, from, [condition]), events: [] };
 }
 
 function fenceOf({ metadata: { name, uid } }: Pod): string {
@@ -101,17 +104,18 @@ export function discard(o: Observed, pod: Pod): Action[] {
  * RUNNING, in this gated Pod. The write meets only the At that was decided on: of a suspension, a cancel, an edit or
  * another replica that comes between, the API server takes one.
  */
-function recordGated(o: Observed, pod: Pod, attempt: number): Decision {
+function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
   const view = observePod(pod);
   const launch: CurrentLaunch = { attempt, podName: view.name, podUID: view.uid, view, isNew: true };
-  return { actions: [], ...record(o, launch), again: true };
+  const { status, events } = record(o, launch);
+  return { first: status, events };
 }
 
 /**
  * Lets the scheduler have the Pod that status records. Crash window before it: the Pod waits, gated, until the next
  * process finds it recorded.
  */
-export function release(o: Observed, running: Running): Decision {
+export function release(o: Observed, running: Running): Steps {
   const { launch, run, view, events } = running;
   const status = steadyStatus(o, running);
   const action: ReleasePod = { type: 'ReleasePod', pod: view.pod };
@@ -132,7 +136,7 @@ export function untrack(pod: Pod): UntrackPod {
 }
 
 /** Takes the finalizer off all Pods of an At that is deleted: nothing is recorded any more. */
-export function letGo(o: Observed): Decision {
+export function letGo(o: Observed): Steps {
   const pods = [o.pod, o.nextPod, ...o.earlierPods].filter((pod) => pod !== undefined);
   return { actions: pods.filter((pod) => isTrackedFor(o, pod)).map(untrack), events: [] };
 }

@@ -12,7 +12,7 @@ import { type CurrentLaunch, isGated, recordedPod } from '../facts/own-pod.ts';
 import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import { launchedSpec, type Run, runOf } from '../plan/run.ts';
-import type { AtEvent, Decision, Observed } from './decision.ts';
+import type { AtEvent, Observed, Steps } from './decision.ts';
 import { disruptedEvent, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
 import { hintOf, isRescheduledTooLate, launchedStatus } from './run-status.ts';
@@ -26,7 +26,7 @@ const lateAfter = 5000;
 export const podEventNet = 5000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */
-export function create(o: Observed, plan: Plan, attempt: number): Decision {
+export function create(o: Observed, plan: Plan, attempt: number): Steps {
   const pod = buildPod(o.at, plan, attempt, { tracked: o.tracks });
   return {
     actions: [{ type: 'CreatePod', attempt, pod }],

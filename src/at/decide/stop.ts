@@ -8,7 +8,7 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from '../facts/observe-pod.ts';
-import type { Decision, DeletePod, Observed, PatchPod } from './decision.ts';
+import type { DeletePod, Observed, PatchPod, StatusFirst, Steps } from './decision.ts';
 import { cannotStart } from './failing.ts';
 import { updatedStatus } from './run-status.ts';
 import { type Running, startOf, steadyStatus, waitingSince } from './running.ts';
@@ -74,7 +74,7 @@ function isOver({ now }: Observed, since: number, seconds: number | undefined): 
 }
 
 /** Starts the stop for this cause. */
-export function stop(o: Observed, running: Running, cause: StopCause): Decision {
+export function stop(o: Observed, running: Running, cause: StopCause): StatusFirst | Steps {
   const { view, events } = running;
   if (!view.seen) {
     // Its resourceVersion: a kubelet that takes the Pod meanwhile makes this a Pod to be stopped.
@@ -87,7 +87,7 @@ export function stop(o: Observed, running: Running, cause: StopCause): Decision 
 }
 
 /** Follows a stop that has been started: a Pod that does not end in time is deleted. */
-export function followStop(o: Observed, running: Running, started: Stop): Decision {
+export function followStop(o: Observed, running: Running, started: Stop): StatusFirst | Steps {
   const { view, events } = running;
   // Deleted by others before it ends, the Pod takes its annotations with it: what was stopped is never retried.
   const status = notedStatus(o, running, started);
@@ -110,7 +110,7 @@ export function stopOverdue({ pod, stop }: PodView): number | undefined {
 }
 
 /** Deletes the Pod once status names the cause, which else would be gone with it. */
-function erase(o: Observed, running: Running, cause: StopCause, action: DeletePod): Decision {
+function erase(o: Observed, running: Running, cause: StopCause, action: DeletePod): StatusFirst | Steps {
   return isNoted(running, cause)
     ? { actions: [action], status: steadyStatus(o, running), events: running.events }
     : note(o, running, cause);
@@ -120,8 +120,8 @@ function isNoted({ status }: Running, cause: StopCause): boolean {
   return status.reason === cause.reason;
 }
 
-function note(o: Observed, running: Running, cause: StopCause): Decision {
-  return { actions: [], status: notedStatus(o, running, cause), events: running.events, again: true };
+function note(o: Observed, running: Running, cause: StopCause): StatusFirst {
+  return { first: notedStatus(o, running, cause), events: running.events };
 }
 
 /** RUNNING, with the cause of the stop. */

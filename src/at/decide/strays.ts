@@ -8,7 +8,7 @@ import type { Pod } from '../../kubernetes/objects.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
 import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { phaseOf } from '../plan/phase.ts';
-import type { Action, AtEvent, Decision, Observed } from './decision.ts';
+import type { Action, AtEvent, Draft, Observed } from './decision.ts';
 import { discard, untrack } from './exactly-once.ts';
 import { deletion, stopOverdue, stopPatch, versionOf } from './stop.ts';
 
@@ -28,29 +28,25 @@ interface Step {
  * was observed is: an attempt that was recorded, or followed by another one, has no second Pod. Pods whose end is
  * recorded are let go.
  */
-export function withoutStrays(o: Observed, uid: string | undefined, decision: Decision): Decision {
-  if (isDecidedAgain(decision)) {
-    return decision;
+export function withoutStrays(o: Observed, uid: string | undefined, draft: Draft): Draft {
+  // What is still to be read or written first is followed by a decision of its own, which ends them.
+  if (!('actions' in draft)) {
+    return draft;
   }
   const pods = [o.pod, o.nextPod, ...o.earlierPods].filter((pod) => pod !== undefined);
   const steps = pods.map((pod) => stepFor(o, pod, pod.metadata.uid === uid));
   const times = steps.flatMap(({ requeueAt }) => (requeueAt === undefined ? [] : [requeueAt]));
-  const requeueAt = Math.min(...times, decision.requeueAt ?? Number.POSITIVE_INFINITY);
+  const requeueAt = Math.min(...times, draft.requeueAt ?? Number.POSITIVE_INFINITY);
   return {
-    ...decision,
+    ...draft,
     actions: [
       ...steps.flatMap(({ first = [] }) => first),
-      ...decision.actions,
+      ...draft.actions,
       ...steps.flatMap(({ last = [] }) => last),
     ],
-    events: [...decision.events, ...steps.flatMap(({ events = [] }) => events)],
+    events: [...draft.events, ...steps.flatMap(({ events = [] }) => events)],
     ...(Number.isFinite(requeueAt) ? { requeueAt } : {}),
   };
-}
-
-/** In the same pass, with the same Pods: what is to be done about strays is done then. */
-function isDecidedAgain({ again = false, actions }: Decision): boolean {
-  return again || actions.some(({ type }) => type === 'ReadLive');
 }
 
 /** The gated Pod of the attempt that may follow: retry records it, or lets it go. */

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
 import { AtMetrics } from '../../../src/at/act/at-metrics.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import {
   accepted,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
   finished,

@@ -36,10 +36,10 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
     clock: new FakeClock(),
     memory: new Memory(),
     turns: new LaunchTurns(new FakeClock()),
-    onRefusedDryRun: (_at, text) => warnings.push(text),
+    recorder: { record: (_resource, _at, { note }) => warnings.push(note) },
   });
   const performed = await performer.perform({ type: 'DryRunPod', pod }, observing({ at }), context);
-  const rejection = performed.next === 'decide' ? performed.observed.rejection : undefined;
+  const rejection = performed.next === 'decide' ? performed.facts.rejection : undefined;
   if (rejection !== undefined) warnings.push(rejection);
   return warnings;
 }
@@ -51,7 +51,7 @@ async function createFailing(error: Error, memory: Memory, ambiguous: boolean): 
     clock: new FakeClock(),
     memory,
     turns: new LaunchTurns(new FakeClock()),
-    onRefusedDryRun: () => assert.fail('no dry run'),
+    recorder: { record: () => assert.fail('no Event') },
   });
   const action = { type: 'CreatePod', pod, attempt: 1 } as const;
   return performer.perform(action, observing({ at, ambiguous }), context).catch((caught: unknown) => caught);
@@ -113,7 +113,7 @@ async function deletesFor(action: DeletePod | DeleteAt): Promise<unknown[]> {
     clock: new FakeClock(),
     memory: new Memory(),
     turns: new LaunchTurns(new FakeClock()),
-    onRefusedDryRun: () => assert.fail('no dry run'),
+    recorder: { record: () => assert.fail('no Event') },
   });
   await performer.perform(action, observing({ at }), context);
   return calls;
@@ -181,7 +181,7 @@ describe('the create of a Pod whose author is asked about', () => {
       } as unknown as Client,
       ...{ clock: new FakeClock(), memory: new Memory(), turns: new LaunchTurns(new FakeClock()) },
       authorCheck: { authorize } as AuthorCheck,
-      onRefusedDryRun: () => assert.fail('no dry run'),
+      recorder: { record: () => assert.fail('no Event') },
     });
     const action = { type: 'CreatePod', pod, attempt: 1 } as const;
     return { performed: await performer.perform(action, observing({ at }), context), sent };
@@ -197,13 +197,13 @@ describe('the create of a Pod whose author is asked about', () => {
     const { performed, sent } = await createFor(async () => ({ refusal: 'no' }));
     assert.deepEqual(sent, []);
     assert.ok(performed.next === 'decide');
-    assert.deepEqual(performed.observed.refusal, { reason: 'NotAuthorized', message: 'no' });
+    assert.deepEqual(performed.facts.refusal, { reason: 'NotAuthorized', message: 'no' });
   });
 
   it('is not sent either while the API server has no answer', async () => {
     const { performed, sent } = await createFor(() => Promise.reject(new Error('timeout')));
     assert.deepEqual(sent, []);
     assert.ok(performed.next === 'decide');
-    assert.match(performed.observed.refusal?.message ?? '', /^it is not known whether .*: timeout$/);
+    assert.match(performed.facts.refusal?.message ?? '', /^it is not known whether .*: timeout$/);
   });
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
 import {
   accepted,
   actionTypes,
   condition,
   conditions,
   created,
+  decideInParts as decide,
   edited,
   eventReasons,
   launched,
@@ -19,7 +19,7 @@ import {
 describe('decide, PENDING and canceled', () => {
   it('asks the API server, then is DONE without a Pod', () => {
     const at = edited(accepted(), { cancel: true });
-    assert.deepEqual(actionTypes(decide(observing({ at, now: longBeforeDue }))), ['ReadLive']);
+    assert.equal(decide(observing({ at, now: longBeforeDue })).need, 'pods');
     const decision = decide(observing({ at, now: longBeforeDue, live: true }));
     assert.equal(decision.status?.outcome, 'Canceled');
     assert.deepEqual(eventReasons(decision), ['Canceled']);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
 import {
   actionTypes,
   condition,
   conditions,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
   finished,
@@ -77,7 +77,7 @@ describe('decide, DONE with ttlSecondsAfterFinished', () => {
   });
 
   it('reads the At again before it deletes it', () => {
-    assert.deepEqual(decide(observing({ at, now: expiry })).actions, [{ type: 'ReadLive', pods: false }]);
+    assert.equal(decide(observing({ at, now: expiry })).need, 'at');
   });
 
   it('deletes exactly the At that was read', () => {

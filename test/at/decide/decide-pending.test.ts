@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { dryRunPriority, launchPriority, retryPriority } from '../../../src/at/decide/decision.ts';
 import {
   accepted,
@@ -10,8 +9,10 @@ import {
   condition,
   conditions,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
+  effectTypes,
   eventReasons,
   evicted,
   justAfterDue,
@@ -29,10 +30,9 @@ import {
 
 describe('decide, PENDING and not due', () => {
   it('accepts a new At in one status write without Events (B1)', () => {
-    const decision = decide(observing({ at: waiting(), now: longBeforeDue }));
-    assert.deepEqual(decision.actions, []);
-    assert.deepEqual(decision.events, []);
-    const { status } = decision;
+    const observed = observing({ at: waiting(), now: longBeforeDue });
+    assert.deepEqual(effectTypes(observed), ['QueueDryRun', 'WriteStatus']);
+    const { status } = decide(observed);
     assert.equal(status?.phase, 'PENDING');
     assert.equal(status?.observedGeneration, 1);
     assert.equal(status?.scheduledTime, '2030-01-31T09:00:00.000Z');
@@ -71,7 +71,7 @@ describe('decide, PENDING and not due', () => {
 
   it('tries the Pod after the acceptance, when nothing else waits', () => {
     const first = decide(observing({ at: waiting(), now: longBeforeDue }));
-    assert.equal(first.untried, true);
+    assert.deepEqual(actionTypes(first), ['QueueDryRun']);
     assert.equal(first.requeueAfter, 0);
     assert.equal(first.priority, dryRunPriority);
     const second = decide(observing({ at: accepted(), now: longBeforeDue, untried: true }));
@@ -81,7 +81,7 @@ describe('decide, PENDING and not due', () => {
 
   it('tries no Pod that is due in a moment', () => {
     const decision = decide(observing({ at: waiting(), now: dueTime - 5 * second }));
-    assert.equal(decision.untried, undefined);
+    assert.deepEqual(decision.actions, []);
     assert.equal(decision.requeueAt, dueTime);
   });
 
@@ -266,20 +266,19 @@ describe('decide, PENDING and due', () => {
   });
 
   it('reads before it creates again when an answer is missing', () => {
-    assert.deepEqual(actionTypes(decide(observing({ ambiguous: true }))), ['ReadLive']);
+    assert.equal(decide(observing({ ambiguous: true })).need, 'pods');
     assert.deepEqual(actionTypes(decide(observing({ ambiguous: true, live: true }))), ['CreatePod']);
   });
 
   it('does nothing for one that is being deleted, although its Pod was evicted and may be tried again', () => {
     const running = launched({ disruptionPolicy: 'Retry' });
     const at = { ...running, metadata: { ...running.metadata, deletionTimestamp: timeText(dueTime) } };
-    assert.deepEqual(decide(observing({ at, pod: evicted(created(running)) })), { actions: [], events: [] });
+    assert.deepEqual(effectTypes(observing({ at, pod: evicted(created(running)) })), []);
   });
 
   it('does nothing for an At that is being deleted', () => {
     const at = waiting({}, { deletionTimestamp: timeText(dueTime) });
-    const decision = decide(observing({ at }));
-    assert.deepEqual(decision, { actions: [], events: [] });
+    assert.deepEqual(effectTypes(observing({ at })), []);
   });
 });
 
@@ -292,7 +291,7 @@ describe('decide, PENDING with startingDeadlineSeconds', () => {
   });
 
   it('asks the API server before it says Missed', () => {
-    assert.deepEqual(actionTypes(decide(observing({ at, now: lastMoment + 1 }))), ['ReadLive']);
+    assert.equal(decide(observing({ at, now: lastMoment + 1 })).need, 'pods');
   });
 
   it('is DONE, Missed, without a Pod after that', () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { podUidLabel } from '../../../src/at/plan/pod.ts';
 import {
   accepted,
@@ -9,6 +8,7 @@ import {
   actionTypes,
   conditions,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
   eventReasons,
@@ -292,7 +292,7 @@ describe('decide, disruption with policy Fail', () => {
   });
 
   it('never runs the command of a lost Pod again (B6)', () => {
-    assert.deepEqual(actionTypes(decide(observing({ at }))), ['ReadLive']);
+    assert.equal(decide(observing({ at })).need, 'pods');
     const decision = decide(observing({ at, live: true }));
     assert.deepEqual(decision.actions, []);
     assert.equal(decision.status?.reason, 'PodLost');
@@ -307,12 +307,15 @@ describe('decide, disruption with policy Fail', () => {
   it('records a launch that only memory knows before it says that the Pod is lost', () => {
     const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime: justAfterDue };
     const observed = { at: accepted(), launch, live: true };
-    const first = decide(observing(observed));
-    assert.equal(first.status?.podUID, 'pod-uid-1');
-    assert.equal(first.again, true);
-    const second = decide(observing({ ...observed, at: withStatus(accepted(), first.status) }));
-    assert.equal(second.status?.reason, 'PodLost');
-    assert.deepEqual(second.actions, []);
+    const { locks, actions, status } = decide(observing(observed));
+    assert.deepEqual(
+      locks.map(({ phase, podUID }) => [phase, podUID]),
+      [['RUNNING', 'pod-uid-1']],
+    );
+    assert.deepEqual(actions, []);
+    assert.equal(status?.reason, 'PodLost');
+    const second = decide(observing({ ...observed, at: withStatus(accepted(), locks[0]) }));
+    assert.deepEqual([second.locks, second.status?.reason], [[], 'PodLost']);
   });
 });
 
@@ -327,7 +330,7 @@ describe('decide, disruption with policy Retry', () => {
   });
 
   it('does so for a Pod that is gone, once the API server says so', () => {
-    assert.deepEqual(actionTypes(decide(observing({ at }))), ['ReadLive']);
+    assert.equal(decide(observing({ at })).need, 'pods');
     assert.deepEqual(actionTypes(decide(observing({ at, live: true }))), ['CreatePod']);
   });
 

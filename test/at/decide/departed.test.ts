@@ -1,12 +1,12 @@
 /** The end of a run whose Pod went away before the turn of its At: what the watch has shown is never lost. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { Observed } from '../../../src/at/decide/decision.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionTypes,
   created,
+  decideInParts as decide,
   dueTime,
   evicted,
   failed,
@@ -37,6 +37,7 @@ function targeted(pod: Pod): Pod {
 
 function endOf(o: Partial<Observed>): string {
   const decision = decide(observing(o));
+  if (decision.need !== undefined) return `need ${decision.need}`;
   const { phase, outcome, reason } = decision.status ?? {};
   return [...actionTypes(decision), phase, outcome, reason].filter(Boolean).join(' ');
 }
@@ -59,7 +60,7 @@ describe('decide, about a Pod that is gone', () => {
     ['nothing', started(pod), 'CreatePod'],
   ] as const) {
     it(`asks the API server first when the watch has shown ${what} and no end`, () => {
-      assert.equal(endOf({ at, departed: [last] }), 'ReadLive');
+      assert.equal(endOf({ at, departed: [last] }), 'need pods');
       assert.equal(endOf({ at, departed: [last], live: true }), ends);
       assert.notEqual(endOf({ at, departed: [last], pod: last, live: true }), ends, 'and it is there');
     });

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { Observed } from '../../../src/at/decide/decision.ts';
 import { slimPod } from '../../../src/at/facts/transform.ts';
 import { recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
@@ -13,8 +12,10 @@ import {
   actionTypes,
   condition,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
+  effectTypes,
   eventReasons,
   evicted,
   justAfterDue,
@@ -79,12 +80,17 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
   it('records which Pod it is before it releases it', () => {
     const pod = created(at);
     const record = decide(observing({ at, pod, now: justAfterDue + second }));
-    assert.deepEqual(record.actions, []);
-    assert.deepEqual([record.status?.phase, record.status?.podUID], ['RUNNING', 'pod-uid-1']);
-    assert.equal(record.status?.launchTime, '2030-01-31T09:00:01.001Z');
+    const [first] = record.locks;
+    assert.deepEqual([first?.phase, first?.podUID], ['RUNNING', 'pod-uid-1']);
+    assert.equal(first?.launchTime, '2030-01-31T09:00:01.001Z');
+    assert.deepEqual(effectTypes(observing({ at, pod })), [
+      'WriteStatus',
+      'RecordEvents',
+      'ReleasePod',
+      'WriteStatus',
+    ]);
     assert.deepEqual(eventReasons(record), ['Launched']);
-    assert.equal(record.again, true);
-    const next = withStatus(at, record.status);
+    const next = withStatus(at, first);
     const release = decide(observing({ at: next, pod, now: justAfterDue + second }));
     assert.deepEqual(actionOf(release, 'ReleasePod'), { type: 'ReleasePod', pod });
     assert.equal(release.status?.launchTime, '2030-01-31T09:00:01.001Z');
@@ -112,9 +118,10 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
   ] as const) {
     it(`lets go a Pod that was made before the At was ${what}, and was not recorded`, () => {
       const observed = { at: edited(accepted(once), edit), pod: created(accepted(once)) };
-      assert.deepEqual(actionTypes(decide(observing(observed))), ['ReadLive']);
+      assert.equal(decide(observing(observed)).need, 'pods');
       const decision = decide(observing({ ...observed, live: true }));
-      assert.deepEqual(actionTypes(decision), ['DeletePod', 'UntrackPod']);
+      assert.deepEqual(actionTypes(decision).slice(0, 2), ['DeletePod', 'UntrackPod']);
+      assert.ok(!actionTypes(decision).includes('CreatePod'));
       assert.equal(actionOf(decision, 'DeletePod').resourceVersion, '20');
       assert.equal(decision.status?.reason, reason);
     });
@@ -130,21 +137,21 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
   it('is missed although its Pod is there, because nothing has run', () => {
     const at = waiting({ ...once, startingDeadlineSeconds: 1 });
     const observed = { at, pod: created(at), now: dueTime + 2 * second };
-    assert.deepEqual(actionTypes(decide(observing(observed))), ['ReadLive']);
+    assert.equal(decide(observing(observed)).need, 'pods');
     assert.equal(outcome({ ...observed, live: true }), 'DONE Missed MissedDeadline');
   });
 
   it('leaves a Pod gated whose time has not come by this clock', () => {
     const decision = decide(observing({ at, pod: created(at), now: longBeforeDue }));
-    assert.deepEqual([decision.actions, decision.status?.reason], [[], 'Armed']);
+    assert.deepEqual([actionTypes(decision), decision.status?.reason], [['QueueDryRun'], 'Armed']);
   });
 
   it('says that a deleted Pod will not be the one before it takes the finalizer off', () => {
     const pod = deleted(created(at));
     const fence = decide(observing({ at, pod }));
-    assert.deepEqual([fence.actions, fence.again], [[], true]);
-    assert.equal(condition(fence.status, 'Launched'), 'False PodNameConflict');
-    const next = withStatus(at, fence.status);
+    assert.deepEqual(effectTypes(observing({ at, pod })), ['WriteStatus', 'UntrackPod']);
+    assert.equal(condition(fence.locks[0], 'Launched'), 'False PodNameConflict');
+    const next = withStatus(at, fence.locks[0]);
     assert.deepEqual(actionTypes(decide(observing({ at: next, pod }))), ['UntrackPod']);
     const asBefore = decide(observing({ at: next, pod: created(at) }));
     assert.deepEqual(
@@ -175,8 +182,8 @@ describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
   it('cancels what it has not released', () => {
     const canceled = edited(at, { cancel: true });
     const decision = decide(observing({ at: canceled, pod }));
-    assert.deepEqual(decision.actions, []);
-    const next = withStatus(canceled, decision.status);
+    assert.deepEqual(effectTypes(observing({ at: canceled, pod })).slice(0, 2), ['WriteStatus', 'DeletePod']);
+    const next = withStatus(canceled, decision.locks[0]);
     assert.deepEqual(actionTypes(decide(observing({ at: next, pod }))), ['DeletePod']);
     assert.equal(outcome({ at: next, pod: deleted(pod) }), 'DONE Canceled Canceled');
   });
@@ -214,7 +221,7 @@ describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
 
   it('asks the API server before it gives up a Pod that was deleted by force', () => {
     const decision = decide(observing({ at, pod: deleted(bound), now: dueTime + 60_001 }));
-    assert.deepEqual(actionTypes(decision), ['ReadLive']);
+    assert.equal(decision.need, 'pods');
   });
 
   it('holds the Pod until its end is recorded, and then no longer', () => {
@@ -242,17 +249,18 @@ describe('decide, ExactlyOnce with Retry', () => {
   it('records the second Pod before it releases it, and lets the first one go', () => {
     assert.deepEqual(actionTypes(decide(observing({ at, pod: first }))), ['CreatePod']);
     const record = decide(observing({ at, pod: first, nextPod: second }));
-    assert.deepEqual([record.actions, record.again], [[], true]);
-    assert.deepEqual([record.status?.attempts, record.status?.podUID], [2, 'pod-uid-2']);
-    const next = { at: withStatus(at, record.status), pod: second, earlierPods: [first] };
+    assert.deepEqual(actionTypes(record), ['ReleasePod', 'UntrackPod']);
+    const [stands] = record.locks;
+    assert.deepEqual([stands?.attempts, stands?.podUID], [2, 'pod-uid-2']);
+    const next = { at: withStatus(at, stands), pod: second, earlierPods: [first] };
     assert.deepEqual(actionTypes(decide(observing(next))), ['ReleasePod', 'UntrackPod']);
   });
 
   it('takes another Pod when the second was deleted before it was recorded', () => {
     const nextPod = deleted(second);
     const fence = decide(observing({ at, pod: first, nextPod }));
-    assert.deepEqual([fence.actions, fence.status?.attempts], [[], 1]);
-    const next = withStatus(at, fence.status);
+    assert.deepEqual([actionTypes(fence), fence.locks[0]?.attempts], [['UntrackPod'], 1]);
+    const next = withStatus(at, fence.locks[0]);
     assert.deepEqual(actionTypes(decide(observing({ at: next, pod: first, nextPod }))), ['UntrackPod']);
     assert.deepEqual(actionTypes(decide(observing({ at: next, pod: first }))), ['CreatePod']);
   });

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { AtSpec } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { ContainerState, Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionTypes,
   condition,
   created,
+  decideInParts as decide,
   dueTime,
   eventReasons,
   exited,

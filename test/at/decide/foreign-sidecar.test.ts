@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec, AtStatus } from '../../../src/api/at.generated.ts';
 import { atAnnotation } from '../../../src/api/at-constants.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { slimPod } from '../../../src/at/facts/transform.ts';
 import { runAnnotation } from '../../../src/at/plan/run.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
@@ -14,6 +13,7 @@ import {
   actionOf,
   actionTypes,
   created,
+  decideInParts as decide,
   dueTime,
   exited,
   launched,
@@ -157,7 +157,7 @@ const rows: readonly Row[] = [
     spec: { backoffLimit: 9 },
     containers: {
       command: { state: commandRuns },
-      proxy: { state: backOff, lastState: exited(3), restartCount: 9 },
+      proxy: { state: backOff, lastState: exited(3), restartCount: 8 },
     },
     pod: { phase: 'Running' },
     expected: { phase: 'RUNNING' },

@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
-import type { Decision, Observed } from '../../../src/at/decide/decision.ts';
+import type { Observed } from '../../../src/at/decide/decision.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
   actionTypes,
   condition,
   created,
+  type Decided,
+  decideInParts as decide,
   eventReasons,
   inState,
   launched,
@@ -40,7 +41,7 @@ function without(reason: string, message: string): Pod {
 const noNodes = unschedulable('0/3 nodes are available');
 const noImage = without('ImagePullBackOff', 'Back-off pulling image "busybix"');
 
-function look(observed: Partial<Observed>): Decision {
+function look(observed: Partial<Observed>): Decided {
   return decide(observing({ at, now: later, ...observed }));
 }
 
@@ -130,9 +131,8 @@ describe('a Pod that does not start', () => {
     for (const pod of [noNodes, noImage]) {
       const waiting = waitingFor(pod);
       const noted = look({ at: waiting, pod, now: muchLater });
-      assert.deepEqual(noted.actions, []);
-      assert.equal(noted.again, true);
-      const known = withStatus(waiting, noted.status);
+      assert.equal(noted.locks.length, 1);
+      const known = withStatus(waiting, noted.locks[0]);
       const stop = look({ at: known, pod, now: muchLater });
       assert.deepEqual(actionTypes(stop), [pod === noNodes ? 'DeletePod' : 'PatchPod']);
       const { status } = look({ at: known, live: true, now: muchLater });

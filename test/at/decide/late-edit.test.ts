@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { Observed } from '../../../src/at/decide/decision.ts';
 import {
   actionOf,
   actionTypes,
   condition,
   created,
+  decideInParts as decide,
   edited,
   eventReasons,
   evicted,
@@ -145,9 +145,8 @@ describe('an edit that comes too late', () => {
     const at = edited(waiting(retry), { command: 'echo NO' });
     const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime: justAfterDue };
     const observed = { launch: { ...launch, launchedSpec: 'another' }, live: true };
-    const { status, again } = decide(observing({ at, ...observed }));
-    assert.equal(again, true);
-    const lost = decide(observing({ at: withStatus(at, status), ...observed }));
+    const lost = decide(observing({ at, ...observed }));
+    assert.equal(condition(lost.locks[0], 'Launched'), 'True Launched');
     assert.deepEqual(actionTypes(lost), []);
     assert.match(lost.status?.message ?? '', /^the Pod is gone; not repeated/);
   });

@@ -1,10 +1,10 @@
 /** What is said of a run that its Pod does not tell the end of, or that was over before its Pod was deleted. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
 import {
   actionTypes,
   created,
+  decideInParts as decide,
   dueTime,
   exited,
   failed,

@@ -1,12 +1,12 @@
 /** What the kubelet writes of a container that it cannot find when it ends the Pod: an exit code, and no start. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { observePod } from '../../../src/at/facts/observe-pod.ts';
 import type { ContainerState, Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
   exited,

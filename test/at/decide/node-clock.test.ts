@@ -1,8 +1,15 @@
 /** The start of a command on a node whose clock is wrong by minutes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
-import { created, dueTime, launched, observing, second, started } from '../../fixtures/at.ts';
+import {
+  created,
+  decideInParts as decide,
+  dueTime,
+  launched,
+  observing,
+  second,
+  started,
+} from '../../fixtures/at.ts';
 
 describe('the start of a command', () => {
   it('is not before the creation of the Pod, where the clock of the node is behind', () => {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import {
   accepted,
   condition,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
   eventReasons,

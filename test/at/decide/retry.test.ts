@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionTypes,
   created,
+  decideInParts as decide,
   dueTime,
   evicted,
   exited,

@@ -1,8 +1,16 @@
 /** What is said of an end: the words of the command, what the runtime calls it, and nothing that is not so. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
-import { created, exited, failed, inState, launched, observing, withPodStatus } from '../../fixtures/at.ts';
+import {
+  created,
+  decideInParts as decide,
+  exited,
+  failed,
+  inState,
+  launched,
+  observing,
+  withPodStatus,
+} from '../../fixtures/at.ts';
 
 describe('the message of an end', () => {
   const at = launched({ backoffLimit: 0 });

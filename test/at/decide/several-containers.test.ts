@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { atAnnotation } from '../../../src/api/at-constants.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { slimPod } from '../../../src/at/facts/transform.ts';
 import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
   actionTypes,
   created,
+  decideInParts as decide,
   dueTime,
   exited,
   launched,

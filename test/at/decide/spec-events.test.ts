@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { Observed } from '../../../src/at/decide/decision.ts';
 import {
   accepted,
   condition,
   created,
+  decideInParts as decide,
   dueTime,
   edited,
   eventReasons,

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
   actionTypes,
   crashLooping,
   created,
+  decideInParts as decide,
   dueTime,
+  effectTypes,
   eventReasons,
   evicted,
   failed,
@@ -242,9 +243,12 @@ describe('stop in place', () => {
     const overdue = dueTime + 1 + 15 * second;
     assert.deepEqual(decide(observing({ at, pod: stopping, now: overdue - 1 })).actions, []);
     const noted = decide(observing({ at, pod: stopping, now: overdue }));
-    assert.equal(noted.again, true);
-    assert.equal(noted.status?.reason, 'Canceled');
-    const deletion = decide(observing({ at: withStatus(at, noted.status), pod: stopping, now: overdue }));
+    assert.deepEqual(effectTypes(observing({ at, pod: stopping, now: overdue })).slice(0, 2), [
+      'WriteStatus',
+      'DeletePod',
+    ]);
+    assert.equal(noted.locks[0]?.reason, 'Canceled');
+    const deletion = decide(observing({ at: withStatus(at, noted.locks[0]), pod: stopping, now: overdue }));
     assert.deepEqual(deletion.actions, [
       { type: 'DeletePod', namespace: 'default', name: 'example-at-pod', uid: 'pod-uid-1' },
     ]);
@@ -264,9 +268,11 @@ describe('pendingTimeoutSeconds (B7)', () => {
     const pod = unschedulable(created(at));
     assert.deepEqual(decide(observing({ at, pod, now: timeout - 1 })).actions, []);
     const noted = decide(observing({ at, pod, now: timeout }));
-    assert.deepEqual(noted.actions, []);
-    assert.equal(noted.again, true);
-    const doomed = withStatus(at, noted.status);
+    assert.deepEqual(effectTypes(observing({ at, pod, now: timeout })).slice(0, 2), [
+      'WriteStatus',
+      'DeletePod',
+    ]);
+    const doomed = withStatus(at, noted.locks[0]);
     assert.deepEqual(decide(observing({ at: doomed, pod, now: timeout })).actions, [
       {
         type: 'DeletePod',

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import type { Observed, PatchPod } from '../../../src/at/decide/decision.ts';
 import { findAmong, podsAt } from '../../../src/at/facts/own-pod.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
@@ -10,6 +9,7 @@ import {
   actionOf,
   actionTypes,
   created,
+  decideInParts as decide,
   dueTime,
   evicted,
   finished,

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import {
   accepted,
   condition,
+  decideInParts as decide,
   edited,
   eventReasons,
   longBeforeDue,

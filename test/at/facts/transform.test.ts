@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { slimAt, slimPod } from '../../../src/at/facts/transform.ts';
 import type { PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
   crashLooping,
   created,
+  decideInParts as decide,
   dueTime,
   evicted,
   exited,

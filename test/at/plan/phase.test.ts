@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { isRefused } from '../../../src/at/plan/phase.ts';
-import { accepted, edited, launched, observing, waiting, withStatus } from '../../fixtures/at.ts';
+import {
+  accepted,
+  decideInParts as decide,
+  edited,
+  launched,
+  observing,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
 
 /** Due, and its Pod was not taken. */
 const held = withStatus(waiting(), decide(observing({ refusal: { message: 'exceeded quota' } })).status);

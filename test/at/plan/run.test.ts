@@ -1,10 +1,18 @@
 /** The run annotation of a Pod: whoever may write Pods may write anything there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/at/decide/decide.ts';
 import { mainContainerName, runAnnotation, runOf } from '../../../src/at/plan/run.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
-import { created, dueTime, failed, launched, observing, started, waiting } from '../../fixtures/at.ts';
+import {
+  created,
+  decideInParts as decide,
+  dueTime,
+  failed,
+  launched,
+  observing,
+  started,
+  waiting,
+} from '../../fixtures/at.ts';
 import { fc } from '../../fixtures/property.ts';
 
 const at = waiting({ backoffLimit: 2, pendingTimeoutSeconds: 60, activeDeadlineSeconds: 30 });

@@ -1,0 +1,52 @@
+/** Live read: the truth, from the API server itself, for a decision that must not rest on a cache. */
+import { ats } from '../../api/resources.ts';
+import { type Pod, pods } from '../../kubernetes/objects.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Answer } from '../../runtime/controller/decision.ts';
+import type { Need, Observed } from '../decide/decision.ts';
+import { findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { sound } from '../plan/sound.ts';
+import { delayAfter } from './create-answer.ts';
+import type { Memory } from './memory.ts';
+import { conflictDelay, found } from './settle.ts';
+
+/** For a read that a launch waits for, in milliseconds. */
+export const readTimeout = 5000;
+
+export interface LiveReadOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly memory: Memory;
+}
+
+/** The facts as the API server shows them. An At that is gone, or another one by now, ends the pass. */
+export async function readLive(
+  { client, clock, memory }: LiveReadOptions,
+  need: Need,
+  observed: Observed,
+  signal: AbortSignal,
+): Promise<Answer<Observed>> {
+  const { namespace = '', name, uid } = observed.at.metadata;
+  const options = { signal, timeout: readTimeout };
+  const answer = await found(client.get(ats, { namespace, name }, options));
+  const at = answer && sound(answer);
+  memory.read(observed.at, at);
+  if (at === undefined || at.metadata.uid !== uid) {
+    return { next: 'end', result: { requeueAfter: conflictDelay } };
+  }
+  const read = async (podName: string | undefined): Promise<Pod | undefined> =>
+    podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));
+  const { current, next } = podNames(at);
+  const live: Partial<Pick<Observed, 'pod' | 'nextPod'>> =
+    need === 'pods' ? { pod: await read(current), nextPod: await read(next) } : {};
+  const seen = { ...podsAt(at, findAmong(observed)), ...live };
+  const known = { ...observed, at, ...seen, live: true, now: clock.now() };
+  // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
+  // look comes later each time.
+  const isInVain =
+    (observed.ambiguous === true || observed.behind === true) &&
+    [live.pod, live.nextPod].some((pod) => pod !== undefined && !isOurs(known, pod));
+  const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
+  return { next: 'decide', facts: { ...known, retryDelay } };
+}

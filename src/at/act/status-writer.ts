@@ -1,0 +1,90 @@
+/** StatusWriter: writes the status of an At against the version that was decided on, and at a pace where many wait. */
+import type { At, AtStatus } from '../../api/at.generated.ts';
+import { ats } from '../../api/resources.ts';
+import { isConflict, isInvalid, isNotFound } from '../../runtime/client/api-error.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Answer } from '../../runtime/controller/decision.ts';
+import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
+import { errorFields } from '../../runtime/logger.ts';
+import { type Observed, retryPriority, type WriteStatus } from '../decide/decision.ts';
+import { findAmong, podsAt } from '../facts/own-pod.ts';
+import { isRefused, isRefusedFor } from '../plan/phase.ts';
+import type { Memory } from './memory.ts';
+import { conflictDelay } from './settle.ts';
+import { StatusPace } from './status-pace.ts';
+import { statusPatch } from './status-patch.ts';
+
+export interface StatusWriterOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  /** Called with each status that was written, and the At as it was before. */
+  readonly onStatus?: (before: At, after: AtStatus) => void;
+}
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #pace = new StatusPace();
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Nothing about this name matters any more. */
+  forget(key: string): void {
+    this.#pace.forget(key);
+  }
+
+  async write(
+    { status, asLock }: WriteStatus,
+    observed: Observed,
+    { signal, log }: ReconcileContext,
+  ): Promise<Answer<Observed>> {
+    const { client, memory, onStatus } = this.#options;
+    const { at } = observed;
+    const paused = this.#paceOf(at, status);
+    if (paused > 0) {
+      return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
+    }
+    const body = statusPatch(at, status);
+    if (body === undefined) {
+      return { next: 'goOn', facts: observed };
+    }
+    const { namespace = '', name } = at.metadata;
+    let written: At;
+    try {
+      written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) {
+        // What a write had to precede must not be decided from the same version of the At once more.
+        if (asLock) memory.overtaken(at);
+        return { next: 'end', result: { requeueAfter: conflictDelay } };
+      }
+      if (!isInvalid(error)) {
+        throw error;
+      }
+      log.error(
+        { err: errorFields(error) },
+        'the status cannot be written: the API server finds it not valid',
+      );
+      return { next: 'decide', facts: { ...observed, unwritable: memory.unwritable(at) } };
+    }
+    memory.written(at);
+    onStatus?.(at, status);
+    const facts = { ...observed, at: written, ...podsAt(written, findAmong(observed)) };
+    // A laxer CRD than ours may have dropped a part of it; what follows rests on what is stored.
+    const isStored = !asLock || statusPatch(written, status) === undefined;
+    return { next: isStored ? 'goOn' : 'decide', facts };
+  }
+
+  /** Milliseconds for which a status waits that says why a due At has no Pod. */
+  #paceOf(at: At, status: AtStatus): number {
+    if (!isRefused({ ...at, status }) || isRefusedFor(at, status.reason)) {
+      return 0;
+    }
+    const { namespace = '', name } = at.metadata;
+    const key = requestKey({ namespace, name });
+    return this.#pace.wait(key, `${namespace}/${status.reason}`, this.#options.clock.monotonic());
+  }
+}
