@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import type { Decision, Observed, SourceContent } from '../../src/configwatcher/decide/observed.ts';
+import type { Observed, SourceContent, Steps } from '../../src/configwatcher/decide/observed.ts';
 import { readState, writeState } from '../../src/configwatcher/decide/state.ts';
 import { combinedHash } from '../../src/configwatcher/plan/config-hash.ts';
 import type { WatchedSource } from '../../src/configwatcher/plan/spec.ts';
@@ -100,7 +100,7 @@ describe('several sources', () => {
   const bothChanged = [newContent, of(second, { b: '2' })];
 
   /** Both have changed, and the first of two Pods is on its way out. */
-  function inMidRestart(): { facts: Partial<Observed>; running: Decision } {
+  function inMidRestart(): { facts: Partial<Observed>; running: Steps } {
     const facts = {
       ...{ spec: atOnce, state: applied([a, b]), sources: bothChanged },
       ...{ pods: several(2), owners: ownedBy(2) },
@@ -111,12 +111,12 @@ describe('several sources', () => {
   }
 
   /** By the next process, which knows the status only. */
-  function takenUp(facts: Partial<Observed>, { state }: Decision): Partial<Observed> {
+  function takenUp(facts: Partial<Observed>, { state }: Steps): Partial<Observed> {
     return { ...facts, state: readState(writeState(state)), now: now + 5000 };
   }
 
   for (const [who, go] of [
-    ['', (facts: Partial<Observed>, running: Decision) => afterwards(facts, running, 5000)],
+    ['', (facts: Partial<Observed>, running: Steps) => afterwards(facts, running, 5000)],
     [', seen by the next process,', takenUp],
   ] as const) {
     it(`one less in mid-restart, of two that changed,${who} is no edit: the restart goes on`, () => {

@@ -3,7 +3,7 @@
  * an object, so the number of series does not grow with the cluster.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import type { Decision } from '../decide/observed.ts';
+import type { Counts } from '../decide/observed.ts';
 import type { PodOutcome } from '../decide/restart-memory.ts';
 import type { Restart, WatcherState } from '../decide/state.ts';
 
@@ -12,7 +12,7 @@ const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
 const results = ['completed', 'overtaken', 'skipped'] as const;
 const skipReasons = ['fresh', 'unmanaged', 'job'] as const;
 
-type Decided = Pick<Decision, 'state' | 'edits' | 'abandoned' | 'skippedOfJobs'>;
+type Decided = Counts & { readonly state: WatcherState };
 
 /** What the gauges add up, per watcher. */
 interface Levels {

@@ -8,7 +8,7 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import { combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Comparison, recordedHash } from './comparison.ts';
-import type { Observed, Question, SourceContent } from './observed.ts';
+import type { Need, Observed, SourceContent } from './observed.ts';
 import { isRunning } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { sortPods, stalenessOf } from './pod-groups.ts';
@@ -175,7 +175,7 @@ function recorded({ known, wanted }: Comparison, started: boolean): SourceState[
 }
 
 /** What is pending is not watched any more. If that was a restart under way, its record ends with it. */
-function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): Change | Question {
+function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): Change | Need {
   const { pods, now } = observed;
   const { pending, lastRestart } = observed.state;
   const state = withoutPending(next);
@@ -191,7 +191,7 @@ function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): C
 }
 
 /** First sight is the baseline. Without any source in sight there is nothing to apply yet. */
-function baseline(observed: Observed, spec: WatcherSpec, comparison: Comparison): Change | Question {
+function baseline(observed: Observed, spec: WatcherSpec, comparison: Comparison): Change | Need {
   const { appliedHash, ...rest } = observed.state;
   const applied = settled(comparison);
   const seen = applied.appliedHash === undefined ? {} : { lastChange: observed.now };
@@ -233,11 +233,7 @@ function unedited(observed: Observed, comparison: Comparison, hash: string): Cha
  *
  * @returns a question instead, when the answer turns on something not read yet.
  */
-export function recordChange(
-  observed: Observed,
-  spec: WatcherSpec,
-  comparison: Comparison,
-): Change | Question {
+export function recordChange(observed: Observed, spec: WatcherSpec, comparison: Comparison): Change | Need {
   const { state, pods } = observed;
   const { pending } = state;
   const { edited } = comparison;

@@ -2,8 +2,8 @@
  * decide: what to do about one ConfigWatcher. Pure and synchronous: the same facts give the same decision,
  * so a crash between any two steps is mended by deciding again.
  *
- * Where a decision turns on a fact that is expensive to read, the answer is a {@link Question}; the caller reads
- * it and asks again. So a watcher at rest costs no request at all.
+ * Where a decision turns on a fact that is expensive to read, the answer is a {@link Need}; the caller reads it and
+ * asks again. So a watcher at rest costs no request at all.
  */
 
 import { watcherCondition, watcherEvent, watcherReason } from '../../api/configwatcher-constants.ts';
@@ -11,9 +11,10 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Change, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
-import type { Decision, Observed, Question } from './observed.ts';
+import type { Action, Effect, Need, Observed, Steps, WatcherDecision } from './observed.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
+import { retryWait } from './restart-memory.ts';
 import type { WatcherState } from './state.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
 import { eventsOf } from './watcher-events.ts';
@@ -26,7 +27,7 @@ function refused(
   { generation: observedGeneration, memory }: Observed,
   state: WatcherState,
   conditions: WatcherState['conditions'],
-): Pick<Decision, 'state' | 'actions' | 'memory'> {
+): Pick<Steps, 'state' | 'actions' | 'memory'> {
   // While a restart is held up nobody is late.
   return {
     state: { ...state, observedGeneration, conditions },
@@ -36,7 +37,7 @@ function refused(
 }
 
 /** Only an edit of the spec mends it. */
-function refuseSpec(observed: Observed, message: string): Decision {
+function refuseSpec(observed: Observed, message: string): Steps {
   const before = findCondition(observed.state.conditions, watcherCondition.ready);
   const isNews = before?.reason !== 'InvalidSpec' || before.message !== message;
   const event = { type: 'Warning', reason: watcherEvent.invalidSpec, action: 'Read', note: message } as const;
@@ -49,7 +50,7 @@ function refuseSpec(observed: Observed, message: string): Decision {
  * A right is missing. A change that has been seen is recorded all the same: Pods made from then on have the new
  * content, however long it takes until the right is granted.
  */
-function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): Decision {
+function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): Steps {
   const { state: before, pods, sources } = observed;
   const change = pods && recordChange(observed, spec, compare(spec, before, sources));
   // What is not watched any more is settled when the watcher works again.
@@ -92,7 +93,39 @@ function matchedPods({ state: before, matchedPods: watched }: Observed, after: W
   return restarts && before.matchedPods > 0 ? before.matchedPods : watched;
 }
 
-export function decide(observed: Observed): Decision | Question {
+export function decide(observed: Observed): WatcherDecision {
+  const steps = stepsOf(observed);
+  return typeof steps === 'string' ? { need: steps } : ordered(observed, steps);
+}
+
+/** The status first; then what is told of it; then the writes that it announces. */
+function ordered(observed: Observed, steps: Steps): WatcherDecision {
+  const { state, actions, events, memory, requeueAfter: asked, ...counts } = steps;
+  const asLock = actions.some(({ type }) => type === 'RestartRollout');
+  const waitsFor = state.pending && { waitsFor: state.pending.reason };
+  const summary = { ...waitsFor, stalePods: state.stalePods, batch: actions.length };
+  const told: Effect[] = isNews(observed, steps) ? [{ type: 'RecordEvents', events, summary }] : [];
+  const restarts: Effect[] = actions.length > 0 ? [{ type: 'RestartPods', actions }] : [];
+  const requeueAfter = sooner(asked, retryWait(memory, observed.now));
+  return {
+    effects: [{ type: 'WriteStatus', state, memory, asLock, counts }, ...told, ...restarts],
+    ...(requeueAfter !== undefined && { requeueAfter }),
+  };
+}
+
+/** A further try of what was refused before is none. */
+function isNews({ memory: { refusals } }: Observed, { events, actions }: Steps): boolean {
+  const isFirstTry = (action: Action) =>
+    !refusals.has(action.type === 'RestartRollout' ? action.owner.uid : action.pod.uid);
+  return events.length > 0 || actions.some(isFirstTry);
+}
+
+function sooner(...waits: readonly (number | undefined)[]): number | undefined {
+  const known = waits.filter((wait) => wait !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+function stepsOf(observed: Observed): Steps | Need {
   const { spec, forbidden: missing } = observed;
   if ('invalid' in spec) return refuseSpec(observed, spec.invalid);
   if (missing) return refuseForbidden(observed, spec, `${missing.verb} ${missing.resource}`);

@@ -3,6 +3,7 @@
  * epoch milliseconds of the API server's clock.
  */
 import type { OwnerReference } from '../../kubernetes/objects.ts';
+import type { Decision } from '../../runtime/controller/decision.ts';
 import type { InvalidSpec, WatchedSource, WatcherSpec } from '../plan/spec.ts';
 import type { PodFacts } from './pod-facts.ts';
 import type { RestartMemory } from './restart-memory.ts';
@@ -86,8 +87,8 @@ export interface Observed {
   readonly forbidden?: { readonly verb: string; readonly resource: string };
 }
 
-/** A fact that is dear to read, so it is read only when a decision turns on it. */
-export type Question =
+/** A fact that is expensive to read, so it is read only when a decision turns on it. */
+export type Need =
   /** Read every source from the API server now, whatever is remembered. */
   | 'contents'
   /** List the selected Pods, consistently. */
@@ -122,20 +123,54 @@ export interface DecidedEvent {
   readonly regarding?: OwnerReference;
 }
 
-export interface Decision {
-  readonly state: WatcherState;
-  /**
-   * Performed in order, and only after `state` stands in the API server: that write is the lock (it carries
-   * the resourceVersion) and the memory (it says which Pods are stale) of everything that follows.
-   */
-  readonly actions: readonly Action[];
+/** What a pass counts for Prometheus. */
+export interface Counts {
   /** How many edits this pass saw first: those of several sources at once are one. */
   readonly edits: number;
   /** A restart ended before its last Pod, of which so many were left: what it was for is not watched any more. */
   readonly abandoned?: number;
   /** Of the Pods that a restart which ends left alone, how many are of Jobs. */
   readonly skippedOfJobs: number;
-  /** Recorded after the state was written. */
+}
+
+/**
+ * Comes before everything else: that write is the lock (it carries the resourceVersion) and the memory (it says which
+ * Pods are stale) of all that follows.
+ */
+export interface WriteStatus {
+  readonly type: 'WriteStatus';
+  readonly state: WatcherState;
+  /** What this process remembers once the state stands. */
+  readonly memory: RestartMemory;
+  /**
+   * Written also when the cache shows that very state. A Pod that is stale by an old status is stale by the new one,
+   * so an old copy may still evict it; but a template would be set back to an earlier change.
+   */
+  readonly asLock: boolean;
+  readonly counts: Counts;
+}
+
+export interface RecordEvents {
+  readonly type: 'RecordEvents';
+  readonly events: readonly DecidedEvent[];
+  /** For the log. */
+  readonly summary: { readonly waitsFor?: string; readonly stalePods: number; readonly batch: number };
+}
+
+/** Sent at once, as far as there are lanes; one that is refused keeps none of the others. */
+export interface RestartPods {
+  readonly type: 'RestartPods';
+  readonly actions: readonly Action[];
+}
+
+export type Effect = WriteStatus | RecordEvents | RestartPods;
+
+export type WatcherDecision = Decision<Need, Effect>;
+
+/** What {@link decide} makes its effects of. */
+export interface Steps extends Counts {
+  readonly state: WatcherState;
+  readonly actions: readonly Action[];
   readonly events: readonly DecidedEvent[];
   readonly memory: RestartMemory;
   /** Milliseconds after which to look again at the latest; absent: when something changes. */

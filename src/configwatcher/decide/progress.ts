@@ -13,7 +13,7 @@
 import { changeId, combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import type { Comparison } from './comparison.ts';
-import type { Action, Observed, Question } from './observed.ts';
+import type { Action, Need, Observed } from './observed.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
@@ -179,7 +179,7 @@ function withOwners(state: WatcherState, { unavailable: count, records }: Plan):
   return { ...state, lastRestart: count > 0 ? { ...shown, unavailable: count } : shown };
 }
 
-function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Question {
+function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need {
   const { observed, spec, pending } = situation;
   const sorted = sortPods(pods, spec, stalenessOf({ ...situation.state, pending }));
   const before = memoryOf(situation);
@@ -231,7 +231,7 @@ export function advance(
   spec: WatcherSpec,
   comparison: Comparison,
   state: WatcherState & { readonly pending: Pending },
-): Step | Question {
+): Step | Need {
   const { pending } = state;
   const situation: Situation = { observed, spec, comparison, state, pending };
   const { now, restartNow } = observed;

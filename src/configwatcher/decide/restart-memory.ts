@@ -93,6 +93,12 @@ export type PodOutcome =
       readonly retryAfter?: number;
     };
 
+/** Milliseconds until the next of the refused Pods is tried again; undefined when none waits. */
+export function retryWait({ refusals }: RestartMemory, now: number): number | undefined {
+  const waits = [...refusals.values()].map(({ retryAt }) => retryAt - now).filter((wait) => wait > 0);
+  return waits.length === 0 ? undefined : Math.min(...waits);
+}
+
 const firstBackoff = 1000;
 /** With its jitter 15 s. */
 const maxBackoff = 12_500;

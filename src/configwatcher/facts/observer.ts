@@ -9,7 +9,7 @@ import type { Lister } from '../../runtime/cache/lister.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
-import type { Observed, OwnerFacts, Question, SourceContent } from '../decide/observed.ts';
+import type { Need, Observed, OwnerFacts, SourceContent } from '../decide/observed.ts';
 import { mayRestartNow } from '../decide/pending.ts';
 import { type PodFacts, podFactsOf, slimListedPod } from '../decide/pod-facts.ts';
 import type { RestartMemory } from '../decide/restart-memory.ts';
@@ -102,7 +102,7 @@ export class Observer {
 
   /** The same facts and the answer. The instant is the one of the answer. */
   async answer(
-    question: Question,
+    question: Need,
     watcher: ConfigWatcher,
     observed: Observed,
     options: ObserveOptions,
@@ -116,7 +116,7 @@ export class Observer {
   }
 
   async #read(
-    question: Question,
+    question: Need,
     watcher: ConfigWatcher,
     observed: Observed,
     { knownSince, signal }: ObserveOptions,

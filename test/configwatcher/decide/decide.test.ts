@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
-import type { Decision, Observed } from '../../../src/configwatcher/decide/observed.ts';
+import type { Observed, Steps } from '../../../src/configwatcher/decide/observed.ts';
 import type { Condition } from '../../../src/kubernetes/objects.ts';
 import {
   afterwards,
@@ -26,26 +26,25 @@ import {
 const justCreated = now - 300;
 const atOnce = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
 
-function condition({ state }: Decision, type: string): Pick<Condition, 'status' | 'reason'> | undefined {
+function condition({ state }: Steps, type: string): Pick<Condition, 'status' | 'reason'> | undefined {
   const { status, reason } = state.conditions.find((candidate) => candidate.type === type) ?? {};
   return status && reason ? { status, reason } : undefined;
 }
 
-function reasons({ events }: Decision): string[] {
+function reasons({ events }: Steps): string[] {
   return events.map(({ reason }) => reason);
 }
 
 /** uids of the Pods that are evicted or deleted. */
-function restarted({ actions }: Decision): string[] {
+function restarted({ actions }: Steps): string[] {
   return actions.flatMap((action) => ('pod' in action ? action.pod.uid : []));
 }
 
 describe('first sight', () => {
   it('is the baseline: one state, no Pod looked at', () => {
     const decision = decided({ state: applied([]), sources: [oldContent] });
-    assert.equal(decision.state.appliedHash, oldContent.hash);
-    assert.equal(decision.state.pending, undefined);
-    assert.deepEqual(decision.actions, []);
+    const { state, actions } = decision;
+    assert.deepEqual([state.appliedHash, state.pending, actions], [oldContent.hash, undefined, []]);
     assert.deepEqual(condition(decision, 'Ready'), { status: 'True', reason: 'Watching' });
     assert.deepEqual(reasons(decision), []);
   });
@@ -53,9 +52,8 @@ describe('first sight', () => {
   it('is followed by silence', () => {
     const facts = { state: applied([]) };
     const first = decided(facts);
-    const second = decided(afterwards(facts, first, 5000));
-    assert.deepEqual(second.state, first.state);
-    assert.deepEqual([second.actions, second.events, second.requeueAfter], [[], [], undefined]);
+    const { state, actions, events, requeueAfter } = decided(afterwards(facts, first, 5000));
+    assert.deepEqual([state, actions, events, requeueAfter], [first.state, [], [], undefined]);
   });
 
   it('of a missing source waits: its appearance is the baseline', () => {
@@ -101,7 +99,9 @@ describe('first sight', () => {
 
 describe('an edit', () => {
   it('is believed only when it was read in this very pass', () => {
-    assert.equal(decide(observed({ sources: [{ ...newContent, confirmed: false }] })), 'contents');
+    assert.deepEqual(decide(observed({ sources: [{ ...newContent, confirmed: false }] })), {
+      need: 'contents',
+    });
   });
 
   it('in the cooldown is told to wait, and five in a row to look for a loop', () => {
@@ -125,7 +125,7 @@ describe('an edit', () => {
   });
 
   it('asks for the Pods before anything is recorded', () => {
-    assert.equal(decide(observed({ sources: [newContent] })), 'pods');
+    assert.deepEqual(decide(observed({ sources: [newContent] })), { need: 'pods' });
   });
 
   it('is recorded first: nothing is restarted in the debounce', () => {
@@ -262,7 +262,7 @@ describe('the restart', () => {
 
   it('asks for the owners before it chooses Pods', () => {
     const { owners, ...facts } = changed({ pods: several(1) });
-    assert.equal(decide(observed(facts)), 'owners');
+    assert.deepEqual(decide(observed(facts)), { need: 'owners' });
   });
 
   it('waits until a Pod made now can be told from the newest old one', () => {

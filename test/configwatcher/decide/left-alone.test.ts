@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
-import type { Decision, Observed } from '../../../src/configwatcher/decide/observed.ts';
+import type { Observed, Steps } from '../../../src/configwatcher/decide/observed.ts';
 import {
   afterwards,
   barePod,
@@ -26,7 +26,7 @@ function edited(overrides: Partial<Observed>): Partial<Observed> {
   return { spec: atOnce, sources: [newContent], owners: new Map(), ...overrides };
 }
 
-function progressing({ state }: Decision): string | undefined {
+function progressing({ state }: Steps): string | undefined {
   const { status, message } = state.conditions.find(({ type }) => type === 'Progressing') ?? {};
   return `${status}: ${message}`;
 }
@@ -110,7 +110,7 @@ describe('a spec that does not watch any more what is being restarted for', () =
   it('that waits for its restart is told as well', () => {
     const waiting = decided({ ...facts, spec: specOf() });
     const { pods: _, ...unlisted } = { ...afterwards(facts, waiting, 1000), ...other };
-    assert.equal(decide(observed(unlisted)), 'pods');
+    assert.deepEqual(decide(observed(unlisted)), { need: 'pods' });
     const decision = decided({ ...unlisted, pods });
     assert.equal(decision.state.pending, undefined);
     assert.equal(decision.state.stalePods, 4);

@@ -1,7 +1,7 @@
 /** An edit that is taken back: what is owed to the Pods that were made while it was there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Decision } from '../../../src/configwatcher/decide/observed.ts';
+import type { Steps } from '../../../src/configwatcher/decide/observed.ts';
 import {
   afterwards,
   anHourAgo,
@@ -14,7 +14,7 @@ import {
   several,
 } from '../../fixtures/configwatcher.ts';
 
-function restarted({ actions }: Decision): string[] {
+function restarted({ actions }: Steps): string[] {
   return actions.flatMap((action) => ('pod' in action ? action.pod.uid : []));
 }
 

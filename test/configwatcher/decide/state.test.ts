@@ -102,7 +102,8 @@ describe('the status', () => {
         const state = readState(replaced(status, path, value) as ConfigWatcherStatus);
         const facts = { state, sources: [newContent], pods: [pod()], owners: ownedBy(1) };
         const decision = decide(observed(facts));
-        const written = writeState(typeof decision === 'string' ? state : decision.state);
+        const [first] = 'need' in decision ? [] : decision.effects;
+        const written = writeState(first?.type === 'WriteStatus' ? first.state : state);
         const { problems } = validateConfigWatcher({ ...watching(), status: written });
         assert.deepEqual(problems, [], `${path.join('.')} = ${JSON.stringify(value)}`);
         forgeries++;

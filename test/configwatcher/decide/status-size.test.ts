@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import type { Decision, Observed, SourceContent } from '../../../src/configwatcher/decide/observed.ts';
+import type { Observed, SourceContent, Steps } from '../../../src/configwatcher/decide/observed.ts';
 import {
   mostReverted,
   readState,
@@ -78,7 +78,7 @@ function logicOf({ conditions, history, lastRestart, pending, ...rest }: Watcher
   return { ...rest, pending: { ...pending, owners }, lastRestart: restart, statuses };
 }
 
-function assertSmall({ state }: Decision): void {
+function assertSmall({ state }: Steps): void {
   const written = writeState(state);
   const size = Buffer.byteLength(JSON.stringify(written));
   assert.ok(size < limit, `${size} bytes`);
@@ -88,7 +88,7 @@ function assertSmall({ state }: Decision): void {
 }
 
 /** Several changes one after another, each seen through to the end but the last, which gets stuck. */
-function play(size: Size): Decision {
+function play(size: Size): Steps {
   const spec = specOf({ ...specFor(size), strategy: { progressDeadlineSeconds: 60 } });
   const uids = Array.from({ length: size.owners }, (_, index) => `owner-${index}`);
   const owners = new Map(

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Decision, Observed } from '../../../src/configwatcher/decide/observed.ts';
+import type { Observed, Steps } from '../../../src/configwatcher/decide/observed.ts';
 import { readState, writeState } from '../../../src/configwatcher/decide/state.ts';
 import {
   afterwards,
@@ -18,7 +18,7 @@ import {
   webapp,
 } from '../../fixtures/configwatcher.ts';
 
-function restarted({ actions }: Decision): string[] {
+function restarted({ actions }: Steps): string[] {
   return actions.flatMap((action) => ('pod' in action ? action.pod.uid : []));
 }
 

@@ -1,0 +1,154 @@
+/** Performer: the effects of a decision about a watcher: its status, Events, and the writes that restart Pods. */
+
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
+import { watcherEvent } from '../../api/configwatcher-constants.ts';
+import type { Resource } from '../../kubernetes/objects.ts';
+import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Answer } from '../../runtime/controller/decision.ts';
+import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
+import type { EventRecorder } from '../../runtime/events/event-recorder.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Effect, Observed, RecordEvents, RestartPods, WriteStatus } from '../decide/observed.ts';
+import { remember, retryWait } from '../decide/restart-memory.ts';
+import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
+import { objectOf, resourceOf } from './event-subject.ts';
+import { logOutcomes } from './outcome-log.ts';
+import type { PodRestarter } from './pod-restarter.ts';
+import type { WatcherStore } from './state-store.ts';
+import type { WatcherMemory } from './watcher-memory.ts';
+
+/** What a pass knows of a watcher. */
+export interface WatcherFacts extends Observed {
+  readonly watcher: ConfigWatcher;
+  /** Monotonic ms since when this process knows what the state says of the sources. */
+  readonly knownSince: number;
+}
+
+export interface PerformerOptions {
+  /** What Events are about. */
+  readonly resource: Resource;
+  readonly watchers: Lister<ConfigWatcher>;
+  readonly store: WatcherStore;
+  readonly memory: WatcherMemory;
+  readonly restarter: PodRestarter;
+  readonly recorder: EventRecorder;
+  readonly metrics: ConfigWatcherMetrics;
+  /** Never later than the API server's clock, epoch ms. */
+  readonly now: () => number;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+export class Performer {
+  readonly #options: PerformerOptions;
+  #saidWithoutStatus = false;
+
+  constructor(options: PerformerOptions) {
+    this.#options = options;
+  }
+
+  async perform(
+    effect: Effect,
+    facts: WatcherFacts,
+    context: ReconcileContext,
+  ): Promise<Answer<WatcherFacts>> {
+    switch (effect.type) {
+      case 'WriteStatus':
+        return this.#write(effect, facts, context);
+      case 'RecordEvents':
+        this.#record(effect, facts.watcher, context.log);
+        return { next: 'goOn', facts };
+      case 'RestartPods':
+        return this.#restart(effect, facts, context);
+    }
+  }
+
+  /**
+   * The status is written before anything it announces is done: it is the lock (its resourceVersion makes a stale
+   * operator fail here) and the memory of everything that follows. A crash right after it finds the same decision
+   * again; see progress.ts for the windows.
+   */
+  async #write(
+    { state, memory, asLock, counts }: WriteStatus,
+    facts: WatcherFacts,
+    { signal, log }: ReconcileContext,
+  ): Promise<Answer<WatcherFacts>> {
+    const { store, metrics, memory: known } = this.#options;
+    const { watcher } = facts;
+    const key = keyOf(watcher);
+    const written =
+      !asLock && store.isStored(watcher, state) ? 'Written' : await store.write(watcher, state, signal);
+    this.#sayWithoutStatus(watcher, log);
+    if (written === 'Conflict') return { next: 'end', result: { requeueAfter: known.conflicted(key) } };
+    known.settled(key);
+    if (written !== 'Written') return { next: 'end', result: {} };
+    known.written(key, watcher, state, memory);
+    metrics.decided(this.#metricsKey(key), facts.state, { state, ...counts });
+    return { next: 'goOn', facts };
+  }
+
+  #sayWithoutStatus(watcher: ConfigWatcher, log: Logger): void {
+    const { store, recorder, resource } = this.#options;
+    const wasSaid = this.#saidWithoutStatus;
+    this.#saidWithoutStatus = !store.hasStatus;
+    if (store.hasStatus || wasSaid) return;
+    const note = 'the installed CRD has no status: the state is kept in an annotation, defaults apply';
+    const reason = watcherEvent.statusUnavailable;
+    log.warn(note);
+    recorder.record(resource, watcher, { type: 'Warning', reason, action: 'WriteStatus', note });
+  }
+
+  /** After the status was written. A crash in between loses an Event and a log line, and nothing else. */
+  #record({ events, summary }: RecordEvents, watcher: ConfigWatcher, log: Logger): void {
+    const { resource, recorder } = this.#options;
+    for (const { regarding, ...event } of events) {
+      if (regarding) recorder.record(resourceOf(regarding), objectOf(watcher, regarding), event);
+      else recorder.record(resource, watcher, event);
+    }
+    log.info({ events: events.map(({ reason }) => reason), ...summary }, 'decided');
+  }
+
+  /** What became of a write counts, also when others could not be sent. */
+  async #restart(
+    { actions }: RestartPods,
+    facts: WatcherFacts,
+    { signal, log }: ReconcileContext,
+  ): Promise<Answer<WatcherFacts>> {
+    const { restarter, metrics, memory: known, now, random } = this.#options;
+    const { watcher, namespace } = facts;
+    const key = keyOf(watcher);
+    const isWanted = () => this.#isUnchanged(watcher);
+    const { outcomes, unsent } = await restarter.perform(namespace, actions, { signal, isWanted });
+    const memory = known.recall(key)?.memory ?? facts.memory;
+    logOutcomes(log, actions, outcomes, memory.refusals);
+    const performed = outcomes.filter((outcome) => outcome !== undefined);
+    metrics.performed(performed);
+    const time = now();
+    const after = remember(memory, performed, time, random);
+    known.restarted(key, after);
+    if (unsent) throw unsent.reason;
+    // A refused Pod is tried again when its backoff is over, which the decision could not know yet.
+    const requeueAfter = retryWait(after, time);
+    return { next: 'goOn', facts, ...(requeueAfter !== undefined && { requeueAfter }) };
+  }
+
+  /** As far as the watch knows: a big batch ends where the watcher is deleted, suspended or edited otherwise. */
+  #isUnchanged({ metadata: { namespace = '', name, uid, generation } }: ConfigWatcher): boolean {
+    const { metadata } = this.#options.watchers.get(namespace, name) ?? {};
+    return metadata?.uid === uid && !metadata?.deletionTimestamp && metadata?.generation === generation;
+  }
+
+  /** Nothing about this name matters any more. */
+  forget(key: string): void {
+    this.#options.metrics.forget(this.#metricsKey(key));
+  }
+
+  /** Watchers of another group, and ConfigMaps, may have the same name. */
+  #metricsKey(key: string): string {
+    return `${this.#options.resource.group}/${this.#options.resource.kind}/${key}`;
+  }
+}
+
+function keyOf({ metadata: { namespace = '', name } }: ConfigWatcher): string {
+  return requestKey({ namespace, name });
+}
