@@ -9,16 +9,15 @@ import { parseTime } from '../../kubernetes/time.ts';
 import type { CallOptions, Client } from '../../runtime/client/client.ts';
 import { discover } from '../../runtime/client/discovery.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { SharedAnswers } from './shared-answers.ts';
 
 /** On the policy that stamps, and on its binding, whatever an overlay calls them. */
 const policyLabel = 'cnat.programming-kubernetes.info/author-check';
 
-/** Milliseconds for which an answer holds. */
-const freshFor = 60_000;
+/** Of the lists of policies, in milliseconds: launches wait for them. */
+const readTimeoutMs = 5000;
 /** Milliseconds from the creation of a policy until every API server follows it, at the latest. */
 const inForceAfter = 10_000;
-/** Answers that are kept, the newest. */
-const keptAnswers = 1000;
 
 const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
 const policies: Resource = {
@@ -61,21 +60,17 @@ export interface AuthorCheckOptions {
   readonly clock: Clock;
 }
 
-interface Kept<T> {
-  readonly value: T;
-  /** Monotonic milliseconds. */
-  readonly until: number;
-}
-
 export class AuthorCheck {
   readonly #options: AuthorCheckOptions;
   /** Since when authors are recorded, epoch milliseconds; undefined: they are not. */
-  #recordedSince: Kept<number | undefined> | undefined;
-  /** By namespace and author. */
-  readonly #answers = new Map<string, Kept<boolean>>();
+  readonly #since: SharedAnswers<number | undefined>;
+  /** Whether the author may create Pods, by namespace and author. */
+  readonly #rights: SharedAnswers<boolean>;
 
   constructor(options: AuthorCheckOptions) {
     this.#options = options;
+    this.#since = new SharedAnswers(options.clock);
+    this.#rights = new SharedAnswers(options.clock);
   }
 
   /**
@@ -93,7 +88,7 @@ export class AuthorCheck {
 
   /** @throws errors as the client's: whether the At may run is not known then. */
   async authorize(at: At, signal: AbortSignal): Promise<Authorization> {
-    const since = await this.#policySince(signal);
+    const since = await this.#since.get('', () => this.#policySince(), signal);
     if (since === undefined) {
       return { refusal: 'no admission policy records the authors of Ats: apply config/author-check' };
     }
@@ -105,17 +100,16 @@ export class AuthorCheck {
     if (author === undefined) return { refusal: 'its author is not recorded' };
     const { username } = author;
     const namespace = at.metadata.namespace ?? '';
-    const mayCreatePods = await this.#mayCreatePods(namespace, author, `${namespace} ${stamp}`, signal);
+    const ask = () => this.#mayCreatePods(namespace, author);
+    const mayCreatePods = await this.#rights.get(`${namespace} ${stamp}`, ask, signal);
     return mayCreatePods
       ? { username }
       : { refusal: `its author "${username}" may not create Pods in the namespace "${namespace}"` };
   }
 
-  async #policySince(signal: AbortSignal): Promise<number | undefined> {
+  async #policySince(): Promise<number | undefined> {
     const { client } = this.#options;
-    const kept = this.#recordedSince;
-    if (kept !== undefined && this.#isFresh(kept)) return kept.value;
-    const options = { labelSelector: `${policyLabel}=true`, signal };
+    const options = { labelSelector: `${policyLabel}=true`, timeout: readTimeoutMs };
     const [stamping, bindings] = await Promise.all([
       client.list(policies, options),
       client.list(policyBindings, options),
@@ -124,38 +118,16 @@ export class AuthorCheck {
       const policy = stamping.items.find(({ metadata }) => metadata.name === binding.spec.policyName);
       return policy === undefined ? [] : [Math.max(creationTime(policy), creationTime(binding))];
     });
-    const value = bound.length === 0 ? undefined : Math.min(...bound);
-    this.#recordedSince = this.#keep(value);
-    return value;
+    return bound.length === 0 ? undefined : Math.min(...bound);
   }
 
-  async #mayCreatePods(
-    namespace: string,
-    author: Author,
-    key: string,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const { client } = this.#options;
-    const kept = this.#answers.get(key);
-    if (kept !== undefined && this.#isFresh(kept)) return kept.value;
+  async #mayCreatePods(namespace: string, author: Author): Promise<boolean> {
     const { username: user, uid, groups, extra } = author;
     const resourceAttributes = { namespace, verb: 'create', version: 'v1', resource: 'pods' };
     const spec = { user, uid, groups, extra, resourceAttributes };
-    const { status } = await client.create(reviews, { metadata: { name: '', namespace }, spec }, { signal });
-    const value = status?.allowed === true;
-    this.#answers.delete(key);
-    this.#answers.set(key, this.#keep(value));
-    const [oldest] = this.#answers.keys();
-    if (this.#answers.size > keptAnswers && oldest !== undefined) this.#answers.delete(oldest);
-    return value;
-  }
-
-  #keep<T>(value: T): Kept<T> {
-    return { value, until: this.#options.clock.monotonic() + freshFor };
-  }
-
-  #isFresh({ until }: Kept<unknown>): boolean {
-    return this.#options.clock.monotonic() < until;
+    const review = { metadata: { name: '', namespace }, spec };
+    const { status } = await this.#options.client.create(reviews, review);
+    return status?.allowed === true;
   }
 }
 

@@ -19,16 +19,21 @@ class Cluster {
   bindings: object[] = [{ metadata: { name: 'b', creationTimestamp: noon }, spec: { policyName: 'p' } }];
   allowed = true;
   error: Error | undefined;
+  lists = 0;
+  /** Reviews are answered after this. */
+  held: Promise<void> | undefined;
   readonly check: AuthorCheck;
 
   constructor() {
     const client = {
       list: async ({ plural }: { plural: string }, { labelSelector }: { labelSelector: string }) => {
+        this.lists += 1;
         assert.equal(labelSelector, 'cnat.programming-kubernetes.info/author-check=true');
         return { items: plural === 'mutatingadmissionpolicies' ? this.policies : this.bindings };
       },
       create: async (_resource: object, { metadata, spec }: { metadata: object; spec: object }) => {
         this.reviews.push({ metadata, spec });
+        await this.held;
         if (this.error) throw this.error;
         return { metadata: {}, status: { allowed: this.allowed } };
       },
@@ -63,6 +68,28 @@ test('an answer holds for a minute', async () => {
   assert.deepEqual(await ask(), { username: 'ann' });
   await cluster.clock.advanceAsync(1);
   assert.deepEqual(await ask(), { refusal: 'its author "ann" may not create Pods in the namespace "shop"' });
+});
+
+test('of Ats of one author that are due together, one asks', async () => {
+  const cluster = new Cluster();
+  const ats = Array.from({ length: 100 }, () => created('2026-01-01T13:00:00Z'));
+  const answers = await Promise.all(ats.map((at) => cluster.check.authorize(at, signal)));
+  assert.ok(answers.every((answer) => 'username' in answer && answer.username === 'ann'));
+  assert.deepEqual([cluster.reviews.length, cluster.lists], [1, 2]);
+});
+
+test('an At that waits for the answer to another one goes by its own signal', async () => {
+  const cluster = new Cluster();
+  const held = Promise.withResolvers<void>();
+  cluster.held = held.promise;
+  const own = new AbortController();
+  const first = cluster.check.authorize(created('2026-01-01T13:00:00Z'), own.signal);
+  const second = cluster.check.authorize(created('2026-01-01T13:00:00Z'), signal);
+  own.abort(new Error('stopped'));
+  await assert.rejects(first, /stopped/);
+  held.resolve();
+  assert.deepEqual(await second, { username: 'ann' });
+  assert.equal(cluster.reviews.length, 1);
 });
 
 test('another author in the same namespace is another question', async () => {
