@@ -315,7 +315,21 @@ export const atSchema: Readonly<Record<string, unknown>> = {
             },
           ],
         },
-        timeZone: { type: 'string', minLength: 1, maxLength: 64 },
+        timeZone: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 64,
+          'x-kubernetes-validations': [
+            {
+              rule: "self.matches('^[A-Za-z][A-Za-z0-9_+/-]*$') && self != 'Local'",
+              message: 'must be the name of an IANA time zone such as Europe/Berlin',
+            },
+            {
+              rule: "!self.matches('^[A-Za-z][A-Za-z0-9_+/-]*$') || timestamp('2000-01-01T00:00:00Z').getFullYear(self) > 0",
+              message: 'must be the name of an IANA time zone such as Europe/Berlin',
+            },
+          ],
+        },
         command: {
           type: 'string',
           minLength: 1,

@@ -11,6 +11,7 @@ import type {
   ConfigWatcherSpecPodSelectorExpression,
 } from '../api/configwatcher.generated.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
+import { timeZoneNamed } from '../kubernetes/zone.ts';
 
 /** Whether a value that fits its schema, defaults filled in, keeps the rule. */
 export type RulePredicate = (self: never) => boolean;
@@ -18,6 +19,7 @@ export type RulePredicate = (self: never) => boolean;
 const labelKey =
   '^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$';
 const labelValue = '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$';
+const zoneName = /^[A-Za-z][A-Za-z0-9_+/-]*$/u;
 const duration = '^(0|([0-9]{1,6}([.][0-9]{1,6})?(ns|us|ms|s|m|h))+)$';
 
 const twins: Readonly<Record<string, RulePredicate>> = {
@@ -27,6 +29,11 @@ const twins: Readonly<Record<string, RulePredicate>> = {
   // AtSpec
   "has(self.timeZone) || !self.schedule.matches('T..:..:..([.][0-9]+)?$')": (self: AtSpec) =>
     self.timeZone !== undefined || !/T..:..:..([.][0-9]+)?$/u.test(self.schedule),
+  "self.matches('^[A-Za-z][A-Za-z0-9_+/-]*$') && self != 'Local'": (self: string) =>
+    zoneName.test(self) && self !== 'Local',
+  "!self.matches('^[A-Za-z][A-Za-z0-9_+/-]*$') || timestamp('2000-01-01T00:00:00Z').getFullYear(self) > 0": (
+    self: string,
+  ) => !zoneName.test(self) || self === 'Local' || timeZoneNamed(self) !== undefined,
   "!has(self.timeZone) || !self.schedule.matches('(Z|[+-][0-9]{2}:[0-9]{2})$')": (self: AtSpec) =>
     self.timeZone === undefined || !/(Z|[+-][0-9]{2}:[0-9]{2})$/u.test(self.schedule),
   'has(self.command) || has(self.argv) || (has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0)':

@@ -103,10 +103,20 @@ const zones: readonly Row[] = [
     it: 'takes a local time with a time zone',
     spec: { schedule: '2030-01-31T09:00:00', timeZone: 'Europe/Berlin' },
   },
-  {
-    it: 'leaves the name of the zone to the controller',
-    spec: { schedule: '2030-01-31T09:00:00', timeZone: 'Atlantis' },
-  },
+  ...['UTC', 'Etc/GMT+12', 'America/Argentina/Buenos_Aires', 'Asia/Ust-Nera'].map((timeZone) => ({
+    it: `takes the time zone ${timeZone}`,
+    spec: { schedule: '2030-01-31T09:00:00', timeZone },
+  })),
+  ...['Atlantis', 'Local', '+02:00', '02:00', 'Europe/Berlin ', '../../etc/passwd', 'Z\n'].map(
+    (timeZone) => ({
+      it: `refuses the time zone ${JSON.stringify(timeZone)}`,
+      spec: { schedule: '2030-01-31T09:00:00', timeZone },
+      refused: {
+        field: 'spec.timeZone',
+        says: 'must be the name of an IANA time zone such as Europe/Berlin',
+      },
+    }),
+  ),
   {
     it: 'refuses a local time without a time zone',
     spec: { schedule: '2030-01-31T09:00:00' },

@@ -134,6 +134,27 @@ describe('cancel', () => {
   });
 });
 
+describe('what status says of a launch', () => {
+  it('is not taken back, so that no command runs again', async (t) => {
+    const at = await anAt(t, 'RUNNING');
+    await at.patch({ status: { attempts: 2, podUID: 'u-1' } }, 'status');
+    for (const attempts of [1, 0, null]) {
+      assert.match(
+        await at.refusal({ status: { attempts } }, 'status'),
+        /status\.attempts: Forbidden: never falls/,
+      );
+    }
+    for (const podUID of ['', null]) {
+      assert.match(
+        await at.refusal({ status: { podUID } }, 'status'),
+        /status\.podUID: Forbidden: is never removed, only replaced/,
+      );
+    }
+    await at.patch({ status: { attempts: 3, podUID: 'u-2' } }, 'status');
+    await at.patch({ status: { phase: 'DONE', outcome: 'Failed' } }, 'status');
+  });
+});
+
 describe('status.phase', () => {
   it('is PENDING at once, without a write, and not yet observed', async (t) => {
     const { namespace } = await anAt(t, 'PENDING');
