@@ -25,10 +25,20 @@ export interface Config {
   readonly annotationController: boolean;
   /** Whether the author of an At must still have the right to create Pods when it runs. */
   readonly authorCheck: boolean;
+  /** For what Ats leave open. */
+  readonly atDefaults: AtDefaults;
   /** Whether to test that the admission policy on the operator's Pods is in force. */
   readonly policySelfTest: boolean;
   /** The operator's own namespace, where its Lease lives; undefined outside a cluster. */
   readonly podNamespace: string | undefined;
+}
+
+/** What applies where an At says nothing itself. Absent: what the API says. */
+export interface AtDefaults {
+  readonly image?: string;
+  readonly ttlSecondsAfterFinished?: number;
+  readonly startingDeadlineSeconds?: number;
+  readonly outputInStatus: boolean;
 }
 
 export type CommandLine =
@@ -113,17 +123,30 @@ function toConfig(values: Record<string, string>, env: Environment): Config {
     secretAccess: text('secret-access') === 'true',
     annotationController: text('annotation-controller') === 'true',
     authorCheck: text('author-check') === 'true',
+    atDefaults: atDefaults(text),
     policySelfTest: text('policy-self-test') === 'true',
     podNamespace: env.POD_NAMESPACE || undefined,
   });
 }
 
+function atDefaults(text: (name: string) => string): AtDefaults {
+  const image = text('at-default-image');
+  const ttl = text('at-default-ttl-seconds-after-finished');
+  const startingDeadline = text('at-default-starting-deadline-seconds');
+  return Object.freeze({
+    ...(image !== '' && { image }),
+    ...(ttl !== '' && { ttlSecondsAfterFinished: Number(ttl) }),
+    ...(startingDeadline !== '' && { startingDeadlineSeconds: Number(startingDeadline) }),
+    outputInStatus: text('at-output-in-status') === 'true',
+  });
+}
+
 /** The text of `--help`. */
 export function usage(): string {
-  const sections = flags.map(({ name, placeholder, description, default: preset, env }) => [
+  const sections = flags.map(({ name, placeholder, description, default: preset, unset = 'all', env }) => [
     `  --${name}${placeholder && `=${placeholder}`}`,
     `      ${description}`,
-    `      (default: ${preset === '' ? 'all' : preset}; environment: ${env.join(', ')})`,
+    `      (default: ${preset === '' ? unset : preset}; environment: ${env.join(', ')})`,
   ]);
   return [
     'atwatch: a Kubernetes operator for At (run a command at a time) and ConfigWatcher (restart Pods when',

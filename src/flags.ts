@@ -7,10 +7,12 @@ export interface Flag {
   readonly env: readonly string[];
   readonly boolean: boolean;
   readonly default: string;
+  /** What the empty default means, for `--help`. Default: all. */
+  readonly unset?: string;
   readonly placeholder: string;
   readonly description: string;
   /** The texts that are right. */
-  readonly pattern: RegExp;
+  readonly pattern: Pick<RegExp, 'test'>;
   /** What a right value looks like, for the error. */
   readonly expected: string;
 }
@@ -23,6 +25,19 @@ const bindAddress = {
 };
 
 const trueOrFalse = { pattern: /^(true|false)$/, expected: 'true or false' };
+
+/** A flag with a text, and nothing as its default. */
+function words(name: string, placeholder: string, unset: string) {
+  const env = [`ATWATCH_${name.toUpperCase().replaceAll('-', '_')}`];
+  return { name, env, boolean: false, default: '', unset, placeholder };
+}
+
+/** Of a flag with a whole number of seconds, or nothing. */
+function seconds(least: number, most: number) {
+  const isWithin = (text: string) =>
+    text === '' || (/^\d{1,10}$/.test(text) && Number(text) >= least && Number(text) <= most);
+  return { pattern: { test: isWithin }, expected: `whole seconds from ${least} to ${most}` };
+}
 
 const dnsLabel = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 
@@ -104,6 +119,31 @@ export const flags: readonly Flag[] = [
     default: 'false',
     placeholder: '',
     description: 'run an At only if its author may still create Pods; needs config/author-check',
+    ...trueOrFalse,
+  },
+  {
+    ...words('at-default-image', 'IMAGE', 'busybox'),
+    description: 'image of Ats whose spec and template name none',
+    pattern: /^[^\s\p{Cc}]{0,1024}$/u,
+    expected: 'the name of an image',
+  },
+  {
+    ...words('at-default-ttl-seconds-after-finished', 'SECONDS', 'never'),
+    description: 'delete finished Ats after this time that set no ttlSecondsAfterFinished',
+    ...seconds(0, 2_147_483_647),
+  },
+  {
+    ...words('at-default-starting-deadline-seconds', 'SECONDS', 'no limit'),
+    description: 'Ats that set no startingDeadlineSeconds are not run later than this',
+    ...seconds(1, 1_000_000_000),
+  },
+  {
+    name: 'at-output-in-status',
+    env: ['ATWATCH_AT_OUTPUT_IN_STATUS'],
+    boolean: true,
+    default: 'true',
+    placeholder: '',
+    description: 'tell the end of the output of failed commands in status, unless an At says otherwise',
     ...trueOrFalse,
   },
   {

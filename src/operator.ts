@@ -62,6 +62,7 @@ export function createOperator(options: OperatorOptions): Manager {
   addAtController(manager, {
     tracks: config.namespaces.length === 0,
     checksAuthors: config.authorCheck,
+    defaults: config.atDefaults,
   });
   addConfigWatcherController(manager, {
     annotationController,

@@ -14,6 +14,7 @@ const defaults = {
   secretAccess: false,
   annotationController: false,
   authorCheck: false,
+  atDefaults: { outputInStatus: true },
   policySelfTest: false,
 };
 
@@ -35,6 +36,23 @@ describe('parseCommandLine', () => {
       says: 'serves annotated ConfigMaps',
       env: { ATWATCH_ANNOTATION_CONTROLLER: 'true' },
       config: { annotationController: true },
+    },
+    {
+      says: 'takes defaults for Ats',
+      args: [
+        '--at-default-image=registry.example/tools:1',
+        '--at-default-ttl-seconds-after-finished=0',
+        '--at-default-starting-deadline-seconds=3600',
+      ],
+      env: { ATWATCH_AT_OUTPUT_IN_STATUS: 'false' },
+      config: {
+        atDefaults: {
+          image: 'registry.example/tools:1',
+          ttlSecondsAfterFinished: 0,
+          startingDeadlineSeconds: 3600,
+          outputInStatus: false,
+        },
+      },
     },
     {
       says: 'does not eat the flag behind a bare switch',
@@ -91,6 +109,15 @@ describe('parseCommandLine', () => {
     { args: ['run'], message: /unexpected argument "run"/ },
     { args: ['--log-level'], message: /--log-level needs a value: one of debug/ },
     { args: ['--metrics-bind-address=8080'], message: /expected HOST:PORT/ },
+    {
+      args: ['--at-default-starting-deadline-seconds=0'],
+      message: /expected whole seconds from 1 to 1000000000/,
+    },
+    {
+      args: ['--at-default-ttl-seconds-after-finished=1.5'],
+      message: /expected whole seconds from 0 to 2147483647/,
+    },
+    { args: ['--at-default-image=a b'], message: /"a b" is not valid; expected the name of an image/ },
     { args: ['--namespaces=Team_A'], message: /expected namespace names separated by commas/ },
     { env: { WATCH_NAMESPACE: 'a, b' }, message: /^WATCH_NAMESPACE: "a, b" is not valid/ },
   ];
@@ -124,6 +151,10 @@ describe('usage', () => {
       'leader-elect',
       'namespaces',
       'log-level',
+      'at-default-image',
+      'at-default-ttl-seconds-after-finished',
+      'at-default-starting-deadline-seconds',
+      'at-output-in-status',
     ]) {
       assert.equal(usage().split(`--${flag}`).length, 2, flag);
     }

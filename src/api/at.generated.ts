@@ -45,7 +45,10 @@ export interface AtSpec {
    * of command as one argument.
    */
   readonly shell?: string;
-  /** Image of the main container. Wins over the template's; busybox when neither names one. */
+  /**
+   * Image of the main container. Wins over the template's; when neither names one, it is the operator's
+   * default, which is busybox unless it was started with --at-default-image.
+   */
   readonly image?: string;
   /**
    * Pod template, as in a Job, for whatever the other fields cannot say. Its first container is the main one;
@@ -56,7 +59,8 @@ export interface AtSpec {
   readonly template?: AtSpecTemplate;
   /**
    * Seconds after the schedule during which the command may still start. Later than that it is not run and
-   * the outcome is Missed. Unset means no limit.
+   * the outcome is Missed. Unset means the operator's default, which is no limit unless it was started with
+   * one.
    */
   readonly startingDeadlineSeconds?: number;
   /**
@@ -107,7 +111,10 @@ export interface AtSpec {
    * started with, which is true by default. It never stands in Events or logs.
    */
   readonly outputInStatus?: boolean;
-  /** Seconds after which a finished At is deleted together with its Pod. Unset means never. */
+  /**
+   * Seconds after which a finished At is deleted together with its Pod. Unset means the operator's default,
+   * which is never unless it was started with one.
+   */
   readonly ttlSecondsAfterFinished?: number;
 }
 
@@ -187,6 +194,11 @@ export interface AtStatus {
   /** The attempts that ended, once one was lost through no fault of the command. */
   readonly history?: readonly AtStatusHistory[];
   /**
+   * What the operator was started with for fields that the spec leaves open, as far as it applied. It holds
+   * from then on: an operator that is started with other defaults changes nothing about it.
+   */
+  readonly operatorDefaults?: AtStatusOperatorDefaults;
+  /**
    * Accepted, PodAdmitted, Ready, Launched, Complete, Failed, Suspended and Stalled. Ready is False, and
    * Stalled True, when the spec cannot be run or the command failed or was missed.
    */
@@ -217,6 +229,21 @@ export interface AtStatusHistory {
   readonly exitCode?: number;
   /** How often the command was started again in it. */
   readonly restarts: number;
+}
+
+/**
+ * What the operator was started with for fields that the spec leaves open, as far as it applied. It holds
+ * from then on: an operator that is started with other defaults changes nothing about it.
+ */
+export interface AtStatusOperatorDefaults {
+  /** The image that the Pod was created with. */
+  readonly image?: string;
+  /** The deadline that the At has missed. */
+  readonly startingDeadlineSeconds?: number;
+  /** Seconds after the end at which the At is deleted. */
+  readonly ttlSecondsAfterFinished?: number;
+  /** False, because the output of the command was left out. */
+  readonly outputInStatus?: boolean;
 }
 
 /** What the API server fills in where spec says nothing. */
@@ -465,6 +492,15 @@ export const atSchema: Readonly<Record<string, unknown>> = {
               exitCode: { type: 'integer', format: 'int32' },
               restarts: { type: 'integer', format: 'int32', minimum: 0 },
             },
+          },
+        },
+        operatorDefaults: {
+          type: 'object',
+          properties: {
+            image: { type: 'string', maxLength: 1024 },
+            startingDeadlineSeconds: { type: 'integer', format: 'int64', minimum: 1 },
+            ttlSecondsAfterFinished: { type: 'integer', format: 'int32', minimum: 0 },
+            outputInStatus: { type: 'boolean' },
           },
         },
         conditions: {

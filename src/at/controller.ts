@@ -18,6 +18,7 @@ import { AuthorCheck } from './act/author-check.ts';
 import { ClockSkew } from './act/clock-skew.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { WakeSource } from './act/wake-source.ts';
+import type { AtDefaults } from './decide/decision.ts';
 import { DepartedPods } from './facts/departed-pods.ts';
 import { DueSoon } from './facts/due-soon.ts';
 import { atsOf, trackedAts, trackedIndex } from './facts/pod-owner.ts';
@@ -39,6 +40,8 @@ export interface AtControllerOptions {
   readonly maxConcurrentReconciles?: number;
   /** Whether Pods of ExactlyOnce get a finalizer. Default true: as with rights in the whole cluster. */
   readonly tracks?: boolean;
+  /** For fields that an At leaves open. */
+  readonly defaults?: AtDefaults;
   /** Whether the author of an At must still have the right to create Pods when it runs. Default false. */
   readonly checksAuthors?: boolean;
 }
@@ -85,6 +88,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     pods: podInformer.lister,
     departed: new DepartedPods(podInformer, atInformer),
     tracks: options.tracks ?? true,
+    ...(options.defaults && { defaults: options.defaults }),
     turns,
     ...(authorCheck && { authorCheck }),
     onStatus: (before, after) => metrics.written(before, after),

@@ -24,7 +24,7 @@ import { LaunchTurns } from './act/launch-turns.ts';
 import { Memory } from './act/memory.ts';
 import { mostDelayWithoutAnswer, Performer } from './act/perform.ts';
 import { decide } from './decide/decide.ts';
-import type { Observed } from './decide/decision.ts';
+import type { AtDefaults, Observed } from './decide/decision.ts';
 import type { DepartedPods } from './facts/departed-pods.ts';
 import { podsAt } from './facts/own-pod.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
@@ -44,6 +44,8 @@ export interface AtReconcilerOptions {
   readonly departed: Pick<DepartedPods, 'of'>;
   /** Whether Pods of ExactlyOnce get a finalizer: only where the right to take it off cannot go before the Pod. */
   readonly tracks: boolean;
+  /** What the operator was started with for fields that an At leaves open. */
+  readonly defaults?: AtDefaults;
   /** Whose turn it is where creates fail; wakes an At when its turn comes. */
   readonly turns?: LaunchTurns;
   /** Asked before each create. Absent: any author's Ats run. */
@@ -104,7 +106,7 @@ export class AtReconciler implements Reconciler {
   }
 
   #factsOf(at: At, request: Request): Observed {
-    const { clock, tracks, pods, departed } = this.#options;
+    const { clock, tracks, pods, departed, defaults } = this.#options;
     const now = clock.now();
     const seen = podsAt(at, (name) => pods.get(request.namespace, name));
     const configErrorAge = this.#configErrors.age(requestKey(request), seen.pod, clock.monotonic());
@@ -116,6 +118,7 @@ export class AtReconciler implements Reconciler {
       now,
       live: false,
       tracks,
+      ...(defaults && { defaults }),
       retryDelay: firstRetryDelay,
       ...this.#memory.recall(at),
     };

@@ -160,6 +160,29 @@ const rows: readonly Row[] = [
     expected: [true, 2, ['create']],
   },
   {
+    of: [
+      'at.defaultImage',
+      'at.defaultTtlSecondsAfterFinished',
+      'at.defaultStartingDeadlineSeconds',
+      'at.outputInStatus',
+    ],
+    values: {
+      at: {
+        defaultImage: 'registry.example/tools:1',
+        defaultTtlSecondsAfterFinished: 0,
+        defaultStartingDeadlineSeconds: 1_000_000_000,
+        outputInStatus: false,
+      },
+    },
+    look: (objects) => config(objects)?.atDefaults,
+    expected: {
+      image: 'registry.example/tools:1',
+      ttlSecondsAfterFinished: 0,
+      startingDeadlineSeconds: 1_000_000_000,
+      outputInStatus: false,
+    },
+  },
+  {
     ...{ of: ['secondGroup'], values: { secondGroup: true } },
     look: (objects) => [
       names(objects, ...cds).length,

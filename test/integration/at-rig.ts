@@ -8,6 +8,7 @@ import { Registry } from '@prometheus-io/client';
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { addAtController } from '../../src/at/controller.ts';
+import type { AtDefaults } from '../../src/at/decide/decision.ts';
 import {
   type KubernetesObject,
   type Pod,
@@ -34,6 +35,7 @@ export interface OperatorOptions {
   readonly registry?: Registry;
   readonly log?: Logger;
   readonly checksAuthors?: boolean;
+  readonly defaults?: AtDefaults;
 }
 
 export class AtRig {
@@ -67,6 +69,7 @@ export class AtRig {
     registry = new Registry(),
     log = silentLogger,
     checksAuthors = false,
+    defaults = {},
   }: OperatorOptions = {}): Promise<void> {
     const shared = { clock: systemClock, log, registry };
     const manager = new Manager({
@@ -79,7 +82,7 @@ export class AtRig {
       metricsBindAddress: '0',
       healthProbeBindAddress: '0',
     });
-    addAtController(manager, { checksAuthors });
+    addAtController(manager, { checksAuthors, defaults });
     const stop = new AbortController();
     const ended = manager.start(stop.signal);
     ended.catch(() => {});

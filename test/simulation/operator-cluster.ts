@@ -56,6 +56,7 @@ export const defaultConfig: Config = {
   secretAccess: false,
   annotationController: false,
   authorCheck: false,
+  atDefaults: { outputInStatus: true },
   policySelfTest: false,
   podNamespace: 'atwatch-system',
 };

@@ -28,6 +28,18 @@
 {{- if .Values.authorCheck }}
 - --author-check
 {{- end }}
+{{- with .Values.at.defaultImage }}
+- {{ printf "--at-default-image=%s" . | quote }}
+{{- end }}
+{{- if not (kindIs "invalid" .Values.at.defaultTtlSecondsAfterFinished) }}
+- --at-default-ttl-seconds-after-finished={{ int64 .Values.at.defaultTtlSecondsAfterFinished }}
+{{- end }}
+{{- if not (kindIs "invalid" .Values.at.defaultStartingDeadlineSeconds) }}
+- --at-default-starting-deadline-seconds={{ int64 .Values.at.defaultStartingDeadlineSeconds }}
+{{- end }}
+{{- if not .Values.at.outputInStatus }}
+- --at-output-in-status=false
+{{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}

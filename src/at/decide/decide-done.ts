@@ -7,12 +7,14 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isEdited } from '../plan/phase.ts';
 import type { Draft, Observed } from './decision.ts';
+import { effective, withDefaults } from './defaults.ts';
 import { letGo } from './exactly-once.ts';
 import { editedAfterEnd, type Statement, stated } from './statement.ts';
 import { withoutStrays } from './strays.ts';
 
 export function decideDone(o: Observed): Draft {
-  const status = stated(o, o.at.status ?? {}, isEdited(o.at) ? acceptance(o) : []);
+  const kept = withDefaults(o, o.at.status ?? {}, ['ttlSecondsAfterFinished']);
+  const status = stated(o, kept, isEdited(o.at) ? acceptance(o) : []);
   const expiry = expiryOf(o);
   if (expiry !== undefined && o.now >= expiry) {
     // With the At go all its Pods, those that still run, too.
@@ -29,8 +31,9 @@ function acceptance({ at }: Observed): readonly Statement[] {
 }
 
 /** The later of the end and of the status that told it, plus the time to live; epoch milliseconds. */
-function expiryOf({ at }: Observed): number | undefined {
-  const { ttlSecondsAfterFinished } = at.spec;
+function expiryOf(o: Observed): number | undefined {
+  const { at } = o;
+  const ttlSecondsAfterFinished = effective(o, 'ttlSecondsAfterFinished');
   // A lax CRD lets in what is no number; such an At is kept.
   if (typeof ttlSecondsAfterFinished !== 'number') {
     return undefined;

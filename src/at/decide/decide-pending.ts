@@ -21,6 +21,7 @@ import {
   type StatusFirst,
   type Steps,
 } from './decision.ts';
+import { effective, imageFor } from './defaults.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
 import { create, obstacle, obstacleEvent } from './launch.ts';
 import type { Ending } from './outcome.ts';
@@ -67,7 +68,7 @@ function decideWaiting(o: Observed): Draft {
     return arm(o, plan);
   }
   if (o.now > startingDeadline(o, plan)) {
-    const message = `startingDeadlineSeconds were over before the command could start${lastObstacle(o, plan)}`;
+    const message = `startingDeadlineSeconds${deadlineSource(o)} were over before the command could start${lastObstacle(o, plan)}`;
     const end = { outcome: atOutcome.missed, reason: atReason.missedDeadline, message };
     const decision = endUnlaunched(o, end, unlaunchedStatus(o, plan));
     return 'need' in decision
@@ -77,11 +78,16 @@ function decideWaiting(o: Observed): Draft {
   return launch(o, plan);
 }
 
-function startingDeadline({ at }: Observed, plan: Plan): number {
-  const { startingDeadlineSeconds } = at.spec;
+function startingDeadline(o: Observed, plan: Plan): number {
+  const startingDeadlineSeconds = effective(o, 'startingDeadlineSeconds');
   return startingDeadlineSeconds === undefined
     ? Number.POSITIVE_INFINITY
     : plan.dueAt + startingDeadlineSeconds * 1000;
+}
+
+function deadlineSource(o: Observed): string {
+  const isOwn = o.at.spec.startingDeadlineSeconds !== undefined;
+  return isOwn ? '' : ` (${effective(o, 'startingDeadlineSeconds')}, the operator's default)`;
 }
 
 /** What kept the command from starting at this very instant, if the API server said so. */
@@ -137,7 +143,7 @@ function arm(o: Observed, plan: Plan): Steps {
   }
   const triesPod = o.untried === true && plan.dueAt - o.now > dryRunLead;
   const actions: Steps['actions'] = triesPod
-    ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1, { tracked: o.tracks }) }]
+    ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1, { tracked: o.tracks, image: imageFor(o, 1) }) }]
     : [];
   return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };
 }

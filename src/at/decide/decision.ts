@@ -41,8 +41,12 @@ export interface ObservedPods {
   readonly earlierPods: readonly Pod[];
 }
 
-/** Values for what an At leaves open, for all Ats of this operator. */
+/** Values for fields of the spec that an At leaves open, for all Ats of this operator. */
 export interface AtDefaults {
+  /** Of containers that name none. */
+  readonly image?: string;
+  readonly startingDeadlineSeconds?: number;
+  readonly ttlSecondsAfterFinished?: number;
   readonly outputInStatus?: boolean;
 }
 

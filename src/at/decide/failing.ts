@@ -3,6 +3,7 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
 import { type PodView, troubleOf } from '../facts/observe-pod.ts';
 import type { AtEvent, Observed } from './decision.ts';
+import { effective, withDefaults } from './defaults.ts';
 import { pastRestarts } from './history.ts';
 import { saidBy, startError } from './outcome.ts';
 import { hintOf } from './run-status.ts';
@@ -17,27 +18,28 @@ export const configError = 'CreateContainerConfigError';
 const missingProgram = /executable file not found|no such file or directory|permission denied/i;
 
 /** Whether status may tell the output of the command. */
-export function tellsOutput({ at, defaults }: Observed): boolean {
-  return at.spec.outputInStatus ?? defaults?.outputInStatus ?? true;
+export function tellsOutput(o: Observed): boolean {
+  return effective(o, 'outputInStatus') ?? true;
 }
 
 /** RUNNING, with the last failure of a command that is started again: one write for each failure. */
 export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtStatus {
   const reason = atReason.commandFailing;
   const restarts = pastRestarts(status) + view.commandFailures - 1;
-  const told = o.at.status ?? {};
-  const isTold = hintOf(told) === reason && (told.restarts ?? 0) >= restarts;
-  const exitCode = isTold ? told.exitCode : view.last?.exitCode;
-  const message = isTold ? (told.message ?? '') : clip(saidBy(view, tellsOutput(o)));
+  const before = o.at.status ?? {};
+  const isTold = hintOf(before) === reason && (before.restarts ?? 0) >= restarts;
+  const exitCode = isTold ? before.exitCode : view.last?.exitCode;
+  const message = isTold ? (before.message ?? '') : clip(saidBy(view, tellsOutput(o)));
   const failing: AtStatus = {
     ...status,
     reason,
-    restarts: isTold ? (told.restarts ?? 0) : restarts,
+    restarts: isTold ? (before.restarts ?? 0) : restarts,
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(message === '' ? {} : { message }),
   };
   const said = `the command failed${exitCode === undefined ? '' : ` with exit code ${exitCode}`} and is started again`;
-  return stated(o, failing, [{ type: atCondition.launched, status: 'True', reason, message: said }]);
+  const told = withDefaults(o, failing, ['outputInStatus']);
+  return stated(o, told, [{ type: atCondition.launched, status: 'True', reason, message: said }]);
 }
 
 /** Tells the first failure, without the words of the command. */

@@ -13,6 +13,7 @@ import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts'
 import { buildPod } from '../plan/pod.ts';
 import { launchedSpec, type Run, runOf } from '../plan/run.ts';
 import type { AtEvent, Observed, Steps } from './decision.ts';
+import { imageFor, withImage } from './defaults.ts';
 import { disruptedEvent, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
 import { hintOf, isRescheduledTooLate, launchedStatus } from './run-status.ts';
@@ -27,7 +28,7 @@ export const podEventNet = 5000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */
 export function create(o: Observed, plan: Plan, attempt: number): Steps {
-  const pod = buildPod(o.at, plan, attempt, { tracked: o.tracks });
+  const pod = buildPod(o.at, plan, attempt, { tracked: o.tracks, image: imageFor(o, attempt) });
   return {
     actions: [{ type: 'CreatePod', attempt, pod }],
     events: [],
@@ -92,7 +93,7 @@ export function record(
     acceptance,
     history: attempt === 1 ? undefined : historyBefore(o),
   };
-  const status = launchedStatus(o, launched);
+  const status = withImage(launchedStatus(o, launched), run.defaultImage);
   if (attempt > 1) {
     const disrupted = launched.history?.slice(-1).map(disruptedEvent) ?? [];
     return { status, events: [...disrupted, launchEvent(o, launch, launchTime, scheduledTime)] };

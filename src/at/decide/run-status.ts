@@ -10,6 +10,7 @@ import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { PodView } from '../facts/observe-pod.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import type { Observed } from './decision.ts';
+import { withDefaults } from './defaults.ts';
 import { currentRestarts, pastRestarts, withEnded } from './history.ts';
 import type { Ending } from './outcome.ts';
 import { clip, resumed, type Statement, stated } from './statement.ts';
@@ -155,7 +156,16 @@ export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: P
     ...(from.podUID === undefined ? {} : { restarts }),
     ...history,
   };
-  return stated(o, status, endConditions(from, ending));
+  return stated(o, withEndDefaults(o, status), endConditions(from, ending));
+}
+
+/** With the defaults that the end came by, and by which the At goes away. */
+function withEndDefaults(o: Observed, status: AtStatus): AtStatus {
+  return withDefaults(o, status, [
+    ...(status.reason === atReason.missedDeadline ? (['startingDeadlineSeconds'] as const) : []),
+    ...(status.podUID === undefined ? [] : (['outputInStatus'] as const)),
+    'ttlSecondsAfterFinished',
+  ]);
 }
 
 function endConditions(from: AtStatus, { outcome, reason }: Ending): Statement[] {

@@ -28,16 +28,22 @@ export const recordedGate = `${ownPrefix}recorded`;
 export interface PodOptions {
   /** Whether a Pod of ExactlyOnce gets {@link trackingFinalizer}. Default true. */
   readonly tracked?: boolean;
+  /** Of a main container for which neither spec nor template names one. Default: {@link atContainer}'s. */
+  readonly image?: string | undefined;
 }
 
 /**
  * @param attempt from 1; every attempt has a name of its own, and the name is the lock that lets only one
  *   such Pod exist.
  */
-export function buildPod(at: At, plan: Plan, attempt: number, { tracked = true }: PodOptions = {}): Pod {
+export function buildPod(at: At, plan: Plan, attempt: number, options: PodOptions = {}): Pod {
   const { template } = plan;
-  const spec = isExactlyOnce(at) ? gated(podSpec(at, plan)) : podSpec(at, plan);
-  const run = formatRun(at, plan.dueAt, spec.containers[0]?.name);
+  const { tracked = true } = options;
+  const isOpen = at.spec.image === undefined && template.containers[0]?.image === undefined;
+  const defaultImage = isOpen ? options.image : undefined;
+  const full = podSpec(at, plan, defaultImage);
+  const spec = isExactlyOnce(at) ? gated(full) : full;
+  const run = formatRun(at, plan.dueAt, { container: spec.containers[0]?.name, defaultImage });
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -76,7 +82,7 @@ function texts(values: Json): Record<string, string> {
   return values as Record<string, string>;
 }
 
-function podSpec({ spec }: At, plan: Plan): PodSpec {
+function podSpec({ spec }: At, plan: Plan, defaultImage: string | undefined): PodSpec {
   const { template } = plan;
   // A Pod that names its node bypasses the scheduler and every check it makes.
   const { nodeName: _, ...given } = template.spec;
@@ -85,19 +91,19 @@ function podSpec({ spec }: At, plan: Plan): PodSpec {
   return withSecureDefaults({
     ...given,
     ...(template.initContainers.length === 0 ? {} : { initContainers: template.initContainers }),
-    containers: [mainContainer(spec, plan, main), ...others],
+    containers: [mainContainer(spec, plan, main, defaultImage), ...others],
     restartPolicy: (spec.backoffLimit ?? atSpecDefaults.backoffLimit) === 0 ? 'Never' : 'OnFailure',
     ...(deadline === undefined ? {} : { activeDeadlineSeconds: deadline }),
   }) as unknown as PodSpec;
 }
 
-function mainContainer(spec: At['spec'], { command }: Plan, given: Json): Json {
+function mainContainer(spec: At['spec'], { command }: Plan, given: Json, image?: string): Json {
   const { command: _, args: __, ...rest } = given;
   return {
     // A command that fails says why in the status of its Pod, hence of its At.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     name: atContainer.name,
-    image: atContainer.image,
+    image: image ?? atContainer.image,
     ...(command === undefined ? given : rest),
     ...(spec.image === undefined ? {} : { image: spec.image }),
     ...(command === undefined ? {} : { command }),

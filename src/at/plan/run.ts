@@ -21,6 +21,8 @@ export interface Run {
   readonly launchedSpec: string | undefined;
   /** metadata.generation of the At that the Pod was made from; only Pods of ExactlyOnce tell it. */
   readonly generation: number | undefined;
+  /** The operator's default image, where the Pod was made with it. */
+  readonly defaultImage: string | undefined;
 }
 
 /** Begins the names of the annotations that this operator writes and reads. */
@@ -38,14 +40,19 @@ type Written = RunSpec & {
   readonly launchedSpec?: string;
   readonly generation?: number;
   readonly container?: string;
+  readonly defaultImage?: string;
 };
 
-/**
- * The value of {@link runAnnotation} for a Pod of this At.
- *
- * @param container the name of the main container, which is what {@link mainContainerName} finds.
- */
-export function formatRun(at: At, scheduledTime: number | undefined, container: string | undefined): string {
+/** What the Pod tells besides the terms of the spec. */
+interface Made {
+  /** The name of the main container, which is what {@link mainContainerName} finds. */
+  readonly container: string | undefined;
+  /** The operator's default image, where neither spec nor template names one. */
+  readonly defaultImage?: string | undefined;
+}
+
+/** The value of {@link runAnnotation} for a Pod of this At. */
+export function formatRun(at: At, scheduledTime: number | undefined, made: Made): string {
   const { spec } = at;
   return JSON.stringify({
     ...(scheduledTime === undefined ? {} : { scheduledTime: formatMilliTime(scheduledTime) }),
@@ -54,7 +61,7 @@ export function formatRun(at: At, scheduledTime: number | undefined, container: 
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
     launchedSpec: launchedSpec(at),
     ...(isExactlyOnce(at) ? { generation: at.metadata.generation } : {}),
-    container,
+    ...made,
   });
 }
 
@@ -93,6 +100,7 @@ export function runOf(at: At, pod: Pod | undefined): Run {
     activeDeadlineSeconds: term('activeDeadlineSeconds', 1, mostSeconds),
     launchedSpec: typeof written?.launchedSpec === 'string' ? written.launchedSpec : undefined,
     generation: typeof written?.generation === 'number' ? written.generation : undefined,
+    defaultImage: isImage(written?.defaultImage) ? written.defaultImage : undefined,
   };
 }
 
@@ -108,6 +116,11 @@ export function mainContainerName({ metadata, spec }: Pod): string | undefined {
 
 function isWithin(value: unknown, least: number, most: number): boolean {
   return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+/** What status takes. */
+function isImage(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 1024;
 }
 
 function specifiedTime({ spec }: At): number | undefined {

@@ -45,6 +45,7 @@ const checks: { readonly [Field in keyof Required<AtStatus>]: Check } = {
   exitCode: isNumber,
   restarts: isNumber,
   history: isHistory,
+  operatorDefaults: isJson,
   conditions: isConditions,
 };
 

@@ -47,6 +47,7 @@ describe('runOf', () => {
         activeDeadlineSeconds: 30,
         launchedSpec: undefined,
         generation: undefined,
+        defaultImage: undefined,
       });
     });
   }

@@ -1,0 +1,43 @@
+/**
+ * Defaults: what the operator was started with for fields that an At leaves open. What has applied to an At stands in its
+ * status and holds from then on, also for an operator that was started with something else.
+ */
+import type { AtStatus } from '../../api/at.generated.ts';
+import type { AtDefaults, Observed } from './decision.ts';
+
+/** The value of the At itself, else the default that has applied to it, else today's. */
+export function effective<Field extends keyof AtDefaults>(
+  { at, defaults }: Observed,
+  field: Field,
+): AtDefaults[Field] | undefined {
+  return at.spec[field] ?? at.status?.operatorDefaults?.[field] ?? defaults?.[field];
+}
+
+/** The image of containers that name none; of a later attempt that of the first. Undefined: the API's own. */
+export function imageFor({ at, defaults }: Observed, attempt: number): string | undefined {
+  return attempt === 1 ? defaults?.image : at.status?.operatorDefaults?.image;
+}
+
+/** The status with those of these fields that the At leaves open, as they apply to it. */
+export function withDefaults(
+  o: Observed,
+  status: AtStatus,
+  fields: readonly Exclude<keyof AtDefaults, 'image'>[],
+): AtStatus {
+  const applied = fields.flatMap((field) => {
+    const value = o.at.spec[field] === undefined ? effective(o, field) : undefined;
+    // That the output is told is what the API says, too.
+    return value === undefined || value === true ? [] : [[field, value]];
+  });
+  return withApplied(status, Object.fromEntries(applied));
+}
+
+/** The status with the default image that its Pod was made with; undefined: with none. */
+export function withImage(status: AtStatus, image: string | undefined): AtStatus {
+  return withApplied(status, image === undefined ? {} : { image });
+}
+
+function withApplied(status: AtStatus, applied: NonNullable<AtStatus['operatorDefaults']>): AtStatus {
+  const operatorDefaults = { ...applied, ...status.operatorDefaults };
+  return Object.keys(operatorDefaults).length === 0 ? status : { ...status, operatorDefaults };
+}
