@@ -4,7 +4,7 @@
  *
  * A flag wins over its environment variable, which wins over the default.
  */
-import { type Flag, flags, type LogLevel, logLevels } from './flags.ts';
+import { type Flag, flags, type LogLevel, logLevels, releasePodsFlags } from './flags.ts';
 
 export interface Config {
   /** Where /metrics is served, `host:port`; `0` switches it off. */
@@ -41,9 +41,19 @@ export interface AtDefaults {
   readonly outputInStatus: boolean;
 }
 
+/** Of the command release-pods. */
+export interface ReleasePodsConfig {
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly dryRun: boolean;
+  /** Also while an operator holds its Lease. */
+  readonly force: boolean;
+}
+
 export type CommandLine =
   | { readonly command: 'run'; readonly config: Config }
-  | { readonly command: 'help' }
+  | { readonly command: 'release-pods'; readonly config: ReleasePodsConfig }
+  | { readonly command: 'help'; readonly text: string }
   | { readonly command: 'version' };
 
 /** The command line or an environment variable is wrong. The message is one sentence with the remedy. */
@@ -60,24 +70,45 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws {ConfigError}
  */
 export function parseCommandLine(args: readonly string[], env: Environment): CommandLine {
-  if (args.some((word) => word === '--help' || word === '-h')) return { command: 'help' };
+  const isRelease = args[0] === 'release-pods';
+  if (args.some((word) => word === '--help' || word === '-h')) {
+    return { command: 'help', text: isRelease ? releasePodsUsage() : usage() };
+  }
   if (args.includes('--version')) return { command: 'version' };
-  const given = readFlags(args);
+  if (isRelease) {
+    const text = readValues(args.slice(1), {}, releasePodsFlags);
+    const [dryRun, force] = [text('dry-run') === 'true', text('force') === 'true'];
+    return { command: 'release-pods', config: { namespaces: namesIn(text('namespaces')), dryRun, force } };
+  }
+  return { command: 'run', config: toConfig(readValues(args, env, flags), env) };
+}
+
+/** The value of each of these flags. */
+function readValues(
+  args: readonly string[],
+  env: Environment,
+  known: readonly Flag[],
+): (name: string) => string {
+  const given = readFlags(args, known);
   const values: Record<string, string> = {};
   const sources: Record<string, string> = {};
-  for (const flag of flags) {
+  for (const flag of known) {
     const variable = flag.env.find((name) => (env[name] ?? '') !== '');
     values[flag.name] = given.get(flag.name) ?? (variable && env[variable]) ?? flag.default;
     sources[flag.name] = given.has(flag.name) || !variable ? `--${flag.name}` : variable;
   }
-  check(values, sources);
-  return { command: 'run', config: toConfig(values, env) };
+  check(known, values, sources);
+  return (name) => values[name] ?? '';
 }
 
-function readFlags(args: readonly string[]): Map<string, string> {
+function namesIn(list: string): readonly string[] {
+  return Object.freeze([...new Set(list.split(',').filter(Boolean))]);
+}
+
+function readFlags(args: readonly string[], known: readonly Flag[]): Map<string, string> {
   const given = new Map<string, string>();
   for (let index = 0; index < args.length; index++) {
-    const { flag, value } = splitFlag(args[index] ?? '');
+    const { flag, value } = splitFlag(args[index] ?? '', known);
     if (value !== undefined) given.set(flag.name, value);
     else if (flag.boolean) given.set(flag.name, 'true');
     else given.set(flag.name, nextWord(args, ++index, flag));
@@ -85,10 +116,10 @@ function readFlags(args: readonly string[]): Map<string, string> {
   return given;
 }
 
-function splitFlag(word: string): { flag: Flag; value: string | undefined } {
+function splitFlag(word: string, known: readonly Flag[]): { flag: Flag; value: string | undefined } {
   const match = /^--?([^=]+)(?:=(.*))?$/s.exec(word);
   if (!match) throw new ConfigError(`unexpected argument "${word}": atwatch takes flags only, see --help`);
-  const flag = flags.find(({ name }) => name === match[1]);
+  const flag = known.find(({ name }) => name === match[1]);
   if (!flag) throw new ConfigError(`unknown flag --${match[1]}: see --help for the flags there are`);
   return { flag, value: match[2] };
 }
@@ -101,16 +132,19 @@ function nextWord(args: readonly string[], index: number, flag: Flag): string {
   return value;
 }
 
-function check(values: Record<string, string>, sources: Record<string, string>): void {
-  for (const { name, pattern, expected } of flags) {
+function check(
+  known: readonly Flag[],
+  values: Record<string, string>,
+  sources: Record<string, string>,
+): void {
+  for (const { name, pattern, expected } of known) {
     const value = values[name] ?? '';
     if (pattern.test(value)) continue;
     throw new ConfigError(`${sources[name]}: ${JSON.stringify(value)} is not valid; expected ${expected}`);
   }
 }
 
-function toConfig(values: Record<string, string>, env: Environment): Config {
-  const text = (name: string) => values[name] ?? '';
+function toConfig(text: (name: string) => string, env: Environment): Config {
   const level = logLevels.find((name) => name === text('log-level')) ?? 'info';
   return Object.freeze({
     metricsBindAddress: text('metrics-bind-address'),
@@ -118,7 +152,7 @@ function toConfig(values: Record<string, string>, env: Environment): Config {
     metricsCertPath: text('metrics-cert-path'),
     healthProbeBindAddress: text('health-probe-bind-address'),
     leaderElect: text('leader-elect') === 'true',
-    namespaces: Object.freeze([...new Set(text('namespaces').split(',').filter(Boolean))]),
+    namespaces: namesIn(text('namespaces')),
     logLevel: level,
     secretAccess: text('secret-access') === 'true',
     annotationController: text('annotation-controller') === 'true',
@@ -141,24 +175,49 @@ function atDefaults(text: (name: string) => string): AtDefaults {
   });
 }
 
-/** The text of `--help`. */
-export function usage(): string {
-  const sections = flags.map(({ name, placeholder, description, default: preset, unset = 'all', env }) => [
+function described({ name, placeholder, description, default: preset, unset = 'all', env }: Flag): string[] {
+  const source = env.length === 0 ? '' : `; environment: ${env.join(', ')}`;
+  return [
     `  --${name}${placeholder && `=${placeholder}`}`,
     `      ${description}`,
-    `      (default: ${preset === '' ? unset : preset}; environment: ${env.join(', ')})`,
-  ]);
+    `      (default: ${preset === '' ? unset : preset}${source})`,
+  ];
+}
+
+/** The text of `release-pods --help`. */
+export function releasePodsUsage(): string {
+  return [
+    'atwatch release-pods: frees the Pods that an uninstalled operator still holds. It takes the finalizer',
+    'of the operator off, and deletes the Pods that were never released to a node, whose commands have not',
+    'run. The CRDs need not be there any more.',
+    '',
+    'Usage: atwatch release-pods [flags]',
+    '',
+    ...releasePodsFlags.flatMap(described),
+    '',
+    "The cluster is found as kubectl finds it: KUBECONFIG, ~/.kube/config, or the Pod's ServiceAccount. Its",
+    'user needs list, patch and delete on Pods, and to see whether an operator still runs, list on Leases.',
+    '',
+  ].join('\n');
+}
+
+/** The text of `--help`. */
+export function usage(): string {
   return [
     'atwatch: a Kubernetes operator for At (run a command at a time) and ConfigWatcher (restart Pods when',
     'their configuration changes).',
     '',
     'Usage: atwatch [flags]',
     '',
-    ...sections.flat(),
+    ...flags.flatMap(described),
     '  --version',
     '      print the version and exit',
     '  --help',
     '      print this text and exit',
+    '',
+    'Usage: atwatch release-pods [flags]',
+    '',
+    '  Frees the Pods that an uninstalled operator still holds. See atwatch release-pods --help.',
     '',
     "The cluster is found as kubectl finds it: KUBECONFIG, ~/.kube/config, or the Pod's ServiceAccount.",
     "POD_NAMESPACE names the operator's own namespace, where its Lease lives.",

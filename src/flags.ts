@@ -41,6 +41,11 @@ function seconds(least: number, most: number) {
 
 const dnsLabel = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 
+const namespaceNames = {
+  pattern: new RegExp(`^(${dnsLabel}(,${dnsLabel})*)?$`),
+  expected: 'namespace names separated by commas',
+};
+
 export const flags: readonly Flag[] = [
   {
     ...bindAddress,
@@ -91,8 +96,7 @@ export const flags: readonly Flag[] = [
     default: '',
     placeholder: 'NAME,NAME',
     description: 'watch these namespaces only; empty means all',
-    pattern: new RegExp(`^(${dnsLabel}(,${dnsLabel})*)?$`),
-    expected: 'namespace names separated by commas',
+    ...namespaceNames,
   },
   {
     name: 'secret-access',
@@ -164,5 +168,36 @@ export const flags: readonly Flag[] = [
     description: `one of ${logLevels.join(', ')}`,
     pattern: new RegExp(`^(${logLevels.join('|')})$`),
     expected: `one of ${logLevels.join(', ')}`,
+  },
+];
+
+/** Those of the command release-pods. No variable counts: in the operator's own Pod they mean something else. */
+export const releasePodsFlags: readonly Flag[] = [
+  {
+    name: 'namespaces',
+    env: [],
+    boolean: false,
+    default: '',
+    placeholder: 'NAME,NAME',
+    description: 'free the Pods of these namespaces only; empty means all',
+    ...namespaceNames,
+  },
+  {
+    name: 'dry-run',
+    env: [],
+    boolean: true,
+    default: 'false',
+    placeholder: '',
+    description: 'say what would be done, and do nothing',
+    ...trueOrFalse,
+  },
+  {
+    name: 'force',
+    env: [],
+    boolean: true,
+    default: 'false',
+    placeholder: '',
+    description: 'also while an operator holds the Lease "atwatch"',
+    ...trueOrFalse,
   },
 ];

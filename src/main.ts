@@ -3,7 +3,7 @@
  * together in operator.ts, loaded only when it runs, so that --help answers on any Node.js.
  */
 import packageJson from '../package.json' with { type: 'json' };
-import { ConfigError, parseCommandLine, usage } from './config.ts';
+import { ConfigError, parseCommandLine } from './config.ts';
 import { nodeVersionProblem } from './node-version.ts';
 
 /** Said when the program cannot go on: one sentence on standard error, for people. */
@@ -24,7 +24,7 @@ function commandLine() {
 async function main(): Promise<void> {
   const line = commandLine();
   if (line.command === 'help') {
-    process.stdout.write(usage());
+    process.stdout.write(line.text);
     return;
   }
   if (line.command === 'version') {
@@ -33,6 +33,11 @@ async function main(): Promise<void> {
   }
   const problem = nodeVersionProblem(process.versions.node, packageJson.engines.node);
   if (problem !== undefined) fail(problem, 1);
+  if (line.command === 'release-pods') {
+    const { runReleasePods } = await import('./release-pods.ts');
+    process.exitCode = await runReleasePods(line.config, packageJson.version, process);
+    return;
+  }
   const { runOperator } = await import('./operator.ts');
   await runOperator(line.config, packageJson.version, process);
 }

@@ -131,7 +131,7 @@ describe('parseCommandLine', () => {
   }
 
   it('answers --help and --version whatever else is wrong', () => {
-    assert.deepEqual(parseCommandLine(['--nonsense', '--help'], {}), { command: 'help' });
+    assert.deepEqual(parseCommandLine(['--nonsense', '--help'], {}), { command: 'help', text: usage() });
     assert.deepEqual(parseCommandLine(['--version'], { ATWATCH_LOG_LEVEL: 'loud' }), { command: 'version' });
   });
 
@@ -140,6 +140,30 @@ describe('parseCommandLine', () => {
     assert.ok(
       line.command === 'run' && Object.isFrozen(line.config) && Object.isFrozen(line.config.namespaces),
     );
+  });
+});
+
+describe('release-pods', () => {
+  it('has flags of its own, and no variable counts', () => {
+    assert.deepEqual(parseCommandLine(['release-pods'], { WATCH_NAMESPACE: 'a' }), {
+      command: 'release-pods',
+      config: { namespaces: [], dryRun: false, force: false },
+    });
+    assert.deepEqual(parseCommandLine(['release-pods', '--namespaces=a,b', '--dry-run', '--force'], {}), {
+      command: 'release-pods',
+      config: { namespaces: ['a', 'b'], dryRun: true, force: true },
+    });
+    assert.throws(
+      () => parseCommandLine(['release-pods', '--leader-elect'], {}),
+      /unknown flag --leader-elect/,
+    );
+    assert.throws(() => parseCommandLine(['release-pods', 'shop'], {}), /unexpected argument "shop"/);
+  });
+
+  it('has a help of its own', () => {
+    const line = parseCommandLine(['release-pods', '--help'], {});
+    assert.ok(line.command === 'help' && /--dry-run/.test(line.text) && !/--leader-elect/.test(line.text));
+    assert.ok(line.text.split('\n').every((one) => one.length <= 105));
   });
 });
 

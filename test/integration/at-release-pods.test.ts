@@ -1,0 +1,107 @@
+/** `atwatch release-pods` as the operator's own file, on Pods that no operator cares for any more. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { it, type TestContext } from 'node:test';
+import { type Pod, pods } from '../../src/kubernetes/objects.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { leases } from '../../src/runtime/leader/lease.ts';
+import { microTime } from '../../src/runtime/micro-time.ts';
+import { connectToTestCluster, isGone, withNamespace } from './support.ts';
+
+const finalizer = 'cnat.programming-kubernetes.info/tracked';
+const gate = 'cnat.programming-kubernetes.info/recorded';
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function releasePods(...args: string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['src/main.ts', 'release-pods', ...args],
+      { timeout: 60_000 },
+      (error, stdout, stderr) =>
+        resolve({
+          code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1,
+          stdout,
+          stderr,
+        }),
+    );
+  });
+}
+
+function hold(client: Client, namespace: string, name: string, isGated: boolean): Promise<Pod> {
+  return client.create(pods, {
+    metadata: {
+      ...{ namespace, name, finalizers: [finalizer, 'example.com/other'] },
+      labels: { 'cnat.programming-kubernetes.info/controller-uid': 'of-an-at-that-is-gone' },
+    },
+    spec: {
+      containers: [{ name: 'busybox', image: 'busybox' }],
+      ...(isGated && { schedulingGates: [{ name: gate }] }),
+    },
+  });
+}
+
+async function withHeldPods(t: TestContext) {
+  const { client } = connectToTestCluster();
+  const namespace = await withNamespace(t);
+  const held = [await hold(client, namespace, 'gated', true), await hold(client, namespace, 'ran', false)];
+  t.after(async () => {
+    for (const { metadata } of held) {
+      const body = { metadata: { finalizers: null } };
+      await client.patch(pods, { namespace, name: metadata.name }, { type: 'merge', body }).catch(() => {});
+    }
+  });
+  return { client, namespace };
+}
+
+it('frees what is held: what never ran is deleted, the rest loses its finalizer', async (t) => {
+  const { client, namespace } = await withHeldPods(t);
+  const of = (name: string) => client.get(pods, { namespace, name });
+  const before = await of('ran');
+  const planned = await releasePods(`--namespaces=${namespace}`, '--dry-run', '--force');
+  assert.deepEqual([planned.code, planned.stderr], [0, '']);
+  assert.match(
+    planned.stdout,
+    /\/gated: would be deleted: .*\n.*\/ran: would be freed of the finalizer\n2 Pods would/,
+  );
+  assert.equal((await of('ran')).metadata.resourceVersion, before.metadata.resourceVersion);
+
+  const done = await releasePods(`--namespaces=${namespace}`, '--force');
+  assert.deepEqual([done.code, done.stderr], [0, '']);
+  assert.match(done.stdout, /\/gated: deleted: .*\n.*\/ran: freed of the finalizer\n2 Pods freed\n$/);
+  // The finalizers of others stay.
+  const [gated, ran] = [await of('gated'), await of('ran')];
+  for (const { metadata } of [gated, ran]) assert.deepEqual(metadata.finalizers, ['example.com/other']);
+  assert.deepEqual(
+    [gated.metadata.deletionTimestamp !== undefined, ran.metadata.deletionTimestamp],
+    [true, undefined],
+  );
+  await client.patch(
+    pods,
+    { namespace, name: 'gated' },
+    { type: 'merge', body: { metadata: { finalizers: null } } },
+  );
+  assert.equal(await isGone(client, pods, namespace, 'gated'), true);
+  assert.equal((await releasePods(`--namespaces=${namespace}`, '--force')).stdout, 'no Pod is held\n');
+});
+
+it('refuses to work while an operator holds its Lease', async (t) => {
+  const { client, namespace } = await withHeldPods(t);
+  const renewTime = microTime(Date.now());
+  await client.create(leases, {
+    metadata: { namespace, name: 'atwatch' },
+    spec: { holderIdentity: 'someone', leaseDurationSeconds: 600, acquireTime: renewTime, renewTime },
+  });
+  const { code, stderr } = await releasePods(`--namespaces=${namespace}`);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^an operator still runs and holds the Lease atwatch in the namespace .*: uninstall it first, or add --force\n$/,
+  );
+  assert.equal((await client.get(pods, { namespace, name: 'ran' })).metadata.finalizers?.length, 2);
+});
