@@ -27,6 +27,8 @@ export interface Config {
   readonly authorCheck: boolean;
   /** For what Ats leave open. */
   readonly atDefaults: AtDefaults;
+  /** For how long no replica has launched a due At before a standby does, in milliseconds; 0: standbys launch nothing. */
+  readonly failoverLaunchDelay: number;
   /** Whether to test that the admission policy on the operator's Pods is in force. */
   readonly policySelfTest: boolean;
   /** The operator's own namespace, where its Lease lives; undefined outside a cluster. */
@@ -158,6 +160,7 @@ function toConfig(text: (name: string) => string, env: Environment): Config {
     annotationController: text('annotation-controller') === 'true',
     authorCheck: text('author-check') === 'true',
     atDefaults: atDefaults(text),
+    failoverLaunchDelay: milliseconds(text('failover-launch-delay')),
     policySelfTest: text('policy-self-test') === 'true',
     podNamespace: env.POD_NAMESPACE || undefined,
   });
@@ -173,6 +176,12 @@ function atDefaults(text: (name: string) => string): AtDefaults {
     ...(startingDeadline !== '' && { startingDeadlineSeconds: Number(startingDeadline) }),
     outputInStatus: text('at-output-in-status') === 'true',
   });
+}
+
+/** Of `1s`, `500ms` or `0`. */
+function milliseconds(duration: string): number {
+  const count = Number.parseInt(duration, 10);
+  return duration.endsWith('ms') ? count : count * 1000;
 }
 
 function described({ name, placeholder, description, default: preset, unset = 'all', env }: Flag): string[] {

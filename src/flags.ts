@@ -151,6 +151,16 @@ export const flags: readonly Flag[] = [
     ...trueOrFalse,
   },
   {
+    name: 'failover-launch-delay',
+    env: ['ATWATCH_FAILOVER_LAUNCH_DELAY'],
+    boolean: false,
+    default: '1s',
+    placeholder: 'DURATION',
+    description: 'with leader election: standbys launch what no replica has launched for this time; 0: never',
+    pattern: /^(0|[1-9]\d{0,5}(ms|s))$/,
+    expected: 'a duration such as 1s or 500ms, or 0 to switch it off',
+  },
+  {
     name: 'policy-self-test',
     env: ['ATWATCH_POLICY_SELF_TEST'],
     boolean: true,

@@ -63,6 +63,7 @@ export function createOperator(options: OperatorOptions): Manager {
     tracks: config.namespaces.length === 0,
     checksAuthors: config.authorCheck,
     defaults: config.atDefaults,
+    failoverLaunchDelay: config.failoverLaunchDelay,
   });
   addConfigWatcherController(manager, {
     annotationController,

@@ -15,6 +15,7 @@ const defaults = {
   annotationController: false,
   authorCheck: false,
   atDefaults: { outputInStatus: true },
+  failoverLaunchDelay: 1000,
   policySelfTest: false,
 };
 
@@ -53,6 +54,16 @@ describe('parseCommandLine', () => {
           outputInStatus: false,
         },
       },
+    },
+    {
+      says: 'takes a delay in milliseconds',
+      args: ['--failover-launch-delay=500ms'],
+      config: { failoverLaunchDelay: 500 },
+    },
+    {
+      says: 'takes 0 for never',
+      env: { ATWATCH_FAILOVER_LAUNCH_DELAY: '0' },
+      config: { failoverLaunchDelay: 0 },
     },
     {
       says: 'does not eat the flag behind a bare switch',
@@ -117,6 +128,7 @@ describe('parseCommandLine', () => {
       args: ['--at-default-ttl-seconds-after-finished=1.5'],
       message: /expected whole seconds from 0 to 2147483647/,
     },
+    { args: ['--failover-launch-delay=1'], message: /expected a duration such as 1s or 500ms/ },
     { args: ['--at-default-image=a b'], message: /"a b" is not valid; expected the name of an image/ },
     { args: ['--namespaces=Team_A'], message: /expected namespace names separated by commas/ },
     { env: { WATCH_NAMESPACE: 'a, b' }, message: /^WATCH_NAMESPACE: "a, b" is not valid/ },
@@ -179,6 +191,7 @@ describe('usage', () => {
       'at-default-ttl-seconds-after-finished',
       'at-default-starting-deadline-seconds',
       'at-output-in-status',
+      'failover-launch-delay',
     ]) {
       assert.equal(usage().split(`--${flag}`).length, 2, flag);
     }

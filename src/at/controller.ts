@@ -2,8 +2,10 @@
  * The At controller: what it watches, in which order it works, and how its parts are wired.
  */
 
+import type { At } from '../api/at.generated.ts';
 import { ats } from '../api/resources.ts';
-import { pods } from '../kubernetes/objects.ts';
+import { type Pod, pods } from '../kubernetes/objects.ts';
+import type { Informer } from '../runtime/cache/informer.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { ClockProbe } from '../runtime/clock-probe.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
@@ -16,11 +18,15 @@ import type { ServerClock } from '../runtime/server-clock.ts';
 import { AtMetrics } from './act/at-metrics.ts';
 import { AuthorCheck } from './act/author-check.ts';
 import { ClockSkew } from './act/clock-skew.ts';
+import { Failover } from './act/failover.ts';
+import { launchClient } from './act/launch-client.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
+import { StandbyLaunch, type StandbyLaunchOptions } from './act/standby-launch.ts';
 import { WakeSource } from './act/wake-source.ts';
 import type { AtDefaults } from './decide/decision.ts';
 import { DepartedPods } from './facts/departed-pods.ts';
 import { DueSoon } from './facts/due-soon.ts';
+import { LaunchableAts } from './facts/launchable-ats.ts';
 import { atsOf, trackedAts, trackedIndex } from './facts/pod-owner.ts';
 import { queuePriority } from './facts/queue-priority.ts';
 import { slimAt, slimPod } from './facts/transform.ts';
@@ -31,6 +37,10 @@ import { AtReconciler } from './reconciler.ts';
 export interface AtHost extends ControllerHost {
   readonly client: Client;
   readonly clock: ServerClock;
+  /** Its writes are sent by standbys, too. */
+  readonly ungatedClient: Client;
+  /** Whether this process leads, or has led. */
+  readonly hasLed: boolean;
   readonly connection: { onAnswer(listener: () => void): unknown };
   recorder(controllerName: string): EventRecorder;
 }
@@ -42,6 +52,8 @@ export interface AtControllerOptions {
   readonly tracks?: boolean;
   /** For fields that an At leaves open. */
   readonly defaults?: AtDefaults;
+  /** For how long no replica has launched a due At before a standby does, in milliseconds. Default 0: never. */
+  readonly failoverLaunchDelay?: number;
   /** Whether the author of an At must still have the right to create Pods when it runs. Default false. */
   readonly checksAuthors?: boolean;
 }
@@ -76,19 +88,18 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     () => atLister.list(),
     () => clock.now(),
   );
+  const departed = new DepartedPods(podInformer, atInformer);
+  const common = { clock, ats: atLister, pods: podInformer.lister, departed, tracks: options.tracks ?? true };
+  const terms = { ...common, ...(options.defaults && { defaults: options.defaults }) };
+  addFailover(host, options, terms, { ats: atInformer, pods: podInformer });
   const authorCheck = options.checksAuthors ? new AuthorCheck({ client, clock }) : undefined;
   if (authorCheck !== undefined) host.add(authorCheckStart(authorCheck));
   const wakes = new WakeSource(() => turns.stop());
   const turns = new LaunchTurns(clock, (key) => wakes.wake(key));
   const reconciler = new AtReconciler({
+    ...terms,
     client,
-    clock,
     recorder: host.recorder(name),
-    ats: atLister,
-    pods: podInformer.lister,
-    departed: new DepartedPods(podInformer, atInformer),
-    tracks: options.tracks ?? true,
-    ...(options.defaults && { defaults: options.defaults }),
     turns,
     ...(authorCheck && { authorCheck }),
     onStatus: (before, after) => metrics.written(before, after),
@@ -103,6 +114,32 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
     .watchesSource(wakes)
     .withOptions({ maxConcurrentReconciles, maxBackoff, flowOf })
     .complete(reconciler);
+}
+
+/** What launches Ats while this process does not lead, where that is wanted and there is an election. */
+function addFailover(
+  host: AtHost,
+  { failoverLaunchDelay = 0, checksAuthors = false }: AtControllerOptions,
+  terms: Omit<StandbyLaunchOptions, 'client' | 'turns'>,
+  informers: { readonly ats: Informer<At>; readonly pods: Informer<Pod> },
+): void {
+  if (failoverLaunchDelay === 0 || host.hasLed) return;
+  const { clock, log, randomness } = host;
+  const client = launchClient(host.ungatedClient);
+  const launch = new StandbyLaunch({
+    ...terms,
+    client,
+    turns: new LaunchTurns(clock, (key) => failover.retry(key)),
+    ...(checksAuthors && { authorCheck: new AuthorCheck({ client, clock }) }),
+  });
+  const launchable = new LaunchableAts({ ...terms, ats: informers.ats }, () => failover.wake());
+  const failover = new Failover({
+    ...{ clock, log, launchable, launch, ...informers },
+    random: () => randomness.random(),
+    delayMs: failoverLaunchDelay,
+    hasLed: () => host.hasLed,
+  });
+  host.add(failover);
 }
 
 /** Keeps an operator from working where no API server can record authors. */

@@ -160,6 +160,10 @@ const rows: readonly Row[] = [
     expected: [true, 2, ['create']],
   },
   {
+    ...{ of: ['failoverLaunchDelay'], values: { failoverLaunchDelay: '0' } },
+    ...{ look: (objects) => config(objects)?.failoverLaunchDelay, expected: 0 },
+  },
+  {
     of: [
       'at.defaultImage',
       'at.defaultTtlSecondsAfterFinished',

@@ -57,6 +57,7 @@ export const defaultConfig: Config = {
   annotationController: false,
   authorCheck: false,
   atDefaults: { outputInStatus: true },
+  failoverLaunchDelay: 1000,
   policySelfTest: false,
   podNamespace: 'atwatch-system',
 };

@@ -28,6 +28,9 @@
 {{- if .Values.authorCheck }}
 - --author-check
 {{- end }}
+{{- if ne (toString .Values.failoverLaunchDelay) "1s" }}
+- --failover-launch-delay={{ .Values.failoverLaunchDelay }}
+{{- end }}
 {{- with .Values.at.defaultImage }}
 - {{ printf "--at-default-image=%s" . | quote }}
 {{- end }}

@@ -39,7 +39,7 @@ interface Review extends KubernetesObject {
   readonly status?: { readonly allowed?: boolean };
 }
 /** Asked in the namespace of the At, so that a Role is enough for it. */
-const reviews: Resource<Review> = {
+export const reviews: Resource<Review> = {
   ...{ group: 'authorization.k8s.io', version: 'v1', namespaced: true },
   ...{ plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview' },
 };

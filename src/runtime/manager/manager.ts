@@ -53,6 +53,7 @@ export class Manager implements ControllerHost {
   readonly #runnables: RunnableGroup;
   #started = false;
   #ready = false;
+  #hasLed = false;
 
   /** @throws {RangeError} with one sentence, for durations that do not fit each other. */
   constructor(options: ManagerOptions) {
@@ -113,6 +114,11 @@ export class Manager implements ControllerHost {
    */
   get ungatedClient(): Client {
     return this.connection.ungatedClient;
+  }
+
+  /** Whether this process leads, or did; always without leader election. What acts on standbys only asks it. */
+  get hasLed(): boolean {
+    return this.#elector === undefined || this.#hasLed;
   }
 
   /** @param controllerName as `reportingController` in the Events, `domain/name` or a plain name. */
@@ -208,6 +214,7 @@ export class Manager implements ControllerHost {
     const { lost } = this.#elector;
     lost.addEventListener('abort', () => this.#fail(lost.reason), { once: true });
     await this.#elector.acquire(signal);
+    this.#hasLed = true;
   }
 
   /** The way down, while this process still leads; then the lease is free for the next. */

@@ -144,7 +144,7 @@ describe('S11, only leaders write', () => {
       body: JSON.stringify({ spec: { holderIdentity: `${replica}_1` } }),
     });
   const write = (made: HandMade, replica: string, sentAt = made.time) =>
-    made.request('patch', 'ats', 'a', { replica, sentAt, subresource: 'status' });
+    made.request('patch', 'ats', 'a', { replica, sentAt, subresource: 'status', body: '{}' });
   it('is kept by the holder, and by anybody without an election', () => {
     assert.deepEqual(write(lease(new HandMade(['S11']), 'replica-0'), 'replica-0').broken, []);
     assert.deepEqual(write(new HandMade(['S11']), 'replica-1').broken, []);
@@ -153,6 +153,28 @@ describe('S11, only leaders write', () => {
     assert.deepEqual(write(lease(new HandMade(['S11']), 'replica-0'), 'replica-1').broken, ['S11 standby']);
     const made = lease(lease(new HandMade(['S11']), 'replica-0').pass(second), 'replica-1').pass(second);
     assert.deepEqual(write(made, 'replica-0').broken, ['S11 lost lease']);
+  });
+  it('is kept by a standby that launches an At, and by nothing else that it sends', () => {
+    const sent = (verb: 'create' | 'patch' | 'delete', resource: string, value: unknown, subresource = '') =>
+      lease(new HandMade(['S11']), 'replica-0').request(verb, resource, 'a', {
+        replica: 'replica-1',
+        subresource,
+        body: JSON.stringify(value),
+      }).broken;
+    const test = { op: 'test', path: '/metadata/uid', value: 'u' };
+    const gate = { op: 'remove', path: '/spec/schedulingGates/0' };
+    const finalizer = { op: 'remove', path: '/metadata/finalizers/0' };
+    assert.deepEqual(sent('create', 'pods', {}), []);
+    assert.deepEqual(sent('create', 'localsubjectaccessreviews', {}), []);
+    assert.deepEqual(sent('patch', 'ats', { status: { phase: 'RUNNING' } }, 'status'), []);
+    assert.deepEqual(sent('patch', 'pods', [test, gate]), []);
+    assert.deepEqual(sent('patch', 'ats', { status: { phase: 'DONE' } }, 'status'), ['S11 standby']);
+    assert.deepEqual(sent('patch', 'ats', { status: { reason: 'PodRejected' } }, 'status'), ['S11 standby']);
+    assert.deepEqual(sent('patch', 'pods', [test, finalizer]), ['S11 standby']);
+    assert.deepEqual(sent('patch', 'pods', { spec: { activeDeadlineSeconds: 1 } }), ['S11 standby']);
+    assert.deepEqual(sent('create', 'pods', {}, 'eviction'), ['S11 standby']);
+    assert.deepEqual(sent('delete', 'pods', {}), ['S11 standby']);
+    assert.deepEqual(sent('create', 'events', {}), ['S11 standby']);
   });
   it('is kept by what was sent before it was lost', () => {
     const made = lease(lease(new HandMade(['S11']), 'replica-0').pass(second), 'replica-1').pass(second);

@@ -1,6 +1,6 @@
 /** S11 to S14: who may write, how a write is guarded, what is granted, and what must never be said. */
 import { isAccepted, isWrite, jsonOf, type RequestEntry } from '../entry.ts';
-import type { History, NamedPromise } from '../history.ts';
+import type { Finding, History, NamedPromise } from '../history.ts';
 import { grantedRights } from '../rights.ts';
 
 interface Lease {
@@ -37,9 +37,38 @@ class Leases {
   }
 }
 
+/** What a standby may send: the launch of an At. An audit log has no bodies to look at. */
+function belongsToLaunch({ verb, resource, subresource, body }: RequestEntry): boolean {
+  const json = body === '' ? undefined : jsonOf(body);
+  switch (`${verb} ${resource}${subresource === '' ? '' : '/'}${subresource}`) {
+    case 'create pods':
+    case 'create localsubjectaccessreviews':
+      return true;
+    case 'patch ats/status':
+      return json === undefined || (json as { status?: { phase?: string } }).status?.phase === 'RUNNING';
+    case 'patch pods':
+      return json === undefined || isRelease(json);
+    default:
+      return false;
+  }
+}
+
+/** Whether a JSON patch does nothing but remove a scheduling gate. */
+function isRelease(patch: unknown): boolean {
+  const operations = Array.isArray(patch) ? (patch as { op: string; path: string }[]) : [];
+  const writes = operations.filter(({ op }) => op !== 'test');
+  return (
+    writes.length === 1 && /^remove \/spec\/schedulingGates\/\d+$/.test(`${writes[0]?.op} ${writes[0]?.path}`)
+  );
+}
+
+function ofStandby(request: RequestEntry, what: string): Finding | undefined {
+  return belongsToLaunch(request) ? undefined : { text: `${what} and never led`, clue: 'standby' };
+}
+
 export const onlyLeadersWrite: NamedPromise = {
   name: 'S11',
-  sentence: 'after a lost lease no write leaves the process; a standby writes nothing',
+  sentence: 'after a lost lease no write leaves the process; a standby sends nothing but the launches of Ats',
   start() {
     const leases = new Leases();
     return {
@@ -53,7 +82,7 @@ export const onlyLeadersWrite: NamedPromise = {
         if (resource === 'leases') leases.request(request);
         if (resource === 'leases' || !leases.isElected) return undefined;
         const what = `${replica} sent ${request.verb} ${resource}/${request.name}`;
-        if (!leases.hasLed.has(replica)) return { text: `${what} and never led`, clue: 'standby' };
+        if (!leases.hasLed.has(replica)) return ofStandby(request, what);
         const { holder, takenAt } = leases;
         return holder !== undefined && holder !== replica && sentAt > takenAt
           ? { text: `${what} while ${holder} led`, clue: 'lost lease' }

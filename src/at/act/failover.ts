@@ -1,0 +1,206 @@
+/**
+ * Failover: launches by a standby. Between the death of a leader and the next one's start lie up to twenty seconds, in
+ * which Ats fall due. A standby that has seen one launchable for a second, while no Pod of another At appeared, takes it
+ * that no replica launches. The name of the Pod is the lock, so that it may be wrong.
+ *
+ * Times are monotonic milliseconds.
+ */
+import type { At } from '../../api/at.generated.ts';
+import { ats } from '../../api/resources.ts';
+import { controllerOf, type Pod } from '../../kubernetes/objects.ts';
+import type { Informer } from '../../runtime/cache/informer.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { requestKey } from '../../runtime/controller/reconciler.ts';
+import type { Runnable } from '../../runtime/controller/runnable.ts';
+import { describeError } from '../../runtime/error-chain.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { LaunchableAts } from '../facts/launchable-ats.ts';
+import type { StandbyLaunch } from './standby-launch.ts';
+
+/** Between two looks while an At is launchable. */
+const lookMs = 100;
+/** Between two looks while none is. */
+const maxPauseMs = 1000;
+/** As so much counts the time between two looks at most: a process that stood still has seen nothing meanwhile. */
+const maxLookMs = 250;
+/** Launches at a time. */
+const maxLaunches = 16;
+/** A view without an event or bookmark for so long is not relied on. */
+const maxSilenceMs = 90_000;
+/** Wait after a launch that failed without an answer. */
+const failedDelayMs = 2000;
+/** Up to so much of the delay is added by chance: the standby that begins shows the others that they need not. */
+const jitter = 0.2;
+
+export interface FailoverOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+  /** For how long an At has to be launchable. */
+  readonly delayMs: number;
+  readonly ats: Pick<Informer<At>, 'sinceLastContact'>;
+  readonly pods: Pick<Informer<Pod>, 'sinceLastContact' | 'addHandler'>;
+  readonly launchable: LaunchableAts;
+  readonly launch: StandbyLaunch;
+  /** Whether this process leads, or has led. */
+  readonly hasLed: () => boolean;
+}
+
+/** An At that is launchable. */
+interface Candidate {
+  readonly at: At;
+  /** For how long it has been seen so, while no Pod of another At appeared. */
+  seenMs: number;
+  /** Not to be tried before. */
+  retryAt: number;
+  isTried: boolean;
+}
+
+export class Failover implements Runnable {
+  readonly name = 'at-failover';
+  readonly needsLeaderElection = false;
+  readonly #options: FailoverOptions;
+  readonly #delayMs: number;
+  /** By uid. */
+  readonly #candidates = new Map<string, Candidate>();
+  /** What the last look has found, the first one last. */
+  #line: Candidate[] = [];
+  readonly #launches = new Set<Promise<void>>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #wake = () => {};
+
+  constructor(options: FailoverOptions) {
+    this.#options = options;
+    this.#delayMs = options.delayMs * (1 + jitter * options.random());
+  }
+
+  async start(stop: AbortSignal, abort: AbortSignal): Promise<void> {
+    const { pods, launchable, launch, hasLed } = this.#options;
+    const remove = pods.addHandler({ onAdd: (pod, initial) => initial || this.#appeared(pod) });
+    const onStop = () => this.#wake();
+    stop.addEventListener('abort', onStop, { once: true });
+    while (!stop.aborted && !hasLed()) {
+      const pauseMs = this.#look(abort);
+      await this.#pause(pauseMs);
+    }
+    stop.removeEventListener('abort', onStop);
+    remove();
+    this.#line = [];
+    launchable.stop();
+    await Promise.all(this.#launches);
+    launch.stop();
+  }
+
+  /** Looks again at once. */
+  wake(): void {
+    this.#wake();
+  }
+
+  /** The turn of this At has come. */
+  retry(key: string): void {
+    for (const candidate of this.#candidates.values()) {
+      if (keyOf(candidate.at) === key) candidate.retryAt = Number.NEGATIVE_INFINITY;
+    }
+    this.#wake();
+  }
+
+  /** Launches what is to be launched. Returns for how long nothing else is to be done. */
+  #look(abort: AbortSignal): number {
+    const { clock, launchable } = this.#options;
+    const now = clock.monotonic();
+    const passed = Math.min(maxLookMs, now - this.#lookedAt);
+    this.#lookedAt = now;
+    const { ats: found, nextDue } = launchable.look();
+    this.#update(found, passed);
+    this.#line = this.#isBlind ? [] : [...this.#candidates.values()].reverse();
+    this.#advance(abort);
+    return this.#candidates.size > 0 ? lookMs : Math.max(1, Math.min(maxPauseMs, nextDue - clock.now()));
+  }
+
+  get #isBlind(): boolean {
+    const { ats: atInformer, pods } = this.#options;
+    return Math.max(atInformer.sinceLastContact(), pods.sinceLastContact()) > maxSilenceMs;
+  }
+
+  #update(found: readonly At[], passed: number): void {
+    const { launch } = this.#options;
+    const uids = new Set(found.map(({ metadata }) => metadata.uid ?? ''));
+    for (const [uid, { at, isTried }] of this.#candidates) {
+      if (uids.has(uid) || isTried) continue;
+      this.#candidates.delete(uid);
+      launch.forget(at);
+    }
+    for (const at of found) {
+      const { uid = '' } = at.metadata;
+      const known = this.#candidates.get(uid);
+      if (known !== undefined) known.seenMs += passed;
+      else if (!launch.hasLaunched(uid)) {
+        this.#candidates.set(uid, { at, seenMs: 0, retryAt: Number.NEGATIVE_INFINITY, isTried: false });
+      }
+    }
+  }
+
+  /** Goes on with the line, as far as launches are free. */
+  #advance(abort: AbortSignal): void {
+    const now = this.#options.clock.monotonic();
+    while (this.#launches.size < maxLaunches) {
+      const candidate = this.#line.pop();
+      if (candidate === undefined) return;
+      const isReady = candidate.seenMs >= this.#delayMs && now >= candidate.retryAt;
+      if (isReady && !candidate.isTried && !abort.aborted) this.#begin(candidate, abort);
+    }
+  }
+
+  #begin(candidate: Candidate, abort: AbortSignal): void {
+    candidate.isTried = true;
+    const launched = this.#try(candidate, abort).finally(() => {
+      this.#launches.delete(launched);
+      candidate.isTried = false;
+      this.#advance(abort);
+    });
+    this.#launches.add(launched);
+  }
+
+  /** Never rejects. */
+  async #try(candidate: Candidate, abort: AbortSignal): Promise<void> {
+    const { clock, launch } = this.#options;
+    const { at } = candidate;
+    const { namespace = '', name } = at.metadata;
+    const log = this.#options.log.child({ controller: this.name, namespace, name });
+    let delayMs = failedDelayMs;
+    try {
+      const context = { signal: abort, log, reconcileID: '' };
+      const { requeueAfter = failedDelayMs } = await launch.launch(at, context);
+      delayMs = requeueAfter;
+      if (launch.hasLaunched(at.metadata.uid ?? '')) log.info('launched as a standby: no other replica did');
+    } catch (error) {
+      log.warn({ error: describeError(error) }, 'not launched as a standby');
+    }
+    candidate.retryAt = clock.monotonic() + delayMs;
+  }
+
+  /** A replica launches, so that the others need not. */
+  #appeared(pod: Pod): void {
+    const owner = controllerOf(pod);
+    if (owner?.kind !== ats.kind) return;
+    const { uid } = owner;
+    // The event of an own create may come before its answer.
+    if (this.#candidates.get(uid)?.isTried === true || this.#options.launch.hasLaunched(uid)) return;
+    for (const candidate of this.#candidates.values()) candidate.seenMs = 0;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.setTimer(ms, () => this.#wake());
+      this.#wake = () => {
+        timer.cancel();
+        this.#wake = () => {};
+        resolve();
+      };
+    });
+  }
+}
+
+function keyOf({ metadata }: At): string {
+  return requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
+}

@@ -1,0 +1,149 @@
+/**
+ * Standby launch: one At, launched by a process that does not lead. It reads the At from the API server, decides by the
+ * whole rule, and performs what belongs to a launch: the create, and under ExactlyOnce the record and the release. All
+ * else that the decision asks for is left to the leader.
+ */
+import type { At } from '../../api/at.generated.ts';
+import { atPhase } from '../../api/at-constants.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
+import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { DecidingReconciler } from '../../runtime/controller/deciding-reconciler.ts';
+import type { Answer } from '../../runtime/controller/decision.ts';
+import {
+  type ReconcileContext,
+  type Request,
+  type Result,
+  requestKey,
+} from '../../runtime/controller/reconciler.ts';
+import { decide } from '../decide/decide.ts';
+import type { AtDefaults, Effect, Need, Observed } from '../decide/decision.ts';
+import type { DepartedPods } from '../facts/departed-pods.ts';
+import { podsAt } from '../facts/own-pod.ts';
+import { isExactlyOnce } from '../plan/run.ts';
+import type { AuthorCheck } from './author-check.ts';
+import type { LaunchTurns } from './launch-turns.ts';
+import { readLive } from './live-read.ts';
+import { Memory } from './memory.ts';
+import { Performer } from './perform.ts';
+
+/** First wait before a create that was refused is tried again, in milliseconds. */
+const firstRetryDelayMs = 250;
+/** So many launches are remembered, the newest. A leader records them long before there are as many. */
+const maxRemembered = 100_000;
+
+export interface StandbyLaunchOptions {
+  /** Of which nothing but launches is sent. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly ats: Lister<At>;
+  readonly pods: Lister<Pod>;
+  readonly departed: Pick<DepartedPods, 'of'>;
+  readonly tracks: boolean;
+  readonly defaults?: AtDefaults;
+  readonly authorCheck?: AuthorCheck;
+  /** Of this process alone: what the leader has met is not known here. */
+  readonly turns: LaunchTurns;
+}
+
+export class StandbyLaunch {
+  readonly #options: StandbyLaunchOptions;
+  readonly #memory = new Memory();
+  readonly #performer: Performer;
+  readonly #pass: DecidingReconciler<Observed, Need, Effect>;
+  /** uids of the Ats whose Pod was created here. */
+  readonly #launched = new Set<string>();
+
+  constructor(options: StandbyLaunchOptions) {
+    this.#options = options;
+    // Events are writes, and belong to the leader.
+    const recorder = { record() {} };
+    const performer = new Performer({ ...options, recorder, memory: this.#memory });
+    this.#performer = performer;
+    this.#pass = new DecidingReconciler({
+      observe: (request, context) => this.#observe(request, context),
+      decide,
+      read: (need, observed, context) => performer.read(need, observed, context),
+      perform: (effect, observed, context) => this.#perform(effect, observed, context),
+    });
+  }
+
+  /** Whether this process has created the Pod of the At with this uid. */
+  hasLaunched(uid: string): boolean {
+    return this.#launched.has(uid);
+  }
+
+  /** The At is launchable no more. That its Pod was created here is remembered. */
+  forget({ metadata }: At): void {
+    const key = requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
+    for (const kept of [this.#memory, this.#performer, this.#options.turns]) kept.forget(key);
+  }
+
+  /** Nothing is launched from now on. */
+  stop(): void {
+    this.#options.turns.stop();
+  }
+
+  /** @throws as a reconcile does: the outcome of the create is unknown. */
+  async launch(at: At, context: ReconcileContext): Promise<Result> {
+    const { namespace = '', name } = at.metadata;
+    const request = { namespace, name };
+    const result = await this.#pass.reconcile(request, context);
+    // The Pod waits for its record and its release.
+    return this.hasLaunched(at.metadata.uid ?? '') && isExactlyOnce(at)
+      ? this.#pass.reconcile(request, context)
+      : result;
+  }
+
+  /** The At as the API server shows it, and where its create may have taken effect, its Pod. */
+  async #observe({ namespace, name }: Request, { signal }: ReconcileContext): Promise<Observed | undefined> {
+    const { ats, pods, clock, departed, tracks, defaults } = this.#options;
+    const at = ats.get(namespace, name);
+    if (at === undefined) return undefined;
+    const observed: Observed = {
+      at,
+      ...podsAt(at, (podName) => pods.get(namespace, podName)),
+      departed: departed.of(at),
+      now: clock.now(),
+      live: false,
+      tracks,
+      ...(defaults && { defaults }),
+      retryDelay: firstRetryDelayMs,
+      ...this.#memory.recall(at),
+    };
+    const need = observed.ambiguous === true || this.hasLaunched(at.metadata.uid ?? '') ? 'pods' : 'at';
+    const answer = await readLive({ ...this.#options, memory: this.#memory }, need, observed, signal);
+    return answer.next === 'decide' ? answer.facts : undefined;
+  }
+
+  async #perform(effect: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
+    if (!belongsToLaunch(effect, observed)) {
+      return { next: 'end', result: { requeueAfter: observed.retryDelay } };
+    }
+    const answer = await this.#performer.perform(effect, observed, context);
+    if (effect.type === 'CreatePod' && answer.next === 'goOn') this.#remember(observed.at);
+    return answer;
+  }
+
+  #remember({ metadata }: At): void {
+    this.#launched.add(metadata.uid ?? '');
+    const [oldest] = this.#launched;
+    if (this.#launched.size > maxRemembered && oldest !== undefined) this.#launched.delete(oldest);
+  }
+}
+
+/** Whether a standby may do it. */
+function belongsToLaunch(effect: Effect, { at }: Observed): boolean {
+  switch (effect.type) {
+    case 'CreatePod':
+      return effect.attempt === 1;
+    case 'WriteStatus':
+      return effect.asLock && effect.status.phase === atPhase.running && at.status?.podUID === undefined;
+    case 'ReleasePod':
+    case 'RecordEvents':
+      return true;
+    default:
+      return false;
+  }
+}
