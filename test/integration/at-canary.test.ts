@@ -25,6 +25,11 @@ function template(container: object, spec: object = {}): Partial<AtSpec> {
 
 const env = (entry: object) => template({ env: [{ name: 'PASSWORD', value: canary }, entry] });
 
+/** The API server says no to the Pod now, or finds its template not valid. */
+function isRefusal(reason: string | undefined): boolean {
+  return reason === 'PodRejected' || reason === 'InvalidTemplate';
+}
+
 interface Row {
   readonly name: string;
   readonly spec: Partial<AtSpec>;
@@ -118,10 +123,11 @@ describe('the words of a template that the API server refuses', () => {
       await rig.createAt({ ...spec, schedule: '2100-01-01T00:00:00Z' }, `${name}-far`);
     }
     for (const { name, says } of rows) {
-      const { status } = await rig.atWhen('held', (at) => at.status?.reason === 'PodRejected', name);
+      const { status } = await rig.atWhen('held', (at) => isRefusal(at.status?.reason), name);
       assert.match(status?.message ?? '', says, name);
       assert.doesNotMatch(JSON.stringify(status), /canary/i, `the status of ${name}`);
-      const warned = async (at: string) => (await rig.events(at)).includes('PodRejected (W)');
+      const warned = async (at: string) =>
+        (await rig.events(at)).some((event) => isRefusal(event.split(' ')[0]));
       await eventually(() => warned(name), { message: `the Event of ${name}` });
       await eventually(() => warned(`${name}-far`), { message: `the Event of the dry run of ${name}` });
     }

@@ -188,7 +188,7 @@ async function createPoison(poison: string, full: string): Promise<number> {
     ...mistakes.flatMap((mistake) => Array.from({ length: mistakesOfEach }, () => mistake)),
     ...Array.from({ length: refusedOfEach }, () => ({
       reason: 'PodRejected',
-      spec: { template: { spec: { dnsPolicy: 'Nowhere', containers: [{}] } } },
+      spec: { template: { spec: { containers: [{ ports: 'all' }] } } },
     })),
     ...Array.from({ length: refusedOfEach }, () => ({ reason: 'PodNameConflict', spec: {} })),
   ];

@@ -100,7 +100,7 @@ it('a namespace with Ats in all states goes away, and nothing of it is left', as
   await rig.createAt({}, 'running');
   await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, 'waiting');
   await rig.createAt({ schedule: '2019-01-01T09:00:00', timeZone: 'Factory' }, 'invalid');
-  await rig.createAt({ template: { spec: { dnsPolicy: 'Nowhere', containers: [{}] } } }, 'rejected');
+  await rig.createAt({ template: { spec: { containers: [{ ports: 'all' }] } } }, 'rejected');
   await rig.createAt({ ttlSecondsAfterFinished: 600 }, 'done');
   await rig.inPhase('RUNNING', 'running');
   await rig.start('running-pod');

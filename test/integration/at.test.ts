@@ -438,10 +438,40 @@ describe('At, a Pod that the API server rejects', { concurrency: true }, () => {
     await rig.inPhase('RUNNING', undefined, slowRetry);
   });
 
-  it('is told when the template makes no Pod', async (t) => {
+  it('is told when the template is not valid, for good, and waits for an edit', async (t) => {
     const rig = await operating(t);
-    await rig.createAt({ template: { spec: { dnsPolicy: 'Nowhere', containers: [{}] } } });
-    await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
+    const template = { spec: { dnsPolicy: 'Nowhere', containers: [{}] } };
+    const names = { due: {}, far: { schedule: '2100-01-01T00:00:00Z' } };
+    for (const [name, spec] of Object.entries(names)) await rig.createAt({ ...spec, template }, name);
+    for (const name of Object.keys(names)) {
+      const at = await rig.atWhen('refused', (one) => is(one, 'Accepted') === 'False InvalidTemplate', name);
+      assert.deepEqual(
+        ['Ready', 'Stalled', 'PodAdmitted'].map((type) => is(at, type)),
+        ['False InvalidTemplate', 'True InvalidTemplate', 'False InvalidTemplate'],
+      );
+      assert.match(
+        at.status?.message ?? '',
+        /^Pod ".*-pod" is invalid: spec\.dnsPolicy: Unsupported value: "Nowhere"/,
+      );
+    }
+    // Another process does not try what status refuses.
+    await rig.stopOperators();
+    const before = await rig.at('due');
+    await rig.startOperator();
+    await rig.createAt({}, 'next');
+    await rig.inPhase('RUNNING', 'next');
+    assert.equal((await rig.at('due')).metadata.resourceVersion, before.metadata.resourceVersion);
+    await rig.editAt({ template: { spec: { dnsPolicy: 'Default', containers: [{}] } } }, 'due');
+    const mended = await rig.inPhase('RUNNING', 'due');
+    assert.equal(is(mended, 'Accepted'), 'True Armed');
+  });
+
+  it('is held, and not refused for good, where a policy or a quota says no', async (t) => {
+    const rig = await operating(t);
+    await forbidPods(rig);
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, 'far');
+    const far = await rig.atWhen('told', (at) => is(at, 'PodAdmitted') === 'False PodRejected', 'far');
+    assert.equal(is(far, 'Accepted'), 'True Armed');
   });
 
   it('is told long before when a field of the template has a wrong type or does not exist', async (t) => {

@@ -18,9 +18,23 @@ export function isRefusal(error: unknown): error is ApiError {
   return isTurnedDown(error) && !passes;
 }
 
-/** The API server cannot make a Pod of what it was sent: some field of the template has a wrong type. */
-export function isUnreadable({ code, message }: ApiError): boolean {
-  return code === 400 && message.includes('cannot be handled as a Pod: ');
+/** How the API server names what a webhook or an admission policy has said, and what becomes of one that is down. */
+const ofAdmission = /webhook "|AdmissionPolicy '/;
+
+/**
+ * The template itself is wrong, and only an edit mends it: each cause names a field of the Pod, and neither a webhook
+ * nor a policy has said so, which may change its mind.
+ */
+export function isInvalidPod(error: unknown): error is ApiError {
+  if (!isInvalid(error)) return false;
+  const { message, status } = error as ApiError;
+  const causes = status.details?.causes ?? [];
+  return causes.length > 0 && causes.every(({ field }) => field) && !ofAdmission.test(message);
+}
+
+/** What says nothing about the Pod: some webhooks refuse every dry run. */
+export function isNoDryRun({ code, message }: ApiError): boolean {
+  return code === 400 && message.includes('does not support dry run');
 }
 
 /** No answer, or one that a server in trouble gives: it may have stored the Pod before. */

@@ -10,7 +10,7 @@ import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority } from '../decide/decision.ts';
-import { delayAfter, isRefusal, mayHaveHappened } from './create-answer.ts';
+import { delayAfter, isInvalidPod, isRefusal, mayHaveHappened } from './create-answer.ts';
 import type { Candidate, Failure, LaunchTurns, Wait } from './launch-turns.ts';
 import type { Memory } from './memory.ts';
 
@@ -99,6 +99,10 @@ interface CreateFailure extends Failure {
 }
 
 function failureOf(error: unknown, podName: string): CreateFailure | undefined {
+  if (isInvalidPod(error)) {
+    const { message } = error;
+    return { reason: atReason.invalidTemplate, message, cause: undefined, isAnswered: true };
+  }
   if (isRefusal(error)) {
     const { message } = error;
     return { reason: atReason.podRejected, message, cause: causeOf(error), isAnswered: true };

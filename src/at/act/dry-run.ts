@@ -1,9 +1,11 @@
 /** Dry run: what the API server says against a Pod before it is due. */
+import { atReason } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { pods } from '../../kubernetes/objects.ts';
 import { ApiError, isForbidden, isInvalid } from '../../runtime/client/api-error.ts';
 import type { Client, WriteOptions } from '../../runtime/client/client.ts';
-import { isUnreadable } from './create-answer.ts';
+import type { Preflight } from '../decide/decision.ts';
+import { isInvalidPod, isNoDryRun } from './create-answer.ts';
 import { withoutLiterals } from './redact.ts';
 
 /** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
@@ -12,30 +14,32 @@ const strictDecodingError = 'strict decoding error: ';
 export interface DryRun {
   /** What the API server says of a field that does not exist. */
   readonly warning?: string;
-  /** Why it would not take the Pod. */
-  readonly rejection?: string;
+  /** Whether it would take the Pod. Absent: it has not said. */
+  readonly preflight?: Preflight;
 }
 
 export async function dryRun(client: Client, pod: Pod, signal: AbortSignal): Promise<DryRun> {
-  const refusal = await refusalOf(client, pod, { fieldValidation: 'Strict', signal });
+  const strict = await preflight(client, pod, { fieldValidation: 'Strict', signal });
+  const refusal = strict?.rejection?.message;
   if (refusal?.includes(strictDecodingError) !== true) {
-    return refusal === undefined ? {} : { rejection: refusal };
+    return strict === undefined ? {} : { preflight: strict };
   }
   // Decoding comes first: what else there is against the Pod is still to be heard.
-  const rejection = await refusalOf(client, pod, { signal });
+  const lenient = await preflight(client, pod, { signal });
   const warning = `${refusal}: the Pod is created without it`;
-  return { warning, ...(rejection === undefined ? {} : { rejection }) };
+  return { warning, ...(lenient === undefined ? {} : { preflight: lenient }) };
 }
 
-/** Only what the user can mend is worth a warning; a webhook may refuse dry runs as such, with a 400. */
-async function refusalOf(client: Client, pod: Pod, options: WriteOptions): Promise<string | undefined> {
+/** Only what a user can mend is a rejection; any other answer, and none, says nothing about the Pod. */
+async function preflight(client: Client, pod: Pod, options: WriteOptions): Promise<Preflight | undefined> {
   try {
     await client.create(pods, pod, { ...options, dryRun: true });
+    return {};
   } catch (caught) {
     const error = withoutLiterals(caught, pod);
-    if (error instanceof ApiError && (isForbidden(error) || isInvalid(error) || isUnreadable(error))) {
-      return error.message;
-    }
+    if (!(error instanceof ApiError) || isNoDryRun(error)) return undefined;
+    if (error.code !== 400 && !isForbidden(error) && !isInvalid(error)) return undefined;
+    const reason = isInvalidPod(error) ? atReason.invalidTemplate : atReason.podRejected;
+    return { rejection: { reason, message: error.message } };
   }
-  return undefined;
 }

@@ -191,12 +191,12 @@ export class Performer {
   async #dryRun({ pod }: DryRunPod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
     const { client, clock, memory, recorder } = this.#options;
     memory.tried(observed.at);
-    const { warning, rejection } = await dryRun(client, pod, signal);
+    const { warning, preflight } = await dryRun(client, pod, signal);
     if (warning !== undefined)
       recorder.record(ats, observed.at, obstacleEvent(atReason.podRejected, warning));
-    return rejection === undefined
+    return preflight?.rejection === undefined
       ? { next: 'goOn', facts: observed }
-      : { next: 'decide', facts: { ...observed, untried: false, rejection, now: clock.now() } };
+      : { next: 'decide', facts: { ...observed, untried: false, preflight, now: clock.now() } };
   }
 
   /** Who may run the At, or why it must not run. An error is no answer, and the At waits. */

@@ -24,8 +24,14 @@ export function withoutLiterals(error: unknown, pod: Pod): unknown {
   if (message === error.message) {
     return error;
   }
-  const { code, reason, retryAfter } = error;
-  return new ApiError(message, code, { code, reason, message }, retryAfter);
+  const { code, reason, retryAfter, status } = error;
+  const causes = status.details?.causes?.map(({ field = '' }) => ({ field }));
+  return new ApiError(
+    message,
+    code,
+    { code, reason, message, ...(causes && { details: { causes } }) },
+    retryAfter,
+  );
 }
 
 function literalsOf(value: unknown, secret: boolean): string[] {

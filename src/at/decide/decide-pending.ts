@@ -8,7 +8,7 @@ import { atCondition, atEvent, atOutcome, atReason, launchObstacles } from '../.
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isEdited } from '../plan/phase.ts';
-import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts';
+import { type InvalidPlan, isInvalid, type Plan, planOf, type RefusedTemplate } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import {
   type AtEvent,
@@ -52,7 +52,7 @@ export function decidePending(o: Observed): Draft {
 }
 
 function decideWaiting(o: Observed): Draft {
-  const plan = planOf(o.at);
+  const plan = refusedTemplate(o) ?? planOf(o.at);
   if (o.at.spec.cancel === true) {
     const message = 'canceled before its time';
     const end = { outcome: atOutcome.canceled, reason: atReason.canceled, message };
@@ -76,6 +76,23 @@ function decideWaiting(o: Observed): Draft {
       : { ...decision, events: [...specEvents(o, plan), ...decision.events] };
   }
   return launch(o, plan);
+}
+
+/**
+ * Why the API server finds the Pod of this very spec not valid: just now, or before, which status tells by a condition
+ * of its own. No later try can come to anything else.
+ */
+function refusedTemplate({ at, preflight, refusal }: Observed): RefusedTemplate | undefined {
+  const isRefused = { isRefused: true } as const;
+  for (const found of [refusal, preflight?.rejection]) {
+    if (found?.reason === atReason.invalidTemplate) {
+      return { reason: found.reason, message: clip(found.message), ...isRefused };
+    }
+  }
+  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
+  return told?.status === 'False' && told.reason === atReason.invalidTemplate
+    ? { reason: told.reason, message: told.message, ...isRefused }
+    : undefined;
 }
 
 function startingDeadline(o: Observed, plan: Plan): number {
@@ -133,8 +150,7 @@ function suspend(o: Observed, plan: Plan): Steps {
 }
 
 function arm(o: Observed, plan: Plan): Steps {
-  const rejected = o.rejection === undefined ? [] : [obstacleEvent(atReason.podRejected, o.rejection)];
-  const events = [...specEvents(o, plan), ...rejected];
+  const events = [...specEvents(o, plan), ...rejectionEvents(o)];
   const status = armedStatus(o, plan);
   if (isEdited(o.at) && plan.dueAt - o.now > dryRunLead) {
     // Accepted first, so that a restart does not try all the Pods again; then tried, when nothing else waits.
@@ -146,6 +162,14 @@ function arm(o: Observed, plan: Plan): Steps {
     ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1, { tracked: o.tracks, image: imageFor(o, 1) }) }]
     : [];
   return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };
+}
+
+/** Said once, and not with each dry run that is refused again. */
+function rejectionEvents({ at, preflight }: Observed): AtEvent[] {
+  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
+  return preflight?.rejection === undefined || told?.status === 'False'
+    ? []
+    : [obstacleEvent(preflight.rejection.reason, preflight.rejection.message)];
 }
 
 function launch(o: Observed, plan: Plan): Draft {

@@ -148,10 +148,12 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
     return create(o, plan, attempt);
   }
   // Said once, as of the first attempt, and tried again for as long as it takes.
-  const { reason, message } = trouble;
+  const { message } = trouble;
+  // The first Pod was valid: another API server may find the next one so.
+  const reason = trouble.reason === atReason.invalidTemplate ? atReason.podRejected : trouble.reason;
   return {
     actions: [],
-    status: hintedStatus(o, status, trouble),
+    status: hintedStatus(o, status, { reason, message }),
     events: hintOf(o.at.status) === reason ? [] : [obstacleEvent(reason, message)],
     requeueAfter: o.retryDelay,
     priority: retryPriority,

@@ -31,6 +31,11 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** What a dry run of the Pod of this very spec has come to: it passes, or why it does not. */
+export interface Preflight {
+  readonly rejection?: Required<Refusal>;
+}
+
 /** What stands at the names of an At's Pods, whoever owns it. */
 export interface ObservedPods {
   /** At the name of the current attempt's Pod. */
@@ -75,8 +80,8 @@ export interface Observed extends ObservedPods {
   readonly configErrorAge?: number;
   /** From memory: creates have failed, so that the operator is not to blame for the time that passed. */
   readonly obstructed?: boolean;
-  /** Why a dry run of the Pod was refused just now. */
-  readonly rejection?: string;
+  /** The last dry run of the Pod, where status does not show yet what it has come to. */
+  readonly preflight?: Preflight;
   /** How often in a row the API server has found the status of this At not valid, the last time just now. */
   readonly unwritable?: number;
   /** Of the create that was tried just now, or that waits for its turn. */

@@ -9,35 +9,37 @@ import { findCondition, removeCondition } from '../../kubernetes/conditions.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import { isEdited } from '../plan/phase.ts';
-import { type InvalidPlan, isInvalid, type Plan } from '../plan/plan.ts';
+import { type InvalidPlan, isInvalid, isRefusedTemplate, type Plan } from '../plan/plan.ts';
 import type { Observed } from './decision.ts';
-import { accepted, clip, resumed, stated } from './statement.ts';
+import { accepted, clip, resumed, type Statement, stated } from './statement.ts';
 
 /** PENDING, waiting for its time. Forgets what an earlier try to launch has left behind. */
 export function armedStatus(o: Observed, plan: Plan): AtStatus {
-  const rejection = rejectionOf(o);
-  const said = { reason: atReason.podRejected, message: clip(rejection ?? '') };
+  const admission = admissionOf(o);
+  const isRejected = admission?.status === 'False';
   const waiting = waitingStatus(o, plan);
-  const kept = removeCondition(without(waiting, atCondition.launched), atCondition.podAdmitted);
-  const status = { ...waiting, ...(rejection === undefined ? { reason: atReason.armed } : said) };
-  return stated(
-    o,
-    { ...status, conditions: rejection === undefined ? kept : without(waiting, atCondition.launched) },
-    [
-      ...accepted,
-      { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'waits for its time' },
-      ...(rejection === undefined
-        ? []
-        : [{ type: atCondition.podAdmitted, status: 'False', ...said } as const]),
-      ...resumed(o.at),
-    ],
-  );
+  const { reason, message } = admission ?? { reason: '', message: '' };
+  const status = { ...waiting, ...(isRejected ? { reason, message } : { reason: atReason.armed }) };
+  return stated(o, { ...status, conditions: without(waiting, atCondition.launched) }, [
+    ...accepted,
+    { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'waits for its time' },
+    ...(admission === undefined ? [] : [admission]),
+    ...resumed(o.at),
+  ]);
 }
 
-/** What a dry run of the Pod of this very spec was refused with, now or before. */
-function rejectionOf({ at, rejection }: Observed): string | undefined {
-  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
-  return rejection ?? (told?.status === 'False' ? told.message : undefined);
+/** What dry runs of the Pod of this very spec have come to; nothing is said as long as they pass. */
+function admissionOf({ at, preflight }: Observed): Statement | undefined {
+  const type = atCondition.podAdmitted;
+  if (preflight?.rejection !== undefined) {
+    const { reason, message } = preflight.rejection;
+    return { type, status: 'False', reason, message: clip(message) };
+  }
+  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, type);
+  if (told === undefined) return undefined;
+  return preflight === undefined || told.status === 'True'
+    ? { type, status: told.status, reason: told.reason, message: told.message }
+    : { type, status: 'True', reason: atReason.armed, message: 'a dry run of the Pod passed' };
 }
 
 /** PENDING for as long as spec.suspend is true. */
@@ -52,13 +54,17 @@ export function suspendedStatus(o: Observed, plan: Plan): AtStatus {
 }
 
 /** PENDING with a spec that nobody can run. */
-export function invalidStatus(o: Observed, { reason, message }: InvalidPlan): AtStatus {
-  const { scheduledTime: _, podName: __, ...rest } = o.at.status ?? {};
+export function invalidStatus(o: Observed, invalid: InvalidPlan): AtStatus {
+  const { reason, message } = invalid;
+  const { scheduledTime: _, podName: __, ...rest } = statusOf(o);
   const status = { ...rest, phase: atPhase.pending, reason, message };
   return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
     { type: atCondition.accepted, status: 'False', reason, message },
     { type: atCondition.ready, status: 'False', reason, message },
     { type: atCondition.stalled, status: 'True', reason, message },
+    ...(isRefusedTemplate(invalid)
+      ? [{ type: atCondition.podAdmitted, status: 'False', reason, message } as const]
+      : []),
     // Suspended anew is told when there is something that could run.
     ...(o.at.spec.suspend === true ? [] : resumed(o.at)),
   ]);
@@ -67,7 +73,7 @@ export function invalidStatus(o: Observed, { reason, message }: InvalidPlan): At
 /** PENDING and due, but the API server does not take the Pod. */
 export function heldStatus(o: Observed, plan: Plan, reason: string, message: string): AtStatus {
   const status: AtStatus = {
-    ...o.at.status,
+    ...statusOf(o),
     phase: atPhase.pending,
     reason,
     message: clip(message),
@@ -88,8 +94,15 @@ export function unlaunchedStatus(o: Observed, plan: Plan | InvalidPlan): AtStatu
 
 /** The part that all statuses of a waiting At with a good spec share. */
 export function waitingStatus(o: Observed, plan: Plan): AtStatus {
-  const { reason: _, message: __, podName: ___, ...rest } = o.at.status ?? {};
+  const { reason: _, message: __, podName: ___, ...rest } = statusOf(o);
   return { ...rest, phase: atPhase.pending, scheduledTime: formatMilliTime(plan.dueAt) };
+}
+
+/** The status that there is, without what dry runs of an older spec have come to. */
+function statusOf({ at }: Observed): AtStatus {
+  const { status = {} } = at;
+  const isOutdated = isEdited(at) && findCondition(status.conditions, atCondition.podAdmitted) !== undefined;
+  return isOutdated ? { ...status, conditions: without(status, atCondition.podAdmitted) } : status;
 }
 
 function without(status: AtStatus, type: string): readonly Condition[] {

@@ -26,6 +26,11 @@ export interface InvalidPlan {
   readonly message: string;
 }
 
+/** A plan of which the API server says that its Pod is not valid. */
+export interface RefusedTemplate extends InvalidPlan {
+  readonly isRefused: true;
+}
+
 /**
  * Never throws, whatever the spec holds: a CRD with a laxer schema than ours may have let it in. That is
  * looked for until the spec has been accepted.
@@ -48,6 +53,10 @@ export function planOf(at: At): Plan | InvalidPlan {
   return 'message' in command
     ? { reason: atReason.invalidCommand, message: command.message }
     : { dueAt: due.instant, template: read.template, ...command };
+}
+
+export function isRefusedTemplate(plan: InvalidPlan): plan is RefusedTemplate {
+  return 'isRefused' in plan;
 }
 
 export function isInvalid(plan: Plan | InvalidPlan): plan is InvalidPlan {

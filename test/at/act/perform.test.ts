@@ -39,7 +39,7 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
     recorder: { record: (_resource, _at, { note }) => warnings.push(note) },
   });
   const performed = await performer.perform({ type: 'DryRunPod', pod }, observing({ at }), context);
-  const rejection = performed.next === 'decide' ? performed.facts.rejection : undefined;
+  const rejection = performed.next === 'decide' ? performed.facts.preflight?.rejection?.message : undefined;
   if (rejection !== undefined) warnings.push(rejection);
   return warnings;
 }
@@ -151,6 +151,7 @@ describe('a dry run', () => {
     [quota, true],
     [[422, 'Invalid', 'Pod "example-at-pod" is invalid: spec.dnsPolicy: Unsupported value'], true],
     [[400, 'BadRequest', `${unreadable}: json: cannot unmarshal string into Go struct field`], true],
+    [[400, 'BadRequest', 'admission webhook "a.b.c" denied the request: no limits'], true],
     [[400, 'BadRequest', 'admission webhook "a.b.c" does not support dry run'], false],
     [[500, 'InternalError', `${unreadable}: out of memory`], false],
   ] as const;

@@ -5,12 +5,16 @@ import type { At } from '../../../src/api/at.generated.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import {
   accepted,
+  actionTypes,
   condition,
   created,
   decideInParts as decide,
   dueTime,
   edited,
   eventReasons,
+  evicted,
+  justAfterDue,
+  launched,
   longBeforeDue,
   observing,
   ownedBy,
@@ -108,8 +112,12 @@ describe('an At that is missed', () => {
   });
 });
 
+const rejectedWith = (reason: string, message = quota) => ({ rejection: { reason, message } });
+
 describe('a Pod that the API server would not take, long before it is due', () => {
-  const rejected = decide(observing({ at: accepted(), now: longBeforeDue, rejection: quota }));
+  const rejected = decide(
+    observing({ at: accepted(), now: longBeforeDue, preflight: rejectedWith('PodRejected') }),
+  );
   const at = withStatus(accepted(), rejected.status);
 
   it('is told in status, with one Warning, while the At stays ready and waits', () => {
@@ -138,5 +146,87 @@ describe('a Pod that the API server would not take, long before it is due', () =
     assert.equal(status?.phase, 'RUNNING');
     assert.equal(condition(status, 'PodAdmitted'), 'True Launched');
     assert.equal(status?.reason, undefined);
+  });
+});
+
+describe('what a later dry run comes to', () => {
+  const told = decide(
+    observing({ at: accepted(), now: longBeforeDue, preflight: rejectedWith('PodRejected') }),
+  );
+  const at = withStatus(accepted(), told.status);
+
+  it('is told anew where it is refused for another cause, without another Warning', () => {
+    const later = decide(
+      observing({ at, now: dueTime - 60 * second, preflight: rejectedWith('PodRejected', 'full') }),
+    );
+    assert.equal(later.status?.message, 'full');
+    assert.deepEqual(later.events, []);
+  });
+
+  it('makes PodAdmitted True where it passes, and stays so', () => {
+    const passed = decide(observing({ at, now: dueTime - 60 * second, preflight: {} }));
+    assert.equal(condition(passed.status, 'PodAdmitted'), 'True Armed');
+    assert.equal(passed.status?.reason, 'Armed');
+    const after = withStatus(at, passed.status);
+    assert.deepEqual(decide(observing({ at: after, now: dueTime - 50 * second })).status, passed.status);
+  });
+
+  it('is not said as long as they pass', () => {
+    const { status } = decide(observing({ at: accepted(), now: longBeforeDue, preflight: {} }));
+    assert.equal(condition(status, 'PodAdmitted'), undefined);
+  });
+});
+
+describe('a Pod of which the API server says that it is not valid', () => {
+  const sentence = 'Pod "example-at-pod" is invalid: spec.dnsPolicy: Unsupported value: "Nowhere"';
+  const invalid = rejectedWith('InvalidTemplate', sentence);
+  const at = (() => {
+    const { status } = decide(observing({ at: accepted(), now: longBeforeDue, preflight: invalid }));
+    return withStatus(accepted(), status);
+  })();
+
+  const assertRefused = ({ status, actions, requeueAt, requeueAfter }: ReturnType<typeof decide>) => {
+    for (const type of ['Accepted', 'Ready', 'PodAdmitted']) {
+      assert.equal(condition(status, type), 'False InvalidTemplate', type);
+    }
+    assert.equal(condition(status, 'Stalled'), 'True InvalidTemplate');
+    assert.deepEqual([status?.reason, status?.message], ['InvalidTemplate', sentence]);
+    assert.deepEqual([actions, requeueAt, requeueAfter], [[], undefined, undefined]);
+  };
+
+  it('is refused for good, by the dry run or by the create, with one Warning', () => {
+    const before = decide(observing({ at: accepted(), now: longBeforeDue, preflight: invalid }));
+    assertRefused(before);
+    assert.deepEqual(eventReasons(before), ['InvalidTemplate (W)']);
+    assertRefused(
+      decide(observing({ at: accepted(), refusal: { reason: 'InvalidTemplate', message: sentence } })),
+    );
+  });
+
+  it('is not tried again, also when it is due and by another process', () => {
+    const due = decide(observing({ at, now: justAfterDue + 3_600_000 }));
+    assertRefused(due);
+    assert.deepEqual([due.status, due.events], [at.status, []]);
+  });
+
+  it('is looked at again when the spec is edited, suspended or not', () => {
+    const suspended = decide(observing({ at: edited(at, { suspend: true }), now: longBeforeDue }));
+    assert.equal(condition(suspended.status, 'Accepted'), 'True Armed');
+    assert.equal(condition(suspended.status, 'PodAdmitted'), undefined);
+    const mended = decide(observing({ at: edited(at, { image: 'busybox:1' }), now: longBeforeDue }));
+    assert.equal(condition(mended.status, 'Accepted'), 'True Armed');
+    assert.equal(condition(mended.status, 'PodAdmitted'), undefined);
+    assert.deepEqual(actionTypes(decide(observing({ at: edited(at, { image: 'busybox:1' }) }))), [
+      'CreatePod',
+    ]);
+  });
+
+  it('is tried on where it is a later attempt, whose first Pod was valid', () => {
+    const running = launched({ disruptionPolicy: 'Retry' });
+    const refusal = { reason: 'InvalidTemplate', message: sentence };
+    const { status, requeueAfter } = decide(
+      observing({ at: running, pod: evicted(created(running)), refusal }),
+    );
+    assert.deepEqual([status?.phase, status?.reason, requeueAfter], ['RUNNING', 'PodRejected', 250]);
   });
 });

@@ -1,0 +1,127 @@
+/** Ats that fall due in the moment in which the leader of two processes is killed or stopped, on the real API server. */
+import assert from 'node:assert/strict';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { on, once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { before, describe, it, type TestContext } from 'node:test';
+import { spawnOperator } from '../../hack/operator-process.ts';
+import type { AtSpec } from '../../src/api/at.generated.ts';
+import { ats } from '../../src/api/resources.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { AtRig } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+
+const count = 60;
+/** From the due instant on, in milliseconds: the delay of up to 1.2 s, and the launches on a busy machine. */
+const withinMs = 3000;
+const gate = 'cnat.programming-kubernetes.info/recorded';
+
+before(() => applyCrds());
+
+interface Pair {
+  readonly rig: AtRig;
+  /** To the process that leads. */
+  send(signal: NodeJS.Signals): void;
+  /** Resolves at the instant at which all Ats are due. */
+  untilDue(): Promise<void>;
+  /** uid → by how many milliseconds after that instant its Pod was seen first. */
+  readonly seen: ReadonlyMap<string, number>;
+}
+
+/** Resolves once the process has said so in its log. */
+async function said(child: ChildProcessWithoutNullStreams, message: string): Promise<void> {
+  const lines = createInterface({ input: child.stdout });
+  const limit = AbortSignal.timeout(60_000);
+  for await (const [line] of on(lines, 'line', { signal: limit })) {
+    if (String(line).includes(`"msg":"${message}"`)) break;
+  }
+  child.stdout.resume();
+}
+
+/** Two processes, the first of which leads, and accepted Ats that are due soon. */
+async function pair(t: TestContext, spec: Partial<AtSpec> = {}): Promise<Pair> {
+  const rig = await AtRig.create(t);
+  const { namespace, client } = rig;
+  const flags = ['--leader-elect', `--namespaces=${namespace}`];
+  const start = async (message: string) => {
+    const env = { POD_NAMESPACE: namespace };
+    const child = spawnOperator(process.env.KUBECONFIG ?? '', { flags, env });
+    child.stderr.resume();
+    const closed = once(child, 'close');
+    t.after(async () => {
+      child.kill('SIGKILL');
+      await closed;
+    });
+    await said(child, message);
+    return child;
+  };
+  const leader = await start('leading');
+  await start('waiting for leadership');
+  const due = Math.ceil(Date.now() / 1000) * 1000 + 10_000;
+  const schedule = new Date(due).toISOString();
+  const names = Array.from({ length: count }, (_, index) => `at-${index}`);
+  await Promise.all(names.map((name) => rig.createAt({ schedule, ...spec }, name)));
+  const areAccepted = async () =>
+    (await client.list(ats, { namespace })).items.every(({ status }) => status?.reason === 'Armed');
+  await eventually(areAccepted, { message: 'all are accepted' });
+  const seen = new Map<string, number>();
+  await rig.watch(t, pods, (type, { metadata }) => {
+    if (type === 'ADDED') seen.set(metadata.uid ?? '', Date.now() - due);
+  });
+  assert.ok(Date.now() < due - 500, 'this machine is too slow to prepare the Ats in time');
+  return {
+    ...{ rig, seen, send: (signal) => void leader.kill(signal) },
+    untilDue: () => new Promise((resolve) => setTimeout(resolve, due - Date.now())),
+  };
+}
+
+/** All Pods are there in time, one for each At. */
+async function assertLaunched({ seen }: Pair): Promise<void> {
+  await eventually(async () => seen.size >= count, { message: 'all Pods are created', timeout: 15_000 });
+  const last = Math.max(...seen.values());
+  assert.ok(last <= withinMs, `the last Pod was created after ${last} ms`);
+}
+
+async function assertRunningOnce({ rig, seen }: Pair): Promise<void> {
+  const areRunning = async () =>
+    (await rig.client.list(ats, { namespace: rig.namespace })).items.every(
+      ({ status }) => status?.phase === 'RUNNING',
+    );
+  await eventually(areRunning, { message: 'the next leader has recorded all', timeout: 30_000 });
+  assert.equal(seen.size, count);
+}
+
+describe('Ats that fall due as the leader goes', () => {
+  it('are launched by the standby when it was killed, each once', { timeout: 120_000 }, async (t) => {
+    const two = await pair(t);
+    await two.untilDue();
+    two.send('SIGKILL');
+    await assertLaunched(two);
+    await assertRunningOnce(two);
+    const events = await two.rig.events('at-0');
+    assert.equal(events.includes('LaunchedLate (W)'), false);
+  });
+
+  it('are launched by the standby while it is stopped, and once', { timeout: 120_000 }, async (t) => {
+    const two = await pair(t);
+    await two.untilDue();
+    two.send('SIGSTOP');
+    await assertLaunched(two);
+    two.send('SIGCONT');
+    await assertRunningOnce(two);
+  });
+
+  it('are recorded and released under ExactlyOnce', { timeout: 120_000 }, async (t) => {
+    const two = await pair(t, { launchGuarantee: 'ExactlyOnce' });
+    two.send('SIGKILL');
+    await two.untilDue();
+    await assertLaunched(two);
+    const { client, namespace } = two.rig;
+    const areReleased = async () =>
+      (await client.list(pods, { namespace })).items.every(
+        ({ spec }) => spec.schedulingGates?.some(({ name }) => name === gate) !== true,
+      );
+    await eventually(areReleased, { message: 'all are released', timeout: 5000 });
+    await assertRunningOnce(two);
+  });
+});
