@@ -33,6 +33,36 @@ function pod(name: string, when = 1): Deed {
   return { at: when, do: 'create', resource: 'pods', name, object };
 }
 
+/** A DaemonSet with its ConfigMap and its watcher. */
+function app(spec: object): Deed[] {
+  const create = (resource: string, apiVersion: string, kind: string, rest: object): Deed => {
+    const object = { apiVersion, kind, metadata: { ...metadata('app'), labels: { app: 'app' } }, ...rest };
+    return { at: 0, do: 'create', resource, name: 'app', object };
+  };
+  const container = {
+    ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500'], readinessProbe: {} },
+    envFrom: [{ configMapRef: { name: 'app' } }],
+  };
+  const template = {
+    metadata: { labels: { app: 'app' } },
+    spec: { containers: [container], terminationGracePeriodSeconds: 1 },
+  };
+  const selector = { matchLabels: { app: 'app' } };
+  const watcher = {
+    ...{ configMap: 'app', podSelector: { app: 'app' }, strategy: { maxUnavailable: '50%' } },
+    ...{ cooldown: { base: '0s', max: '0s' }, ...spec },
+  };
+  return [
+    create('configmaps', 'v1', 'ConfigMap', { data: { message: 'one', other: 'one' } }),
+    create('daemonsets', 'apps/v1', 'DaemonSet', { spec: { selector, template } }),
+    create('configwatchers', 'k8spatterns.io/v1', 'ConfigWatcher', { spec: watcher }),
+  ];
+}
+
+function edit(when: number, data: object): Deed {
+  return { at: when, do: 'patch', resource: 'configmaps', name: 'app', body: { data } };
+}
+
 const webhookDown: FaultPlan = {
   ...{ at: 10_000, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 50 },
   message: 'failed calling webhook',
@@ -66,6 +96,42 @@ const regressions: readonly Regression[] = [
     plan: {
       clocks: [{ skew: -2000, drift: -0.0001 }],
       deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z' }, 1000)],
+    },
+  },
+  {
+    sentence:
+      'a container that was restarted in place while a change waited kept the new content after the edit was taken back',
+    promise: 'R3',
+    plan: {
+      duration: 5 * minute,
+      deeds: [
+        ...app({ strategy: { maxUnavailable: '50%', progressDeadlineSeconds: 10 } }),
+        edit(150_455, { message: 'two' }),
+        edit(165_919, { message: 'one' }),
+      ],
+      faults: [
+        { at: 150_552, fault: 'node-off', node: 1, for: 1499, state: 'off' },
+        {
+          ...{ at: 150_627, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 8353 },
+          message: 'violates PodSecurity "restricted:latest": runAsNonRoot != true',
+        },
+      ],
+    },
+  },
+  {
+    sentence: 'a key that did not count was edited before all keys did: first sight of it is the baseline',
+    promise: 'R3',
+    plan: {
+      duration: 15 * minute,
+      deeds: [
+        ...app({ keys: ['message'] }),
+        edit(2 * minute, { message: 'two' }),
+        edit(4 * minute, { other: 'two' }),
+        {
+          ...{ at: 10 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
+          body: { spec: { keys: null } },
+        },
+      ],
     },
   },
 ];

@@ -1,4 +1,5 @@
 /** Watchers: the ConfigWatchers of a history, the changes of what they watch, and what they have recorded of them. */
+import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { contentOf } from './content.ts';
@@ -19,6 +20,8 @@ export interface WatcherRun {
   baselineAt: number | undefined;
   /** When each source was there for the first time in the watcher's life, by kind and name. */
   readonly firstSights: Map<string, number>;
+  /** What counted of each source when its keys were edited, or it was added, while nothing was pending. */
+  readonly baselines: Map<string, { readonly time: number; readonly content: string }>;
   /** What counts of all sources, now. */
   content: string;
   /** When that changed; those before the baseline are dropped. */
@@ -98,6 +101,7 @@ export class Watchers {
       ...{
         baselineAt: undefined,
         firstSights: new Map(),
+        baselines: new Map(),
         content: '',
         changes: [],
         idleEditAt: undefined,
@@ -123,10 +127,23 @@ export class Watchers {
     if (last !== undefined) last.until = time;
     run.specs.push({ spec: watcher.spec, until: Number.POSITIVE_INFINITY });
     if (run.specs.length > 5) run.specs.shift();
+    if (run.watcher.status?.pending === undefined) this.#rebase(run, watcher, time);
     run.watcher = watcher;
     // Other keys or sources are another baseline, not another content.
     run.content = this.contentFor(run);
     this.#sight(run, time);
+  }
+
+  /** Of a source with other keys, first sight is the baseline again. */
+  #rebase({ watcher: before, baselines }: WatcherRun, { metadata, spec }: ConfigWatcher, time: number): void {
+    const known = sourcesOf(before.spec);
+    for (const source of sourcesOf(spec)) {
+      const { kind, name, keys } = source;
+      if (known.some((one) => one.kind === kind && one.name === name && isDeepStrictEqual(one.keys, keys)))
+        continue;
+      const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
+      baselines.set(`${kind}/${name}`, { time, content });
+    }
   }
 
   #source({ object, previous, resource, change, time }: ChangeEntry): void {

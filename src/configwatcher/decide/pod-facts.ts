@@ -30,6 +30,8 @@ export interface PodFacts {
   readonly ready: boolean;
   /** Since when it has been Ready without a restart of a container, epoch ms; absent while it is not Ready. */
   readonly stableSince?: number;
+  /** When its containers started, those that have ended included: epoch ms, whole seconds of its node's clock. */
+  readonly starts: readonly number[];
   /** How often the container that was restarted most often was restarted. */
   readonly restarts: number;
   /** Why a container does not run, or did not the last time. */
@@ -123,6 +125,13 @@ function stableSince({ metadata, status }: Pod): number | undefined {
     ...(status?.containerStatuses ?? []).map(({ state }) => state?.running?.startedAt),
   ].map((time) => parseTime(time ?? ''));
   return Math.max(created, ...times.filter(Number.isFinite));
+}
+
+/** A container that is restarted in place reads its configuration anew. */
+function startsOf(pod: Pod): number[] {
+  return statusesOf(pod)
+    .map(({ state }) => parseTime((state?.running ?? state?.terminated)?.startedAt ?? ''))
+    .filter(Number.isFinite);
 }
 
 const revisionLabels = ['pod-template-generation', 'controller-revision-hash'] as const;
@@ -226,6 +235,7 @@ export function podFactsOf(pod: Pod, isAfterSources: (version: string) => boolea
     finished: status?.phase === 'Succeeded' || status?.phase === 'Failed',
     ready: stable !== undefined,
     ...(stable !== undefined && { stableSince: stable }),
+    starts: startsOf(pod),
     restarts: Math.max(0, ...statusesOf(pod).map(({ restartCount }) => restartCount)),
     ...(failure && { failure }),
     unschedulable: isUnschedulable(pod),

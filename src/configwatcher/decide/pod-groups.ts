@@ -32,16 +32,26 @@ function runsToEnd({ controller, runsToEnd: ends }: PodFacts): boolean {
   return ends || (controller?.kind === 'Job' && controller.apiVersion.startsWith('batch/'));
 }
 
+/** Milliseconds by which a node's clock may differ from the API server's. */
+const clockMargin = 1000;
+
+/** Whether none of its containers can have read a content that came and went. */
+function neverLeft({ created, starts }: PodFacts, { from, until = Number.POSITIVE_INFINITY }: Staleness) {
+  if (from === undefined || created >= from) return false;
+  return !starts.some((start) => start >= from - clockMargin && start <= until + clockMargin);
+}
+
 function categoryOf(
   pod: PodFacts,
   spec: WatcherSpec,
-  { from = Number.NEGATIVE_INFINITY, cutoff }: Staleness,
+  staleness: Staleness,
   sources: ReadonlySet<string>,
 ): Category {
   if (pod.finished) return 'unconcerned';
   if (spec.onlyReferencing && !pod.references.some((reference) => sources.has(reference)))
     return 'unconcerned';
-  if (cutoff === undefined || pod.created > cutoff || pod.created < from) return 'fresh';
+  const { cutoff } = staleness;
+  if (cutoff === undefined || pod.created > cutoff || neverLeft(pod, staleness)) return 'fresh';
   if (!pod.controller && !spec.strategy.deleteUnmanaged) return 'unmanaged';
   if (runsToEnd(pod) && !spec.strategy.deleteJobPods) return 'ofJobs';
   return pod.terminating ? 'leaving' : 'stale';
@@ -49,15 +59,21 @@ function categoryOf(
 
 /** Which Pods run with an older content, by the second in which they were created, epoch ms. */
 export interface Staleness {
-  /** Pods created earlier run with the content that is applied again; absent while another one is to be applied. */
+  /**
+   * Pods whose containers started earlier run with the content that is applied again; absent while another one is to
+   * be applied.
+   */
   readonly from?: number | undefined;
+  /** With {@link from}: when the applied content was seen again; containers that start later read that. */
+  readonly until?: number | undefined;
   /** Pods created later run with the content of now. Absent: there was no Pod when the change was seen. */
   readonly cutoff?: number | undefined;
 }
 
 /** By the change that is pending. */
-export function stalenessOf({ appliedHash, pending }: WatcherState): Staleness {
-  return { cutoff: pending?.cutoff, from: pending?.hash === appliedHash ? pending?.from : undefined };
+export function stalenessOf({ appliedHash, lastChange, pending }: WatcherState): Staleness {
+  const isReturn = pending?.hash === appliedHash;
+  return { cutoff: pending?.cutoff, ...(isReturn && { from: pending?.from, until: lastChange }) };
 }
 
 export function sortPods(pods: readonly PodFacts[], spec: WatcherSpec, staleness: Staleness): SortedPods {

@@ -42,6 +42,7 @@ describe('podFactsOf', () => {
       finished: false,
       ready: true,
       stableSince: Date.UTC(2024, 5, 1, 12),
+      starts: [],
       restarts: 0,
       unschedulable: false,
       runsToEnd: false,
@@ -61,6 +62,21 @@ describe('podFactsOf', () => {
     assert.deepEqual([stable(2), stable(5)], [Date.parse(at(3)), Date.parse(at(5))]);
     const facts = podFactsOf({ ...pod, status: { conditions: [{ type: 'Ready', status: 'False' }] } });
     assert.deepEqual([facts.ready, facts.stableSince], [false, undefined]);
+  });
+
+  it('tells when each container started, also in a list', () => {
+    const at = (second: number) => `2024-06-01T12:00:0${second}Z`;
+    const initContainerStatuses = [
+      { name: 'init', restartCount: 0, state: { terminated: { exitCode: 0, startedAt: at(1) } } },
+    ];
+    const containerStatuses = [
+      { name: 'app', restartCount: 1, state: { running: { startedAt: at(5) } } },
+      { name: 'later', restartCount: 0, state: { waiting: { reason: 'PodInitializing' } } },
+    ];
+    const pod = { ...running(), status: { initContainerStatuses, containerStatuses } };
+    for (const one of [pod, slimListedPod(pod)]) {
+      assert.deepEqual(podFactsOf(one).starts, [Date.parse(at(1)), Date.parse(at(5))]);
+    }
   });
 
   it('tells how a container failed, by exit code and last line, without control characters', () => {

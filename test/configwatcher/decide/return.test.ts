@@ -36,6 +36,28 @@ describe('an edit', () => {
     assert.deepEqual(restarted(later), [between.uid]);
   });
 
+  it('that is taken back is owed to a Pod of which a container started in between', () => {
+    const second = 1000;
+    const before = pod();
+    const facts = { sources: [newContent], pods: [before, pod()] };
+    const recorded = decided(facts);
+    const backAfter = (starts: readonly number[]) => {
+      const pods = [{ ...before, starts }, pod()];
+      return decided({ ...afterwards(facts, recorded, 5 * second), sources: [oldContent], pods });
+    };
+    assert.equal(backAfter([anHourAgo, now + 2 * second]).state.stalePods, 1);
+    assert.equal(
+      backAfter([now + 60 * second]).state.pending,
+      undefined,
+      'it has read what is applied again',
+    );
+    assert.equal(backAfter([anHourAgo]).state.pending, undefined);
+    const { state } = backAfter([now + 2 * second]);
+    const waited = { state, sources: [oldContent], pods: [{ ...before, starts: [now + 2 * second] }, pod()] };
+    const restarts = decided({ ...waited, owners: ownedBy(2), now: now + 20 * second });
+    assert.deepEqual(restarted(restarts), [before.uid]);
+  });
+
   it('is owed to the second of its write where that is named, though it is seen later', () => {
     const edited = { ...newContent, written: now - 30_000 };
     const { state } = decided({ sources: [edited], pods: several(1) });

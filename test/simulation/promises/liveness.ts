@@ -210,13 +210,19 @@ class Running {
   }
 }
 
-/** First sight is the baseline, also of a required source that was missing when the others were seen first. */
+/**
+ * First sight is the baseline, also of a required source that was missing when the others were seen first, and of one
+ * whose keys were edited.
+ */
 function isBaseline(
-  { baselineAt = 0, firstSights }: WatcherRun,
-  { kind, name, optional }: SourceRef,
+  { baselineAt = 0, firstSights, baselines }: WatcherRun,
+  source: SourceRef,
   { time }: ContainerStartEntry,
   present: KubernetesObject | undefined,
 ): boolean {
+  const { kind, name, optional } = source;
+  const rebased = baselines.get(`${kind}/${name}`);
+  if (rebased && time < rebased.time && rebased.content === contentOf(source, present)) return true;
   const madeAt = Date.parse(present?.metadata.creationTimestamp ?? '');
   if (time < baselineAt && madeAt > baselineAt) return true;
   const seenAt = firstSights.get(`${kind}/${name}`) ?? Number.POSITIVE_INFINITY;
