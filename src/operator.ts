@@ -7,7 +7,7 @@ import { type LoggerOptions, pino } from 'pino';
 import { addAtController } from './at/controller.ts';
 import type { Config } from './config.ts';
 import { addConfigWatcherController } from './configwatcher/controller.ts';
-import { PolicySelfTest } from './policy-self-test.ts';
+import { PolicySelfTest, type PolicySelfTestOptions } from './policy-self-test.ts';
 import { loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
 import { errorFields, type Logger } from './runtime/logger.ts';
 import { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
@@ -41,7 +41,7 @@ export function createOperator(options: OperatorOptions): Manager {
     { version, server: kubeConfig.getCurrentCluster()?.server, namespaces: config.namespaces },
     'starting',
   );
-  const { podNamespace, secretAccess, annotationController } = config;
+  const { podNamespace, secretAccess, annotationController, namespaces } = config;
   const ownPod = podNamespace === undefined ? {} : { ownPod: { namespace: podNamespace, name: hostName } };
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   const ownNamespace = podNamespace ?? context?.namespace ?? 'default';
@@ -65,20 +65,32 @@ export function createOperator(options: OperatorOptions): Manager {
     defaults: config.atDefaults,
     failoverLaunchDelay: config.failoverLaunchDelay,
   });
+  const selfTest = config.policySelfTest
+    ? addSelfTest(manager, { log, ownNamespace, namespaces, ...ownPod })
+    : undefined;
   addConfigWatcherController(manager, {
     annotationController,
     ...(secretAccess && { secretKeyNamespace: ownNamespace }),
+    ...(selfTest && { isPatchJailed: () => selfTest.isInForce() }),
     ...ownPod,
   });
-  if (config.policySelfTest) {
-    const { client, clock, registry } = manager;
-    const [namespace = ownNamespace] = config.namespaces;
-    const recorder = manager.recorder(name);
-    const test = new PolicySelfTest({ client, clock, log, recorder, registry, namespace, ...ownPod });
-    manager.add(test);
-    manager.addReadyCheck('operator-policy', () => test.check(), { required: false });
-  }
   return manager;
+}
+
+function addSelfTest(
+  manager: Manager,
+  {
+    ownNamespace,
+    ...options
+  }: Pick<PolicySelfTestOptions, 'log' | 'namespaces' | 'ownPod'> & { readonly ownNamespace: string },
+): PolicySelfTest {
+  const { client, clock, registry } = manager;
+  const [namespace = ownNamespace] = options.namespaces;
+  const recorder = manager.recorder(name);
+  const test = new PolicySelfTest({ client, clock, recorder, registry, namespace, ...options });
+  manager.add(test);
+  manager.addReadyCheck('operator-policy', () => test.check(), { required: false });
+  return test;
 }
 
 /**

@@ -1,9 +1,11 @@
 /**
- * Policy self-test: asks the API server, as a dry run, for a Pod that the admission policy on the operator's Pods must
- * refuse. An overlay that renames the policy's objects, or a cluster where the policy is gone, would otherwise take the
- * guard away without a sign. The operator goes on either way; an alert, an Event and its log say so.
+ * Policy self-test: asks the API server, as dry runs, for a Pod and for a change of a ConfigWatcher that the admission
+ * policies on the operator must refuse. An overlay that renames the policies' objects, or a cluster where they are gone,
+ * would otherwise take the guard away without a sign. The operator goes on either way; an alert, an Event and its log say
+ * so, and strategy Auto leaves the templates of workloads alone.
  */
 import { Gauge, type Registry } from '@prometheus-io/client';
+import { configWatchers } from './api/resources.ts';
 import { type Pod, pods } from './kubernetes/objects.ts';
 import { ApiError } from './runtime/client/api-error.ts';
 import type { Client } from './runtime/client/client.ts';
@@ -28,9 +30,15 @@ export interface PolicySelfTestOptions {
   readonly registry: Registry;
   /** Where the operator may create Pods. */
   readonly namespace: string;
+  /** Where it watches; empty: everywhere. */
+  readonly namespaces: readonly string[];
   /** The operator's Pod, which the Event is about; undefined outside of a cluster. */
   readonly ownPod?: { readonly namespace: string; readonly name: string };
 }
+
+/** One policy binds changes of workloads and of ConfigWatchers; of these there may be none yet. */
+const updatesNotInForce =
+  "the admission policy on the operator's updates does not bind this operator: a stolen token could change any workload";
 
 type Answer = 'refused' | 'admitted' | 'unknown';
 
@@ -40,53 +48,80 @@ export class PolicySelfTest implements Runnable {
   readonly needsLeaderElection = true;
   readonly #options: PolicySelfTestOptions;
   readonly #inForce: Gauge;
-  #wasAdmitted = false;
+  #admitted: string | undefined;
 
   constructor(options: PolicySelfTestOptions) {
     this.#options = options;
     this.#inForce = new Gauge({
       name: 'atwatch_operator_policy_in_force',
-      help: "1 while the admission policy refuses the operator's Pods that are no At's, 0 when it admitted one, NaN before the first answer.",
+      help: '1 while the admission policies refuse what the operator must not write, 0 when they admitted it, NaN before the first answer.',
       registers: [options.registry],
     });
     this.#inForce.set(Number.NaN);
   }
 
-  /** @throws {Error} while the last test has found that the policy is not in force. */
+  /** @throws {Error} while the last test has found that a policy is not in force. */
   check(): void {
-    if (this.#wasAdmitted) throw new Error(notInForce);
+    if (this.#admitted !== undefined) throw new Error(this.#admitted);
+  }
+
+  /** Whether the last test has found nothing of that kind. */
+  isInForce(): boolean {
+    return this.#admitted === undefined;
   }
 
   async start(stop: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!stop.aborted) {
-      const answer = await this.#ask(stop);
-      if (answer !== 'unknown') await this.#tell(answer === 'refused', stop);
-      await sleep(clock, answer === 'unknown' ? retryPeriod : period, stop).catch(() => {});
+      const ofPods = await this.#ask('operator-pods', () => this.#createPod(stop), stop);
+      const ofUpdates = await this.#ask('operator-updates', () => this.#changeWatcher(stop), stop);
+      if (ofPods === 'admitted') await this.#tell(notInForce, stop);
+      else if (ofUpdates === 'admitted') await this.#tell(updatesNotInForce, stop);
+      else if (ofPods === 'refused') await this.#tell(undefined, stop);
+      await sleep(clock, ofPods === 'unknown' ? retryPeriod : period, stop).catch(() => {});
     }
   }
 
-  async #ask(signal: AbortSignal): Promise<Answer> {
-    const { client, log, namespace } = this.#options;
+  async #ask(policy: string, write: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    const { log } = this.#options;
     try {
-      await client.create(pods, podOfNoAt(namespace), { dryRun: true, signal });
-      return 'admitted';
+      return await write();
     } catch (error) {
-      if (isRefusalOfThePolicy(error)) return 'refused';
-      if (!signal.aborted) log.debug({ err: error }, 'the policy self-test got no answer of the policy');
+      if (isRefusalOf(policy, error)) return 'refused';
+      if (!signal.aborted)
+        log.debug({ err: error, policy }, 'the policy self-test got no answer of the policy');
       return 'unknown';
     }
   }
 
-  async #tell(inForce: boolean, signal: AbortSignal): Promise<void> {
+  async #createPod(signal: AbortSignal): Promise<Answer> {
+    const { client, namespace } = this.#options;
+    await client.create(pods, podOfNoAt(namespace), { dryRun: true, signal });
+    return 'admitted';
+  }
+
+  /** Gives any of them a label. */
+  async #changeWatcher(signal: AbortSignal): Promise<Answer> {
+    const { client, namespaces } = this.#options;
+    const [namespace] = namespaces;
+    const options = { ...(namespace !== undefined && { namespace }), metadataOnly: true, signal };
+    const { items } = await client.list(configWatchers, options);
+    const [watcher] = items;
+    if (!watcher) return 'unknown';
+    const body = { metadata: { labels: { 'atwatch-policy-self-test': 'true' } } };
+    await client.patch(configWatchers, watcher.metadata, { type: 'merge', body }, { dryRun: true, signal });
+    return 'admitted';
+  }
+
+  async #tell(admitted: string | undefined, signal: AbortSignal): Promise<void> {
     const { client, log, ownPod, recorder } = this.#options;
-    this.#inForce.set(Number(inForce));
-    this.#wasAdmitted = !inForce;
-    if (inForce) {
-      log.debug("the admission policy on the operator's Pods is in force");
+    this.#inForce.set(Number(admitted === undefined));
+    this.#admitted = admitted;
+    if (admitted === undefined) {
+      log.debug('the admission policies on the operator are in force');
       return;
     }
-    log.warn(notInForce);
+    log.warn(admitted);
     if (ownPod === undefined) return;
     // `kubectl describe` finds an Event by the uid. An operator of named namespaces may not read its own Pod.
     const pod = await client.get(pods, ownPod, { signal }).catch(() => ({ metadata: ownPod }));
@@ -94,7 +129,7 @@ export class PolicySelfTest implements Runnable {
       type: 'Warning',
       reason: 'PolicyNotInForce',
       action: 'TestPolicy',
-      note: notInForce,
+      note: admitted,
     });
   }
 }
@@ -117,6 +152,8 @@ function podOfNoAt(namespace: string): Pod {
 }
 
 /** By the name of the policy, which an overlay gives a prefix or a suffix. */
-function isRefusalOfThePolicy(error: unknown): boolean {
-  return error instanceof ApiError && /ValidatingAdmissionPolicy '[^']*operator-pods/.test(error.message);
+function isRefusalOf(policy: string, error: unknown): boolean {
+  const [, name = ''] =
+    /ValidatingAdmissionPolicy '([^']*)'/.exec(error instanceof ApiError ? error.message : '') ?? [];
+  return name.includes(policy);
 }

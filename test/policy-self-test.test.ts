@@ -16,8 +16,26 @@ function forbidden(why: string): ApiError {
   return new ApiError(`pods "atwatch-policy-self-test" is forbidden: ${why}`, 403, { code: 403 });
 }
 
+const ofUpdates = new ApiError(
+  "configwatchers \"w\" is forbidden: ValidatingAdmissionPolicy 'atwatch-operator-updates' with binding 'b' denied request",
+  403,
+  { code: 403 },
+);
+
 /** A self-test whose creates are answered by these in turn, the last one for ever. */
 function start(t: TestContext, ...answers: readonly (Error | 'admitted')[]) {
+  return startWith(t, answers, {
+    watchers: [{ metadata: { namespace: 'shop', name: 'w' } }],
+    patched: ofUpdates,
+  });
+}
+
+interface Updates {
+  readonly watchers: readonly object[];
+  readonly patched: Error | 'admitted';
+}
+
+function startWith(t: TestContext, answers: readonly (Error | 'admitted')[], { watchers, patched }: Updates) {
   const clock = new FakeClock();
   const registry = new Registry();
   const events: EventRecord[] = [];
@@ -27,6 +45,14 @@ function start(t: TestContext, ...answers: readonly (Error | 'admitted')[]) {
       assert.equal(options.dryRun, true);
       const answer = answers[Math.min(asked++, answers.length - 1)];
       if (answer instanceof Error) throw answer;
+      return object;
+    },
+    async list() {
+      return { items: watchers, resourceVersion: '1' };
+    },
+    async patch(_resource: object, object: object, _patch: object, options: { dryRun?: boolean }) {
+      assert.equal(options.dryRun, true);
+      if (patched instanceof Error) throw patched;
       return object;
     },
     async get() {
@@ -39,7 +65,7 @@ function start(t: TestContext, ...answers: readonly (Error | 'admitted')[]) {
   const stop = new AbortController();
   const ownPod = { namespace: 'ours', name: 'operator' };
   const test = new PolicySelfTest({
-    ...{ client, clock, log: silentLogger, recorder, registry, namespace: 'default', ownPod },
+    ...{ client, clock, log: silentLogger, recorder, registry, namespace: 'default', namespaces: [], ownPod },
   });
   const ended = test.start(stop.signal);
   t.after(async () => {
@@ -48,7 +74,14 @@ function start(t: TestContext, ...answers: readonly (Error | 'admitted')[]) {
   });
   const inForce = async () =>
     /^atwatch_operator_policy_in_force (.*)$/m.exec(await registry.metrics())?.[1] ?? 'absent';
-  return { clock, events, inForce, asked: () => asked, check: () => test.check() };
+  return {
+    clock,
+    events,
+    inForce,
+    asked: () => asked,
+    check: () => test.check(),
+    isInForce: () => test.isInForce(),
+  };
 }
 
 test('a refusal by the policy, whatever an overlay calls it, is all well for an hour', async (t) => {
@@ -84,4 +117,21 @@ test('what others refuse says nothing about the policy, and is asked again after
   await clock.advanceAsync(60_000);
   assert.equal(await inForce(), '1');
   assert.deepEqual(events, []);
+});
+
+test('a change that is admitted is told as well, and keeps Auto from workloads', async (t) => {
+  const { clock, events, inForce, isInForce } = startWith(t, [refusal], {
+    ...{ watchers: [{ metadata: { namespace: 'shop', name: 'w' } }], patched: 'admitted' },
+  });
+  assert.equal(isInForce(), true, 'before the first answer');
+  await clock.advanceAsync(0);
+  assert.equal(await inForce(), '0');
+  assert.equal(isInForce(), false);
+  assert.match(events[0]?.note ?? '', /change any workload/);
+});
+
+test('without any ConfigWatcher the answer about Pods counts', async (t) => {
+  const { clock, inForce, isInForce } = startWith(t, [refusal], { watchers: [], patched: 'admitted' });
+  await clock.advanceAsync(0);
+  assert.deepEqual([await inForce(), isInForce()], ['1', true]);
 });

@@ -69,6 +69,8 @@ export const watcherEvent = {
   cooldownActive: 'CooldownActive',
   /** restart-now was asked for while nothing was pending. */
   nothingPending: 'NothingPending',
+  /** Strategy Auto can only evict, because a right is missing or not kept in bounds. */
+  autoEvicts: 'AutoEvicts',
   invalidSpec: 'InvalidSpec',
   /** A CRD without the status subresource is installed. */
   statusUnavailable: 'StatusUnavailable',

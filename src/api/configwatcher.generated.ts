@@ -60,9 +60,11 @@ export type ConfigWatcherSpecPodSelectorExpressionOperator = 'In' | 'NotIn' | 'E
 /** How Pods are restarted. */
 export interface ConfigWatcherSpecStrategy {
   /**
-   * Evict uses the eviction API and so honours PodDisruptionBudgets. Delete deletes the Pods. RolloutRestart
-   * changes one annotation in the template of the owning Deployment, StatefulSet or DaemonSet, so that the
-   * owner's own rollout replaces the Pods. Default Evict.
+   * Auto takes, owner by owner, the way that keeps the service up: as RolloutRestart where the owner rolls
+   * out, each of its Pods is selected and has the older content, and the operator may patch it; as Evict
+   * elsewhere. Evict uses the eviction API and so honours PodDisruptionBudgets. Delete deletes the Pods.
+   * RolloutRestart changes one annotation in the template of the owning Deployment, StatefulSet or DaemonSet,
+   * so that the owner's own rollout replaces the Pods. Default Auto.
    */
   readonly type?: ConfigWatcherSpecStrategyType;
   /**
@@ -97,7 +99,7 @@ export interface ConfigWatcherSpecStrategy {
   readonly progressDeadlineSeconds?: number;
 }
 
-export type ConfigWatcherSpecStrategyType = 'Evict' | 'Delete' | 'RolloutRestart';
+export type ConfigWatcherSpecStrategyType = 'Auto' | 'Evict' | 'Delete' | 'RolloutRestart';
 
 export type ConfigWatcherSpecStrategyUnmanagedPods = 'Skip' | 'Delete';
 
@@ -178,7 +180,9 @@ export interface ConfigWatcherStatus {
   readonly matchedPods?: number;
   /** Number of Pods that run with an older content and are still to be restarted. */
   readonly stalePods?: number;
-  /** How Pods are restarted. */
+  /**
+   * How Pods are restarted. Evict in place of Auto: the operator may not change the templates of owners here.
+   */
   readonly strategyInUse?: string;
   /** A change that was seen and is not applied yet. */
   readonly pending?: ConfigWatcherStatusPending;
@@ -349,7 +353,7 @@ export const configWatcherSpecDefaults = {
   suspend: false,
   dryRun: false,
   strategy: {
-    type: 'Evict',
+    type: 'Auto',
     maxUnavailable: '25%',
     maxOwners: 10,
     canary: true,
@@ -483,8 +487,8 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
           properties: {
             type: {
               type: 'string',
-              enum: ['Evict', 'Delete', 'RolloutRestart'],
-              default: 'Evict',
+              enum: ['Auto', 'Evict', 'Delete', 'RolloutRestart'],
+              default: 'Auto',
             },
             maxUnavailable: {
               'x-kubernetes-int-or-string': true,

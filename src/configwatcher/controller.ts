@@ -25,6 +25,7 @@ import type { ServerClock } from '../runtime/server-clock.ts';
 import { AnnotationStore } from './act/annotation-store.ts';
 import { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
 import { PodRestarter } from './act/pod-restarter.ts';
+import { RolloutRights } from './act/rollout-rights.ts';
 import { StateStore } from './act/state-store.ts';
 import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './facts/annotated-config-map.ts';
 import { HashKeyStore, secrets } from './facts/hash-key.ts';
@@ -53,6 +54,11 @@ export interface ConfigWatcherControllerOptions {
   /** Whether ConfigMaps that name their Pods in an annotation are served as well. */
   readonly annotationController?: boolean;
   /**
+   * Whether an admission policy keeps the right to patch workloads to the annotation that restarts them. While it does
+   * not, strategy Auto evicts. Default: it does.
+   */
+  readonly isPatchJailed?: () => boolean;
+  /**
    * Watchers looked at at the same time. Default 32, as many as there are requests in flight: while watchers
    * wait, it is for the API server and not for each other.
    */
@@ -79,6 +85,7 @@ interface Shared {
   readonly host: ConfigWatcherHost;
   readonly options: ConfigWatcherControllerOptions;
   readonly restarter: PodRestarter;
+  readonly rights: RolloutRights;
   readonly metrics: ConfigWatcherMetrics;
   readonly keys: HashKeyStore | undefined;
 }
@@ -92,10 +99,12 @@ export function addConfigWatcherController(
   options: ConfigWatcherControllerOptions,
 ): void {
   const { client, clock, randomness, log, registry } = host;
-  const { secretKeyNamespace } = options;
+  const { secretKeyNamespace, isPatchJailed } = options;
+  const rights = new RolloutRights({ clock, ...(isPatchJailed && { isJailed: isPatchJailed }) });
   const shared = {
     ...{ host, options },
-    restarter: new PodRestarter(client),
+    rights,
+    restarter: new PodRestarter(client, rights),
     metrics: new ConfigWatcherMetrics(registry),
     keys:
       secretKeyNamespace === undefined ? undefined : new HashKeyStore(client, secretKeyNamespace, randomness),
@@ -169,7 +178,7 @@ type Watchers = Pick<ReconcilerOptions, 'resource' | 'watchers' | 'store'> & { r
 
 function reconcilerOf(
   { resource, group, watchers, store }: Watchers,
-  { host, options, restarter, metrics, keys }: Shared,
+  { host, options, restarter, rights, metrics, keys }: Shared,
 ): ConfigWatcherReconciler {
   const { informers, client, clock, randomness } = host;
   const { ownPod } = options;
@@ -179,6 +188,7 @@ function reconcilerOf(
     configMaps: listerOf(configMaps),
     ...(keys && { secrets: { metadata: listerOf(secrets), hashKey: () => keys.key() } }),
     pods: informers.informerFor(metadataOf(pods), podOptions).lister,
+    rolloutRight: (namespace) => rights.of(namespace),
     ...(ownPod && { ownPod }),
   });
   const recorder = host.recorder(name);

@@ -141,7 +141,10 @@ const strategies: readonly Row[] = [
   {
     it: 'refuses an unknown strategy',
     spec: { strategy: { type: 'Explode' } },
-    refused: { field: 'spec.strategy.type', says: 'supported values: "Evict", "Delete", "RolloutRestart"' },
+    refused: {
+      field: 'spec.strategy.type',
+      says: 'supported values: "Auto", "Evict", "Delete", "RolloutRestart"',
+    },
   },
   {
     it: 'refuses no time for progress',

@@ -23,10 +23,6 @@ const rows: Readonly<Record<string, Row>> = {
   'config/default': { overlay: { resources: ['default'] }, values: {} },
   'config/high-availability': { overlay: { resources: ['high-availability'] }, values: { replicas: 2 } },
   'config/namespaced': { overlay: { resources: ['namespaced'] }, values: { namespaces: ['default'] } },
-  'config/rollout-restart': {
-    overlay: { resources: ['default'], components: ['rollout-restart'] },
-    values: { rolloutRestart: true },
-  },
   'config/secret-access': {
     overlay: { resources: ['default'], components: ['secret-access'] },
     values: { secretAccess: true },
@@ -56,12 +52,12 @@ const rows: Readonly<Record<string, Row>> = {
       resources: ['namespaced'],
       // In the order of the flags in the chart.
       components: [
-        ...['prometheus', 'secure-metrics', 'rollout-restart', 'secret-access'],
+        ...['prometheus', 'secure-metrics', 'secret-access'],
         ...['annotation-controller', 'author-check', 'k8spatterns-com'],
       ],
     },
     values: {
-      ...{ namespaces: ['default'], rolloutRestart: true, secretAccess: true },
+      ...{ namespaces: ['default'], secretAccess: true },
       ...{ annotationController: true, authorCheck: true, secondGroup: true, ...monitoring },
       metrics: { enabled: true, secure: true },
     },

@@ -45,7 +45,12 @@ const config = (objects: readonly Rendered[]) => {
 const on = { enabled: true };
 const digest = `sha256:${'0'.repeat(64)}`;
 const bound = ['ClusterRole atwatch-operator-identity', 'ClusterRoleBinding atwatch-operator-identity'];
-const cluster = ['ClusterRole atwatch-manager-role', 'ClusterRoleBinding atwatch-manager-rolebinding'];
+const cluster = [
+  'ClusterRole atwatch-manager-role',
+  'ClusterRole atwatch-workload-restarter-role',
+  'ClusterRoleBinding atwatch-manager-rolebinding',
+  'ClusterRoleBinding atwatch-workload-restarter-rolebinding',
+];
 const cds = ['CustomResourceDefinition'];
 const toleration = { key: 'dedicated', operator: 'Equal', value: 'ops', effect: 'NoSchedule' };
 const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' };
@@ -131,14 +136,12 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    ...{ of: ['rolloutRestart'], values: { rolloutRestart: true } },
-    look: (objects) =>
-      ['deployments', 'statefulsets', 'daemonsets'].map((one) => rightsOn(objects, 'apps', one)),
-    expected: [
-      ['get', 'patch'],
-      ['get', 'patch'],
-      ['get', 'patch'],
+    ...{ of: ['rolloutRestart'], values: { rolloutRestart: false } },
+    look: (objects) => [
+      ...['deployments', 'statefulsets', 'daemonsets'].map((one) => rightsOn(objects, 'apps', one)),
+      names(objects, 'ClusterRoleBinding').filter((name) => name.includes('workload-restarter')),
     ],
+    expected: [['get'], ['get'], ['get'], []],
   },
   {
     ...{ of: ['secretAccess'], values: { secretAccess: true } },

@@ -74,13 +74,16 @@ async function assertCounted(
 }
 
 describe('a restarting write without an answer', () => {
-  for (const type of ['Evict', 'Delete', 'RolloutRestart'] as const) {
+  for (const type of ['Auto', 'Evict', 'Delete', 'RolloutRestart'] as const) {
     it(`by ${type} counts as done when it was done`, async () => {
       for (const replicas of [1, 4]) {
         const after = await restart({ strategy: { type } }, replicas, [[1, 'Unanswered']]);
         await assertCounted(after, type, replicas);
         const { rollouts, restarts } = after.world;
-        assert.equal(type === 'RolloutRestart' ? rollouts.length : restarts.length / replicas, 1);
+        assert.equal(
+          type === 'RolloutRestart' || type === 'Auto' ? rollouts.length : restarts.length / replicas,
+          1,
+        );
       }
     });
 

@@ -8,7 +8,7 @@ import { settle } from '../fake/clock.ts';
 import { converge, Operator } from './operator.ts';
 import { World } from './world.ts';
 
-const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
+const strategies = ['Auto', 'Evict', 'Delete', 'RolloutRestart'] as const;
 type Strategy = (typeof strategies)[number];
 
 /** Owners of every kind under a disruption budget, and a bare Pod. */

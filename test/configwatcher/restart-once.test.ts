@@ -59,7 +59,7 @@ const moves = fc.array(
   { minLength: 20, maxLength: 180, size: 'max' },
 ) as fc.Arbitrary<Move[]>;
 
-type Strategy = 'Evict' | 'Delete' | 'RolloutRestart';
+type Strategy = 'Auto' | 'Evict' | 'Delete' | 'RolloutRestart';
 
 interface Setting {
   readonly quiet: string;
@@ -73,7 +73,7 @@ interface Setting {
   readonly second: Strategy | undefined;
 }
 
-const strategies = fc.constantFrom<Strategy>('Evict', 'Delete', 'RolloutRestart');
+const strategies = fc.constantFrom<Strategy>('Auto', 'Evict', 'Delete', 'RolloutRestart');
 
 const settings: fc.Arbitrary<Setting> = fc.record({
   quiet: fc.constantFrom('0s', '2s'),

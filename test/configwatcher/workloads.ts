@@ -66,11 +66,15 @@ export function objectOf(
   { kind }: Resource,
   name: string,
   resourceVersion: string,
+  pods: number,
 ): KubernetesObject | undefined {
   const { replicas, paused, onDelete, annotations } = workload;
   const template = { metadata: { labels: { app: 'web' }, annotations } };
   const updateStrategy = { type: onDelete ? 'OnDelete' : 'RollingUpdate' };
   const spec = { replicas, paused, updateStrategy, template };
+  const status = { observedGeneration: 1, replicas: pods, updateRevision: 'newest' };
+  const annotation = { 'deployment.kubernetes.io/revision': '1' };
+  const known = { resourceVersion, generation: 1 };
   const controller = controllerOf(workload);
   if (kind === controller.kind && name === controller.name) {
     const top = {
@@ -80,11 +84,12 @@ export function objectOf(
       uid: `${workload.name}-uid`,
     };
     const ownerReferences = workload.kind === 'Deployment' ? [{ ...top, controller: true }] : [];
-    const metadata = { name, uid: controller.uid, resourceVersion, ownerReferences };
-    return { metadata, spec } as KubernetesObject;
+    const metadata = { ...known, name, uid: controller.uid, ownerReferences };
+    return { metadata, spec, status } as KubernetesObject;
   }
   if (kind !== 'Deployment' || workload.kind !== 'Deployment' || name !== workload.name) return undefined;
-  return { metadata: { name, uid: `${name}-uid`, resourceVersion }, spec } as KubernetesObject;
+  const metadata = { ...known, name, uid: `${name}-uid`, annotations: annotation };
+  return { metadata, spec, status } as KubernetesObject;
 }
 
 /** One look of the controller of the workload at its Pods. */

@@ -121,7 +121,10 @@ export class World {
       apiVersion: 'k8spatterns.io/v1',
       kind: 'ConfigWatcher',
       metadata: { namespace, name, uid: `${name}-uid`, generation: 1, resourceVersion: this.#next() },
-      spec: { configMap: firstConfig, podSelector: { app: 'web' }, ...spec },
+      spec: {
+        ...{ configMap: firstConfig, podSelector: { app: 'web' }, ...spec },
+        strategy: { type: 'Evict', ...spec.strategy },
+      },
     });
   }
 
@@ -313,7 +316,9 @@ export class World {
   #get(resource: Resource, { name }: ObjectKey): KubernetesObject {
     if (resource.kind === 'ConfigWatcher') return this.#watcherOf(name);
     if (resource.kind === 'ConfigMap') return this.configMaps.get(name) ?? refuse(404, 'NotFound');
-    const found = this.workloads.flatMap((one) => objectOf(one, resource, name, this.#versionOf(one)) ?? []);
+    const found = this.workloads.flatMap((one) => {
+      return objectOf(one, resource, name, this.#versionOf(one), this.#livePodsOf(one).length) ?? [];
+    });
     return found[0] ?? refuse(404, 'NotFound');
   }
 
@@ -355,10 +360,14 @@ export class World {
     return { metadata: { name } };
   }
 
+  #livePodsOf(workload: Workload): WorldPod[] {
+    const { uid } = controllerOf(workload);
+    return this.livePods().filter(({ controller }) => controller?.uid === uid);
+  }
+
   /** Moves with the spec, and with the numbers that stand in the status. */
   #versionOf(workload: Workload): string {
-    const uid = controllerOf(workload).uid;
-    const mine = this.livePods().filter(({ controller }) => controller?.uid === uid);
+    const mine = this.#livePodsOf(workload);
     return JSON.stringify([workload, mine.length, mine.filter((pod) => this.isReady(pod)).length]);
   }
 

@@ -277,12 +277,6 @@ async function eventuallyEqual(check: () => Promise<void>): Promise<void> {
 /** What each component of config/ adds, with the run that uses it. */
 const components = [
   {
-    component: 'rollout-restart',
-    right: ['patch', 'deployments.apps'],
-    flags: [],
-    use: useRollouts,
-  },
-  {
     component: 'secret-access',
     right: ['watch', 'secrets'],
     flags: ['--secret-access'],
@@ -317,7 +311,7 @@ describe('the rights of the operator', () => {
     await applyOverlay(controlPlane, { resources: ['default'] });
     await run(['watch', 'pods']);
     base = await granted();
-    await Promise.all([useAts(), useConfigWatchers()]);
+    await Promise.all([useAts(), useConfigWatchers(), useRollouts()]);
     await useWithoutStatus('k8spatterns.io', 'crds');
     await eventuallyEqual(async () => {
       const { used, denied } = await usedRights(controlPlane, base);

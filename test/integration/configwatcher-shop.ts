@@ -264,7 +264,11 @@ export class Shop {
   watch(spec: Partial<ConfigWatcher['spec']> = {}, name = 'webapp-config-watcher'): Promise<ConfigWatcher> {
     return this.client.create(configWatchers, {
       metadata: { namespace: this.namespace, name },
-      spec: { configMap: 'webapp-config', podSelector: labels, ...spec },
+      spec: {
+        ...{ configMap: 'webapp-config', podSelector: labels, ...spec },
+        // What most tests count is evictions.
+        strategy: { type: 'Evict', ...spec.strategy },
+      },
     });
   }
 

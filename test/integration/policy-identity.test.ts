@@ -106,7 +106,7 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
   const inForce = async () => {
     const [stop, registry] = [new AbortController(), new Registry()];
     const recorder = { record: () => {} };
-    const options = { clock: systemClock, log: silentLogger, recorder, registry, namespace };
+    const options = { clock: systemClock, log: silentLogger, recorder, registry, namespace, namespaces: [] };
     const ended = new PolicySelfTest({ ...options, client: world.clientOf(operator) }).start(stop.signal);
     try {
       const [, value] = await eventually(

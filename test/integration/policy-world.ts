@@ -51,7 +51,7 @@ async function install(controlPlane: ControlPlane, components: readonly string[]
     namespace: 'other',
     namePrefix: 'team-',
     resources: ['default'],
-    components: ['rollout-restart', 'annotation-controller', ...components],
+    components: ['annotation-controller', ...components],
     patches: [allowNamespaces],
   });
   const crds = (await kubectl(['get', '--kustomize=crds', '--output=name'])).trim().split('\n');

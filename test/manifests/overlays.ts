@@ -4,13 +4,12 @@ import type { Overlay } from '../integration/overlay.ts';
 export const overlays: Readonly<Record<string, Overlay>> = {
   default: { resources: ['default'] },
   'high-availability': { resources: ['high-availability'], components: ['prometheus'] },
-  namespaced: { resources: ['namespaced'], components: ['rollout-restart'] },
+  namespaced: { resources: ['namespaced'] },
   everything: {
     resources: ['high-availability'],
     components: [
       'prometheus',
       'secure-metrics',
-      'rollout-restart',
       'secret-access',
       'annotation-controller',
       'author-check',

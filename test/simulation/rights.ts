@@ -11,9 +11,12 @@ interface Rule {
 const root = new URL('../../config/', import.meta.url);
 
 /** With every component: the simulated operator serves all there is. */
-const roles = ['rbac/permissions/role.yaml', 'rbac/leader_election_role.yaml'];
+const roles = [
+  'rbac/permissions/role.yaml',
+  'rbac/leader_election_role.yaml',
+  'policy/operator_updates.yaml',
+];
 const patches = [
-  'rollout-restart/rule_patch.yaml',
   'secret-access/read_patch.yaml',
   'annotation-controller/rule_patch.yaml',
   'secret-access/hash_key_patch.yaml',

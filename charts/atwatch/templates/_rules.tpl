@@ -1,11 +1,6 @@
 {{/* What the operator may do: config/'s rules, and those of the parts that are switched on. */}}
 {{- define "atwatch.rules" -}}
 {{ (.Files.Get "files/rbac/role.yaml" | fromYaml).rules | toYaml }}
-{{- if .Values.rolloutRestart }}
-- apiGroups: [apps]
-  resources: [deployments, statefulsets, daemonsets]
-  verbs: [patch]
-{{- end }}
 {{- if .Values.secretAccess }}
 - apiGroups: [""]
   resources: [secrets]

@@ -7,7 +7,7 @@ import type { Counts } from '../decide/observed.ts';
 import type { PodOutcome } from '../decide/restart-memory.ts';
 import type { Restart, WatcherState } from '../decide/state.ts';
 
-const strategies = ['Evict', 'Delete', 'RolloutRestart'] as const;
+const strategies = ['Auto', 'Evict', 'Delete', 'RolloutRestart'] as const;
 /** `skipped`: the change found no Pod to restart. `overtaken`: an edit, of the content or of the spec, came before the last Pod was restarted. */
 const results = ['completed', 'overtaken', 'skipped'] as const;
 const skipReasons = ['fresh', 'unmanaged', 'job'] as const;

@@ -15,6 +15,7 @@ import type { Client } from '../../runtime/client/client.ts';
 import type { Action } from '../decide/observed.ts';
 import type { PodOutcome } from '../decide/restart-memory.ts';
 import { workloadOf } from '../facts/workload.ts';
+import type { RolloutRights } from './rollout-rights.ts';
 
 /** Restarting requests in flight, of all watchers together. */
 const inFlight = 32;
@@ -100,11 +101,14 @@ export interface Performed {
 
 export class PodRestarter {
   readonly #client: Client;
+  readonly #rights: RolloutRights | undefined;
   readonly #waiting: (() => void)[] = [];
   #free = inFlight;
 
-  constructor(client: Client) {
+  /** @param rights learn from the answers to changes of templates. */
+  constructor(client: Client, rights?: RolloutRights) {
     this.#client = client;
+    this.#rights = rights;
   }
 
   /** Never rejects: what was done counts, whatever happened to the rest. */
@@ -132,13 +136,13 @@ export class PodRestarter {
   async #performOne(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {
     // Nothing of the batch begins once the reconcile is over: its leader may be another process by now.
     signal.throwIfAborted();
-    try {
-      return await this.#send(namespace, action, signal);
-    } catch (error) {
-      const outcome = outcomeOf(action, error);
-      if (outcome) return outcome;
+    const outcome = await this.#send(namespace, action, signal).catch((error) => {
+      const known = outcomeOf(action, error);
+      if (known) return known;
       throw error;
-    }
+    });
+    if (action.type === 'RestartRollout') this.#rights?.learn(namespace, outcome);
+    return outcome;
   }
 
   async #send(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {

@@ -93,6 +93,14 @@ function matchedPods({ state: before, matchedPods: watched }: Observed, after: W
   return restarts && before.matchedPods > 0 ? before.matchedPods : watched;
 }
 
+/** What Auto may do stays as it was known last: a process that has just started knows nothing. */
+function strategyInUse({ generation, rolloutRight, state }: Observed, { strategy: { type } }: WatcherSpec) {
+  if (type !== 'Auto' || rolloutRight === 'Granted') return type;
+  const evicts =
+    rolloutRight === 'Denied' || (state.strategy === 'Evict' && state.observedGeneration === generation);
+  return evicts ? 'Evict' : type;
+}
+
 export function decide(observed: Observed): WatcherDecision {
   const steps = stepsOf(observed);
   return typeof steps === 'string' ? { need: steps } : ordered(observed, steps);
@@ -139,7 +147,7 @@ function stepsOf(observed: Observed): Steps | Need {
   const stated = {
     ...withRestartNow(observed, step.state),
     observedGeneration: observed.generation,
-    strategy: spec.strategy.type,
+    strategy: strategyInUse(observed, spec),
     matchedPods: matchedPods(observed, step.state),
   };
   const state = { ...stated, conditions: conditionsOf(observed, stated, comparison, step) };

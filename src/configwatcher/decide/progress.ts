@@ -189,11 +189,24 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
     return { ...complete({ ...situation, state }, before), sorted };
   }
   if (!observed.owners) return 'owners';
-  const { now, owners, ownPod } = observed;
+  const { now, owners, ownPod, rolloutRight } = observed;
   const { strategy } = spec;
   const { cutoff, proven = false, revertedOwners: reverted } = pending;
   const maxPlaces = roomForOwners(writeState(state));
-  const facts = { pods, sorted, cutoff, owners, strategy, places, maxPlaces, proven, now, ownPod, reverted };
+  const facts = {
+    pods,
+    sorted,
+    cutoff,
+    owners,
+    strategy,
+    places,
+    maxPlaces,
+    proven,
+    now,
+    ownPod,
+    reverted,
+    rolloutRight,
+  };
   const plan = planRestart({ ...facts, memory: before });
   const recorded = withOwners(state, plan);
   if (plan.isDone) return { ...complete({ ...situation, state: recorded }, before), sorted };

@@ -64,6 +64,13 @@ export function refusalOf(
   return uids.map((uid) => refusals.get(uid)?.message).find((message) => message !== undefined);
 }
 
+/** Without what was said against these, owners or Pods. */
+export function withoutRefusalsOf(memory: RestartMemory, uids: readonly string[]): RestartMemory {
+  const refusals = new Map(memory.refusals);
+  for (const uid of uids) refusals.delete(uid);
+  return { ...memory, refusals };
+}
+
 /** Whether a disruption budget, or several, keep this Pod. */
 export function isBudgetRefusal({ refusals }: RestartMemory, uid: string): boolean {
   const cause = refusals.get(uid)?.cause;

@@ -10,7 +10,7 @@ import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { groupPods, groupUnmanaged, type PodGroup, type SortedPods } from './pod-groups.ts';
-import { isBudgetRefusal, refusalOf } from './restart-memory.ts';
+import { isBudgetRefusal, refusalOf, withoutRefusalsOf } from './restart-memory.ts';
 import type { RolloutHold } from './rollout.ts';
 import type { OwnerRecord, Place } from './state.ts';
 import { isRefused, noTurn, type Turn, type TurnInput, turnOf } from './turn.ts';
@@ -230,10 +230,18 @@ function provesContent({ isBack, group, serving, ...entry }: Entry, cutoff: numb
   );
 }
 
-export function planRestart(input: PlanInput): Plan {
+/** Under Auto a template that may not be changed is no obstacle: the Pods are evicted. */
+function withoutTemplates(input: PlanInput, groups: readonly PodGroup[]): PlanInput {
+  if (input.strategy.type !== 'Auto' || input.rolloutRight !== 'Denied') return input;
+  const owners = groups.map(({ key }) => key);
+  return { ...input, memory: withoutRefusalsOf(input.memory, owners) };
+}
+
+export function planRestart(facts: PlanInput): Plan {
+  const present = facts.places.map(({ uid }) => uid);
+  const groups = groupPods(facts.pods, facts.sorted, facts.owners, present);
+  const input = withoutTemplates(facts, groups);
   const { memory, strategy, sorted, cutoff, now } = input;
-  const present = input.places.map(({ uid }) => uid);
-  const groups = groupPods(input.pods, sorted, input.owners, present);
   const entries = judgeAvailability(groups, {
     ...{ cutoff, places: input.places, progress: memory.progress, now },
     minReady: strategy.minReady,

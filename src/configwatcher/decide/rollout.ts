@@ -24,6 +24,8 @@ export interface RolloutFacts {
   readonly restartedFor?: string;
   /** resourceVersion of what was read: a change that was decided on it is made to it or not at all. */
   readonly version?: string;
+  /** How many Pods its controller counts, whatever their labels and revision. */
+  readonly pods?: number;
   /** Present where it replaces Pods of older revisions by RollingUpdate, and has observed its newest template. */
   readonly target?: RolloutTarget;
 }

@@ -4,6 +4,7 @@
  */
 import type { MaxUnavailable, Strategy } from '../plan/spec.ts';
 import type { OwnerAvailability } from './availability.ts';
+import type { RolloutRight } from './observed.ts';
 import type { PodFacts } from './pod-facts.ts';
 import type { PodGroup } from './pod-groups.ts';
 import { isOfPodAlone, type RestartMemory } from './restart-memory.ts';
@@ -15,6 +16,8 @@ export interface TurnInput {
   readonly now: number;
   /** uids of owners whose template was seen to be taken back, perhaps by another process. */
   readonly reverted?: readonly string[] | undefined;
+  /** See {@link Observed}. */
+  readonly rolloutRight?: RolloutRight | undefined;
 }
 
 /** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */
@@ -63,15 +66,36 @@ function stuckInOrder({ owner, stale }: PodGroup, input: TurnInput): Turn {
   };
 }
 
+/** So many refusals of a template in a row, by a webhook say, and Auto evicts. */
+const maxRefusedTemplates = 3;
+
+/** Under Auto: whether the owner's rollout replaces all of its stale Pods, and no others. */
+function isForRollout(
+  { key, stale, leaving, fresh, facts }: PodGroup,
+  { memory, rolloutRight }: TurnInput,
+  patched: boolean,
+): boolean {
+  const { held, target, restartedFor, pods } = facts.rollout ?? {};
+  if (held || rolloutRight === 'Denied') return false;
+  if (restartedFor === memory.id) return true;
+  const { attempts = 0, cause } = memory.refusals.get(key) ?? {};
+  // What somebody takes back in mid-restart is not set again.
+  if (patched || (cause === 'Failure' && attempts >= maxRefusedTemplates)) return false;
+  const isWhole = fresh.length === 0 && pods !== undefined && pods <= stale.length + leaving.length;
+  return target !== undefined && facts.makesSelectedPods && isWhole;
+}
+
 /** undefined: the owner has no rollout to restart, or none that reaches the stale Pods. */
 function turnOfRollout(group: PodGroup, input: TurnInput): Turn | undefined {
   const { rollout } = group.facts;
-  if (!rollout || input.strategy.type !== 'RolloutRestart') return undefined;
+  const { type } = input.strategy;
+  if (!rollout || (type !== 'RolloutRestart' && type !== 'Auto')) return undefined;
+  const { memory } = input;
+  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
+  if (type === 'Auto' && !isForRollout(group, input, patched)) return undefined;
   // Below the partition of a StatefulSet a Pod keeps its revision: evicted, it comes back with the new content.
   const { partition = 0 } = rollout.target ?? {};
   if (partition > 0 && group.stale.every(({ name }) => ordinalOf(name) < partition)) return undefined;
-  const { memory } = input;
-  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
   const turn = rolloutTurn(rollout, memory.id, patched);
   if (turn === 'Wait') return stuckInOrder(group, input);
   if (turn !== 'Patch') return { ...noTurn, held: turn };

@@ -178,6 +178,16 @@ function restartNowEvents({ restartNow, state }: Observed, next: Step): Note[] {
   ];
 }
 
+/** Told once: the status keeps it. */
+function rightEvents({ strategy }: WatcherSpec, before: WatcherState, after: WatcherState): Note[] {
+  const isNews = strategy.type === 'Auto' && after.strategy === 'Evict' && before.strategy !== 'Evict';
+  if (!isNews) return [];
+  const note =
+    'strategy Auto evicts Pods here: the operator may not patch workloads, or no admission policy keeps that right ' +
+    'to the annotation that restarts them';
+  return [normal(watcherEvent.autoEvicts, 'Restart', note)];
+}
+
 function ownerEvents(observed: Observed, spec: WatcherSpec, next: Step): DecidedEvent[] {
   const owners = newOwners(observed, next);
   const evicted = spec.strategy.type === 'RolloutRestart' ? owners.filter(({ facts }) => !facts.rollout) : [];
@@ -225,6 +235,7 @@ export function eventsOf(
     ...restartEvents(before, next),
     ...(waiting ? [waiting] : []),
     ...restartNowEvents(observed, next),
+    ...rightEvents(spec, before, next.state),
     ...ownerEvents(observed, spec, next),
   ];
 }

@@ -9,7 +9,7 @@ import type { Lister } from '../../runtime/cache/lister.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
-import type { Need, Observed, OwnerFacts, SourceContent } from '../decide/observed.ts';
+import type { Need, Observed, OwnerFacts, RolloutRight, SourceContent } from '../decide/observed.ts';
 import { mayRestartNow } from '../decide/pending.ts';
 import { type PodFacts, podFactsOf, slimListedPod } from '../decide/pod-facts.ts';
 import type { RestartMemory } from '../decide/restart-memory.ts';
@@ -35,6 +35,8 @@ export interface ObserverOptions {
   readonly secrets?: SecretAccess;
   /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
   readonly pods: Lister<KubernetesObject>;
+  /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
+  readonly rolloutRight?: (namespace: string) => RolloutRight | undefined;
   /** The Pod this process runs in. */
   readonly ownPod?: { readonly namespace: string; readonly name: string };
 }
@@ -69,6 +71,7 @@ export class Observer {
     const { group, kind, ownPod } = this.#options;
     const { namespace = '', name, generation = 0 } = watcher.metadata;
     const spec = specOf(watcher);
+    const rolloutRight = this.#options.rolloutRight?.(namespace);
     const restartNow = watcher.metadata.annotations?.[watcherAnnotation.restartNow];
     return {
       group,
@@ -83,6 +86,7 @@ export class Observer {
       memory,
       now: this.now(),
       ...(restartNow && { restartNow: restartNow.slice(0, maxRestartNow) }),
+      ...(rolloutRight && { rolloutRight }),
       ...(ownPod?.namespace === namespace && { ownPod: ownPod.name }),
     };
   }

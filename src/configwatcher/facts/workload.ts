@@ -27,7 +27,10 @@ export interface Workload extends KubernetesObject {
     };
   };
   readonly status?: {
+    readonly replicas?: number;
     readonly desiredNumberScheduled?: number;
+    readonly currentNumberScheduled?: number;
+    readonly numberMisscheduled?: number;
     readonly observedGeneration?: number;
     readonly updateRevision?: string;
   };
@@ -53,6 +56,13 @@ export function workloadOf({ apiVersion, kind }: OwnerReference): Resource<Workl
 export function wantedOf({ kind }: Resource, { spec, status }: Workload): number | undefined {
   // The API server fills in replicas; without it the default is one.
   return kind === 'DaemonSet' ? status?.desiredNumberScheduled : (spec?.replicas ?? 1);
+}
+
+/** How many Pods there are, by its controller's count; undefined while that has counted none. */
+function podsOf({ kind }: Resource, { status = {} }: Workload): number | undefined {
+  const { replicas, currentNumberScheduled, numberMisscheduled = 0 } = status;
+  if (kind !== 'DaemonSet') return replicas;
+  return currentNumberScheduled === undefined ? undefined : currentNumberScheduled + numberMisscheduled;
 }
 
 const revisionAnnotation = 'deployment.kubernetes.io/revision';
@@ -94,11 +104,13 @@ export function rolloutOf(
   const held = spec?.paused === true ? 'Paused' : onDelete;
   const restartedFor = spec?.template?.metadata?.annotations?.[annotation];
   const version = metadata.resourceVersion;
+  const pods = podsOf(resource, workload);
   return {
     rollout: {
       ...(held && { held }),
       ...(restartedFor !== undefined && { restartedFor }),
       ...(version !== undefined && { version }),
+      ...(pods !== undefined && { pods }),
       ...(target && { target }),
     },
   };
@@ -112,7 +124,8 @@ export function slimWorkload({ metadata, spec = {}, status = {} }: Workload): Wo
   const revisions = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => key === revisionAnnotation || key === generationAnnotation,
   );
-  const { desiredNumberScheduled, observedGeneration, updateRevision } = status;
+  const { replicas, desiredNumberScheduled, currentNumberScheduled, numberMisscheduled } = status;
+  const { observedGeneration, updateRevision } = status;
   return {
     metadata: {
       name,
@@ -124,7 +137,10 @@ export function slimWorkload({ metadata, spec = {}, status = {} }: Workload): Wo
     },
     spec: { ...spec, template },
     status: {
+      ...(replicas !== undefined && { replicas }),
       ...(desiredNumberScheduled !== undefined && { desiredNumberScheduled }),
+      ...(currentNumberScheduled !== undefined && { currentNumberScheduled }),
+      ...(numberMisscheduled !== undefined && { numberMisscheduled }),
       ...(observedGeneration !== undefined && { observedGeneration }),
       ...(updateRevision !== undefined && { updateRevision }),
     },

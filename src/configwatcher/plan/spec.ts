@@ -19,7 +19,7 @@ export interface WatchedSource extends SourceIdentity {
   readonly optional: boolean;
 }
 
-export type StrategyType = 'Evict' | 'Delete' | 'RolloutRestart';
+export type StrategyType = 'Auto' | 'Evict' | 'Delete' | 'RolloutRestart';
 
 /** Of the Pods that an owner wants. */
 export type MaxUnavailable = { readonly percent: number } | { readonly count: number };

@@ -12,7 +12,7 @@ describe('readSpec', () => {
       suspend: false,
       dryRun: false,
       strategy: {
-        type: 'Evict',
+        type: 'Auto',
         maxUnavailable: { percent: 25 },
         maxOwners: 10,
         canary: true,

@@ -58,7 +58,7 @@ export function drawWatcherSpec(
   const chance = (feature: Feature) => features.has(feature) && random.chance(0.5);
   const quiet = random.pick(['0s', '500ms', '2s', '2s']);
   const type = chance('watcher-rollout')
-    ? 'RolloutRestart'
+    ? random.pick(['RolloutRestart', 'Auto'])
     : chance('watcher-delete-strategy')
       ? 'Delete'
       : 'Evict';

@@ -260,7 +260,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'fresh Pods restarted',
     sentence: 'the cutoff is not compared',
     file: watcher.groups,
-    find: "if (cutoff === undefined || pod.created > cutoff || pod.created < from) return 'fresh';",
+    find: "if (cutoff === undefined || pod.created > cutoff || neverLeft(pod, staleness)) return 'fresh';",
     replace: "if (cutoff === undefined) return 'fresh';",
     promise: 'S7',
   },

@@ -1,0 +1,110 @@
+/** Strategy Auto: which owners restart by their own rollout, and which Pods are evicted. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Observed, OwnerFacts, Steps } from '../../../src/configwatcher/decide/observed.ts';
+import { emptyMemory, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
+import {
+  afterwards,
+  changing,
+  decided,
+  newContent,
+  now,
+  ownedBy,
+  pod,
+  several,
+  specOf,
+} from '../../fixtures/configwatcher.ts';
+
+const rollout = { pods: 2, target: { revision: '1', partition: 0 } };
+const due = {
+  ...{ spec: specOf({ cooldown: { base: '0s' } }), sources: [newContent] },
+  state: changing({
+    ...{ hash: newContent.hash, since: now - 60_000, cutoff: now - 60_000, reason: 'Debounce' },
+  }),
+} as const;
+
+function facts(owner: Partial<OwnerFacts> = {}, more: Partial<Observed> = {}): Partial<Observed> {
+  return { ...due, pods: several(2), owners: ownedBy(2, { rollout, ...owner }), ...more };
+}
+
+function ways({ actions }: Steps): string[] {
+  return actions.map(({ type }) => type);
+}
+
+describe('strategy Auto', () => {
+  it('lets the owner replace its Pods where all of them are selected and stale', () => {
+    const decision = decided(facts());
+    assert.deepEqual(ways(decision), ['RestartRollout']);
+    assert.equal(decision.state.strategy, 'Auto');
+  });
+
+  const rows: readonly (readonly [string, Partial<OwnerFacts>, Partial<Observed>])[] = [
+    ['one Pod has the new content', {}, { pods: [...several(2), pod({ created: now - 30_000 })] }],
+    ['there are Pods that are not selected', { rollout: { ...rollout, pods: 3 } }, {}],
+    ['its next Pods are not selected', { makesSelectedPods: false }, {}],
+    ['it is paused', { rollout: { ...rollout, held: 'Paused' } }, {}],
+    ['it replaces its Pods OnDelete', { rollout: { pods: 2, held: 'OnDelete' } }, {}],
+    ['its strategy is Recreate', { rollout: { pods: 2 } }, {}],
+    ['its controller has not counted its Pods', { rollout: { target: rollout.target } }, {}],
+    ['it has no rollout', { rollout: undefined as never }, {}],
+    ['the right is missing', {}, { rolloutRight: 'Denied' }],
+  ];
+  for (const [why, owner, more] of rows) {
+    it(`evicts where ${why}`, () => {
+      assert.deepEqual(ways(decided(facts(owner, more))), ['EvictPod']);
+    });
+  }
+
+  it('waits for the rollout that it has begun, however many Pods are new', () => {
+    const before = facts();
+    const first = decided(before);
+    const restartedFor = first.memory.id;
+    const pods = [...several(2), pod({ created: now, ready: false })];
+    const begun = { ...rollout, pods: 3, restartedFor };
+    const after = { ...afterwards(before, first, 1000), pods, owners: ownedBy(2, { rollout: begun }) };
+    assert.deepEqual(ways(decided(after)), []);
+    const paused = { ...after, owners: ownedBy(2, { rollout: { ...begun, held: 'Paused' as const } }) };
+    assert.deepEqual(ways(decided(paused)), ['EvictPod'], 'until somebody pauses it');
+  });
+
+  it('evicts what is left when its template is taken back', () => {
+    const before = facts();
+    const first = decided(before);
+    const uid = 'webapp-uid';
+    const memory = remember(first.memory, [{ uid, result: 'RolledOut' }], now, () => 0);
+    assert.deepEqual(ways(decided({ ...afterwards(before, { ...first, memory }, 1000) })), ['EvictPod']);
+  });
+
+  it('evicts without the right, says so once, and works', () => {
+    const before = facts();
+    const first = decided(before);
+    const refused = { uid: 'webapp-uid', result: 'Refused' } as const;
+    const outcome = { ...refused, cause: 'Forbidden', message: 'patch deployments' } as const;
+    const memory = remember(first.memory, [outcome], now, () => 0);
+    const next = { ...afterwards(before, { ...first, memory }, 2000), rolloutRight: 'Denied' as const };
+    const second = decided(next);
+    assert.deepEqual([ways(second), second.state.strategy], [['EvictPod'], 'Evict']);
+    assert.equal(second.state.conditions.find(({ type }) => type === 'Ready')?.status, 'True');
+    const said = ({ events }: Steps) => events.filter(({ reason }) => reason === 'AutoEvicts').length;
+    assert.equal(said(second), 1);
+    const third = decided({ ...afterwards(next, second, 1000), rolloutRight: 'Denied' as const });
+    assert.equal(said(third), 0);
+    const { rolloutRight, ...unknown } = afterwards(next, { ...third, memory: emptyMemory }, 1000);
+    assert.equal(decided({ ...unknown, generation: third.state.observedGeneration }).state.strategy, 'Evict');
+    assert.equal(decided({ ...unknown, rolloutRight: 'Granted' }).state.strategy, 'Auto');
+  });
+
+  it('evicts after the third refusal of a change of the template', () => {
+    const before = facts();
+    const first = decided(before);
+    const refused = { uid: 'webapp-uid', result: 'Refused' } as const;
+    const outcome = { ...refused, cause: 'Failure', message: 'a webhook says no' } as const;
+    let { memory } = first;
+    const seen: string[][] = [];
+    for (let tries = 1; tries <= 3; tries++) {
+      memory = remember(memory, [outcome], now, () => 0);
+      seen.push(ways(decided(afterwards(before, { ...first, memory }, 60_000))));
+    }
+    assert.deepEqual(seen, [['RestartRollout'], ['RestartRollout'], ['EvictPod']]);
+  });
+});
