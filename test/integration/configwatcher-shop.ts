@@ -174,6 +174,7 @@ export class Shop {
   async startOperator({
     secretAccess = false,
     annotationController = false,
+    isPatchJailed = (): boolean => true,
     kubeConfig = testKubeConfig(),
     namespaces = [this.namespace],
     /** May put something in the way of its calls. */
@@ -204,7 +205,7 @@ export class Shop {
       healthProbeBindAddress: '0',
     });
     addConfigWatcherController(manager, {
-      annotationController,
+      ...{ annotationController, isPatchJailed },
       ...(secretAccess && { secretKeyNamespace: this.namespace }),
     });
     const ready = Promise.withResolvers<void>();
@@ -225,6 +226,11 @@ export class Shop {
     this.#operator?.stop.abort();
     await this.#operator?.ended;
     this.#operator = undefined;
+  }
+
+  async label(pod: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    const body = { metadata: { labels } };
+    await this.client.patch(pods, { namespace: this.namespace, name: pod }, { type: 'merge', body });
   }
 
   async pods(): Promise<Pod[]> {

@@ -153,6 +153,22 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
       /team-atwatch-operator-identity-check.*no params found/,
     ],
   ];
+  it('is found not in force by a change of a ConfigWatcher as well', async () => {
+    await world.kubectl(['create', '--filename=-'], { ...watcher, metadata: { name: 'tested', namespace } });
+    assert.equal(await inForce(), 1);
+    const binding = 'validatingadmissionpolicybinding/team-atwatch-operator-updates';
+    const before = JSON.parse(await world.kubectl(['get', binding, '--output=json']));
+    await world.kubectl(['delete', binding]);
+    try {
+      await eventually(async () => (await inForce()) === 0, { timeout: 30_000, interval: 500 });
+    } finally {
+      const { apiVersion, kind, spec } = before;
+      const object = { apiVersion, kind, spec, metadata: { name: before.metadata.name } };
+      await world.kubectl(['apply', '--server-side', '--force-conflicts', '--filename=-'], object);
+      await eventually(async () => (await inForce()) === 1, { timeout: 30_000, interval: 500 });
+    }
+  });
+
   for (const [why, breakIt, says] of broken) {
     it(`refuse new Ats and ConfigWatchers, and nothing else, ${why}`, async () => {
       assert.equal(await refusal(named('new')), '');

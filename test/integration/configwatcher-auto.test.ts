@@ -1,0 +1,134 @@
+/** Strategy Auto with the real controllers: which owners roll out, whose Pods are evicted, and what the right decides. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { events, Shop } from './configwatcher-shop.ts';
+import { grant, isAllowed, kubeConfigOf, type Rule } from './rights.ts';
+import { eventually } from './support.ts';
+
+const timeout = 120_000;
+const auto: Partial<ConfigWatcher['spec']> = {
+  ...{ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy: { type: 'Auto' } },
+};
+const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
+const patching: Rule = { apiGroups: ['apps'], resources: ['deployments'], verbs: ['patch'] };
+
+async function opened(...args: Parameters<typeof Shop.open>): Promise<Shop> {
+  const shop = await Shop.open(...args);
+  await shop.createConfigMap({ message: 'first' });
+  return shop;
+}
+
+async function restartedFor(shop: Shop, name = 'webapp'): Promise<string | undefined> {
+  const { spec } = await shop.client.get(deployments, { namespace: shop.namespace, name });
+  return spec?.template?.metadata?.annotations?.[annotation];
+}
+
+describe('strategy Auto', { concurrency: 4 }, () => {
+  it('is the default, and lets a Deployment replace its Pods by its own rollout', { timeout }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(3);
+    await shop.startOperator();
+    const watcher = await shop.watch(auto);
+    assert.equal(watcher.spec.strategy?.type, 'Auto');
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart, strategyInUse } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, strategyInUse, shop.seen.length], [3, 'Auto', 6]);
+    assert.equal(await restartedFor(shop), lastRestart?.id);
+  });
+
+  it('evicts one owner and rolls out the other, and of a paused or OnDelete one it evicts', {
+    timeout,
+  }, async (t) => {
+    const shop = await opened(t);
+    const { client, namespace } = shop;
+    await shop.deploy(2);
+    await shop.deploy(2, 'Deployment', 'held');
+    await shop.deploy(1, 'StatefulSet', 'db');
+    await client.patch(
+      deployments,
+      { namespace, name: 'held' },
+      { type: 'merge', body: { spec: { paused: true } } },
+    );
+    const onDelete = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
+    await client.patch(statefulSets, { namespace, name: 'db' }, { type: 'merge', body: onDelete });
+    await shop.startOperator();
+    await shop.watch(auto);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(5);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [5, 10]);
+    assert.equal(await restartedFor(shop), lastRestart?.id);
+    assert.equal(await restartedFor(shop, 'held'), undefined);
+    const { spec } = await client.get(statefulSets, { namespace, name: 'db' });
+    assert.equal(spec?.template?.metadata?.annotations, undefined);
+  });
+
+  it('evicts where the owner has a Pod that is not selected, and leaves that alone', {
+    timeout,
+  }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(3);
+    const [first, second] = await shop.pods();
+    for (const pod of [first, second]) {
+      await shop.label(pod?.metadata.name ?? '', { track: 'stable' });
+    }
+    await shop.startOperator();
+    await shop.watch({ ...auto, podSelector: { track: 'stable' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart } = await shop.restarted(1);
+    assert.deepEqual([lastRestart?.restarted, await restartedFor(shop)], [2, undefined]);
+    assert.equal(shop.seen.length, 5);
+  });
+
+  it('evicts without the right, says so once, and is Ready', { timeout }, async (t) => {
+    const shop = await opened(t);
+    const user = `auto-${shop.namespace}`;
+    const rights: Rule[] = [
+      { apiGroups: [''], resources: ['pods', 'configmaps'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+      { apiGroups: ['k8spatterns.io'], resources: ['configwatchers'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: ['k8spatterns.io'], resources: ['configwatchers/status'], verbs: ['update'] },
+      { apiGroups: ['apps'], resources: ['replicasets', 'deployments'], verbs: ['get'] },
+      { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+    ];
+    await grant(t, shop.client, user, rights);
+    await eventually(() => isAllowed(shop.client, user, { ...patching, verbs: ['get'] }));
+    await shop.deploy(2);
+    await shop.startOperator({ kubeConfig: kubeConfigOf(user) });
+    await shop.watch(auto);
+    await shop.baselined();
+    for (const [count, message] of [
+      [1, 'second'],
+      [2, 'third'],
+    ] as const) {
+      await shop.patchConfigMap({ data: { message } });
+      const status = await shop.restarted(count);
+      assert.deepEqual([status.strategyInUse, status.lastRestart?.restarted], ['Evict', 2]);
+      assert.equal(status.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
+      await shop.allReady(2);
+    }
+    assert.equal(await restartedFor(shop), undefined);
+    await shop.untilEvent('AutoEvicts');
+    const { items } = await shop.client.list(events, { namespace: shop.namespace });
+    const told = items.filter(({ reason }) => reason === 'AutoEvicts');
+    assert.deepEqual([told.length, told[0]?.series], [1, undefined]);
+  });
+
+  it('evicts while no policy keeps the right in bounds', { timeout }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(2);
+    await shop.startOperator({ isPatchJailed: () => false });
+    await shop.watch(auto);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { strategyInUse, lastRestart } = await shop.restarted(1);
+    assert.deepEqual([strategyInUse, lastRestart?.restarted], ['Evict', 2]);
+    assert.equal(await restartedFor(shop), undefined);
+  });
+});
