@@ -203,13 +203,16 @@ export interface ConfigWatcherStatus {
 export interface ConfigWatcherStatusSource {
   /** ConfigMap or Secret. */
   readonly kind: string;
-  /** Name of the source. Of one longer than 63 characters the beginning, a tilde and a hash. */
+  /**
+   * Name of the source. Of one longer than 63 characters, or than 20 where the status has no more room, the
+   * beginning, a tilde and a hash.
+   */
   readonly name: string;
   /** Hash of the list of keys that count. When it changes, the source is taken as it is. */
   readonly keysHash?: string;
-  /** Hash of the content that the Pods run with. */
+  /** Hash of the content that the Pods run with, or its beginning where the status has no more room. */
   readonly hash?: string;
-  /** Hash of the content that is to be applied, where the source was edited. */
+  /** Hash of the content that is to be applied, where the source was edited, likewise. */
   readonly pendingHash?: string;
 }
 
@@ -388,9 +391,9 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
           message: 'must not name the ConfigMap that configMap names already',
         },
         {
-          rule: '!has(self.configMap) || !has(self.sources) || size(self.sources) <= 15',
+          rule: '!has(self.configMap) || !has(self.sources) || size(self.sources) <= 31',
           fieldPath: '.sources',
-          message: 'must have at most 16 items, the one of configMap included',
+          message: 'must have at most 32 items, the one of configMap included',
         },
         {
           rule: '!has(self.keys) || has(self.configMap)',
@@ -614,7 +617,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
         },
         sources: {
           type: 'array',
-          maxItems: 16,
+          maxItems: 32,
           'x-kubernetes-list-type': 'map',
           'x-kubernetes-list-map-keys': ['kind', 'name'],
           items: {
@@ -720,7 +723,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
         appliedHash: { type: 'string', maxLength: 128 },
         sources: {
           type: 'array',
-          maxItems: 16,
+          maxItems: 32,
           'x-kubernetes-list-type': 'atomic',
           items: {
             type: 'object',

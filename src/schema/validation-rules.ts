@@ -63,8 +63,8 @@ const twins: Readonly<Record<string, RulePredicate>> = {
   "!has(self.configMap) || !has(self.sources) || !self.sources.exists(s, s.kind == 'ConfigMap' && s.name == self.configMap)":
     (self: ConfigWatcherSpec) =>
       !self.sources?.some(({ kind, name }) => kind === 'ConfigMap' && name === self.configMap),
-  '!has(self.configMap) || !has(self.sources) || size(self.sources) <= 15': (self: ConfigWatcherSpec) =>
-    self.configMap === undefined || (self.sources ?? []).length <= 15,
+  '!has(self.configMap) || !has(self.sources) || size(self.sources) <= 31': (self: ConfigWatcherSpec) =>
+    self.configMap === undefined || (self.sources ?? []).length <= 31,
   '!has(self.keys) || has(self.configMap)': (self: ConfigWatcherSpec) =>
     self.keys === undefined || self.configMap !== undefined,
   [`self.all(k, size(k) <= 317 && k.matches('${labelKey}'))`]: (self: ConfigWatcherSpec['podSelector']) =>

@@ -102,9 +102,9 @@ const sources: readonly Row[] = [
     refused: { field: 'spec.sources', says: 'Duplicate value' },
   },
   {
-    it: 'refuses 17 sources',
-    spec: { sources: Array.from({ length: 16 }, (_, i) => ({ kind: 'ConfigMap', name: `source-${i}` })) },
-    refused: { field: 'spec.sources', says: 'at most 16 items' },
+    it: 'refuses 33 sources',
+    spec: { sources: Array.from({ length: 32 }, (_, i) => ({ kind: 'ConfigMap', name: `source-${i}` })) },
+    refused: { field: 'spec.sources', says: 'at most 32 items' },
   },
   {
     it: 'refuses another kind of source',

@@ -73,17 +73,18 @@ describe('strategy Auto', { concurrency: 4 }, () => {
   }, async (t) => {
     const shop = await opened(t);
     await shop.deploy(3);
-    const [first, second] = await shop.pods();
-    for (const pod of [first, second]) {
-      await shop.label(pod?.metadata.name ?? '', { track: 'stable' });
-    }
+    const [other] = await shop.pods();
+    await shop.label(other?.metadata.name ?? '', { track: 'canary' });
     await shop.startOperator();
-    await shop.watch({ ...auto, podSelector: { track: 'stable' } });
+    const podSelectorExpressions = [{ key: 'track', operator: 'NotIn' as const, values: ['canary'] }];
+    await shop.watch({ ...auto, podSelectorExpressions });
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: 'second' } });
     const { lastRestart } = await shop.restarted(1);
     assert.deepEqual([lastRestart?.restarted, await restartedFor(shop)], [2, undefined]);
+    const left = await shop.allReady(3);
     assert.equal(shop.seen.length, 5);
+    assert.ok(left.some(({ metadata }) => metadata.uid === other?.metadata.uid));
   });
 
   it('evicts without the right, says so once, and is Ready', { timeout }, async (t) => {

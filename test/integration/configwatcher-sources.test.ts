@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps } from '../../src/kubernetes/objects.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -149,5 +150,41 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.deploy(1);
     await shop.until('the Pod is counted', (now) => isCondition(now, 'PodsMatched', 'True'));
     assert.equal(shop.seen.length, 1);
+  });
+
+  it('keeps the status of 32 sources with the longest names below 8 KiB, and restarts once for them all', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const names = Array.from({ length: 32 }, (_, index) => String(index).padEnd(253, 'n'));
+    const editAll = (a: string) =>
+      Promise.all(
+        names.map((name) =>
+          client.patch(configMaps, { namespace, name }, { type: 'merge', body: { data: { a } } }),
+        ),
+      );
+    await shop.createConfigMap({ message: 'first' });
+    await Promise.all(names.map((name) => shop.createConfigMap({ a: 'first' }, name)));
+    await shop.deploy(2);
+    await shop.startOperator();
+    const sources = names.map((name) => ({ kind: 'ConfigMap' as const, name, keys: ['a'] }));
+    await client.create(configWatchers, {
+      metadata: { namespace, name: 'webapp-config-watcher' },
+      spec: { podSelector: { app: 'webapp' }, ...atOnce, debounce: { quiet: '3s' }, sources },
+    });
+    await shop.baselined();
+    await editAll('second');
+    const waits = await shop.until('all edits are seen', (status) => {
+      return status.sources?.every(({ pendingHash }) => pendingHash !== undefined) === true;
+    });
+    assert.ok(Buffer.byteLength(JSON.stringify(waits)) < 8192);
+    const status = await shop.restarted(1);
+    assert.deepEqual([status.lastRestart?.restarted, status.sources?.length], [2, 32]);
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.quiet();
+    await shop.allReady(2);
+    assert.deepEqual([(await shop.status()).restartCount, shop.seen.length], [1, 4]);
   });
 });

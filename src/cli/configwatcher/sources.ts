@@ -1,6 +1,6 @@
 /** Sources: what the sources of a ConfigWatcher hold now, and whether its Pods run with that. */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
-import { contentHash, statusName } from '../../configwatcher/plan/config-hash.ts';
+import { contentHash, isNamed, isSameHash } from '../../configwatcher/plan/config-hash.ts';
 import { readSpec, type WatchedSource } from '../../configwatcher/plan/spec.ts';
 import { type ConfigMap, configMaps } from '../../kubernetes/objects.ts';
 import { isNotFound } from '../../runtime/client/api-error.ts';
@@ -47,8 +47,8 @@ export function outdated(
 ): readonly PresentSource[] {
   return present.filter(({ source, object }) => {
     const applied = status?.sources?.find(
-      ({ kind, name }) => kind === source.kind && name === statusName(source.name),
+      ({ kind, name }) => kind === source.kind && isNamed(name ?? '', source.name),
     );
-    return applied?.hash !== contentHash(source, object);
+    return !isSameHash(applied?.hash ?? '', contentHash(source, object));
   });
 }

@@ -2,11 +2,10 @@
  * WatcherMemory: what this process knows of watchers that their status does not say, or not yet. All of it may be
  * lost at any time: that costs patience, never truth.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { RestartMemory } from '../decide/restart-memory.ts';
-import type { WatcherState } from '../decide/state.ts';
+import { areSameSources, type WatcherState } from '../decide/state.ts';
 
 /** Of one uid, so that a watcher that is made anew starts anew. */
 export interface Known {
@@ -44,7 +43,7 @@ export class WatcherMemory {
   /** What another process has written about the sources is known from now on only. Monotonic ms. */
   knownSince(key: string, { sources }: WatcherState): number {
     const known = this.#known.get(key);
-    const isKnown = known !== undefined && isDeepStrictEqual(sources, known.state.sources);
+    const isKnown = known !== undefined && areSameSources(sources, known.state.sources);
     return isKnown ? known.since : this.#clock.monotonic();
   }
 

@@ -2,7 +2,7 @@
  * Comparison: the contents found now against the hashes in status. Never against the previous event, so an
  * edit made while the operator was down is found at its start, and a start alone finds nothing.
  */
-import { hashScheme, type SourceHash, statusName } from '../plan/config-hash.ts';
+import { hashScheme, isNamed, isSameHash, type SourceHash, statusName } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import type { SourceContent } from './observed.ts';
 import type { SourceState, WatcherState } from './state.ts';
@@ -24,7 +24,7 @@ export interface Comparison {
 
 function sameIdentity(content: SourceContent, entry: SourceHash): boolean {
   const { kind, name } = content.source;
-  return kind === entry.kind && statusName(name) === entry.name && content.keysHash === entry.keysHash;
+  return kind === entry.kind && isNamed(entry.name, name) && content.keysHash === entry.keysHash;
 }
 
 /** First sight, other keys, another hash scheme or key: nothing there to compare with. */
@@ -57,11 +57,18 @@ function effectiveHash(
  */
 function entryFor(content: SourceContent, entries: readonly SourceState[]): SourceState | undefined {
   const comparable = entries.find((entry) => isComparable(content, entry));
-  if (comparable) return comparable;
+  if (comparable) return whole(content, comparable);
   const { kind, name } = content.source;
-  const owed = entries.find((entry) => entry.kind === kind && entry.name === statusName(name));
+  const owed = entries.find((entry) => entry.kind === kind && isNamed(entry.name, name));
   if (owed?.pendingHash === undefined) return undefined;
   return { ...entryOf(content, owed.hash), pendingHash: content.present ? content.hash : owed.pendingHash };
+}
+
+/** What was shortened for lack of room is again as it was, as far as the content is still the same. */
+function whole(content: SourceContent, { hash, pendingHash }: SourceState): SourceState {
+  const wholeHash = (recorded: string) => (isSameHash(recorded, content.hash) ? content.hash : recorded);
+  const entry = entryOf(content, wholeHash(hash));
+  return pendingHash === undefined ? entry : { ...entry, pendingHash: wholeHash(pendingHash) };
 }
 
 function entryOf({ source, keysHash }: SourceContent, hash: string): SourceHash {

@@ -13,7 +13,7 @@ import type {
 import { pendingReason } from '../../api/configwatcher-constants.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { formatMilliTime, formatTime } from '../../kubernetes/time.ts';
-import { type SourceHash, statusName } from '../plan/config-hash.ts';
+import { hashScheme, type SourceHash, shortHash, shortName, statusName } from '../plan/config-hash.ts';
 import { fitStatus } from './status-size.ts';
 import {
   conditionsIn,
@@ -35,6 +35,15 @@ export interface SourceState extends SourceHash {
    * it is the applied one again: Pods may run with what was in between.
    */
   readonly pendingHash?: string;
+}
+
+/** Whether the same is known of the same sources, as a status with or without room says it. */
+export function areSameSources(left: readonly SourceState[], right: readonly SourceState[]): boolean {
+  const keyOf = ({ kind, name, keysHash, hash, pendingHash }: SourceState) =>
+    [kind, shortName(name), keysHash, shortHash(hash), pendingHash && shortHash(pendingHash)].join();
+  return (
+    left.length === right.length && left.every((one, index) => keyOf(one) === keyOf(right[index] ?? one))
+  );
 }
 
 /** An owner in the middle of a restart, as it was before. */
@@ -141,13 +150,18 @@ export const historyLimit = 5;
 /** Owners that can be in the middle of a restart. */
 export const maxPlaces = 50;
 /** Owners that are remembered to be reverted. */
-export const mostReverted = 20;
+export const mostReverted = 10;
+
+/** In a status without room the scheme of a hash is left out where it is that of the applied one. */
+function inScheme(pendingHash: string | undefined, hash: string): string | undefined {
+  return pendingHash?.includes(':') === false ? `${hashScheme(hash)}:${pendingHash}` : pendingHash;
+}
 
 function readSources({ sources, pending }: ConfigWatcherStatus): SourceState[] {
   return objectsIn(sources).flatMap((source) => {
     const [kind, name, hash] = [textIn(source.kind), textIn(source.name), textIn(source.hash)];
     if (!kind || !name || !hash) return [];
-    const pendingHash = pending ? textIn(source.pendingHash) : undefined;
+    const pendingHash = pending ? inScheme(textIn(source.pendingHash), hash) : undefined;
     return {
       ...{ kind, name, hash },
       ...given('keysHash', textIn(source.keysHash)),

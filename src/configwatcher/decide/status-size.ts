@@ -6,6 +6,7 @@
  * comes to the same end.
  */
 import type { ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
+import { isShortHash, shortHash, shortName, withoutScheme } from '../plan/config-hash.ts';
 
 /** Bytes of the status as JSON. */
 export const statusLimit = 8 * 1024 - 1;
@@ -89,21 +90,42 @@ function dropOwnerNames(status: ConfigWatcherStatus): ConfigWatcherStatus | unde
   return { ...status, pending: { ...pending, owners } };
 }
 
+/** What is left tells the sources and their contents apart. */
+function shortenSources(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { sources = [] } = status;
+  const shortened = sources.map((source) => {
+    const { hash = '', pendingHash } = source;
+    const short = { ...source, name: shortName(source.name), hash: shortHash(hash) };
+    if (pendingHash === undefined) return short;
+    return { ...short, pendingHash: withoutScheme(shortHash(pendingHash), short.hash) };
+  });
+  return sizeOf(shortened) < sizeOf(sources) ? { ...status, sources: shortened } : undefined;
+}
+
 const steps: readonly Step[] = [
   countKeys,
   dropTriggers,
   dropOldest,
   dropOwnerNames,
+  shortenSources,
   dropOwnerRecords,
   shortenMessages,
 ];
 
-/** The status, or so much less of it that it is small enough. */
+/**
+ * The status, or so much less of it that it is small enough. Sources that were shortened stay so until all of them are
+ * known again in full, so that a second look changes nothing.
+ */
 export function fitStatus(status: ConfigWatcherStatus): ConfigWatcherStatus {
+  const wasShort = status.sources?.some(({ hash = '' }) => isShortHash(hash));
+  return fit((wasShort && shortenSources(status)) || status);
+}
+
+function fit(status: ConfigWatcherStatus): ConfigWatcherStatus {
   if (sizeOf(status) <= statusLimit) return status;
   for (const step of steps) {
     const less = step(status);
-    if (less) return fitStatus(less);
+    if (less) return fit(less);
   }
   return status;
 }

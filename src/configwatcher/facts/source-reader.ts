@@ -10,7 +10,14 @@ import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { SourceContent } from '../decide/observed.ts';
-import { changedKeys, type HashKey, keysHash, type SourceHash, statusName } from '../plan/config-hash.ts';
+import {
+  changedKeys,
+  type HashKey,
+  isNamed,
+  isSameHash,
+  keysHash,
+  type SourceHash,
+} from '../plan/config-hash.ts';
 import type { WatchedSource } from '../plan/spec.ts';
 import { secrets } from './hash-key.ts';
 import { MissingRight } from './missing-right.ts';
@@ -105,7 +112,9 @@ export class SourceReader {
     const request = { namespace, source, seenVersion, knownSince, hashKey, signal };
     const { version, hash, immutable, digests, created, written, manager } = await this.#reads.find(request);
     const appliedHash = appliedOf(source, applied)?.hash;
-    const kept = [...(known?.seen ?? [])].filter(([contentOf]) => contentOf === appliedHash);
+    const kept = [...(known?.seen ?? [])].filter(
+      ([contentOf]) => appliedHash !== undefined && isSameHash(contentOf, appliedHash),
+    );
     return {
       confirmed: true,
       remembered: {
@@ -146,7 +155,7 @@ function hasMoved(seenVersion: string | undefined, known: Remembered): boolean {
 }
 
 function appliedOf({ kind, name }: WatchedSource, applied: readonly SourceHash[]): SourceHash | undefined {
-  return applied.find((entry) => entry.kind === kind && entry.name === statusName(name));
+  return applied.find((entry) => entry.kind === kind && isNamed(entry.name, name));
 }
 
 /** How this content differs from the applied one, if that one was ever seen by this process. */
@@ -155,7 +164,7 @@ function sinceApplied(
   { content, seen }: Remembered,
 ): Pick<SourceContent, 'changedKeys' | 'replacesImmutable'> {
   const entry = appliedOf(content.source, applied);
-  const before = entry && seen.get(entry.hash);
+  const [, before] = [...seen].find(([hash]) => entry && isSameHash(hash, entry.hash)) ?? [];
   const after = seen.get(content.hash);
   if (!before || !after || before === after) return {};
   return {

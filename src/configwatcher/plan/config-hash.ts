@@ -108,16 +108,54 @@ export function contentHash(
 }
 
 const longestName = 63;
+const shortestName = 20;
 const digitsOfName = 12;
+/** 96 bits: what tells contents apart, and not what keeps somebody from making two that are alike. */
+const digitsOfHash = 24;
+
+function cutName(name: string, length: number): string {
+  if (name.length <= length) return name;
+  const [, known] = name.split('~');
+  const digits = known ?? sha256([name]).toString('hex').slice(0, digitsOfName);
+  return `${name.slice(0, length - digitsOfName - 1)}~${digits}`;
+}
 
 /**
  * The name of an object as status says it: up to 63 characters its own, beyond that its beginning, a tilde,
- * which no name contains, and some digits of its hash. So the status of 16 sources stays small.
+ * which no name contains, and some digits of its hash. So the status of many sources stays small.
  */
 export function statusName(name: string): string {
-  if (name.length <= longestName) return name;
-  const digits = sha256([name]).toString('hex').slice(0, digitsOfName);
-  return `${name.slice(0, longestName - digitsOfName - 1)}~${digits}`;
+  return cutName(name, longestName);
+}
+
+/** The same in a status that has no room for more than 20 characters, of a name or of its {@link statusName}. */
+export function shortName(name: string): string {
+  return cutName(name, shortestName);
+}
+
+/** Whether a name in status, in either form, is that of the object. */
+export function isNamed(inStatus: string, name: string): boolean {
+  return inStatus === statusName(name) || inStatus === shortName(statusName(name));
+}
+
+/** The scheme of a hash and its first 24 digits. */
+export function shortHash(hash: string): string {
+  return hash.includes(':') ? hash.slice(0, hash.indexOf(':') + 1 + digitsOfHash) : hash;
+}
+
+export function isShortHash(hash: string): boolean {
+  return hash.length === hash.indexOf(':') + 1 + digitsOfHash;
+}
+
+/** Beside a {@link shortHash} a hash of the same scheme goes without it, for the sake of room. */
+export function withoutScheme(hash: string, beside: string): string {
+  const scheme = hash.slice(0, hash.indexOf(':') + 1);
+  return isShortHash(beside) && scheme !== '' && beside.startsWith(scheme) ? hash.slice(scheme.length) : hash;
+}
+
+/** Whether two hashes, of which each may be a {@link shortHash}, are of one content. */
+export function isSameHash(left: string, right: string): boolean {
+  return left === right || (left === shortHash(left) ? shortHash(right) === left : shortHash(left) === right);
 }
 
 /** The scheme of a hash, the part before the colon. Only hashes of one scheme can be compared. */
@@ -159,7 +197,7 @@ export function changedKeys(
 }
 
 /**
- * One hash for several sources, whatever their order. The hash of a single source is its own, so that
+ * One hash for several sources, whatever their order and whether they are shortened. The hash of a single source is its own, so that
  * people can compare them; undefined without any source.
  */
 export function combinedHash(sources: readonly SourceHash[]): string | undefined {
@@ -167,7 +205,9 @@ export function combinedHash(sources: readonly SourceHash[]): string | undefined
   const sorted = [...sources].sort(
     (left, right) => compareBytes(left.kind, right.kind) || compareBytes(left.name, right.name),
   );
-  const fields = sorted.flatMap(({ kind, name, keysHash: keys, hash }) => [kind, name, keys ?? '', hash]);
+  const fields = sorted.flatMap(({ kind, name, keysHash: keys, hash }) => {
+    return [kind, shortName(name), keys ?? '', shortHash(hash)];
+  });
   return `${version}:${sha256(fields).toString('hex')}`;
 }
 

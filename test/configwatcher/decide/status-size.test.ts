@@ -29,16 +29,16 @@ interface Size {
 }
 
 const largest: Size = {
-  ...{ sources: 16, nameLength: 253, withKeys: true, owners: 12, changes: 7, every: 1, missing: false },
+  ...{ sources: 32, nameLength: 253, withKeys: true, owners: 12, changes: 7, every: 1, missing: false },
 };
 
 const sizes: fc.Arbitrary<Size> = fc.record({
-  sources: fc.oneof(fc.integer({ min: 1, max: 16 }), fc.constant(16)),
+  sources: fc.oneof(fc.integer({ min: 1, max: 32 }), fc.constant(16), fc.constant(32)),
   nameLength: fc.oneof(fc.integer({ min: 3, max: 253 }), fc.constant(63), fc.constant(253)),
   withKeys: fc.boolean(),
   owners: fc.integer({ min: 1, max: 12 }),
   changes: fc.integer({ min: 1, max: 7 }),
-  every: fc.integer({ min: 1, max: 16 }),
+  every: fc.integer({ min: 1, max: 32 }),
   missing: fc.boolean(),
 });
 
@@ -70,12 +70,16 @@ function contentsAt(facts: Observed['spec'], size: Size, change: number): Source
   });
 }
 
-/** Everything of a state but what only people read. */
-function logicOf({ conditions, history, lastRestart, pending, ...rest }: WatcherState): object {
+/** Everything of a state but what only people read. Of names and hashes what tells them apart. */
+function logicOf({ conditions, history, lastRestart, pending, sources, ...rest }: WatcherState): object {
   const owners = pending?.owners?.map(({ uid, wanted, available }) => [uid, wanted, available]);
   const { trigger, owners: shown, ...restart } = lastRestart ?? {};
   const statuses = conditions.map(({ type, status, reason }) => [type, status, reason]);
-  return { ...rest, pending: { ...pending, owners }, lastRestart: restart, statuses };
+  const digits = (hash = '') => /^[^:]*:.{0,24}/.exec(hash)?.[0];
+  const known = sources.map(({ kind, name, keysHash: keys, hash, pendingHash }) => {
+    return [kind, name.slice(0, 7), keys, digits(hash), digits(pendingHash)];
+  });
+  return { ...rest, sources: known, pending: { ...pending, owners }, lastRestart: restart, statuses };
 }
 
 function assertSmall({ state }: Steps): void {
@@ -124,7 +128,7 @@ describe('the size of the status', () => {
   it('is below 8 KiB at the largest spec, with nothing lost that a decision turns on', () => {
     for (const missing of [false, true]) {
       const { state } = play({ ...largest, missing });
-      assert.equal(state.sources.length, 16);
+      assert.equal(state.sources.length, 32);
       assert.ok(state.sources.every(({ pendingHash }) => pendingHash));
       assert.deepEqual(writeState(state).lastRestart?.trigger?.changedKeys, ['+30']);
       const revertedOwners = Array.from({ length: mostReverted }, () => randomUUID());
@@ -152,6 +156,32 @@ describe('the size of the status', () => {
     );
     assert.equal(lastRestart?.trigger?.changedKeys?.at(-1), '+25');
     assert.deepEqual(conditions, state.conditions);
+  });
+});
+
+describe('a source of a status without room', () => {
+  it('is compared as ever: nothing changes unless its content does', () => {
+    const size = { ...largest, owners: 1, changes: 1 };
+    const { state } = play(size);
+    const written = writeState(state);
+    assert.ok(
+      written.sources?.every(({ name, hash }) => name.length === 20 && hash?.split(':')[1]?.length === 24),
+    );
+    const spec = specOf(specFor(size));
+    const facts = { spec, state: readState(written), pods: [], owners: new Map() };
+    const same = decided({ ...facts, sources: contentsAt(spec, size, 1) });
+    assert.deepEqual([same.edits, same.state.appliedHash], [0, state.pending?.hash]);
+    const [first, ...others] = contentsAt(spec, size, 1);
+    const edited = contentsAt(spec, size, 2)[0]!;
+    const other = decided({ ...facts, sources: [edited, ...others] });
+    assert.equal(other.edits, 1);
+    assert.notEqual(first?.hash, edited.hash);
+    const back = decided({ ...facts, sources: contentsAt(spec, size, 0) });
+    assert.deepEqual(
+      [back.edits, back.state.appliedHash],
+      [1, state.appliedHash],
+      'back to the applied contents',
+    );
   });
 });
 

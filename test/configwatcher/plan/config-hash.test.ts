@@ -6,10 +6,15 @@ import {
   combinedHash,
   contentHash,
   hashScheme,
+  isNamed,
+  isSameHash,
   keyDigests,
   keysHash,
   type SourceData,
   type SourceIdentity,
+  shortHash,
+  shortName,
+  statusName,
 } from '../../../src/configwatcher/plan/config-hash.ts';
 import { fc } from '../../fixtures/property.ts';
 
@@ -102,6 +107,41 @@ describe('keysHash', () => {
     assert.equal(keysHash(['a', 'b']), keysHash(['b', 'a', 'a']));
     assert.notEqual(keysHash(['a', 'b']), keysHash(['ab']));
     assert.equal(keysHash([]), undefined);
+  });
+});
+
+describe('what a status without room keeps', () => {
+  it('of a name is 20 characters, the same of the name and of what status says of it', () => {
+    const long = `${'n'.repeat(200)}a`;
+    assert.match(shortName(long), /^n{7}~[0-9a-f]{12}$/);
+    assert.equal(shortName(statusName(long)), shortName(long));
+    assert.equal(shortName(shortName(long)), shortName(long));
+    assert.equal(shortName('n'.repeat(20)), 'n'.repeat(20));
+    for (const name of [long, 'n'.repeat(40), 'short']) {
+      assert.ok(isNamed(statusName(name), name) && isNamed(shortName(statusName(name)), name));
+      assert.ok(!isNamed(statusName(name), `${name}b`) && !isNamed(shortName(name), `${name}b`));
+    }
+  });
+
+  it('of a hash tells contents and schemes apart', () => {
+    const [one, other] = ['v1:', 'v1-hmac-01234567:'].map(
+      (scheme) => `${scheme}${'0123456789abcdef'.repeat(4)}`,
+    );
+    assert.equal(shortHash(one ?? ''), 'v1:0123456789abcdef01234567');
+    assert.ok(isSameHash(one ?? '', shortHash(one ?? '')) && isSameHash(shortHash(one ?? ''), one ?? ''));
+    assert.ok(!isSameHash(shortHash(one ?? ''), other ?? ''));
+    assert.ok(!isSameHash(one ?? '', `${one?.slice(0, -1)}0`), 'whole ones are compared to the end');
+  });
+
+  it('has the same combined hash', () => {
+    const hash = `v1:${'ab'.repeat(32)}`;
+    const sources = ['a'.repeat(63), 'b'].map((name) => ({ kind: 'ConfigMap', name, hash }));
+    const shortened = sources.map((one) => ({
+      ...one,
+      name: shortName(one.name),
+      hash: shortHash(one.hash),
+    }));
+    assert.equal(combinedHash(shortened), combinedHash(sources));
   });
 });
 
