@@ -34,6 +34,7 @@ export const watcherReason = {
   /** The new content breaks its Pods, or they do not get Ready in time. */
   newPodsNotAvailable: 'NewPodsNotAvailable',
   unschedulable: 'Unschedulable',
+  nodeLost: 'NodeLost',
   podsMissing: 'PodsMissing',
   evictionBlocked: 'EvictionBlocked',
 } as const;

@@ -181,6 +181,11 @@ export interface ConfigWatcherStatus {
   /** Number of Pods that run with an older content and are still to be restarted. */
   readonly stalePods?: number;
   /**
+   * Number of Pods that run with an older content and are left alone, because no controller would replace
+   * them or because they run to an end; as counted for the last change. Absent for none.
+   */
+  readonly skippedPods?: number;
+  /**
    * How Pods are restarted. Evict in place of Auto: the operator may not change the templates of owners here.
    */
   readonly strategyInUse?: string;
@@ -744,6 +749,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
         restartCount: { type: 'integer', format: 'int64', minimum: 0 },
         matchedPods: { type: 'integer', format: 'int32', minimum: 0 },
         stalePods: { type: 'integer', format: 'int32', minimum: 0 },
+        skippedPods: { type: 'integer', format: 'int32', minimum: 0 },
         strategyInUse: { type: 'string', maxLength: 32 },
         pending: {
           type: 'object',

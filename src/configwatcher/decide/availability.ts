@@ -87,6 +87,11 @@ function isSeasoned(groups: readonly PodGroup[], input: AvailabilityInput): bool
   });
 }
 
+/** It says nothing of the content. */
+function isOfNode({ unschedulable, nodeLost }: PodFacts): boolean {
+  return unschedulable || nodeLost;
+}
+
 /**
  * The new Pods that do not become available: at once where a container cannot be configured or crashes, in time where
  * it only does not get Ready.
@@ -98,7 +103,7 @@ function brokenPods(
   input: AvailabilityInput,
 ): PodFacts[] {
   const waiting = group.fresh.filter(
-    (pod) => isNew(pod, input) && !pod.unschedulable && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
+    (pod) => isNew(pod, input) && !isOfNode(pod) && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
   );
   const crashes = ({ failure, restarts }: PodFacts) =>
     failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;

@@ -38,6 +38,10 @@ export interface PodFacts {
   readonly failure?: ContainerFailure;
   /** No node can take it. */
   readonly unschedulable: boolean;
+  /** Its node does not answer, by what the API server knows: its containers were Ready, and it is not. */
+  readonly nodeLost: boolean;
+  /** With {@link terminating}: a finalizer holds it, whatever its node does. */
+  readonly held: boolean;
   /** It runs to an end: its restartPolicy is not Always. */
   readonly runsToEnd: boolean;
   /** It reads its configuration after the sources were read or written: it had no node, or has just got one. */
@@ -147,6 +151,19 @@ function isUnschedulable({ status }: Pod): boolean {
   return phase === 'Pending' && isRefused;
 }
 
+/**
+ * The node controller takes a Pod of a node that does not answer for not Ready; only a kubelet says so of its containers.
+ * With readiness gates the two may differ as well.
+ */
+function isNodeLost({ status }: Pod): boolean {
+  const { conditions = [] } = status ?? {};
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  const containers = conditions.find(({ type }) => type === 'ContainersReady');
+  return (
+    ready?.status === 'False' && ready.reason !== 'ReadinessGatesNotReady' && containers?.status === 'True'
+  );
+}
+
 /** A static Pod belongs to the kubelet of its node: nothing in the cluster replaces it. */
 function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
@@ -166,6 +183,8 @@ function startsLater(pod: Pod, isAfterSources: (version: string) => boolean): bo
   return version !== undefined && isAfterSources(version);
 }
 
+const keptConditions: ReadonlySet<string> = new Set(['Ready', 'ContainersReady', 'PodScheduled']);
+
 function slimStatus({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
   return { name, restartCount, ...(state && { state }), ...(lastState && { lastState }) };
 }
@@ -175,7 +194,7 @@ function slimStatus({ name, restartCount, state, lastState }: ContainerStatus): 
  * lists, of which no page is kept as it was sent.
  */
 export function slimListedPod(pod: Pod): Pod {
-  const { name, uid = '', creationTimestamp = '', deletionTimestamp } = pod.metadata;
+  const { name, uid = '', creationTimestamp = '', deletionTimestamp, finalizers = [] } = pod.metadata;
   const controller = isMirror(pod) ? undefined : controllerOf(pod);
   const { phase, conditions = [], containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const { restartPolicy, nodeName } = pod.spec;
@@ -189,6 +208,7 @@ export function slimListedPod(pod: Pod): Pod {
       ...(revision !== undefined && { labels: { [revisionLabels[0]]: revision } }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(controller && { ownerReferences: [controller] }),
+      ...(finalizers.length > 0 && { finalizers }),
       ...(version !== undefined && { resourceVersion: version, managedFields: [{}] }),
     },
     spec: {
@@ -199,7 +219,7 @@ export function slimListedPod(pod: Pod): Pod {
     },
     status: {
       ...(phase && { phase }),
-      conditions: conditions.filter(({ type }) => type === 'Ready' || type === 'PodScheduled'),
+      conditions: conditions.filter(({ type }) => keptConditions.has(type)),
       containerStatuses: containerStatuses.map(slimStatus),
       initContainerStatuses: initContainerStatuses.map(slimStatus),
     },
@@ -239,6 +259,8 @@ export function podFactsOf(pod: Pod, isAfterSources: (version: string) => boolea
     restarts: Math.max(0, ...statusesOf(pod).map(({ restartCount }) => restartCount)),
     ...(failure && { failure }),
     unschedulable: isUnschedulable(pod),
+    nodeLost: isNodeLost(pod),
+    held: (metadata.finalizers ?? []).length > 0,
     ...(startsLater(pod, isAfterSources) && { startsLater: true }),
     runsToEnd: (spec.restartPolicy ?? 'Always') !== 'Always',
     ...(revision !== undefined && { revision }),

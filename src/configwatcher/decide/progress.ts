@@ -56,8 +56,10 @@ const longestDelay = 3_600_000;
 function hold(situation: Situation, { reason, until }: Wait): Step {
   const { observed, spec, state, pending } = situation;
   const { cooldownUntil } = state;
-  const counted = observed.pods && {
-    stalePods: sortPods(observed.pods, spec, stalenessOf({ ...state, pending })).stale.length,
+  const sorted = observed.pods && sortPods(observed.pods, spec, stalenessOf({ ...state, pending }));
+  const counted = sorted && {
+    stalePods: sorted.stale.length,
+    skippedPods: sorted.unmanaged.length + sorted.ofJobs.length,
   };
   return {
     state: { ...state, ...counted, pending: { ...pending, reason } },

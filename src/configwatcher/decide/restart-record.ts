@@ -57,14 +57,16 @@ export function counted(state: WatcherState, memory: RestartMemory, sorted: Sort
   if (!lastRestart) return state;
   const stale = sorted.stale.length;
   const restarted = restartedPods(lastRestart, pending?.total ?? 0, stale);
+  const skipped = sorted.unmanaged.length + sorted.ofJobs.length;
   return {
     ...state,
     stalePods: stale,
+    skippedPods: skipped,
     ...(pending && { pending: { ...pending, total: restarted + stale } }),
     lastRestart: {
       ...lastRestart,
       restarted,
-      skippedUnmanaged: sorted.unmanaged.length + sorted.ofJobs.length,
+      skippedUnmanaged: skipped,
       failed: memory.failed.size,
     },
   };

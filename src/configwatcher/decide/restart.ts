@@ -37,6 +37,8 @@ export type StallReason =
   | 'NewPodsNotAvailable'
   /** No node takes its new Pods. */
   | 'Unschedulable'
+  /** The node of a Pod does not answer, so the Pod neither serves nor ends. */
+  | 'NodeLost'
   /** New Pods are not made: a quota, or an admission policy. */
   | 'PodsMissing'
   | 'Deadline';
@@ -87,18 +89,23 @@ interface Entry extends OwnerAvailability {
   readonly yields: boolean;
 }
 
-function lateReason({ group, wanted }: OwnerAvailability): StallReason {
+/** Milliseconds after its grace period by which a kubelet that lives has ended a Pod. */
+const maxOverdue = 60_000;
+
+function lateReason({ group, wanted }: OwnerAvailability, now: number): StallReason {
   if (group.fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
+  const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdue <= now;
+  if (group.fresh.some(({ nodeLost }) => nodeLost) || group.leaving.some(isOverdue)) return 'NodeLost';
   return group.stale.length === 0 && group.live < wanted ? 'PodsMissing' : 'Deadline';
 }
 
-function stallOf(owner: OwnerAvailability, turn: Turn, { memory }: PlanInput): Stall | undefined {
+function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: PlanInput): Stall | undefined {
   const { group, broken, lacks } = owner;
   const refusal = refusalOf(memory, group);
   if (broken) return { group, because: 'NewPodsNotAvailable', refusal: undefined, pod: broken };
   if (turn.held) return { group, because: turn.held, refusal };
   const isOpen = lacks || group.stale.length + group.leaving.length > 0;
-  return isOpen && owner.isLate ? { group, because: lateReason(owner), refusal } : undefined;
+  return isOpen && owner.isLate ? { group, because: lateReason(owner, now), refusal } : undefined;
 }
 
 function entryOf(owner: OwnerAvailability, input: PlanInput): Entry {

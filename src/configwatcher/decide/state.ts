@@ -136,6 +136,8 @@ export interface WatcherState {
   readonly restartCount: number;
   readonly matchedPods: number;
   readonly stalePods: number;
+  /** Pods with an older content that the spec leaves alone, as they were counted for the last change. */
+  readonly skippedPods: number;
   readonly strategy?: string;
   readonly pending?: Pending;
   /** The value of the annotation restart-now that was honoured last. */
@@ -259,6 +261,7 @@ export function readState(written?: ConfigWatcherStatus): WatcherState {
     restartCount: countIn(status.restartCount) ?? 0,
     matchedPods: countIn(status.matchedPods) ?? 0,
     stalePods: countIn(status.stalePods) ?? 0,
+    skippedPods: countIn(status.skippedPods) ?? 0,
     ...given('strategy', textIn(status.strategyInUse)),
     ...given('pending', readPending(status)),
     ...given('restartNow', textIn(status.restartNow)),
@@ -316,6 +319,7 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
     restartCount: state.restartCount,
     matchedPods: state.matchedPods,
     stalePods: state.stalePods,
+    ...(state.skippedPods > 0 && { skippedPods: state.skippedPods }),
     ...given('strategyInUse', state.strategy),
     ...given(
       'pending',

@@ -111,6 +111,7 @@ const stalls: Readonly<Record<StallReason, string>> = {
   Reverted: 'somebody took the change of its template back',
   NewPodsNotAvailable: 'its new Pods do not become available, so no further Pod gets this content',
   Unschedulable: 'no node takes its new Pods',
+  NodeLost: 'the node of a Pod does not answer',
   PodsMissing: 'its controller does not make its new Pods; perhaps a quota forbids it',
   Deadline: 'there was no progress for the whole deadline',
 };

@@ -40,8 +40,13 @@ describe('Pods that a restart leaves alone', () => {
     const done = decided(facts);
     const except = `${upToDate}, except 2 Pods that the last restart left alone`;
     assert.equal(progressing(done), `${except}: bare, job-1`);
+    assert.deepEqual([done.state.stalePods, done.state.skippedPods], [0, 2]);
     const { pods: _, ...later } = afterwards(facts, done, 60_000);
     assert.equal(progressing(decided(later)), `${except}: bare, job-1`);
+    assert.equal(decided(later).state.skippedPods, 2);
+    const dry = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, dryRun: true });
+    const told = decided({ ...facts, spec: dry }).state;
+    assert.deepEqual([told.stalePods, told.skippedPods], [0, 2], 'also of a dry run');
     const state = { ...done.state, conditions: [] };
     assert.equal(progressing(decided({ ...later, state })), except, 'by a status that has lost the names');
   });

@@ -44,7 +44,7 @@ describe('podFactsOf', () => {
       stableSince: Date.UTC(2024, 5, 1, 12),
       starts: [],
       restarts: 0,
-      unschedulable: false,
+      ...{ unschedulable: false, nodeLost: false, held: false },
       runsToEnd: false,
       references: [],
     });
@@ -105,6 +105,26 @@ describe('podFactsOf', () => {
     assert.deepEqual(isLater(touched), [undefined, undefined]);
     assert.deepEqual(isLater(running()), [undefined, undefined]);
     assert.deepEqual(isLater({ ...running(), status: { phase: 'Pending' } }), [true, true]);
+  });
+
+  it('has lost its node where only that took it for not Ready, as in a list', () => {
+    const isLost = (ready: string, containersReady: string, reason?: string) => {
+      const conditions = [
+        { type: 'Ready', status: ready, ...(reason !== undefined && { reason }) },
+        { type: 'ContainersReady', status: containersReady },
+      ];
+      const pod = { ...running(), status: { phase: 'Running', conditions } } as Pod;
+      const both = [pod, slimListedPod(pod)].map((one) => podFactsOf(one).nodeLost);
+      assert.equal(both[0], both[1]);
+      return both[0];
+    };
+    assert.deepEqual(
+      [isLost('False', 'True'), isLost('False', 'False'), isLost('True', 'True')],
+      [true, false, false],
+    );
+    assert.equal(isLost('False', 'True', 'ReadinessGatesNotReady'), false);
+    const held = slimListedPod(running({ finalizers: ['example.com/kept'] }));
+    assert.deepEqual([podFactsOf(held).held, podFactsOf(slimListedPod(running())).held], [true, false]);
   });
 
   it('is unschedulable while it has no node, and not once it has run', () => {

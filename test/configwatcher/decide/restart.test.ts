@@ -154,6 +154,43 @@ describe('the next batch', () => {
     );
   });
 
+  describe('of an owner whose Pods are not back in time', () => {
+    const place = { uid: 'webapp-uid', wanted: 2, available: 2 };
+    const late = { left: 0, ready: 1, since: now - 3_600_000 };
+    const stuck = (...pods: PodFacts[]) => {
+      const memory = { ...emptyMemory, progress: new Map([['webapp-uid', late]]) };
+      const { stalled, places } = plan({ pods, memory, places: [place], owners: ownedBy(2) });
+      return [stalled[0]?.because, places.length];
+    };
+    const serves = () => pod(fresh);
+    const waits = { ...fresh, ready: false };
+
+    it('tells a lost node, a missing node and missing Pods from a content that breaks them', () => {
+      assert.deepEqual(stuck(serves(), pod(waits))[0], 'NewPodsNotAvailable');
+      assert.deepEqual(stuck(serves(), pod({ ...waits, nodeLost: true }))[0], 'NodeLost');
+      assert.deepEqual(stuck(serves(), pod({ ...waits, unschedulable: true }))[0], 'Unschedulable');
+      assert.deepEqual(stuck(serves())[0], 'PodsMissing');
+    });
+
+    it('takes a Pod that outlives its grace period for one of a lost node, unless a finalizer holds it', () => {
+      const ending = { terminating: true, ready: false, goneBy: now - 60_000 };
+      assert.deepEqual(stuck(serves(), pod(ending))[0], 'NodeLost');
+      assert.notEqual(stuck(serves(), pod({ ...ending, held: true }))[0], 'NodeLost');
+      assert.notEqual(stuck(serves(), pod({ ...ending, goneBy: now - 1000 }))[0], 'NodeLost');
+    });
+
+    it('lets the next owner begin after the deadline', () => {
+      const other = { ...webapp, uid: 'other' };
+      const facts = { reference: other, wanted: 1, makesSelectedPods: true };
+      const pods = [serves(), pod({ ...waits, nodeLost: true }), pod({ controller: other })];
+      const memory = { ...emptyMemory, progress: new Map([['webapp-uid', late]]) };
+      const owners = new Map<string, OwnerFacts>([...ownedBy(2), ['other', facts]]);
+      const spec = { strategy: { maxOwners: 1 } };
+      const stuckAndOther = plan({ pods, memory, owners, spec, places: [place] });
+      assert.deepEqual(names(stuckAndOther.batch), [pods[2]?.name]);
+    });
+  });
+
   it('has the Pod of the operator itself last, alone', () => {
     const [own, other] = several(2);
     const spec = { strategy: { maxUnavailable: '100%' } };

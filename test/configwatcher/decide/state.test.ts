@@ -40,6 +40,7 @@ const full: WatcherState = {
   restartCount: 7,
   matchedPods: 5,
   stalePods: 3,
+  skippedPods: 2,
   strategy: 'Evict',
   restartNow: 'please',
   pending: {
