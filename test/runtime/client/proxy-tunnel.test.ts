@@ -3,8 +3,6 @@
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -13,41 +11,18 @@ import { TransportError } from '../../../src/runtime/client/api-error.ts';
 import { KubeConfigError } from '../../../src/runtime/client/kubeconfig-entries.ts';
 import { loadKubeConfig } from '../../../src/runtime/client/load-kubeconfig.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
+import { ConnectProxy } from '../../fake/connect-proxy.ts';
 import { connectTo } from '../../fake/connection.ts';
 
 let server: FakeApiServer;
-let proxy: Server;
-let asked: string[];
-let refuse: boolean;
+let proxy: ConnectProxy;
 
 beforeEach(async () => {
   server = await FakeApiServer.start();
-  asked = [];
-  refuse = false;
-  const sockets = new Set<Socket>();
-  proxy = createServer();
-  proxy.on('connection', (socket) => sockets.add(socket));
-  proxy.on('connect', (request: IncomingMessage, socket: Socket) => {
-    asked.push(`${request.url} ${request.headers['proxy-authorization'] ?? '-'}`);
-    if (refuse) {
-      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
-      return;
-    }
-    const [host = '', port = ''] = (request.url ?? '').split(':');
-    const upstream = connectTcp(Number(port), host, () => {
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      upstream.pipe(socket).pipe(upstream);
-    });
-    for (const end of [socket, upstream]) end.on('error', () => {});
-  });
-  proxy.on('close', () => {
-    for (const socket of sockets) socket.destroy();
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  proxy = await ConnectProxy.start();
 });
 afterEach(async () => {
-  proxy.close();
-  proxy.closeAllConnections();
+  await proxy.stop();
   await server.stop();
 });
 
@@ -57,21 +32,17 @@ function clientThrough(proxyUrl: string) {
   return connectTo(server, { kubeConfig }).leaseClient;
 }
 
-function address(): string {
-  return `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-}
-
 test('the proxy is asked for one tunnel, which all requests use', async () => {
-  const client = clientThrough(`http://us%40er:secret@${address()}`);
+  const client = clientThrough(`http://us%40er:secret@${proxy.address}`);
   await client.list(configMaps);
   await client.list(configMaps);
   const credentials = Buffer.from('us@er:secret').toString('base64');
-  assert.deepEqual(asked, [`127.0.0.1:${server.port} Basic ${credentials}`]);
+  assert.deepEqual(proxy.asked, [`127.0.0.1:${server.port} Basic ${credentials}`]);
 });
 
 test('a proxy that refuses is an error without its password', async () => {
-  refuse = true;
-  await assert.rejects(clientThrough(`http://user:secret@${address()}`).list(configMaps), (error) => {
+  proxy.refuses = true;
+  await assert.rejects(clientThrough(`http://user:secret@${proxy.address}`).list(configMaps), (error) => {
     assert.ok(error instanceof TransportError && !error.sent);
     assert.match(error.message, /the proxy 127\.0\.0\.1:\d+ answered 407 to CONNECT/);
     assert.ok(!error.message.includes('secret'));
@@ -80,7 +51,7 @@ test('a proxy that refuses is an error without its password', async () => {
 });
 
 test('a proxy of another kind is refused at the start, without its password', () => {
-  for (const url of [`socks5://user:secret@${address()}`, 'nonsense']) {
+  for (const url of [`socks5://user:secret@${proxy.address}`, 'nonsense']) {
     assert.throws(
       () => clientThrough(url),
       (error) => {
@@ -107,11 +78,11 @@ test('the proxy of the environment is used as that of a kubeconfig is', async ()
   };
   writeFileSync(KUBECONFIG, JSON.stringify(content));
   const listWith = async (env: object) => {
-    const kubeConfig = loadKubeConfig({ env: { KUBECONFIG, HTTP_PROXY: address(), ...env } });
+    const kubeConfig = loadKubeConfig({ env: { KUBECONFIG, HTTP_PROXY: proxy.address, ...env } });
     await connectTo(server, { kubeConfig }).leaseClient.list(configMaps);
   };
   await listWith({});
   await listWith({ NO_PROXY: '0.0.0.0' });
   rmSync(directory, { recursive: true });
-  assert.deepEqual(asked, [`0.0.0.0:${server.port} -`]);
+  assert.deepEqual(proxy.asked, [`0.0.0.0:${server.port} -`]);
 });
