@@ -1,0 +1,108 @@
+/**
+ * HostileProxy: stands between a client and the real API server, as proxies and load balancers do, and answers in its
+ * place, changes what is asked, or holds answers back, as a test says. It speaks plain HTTP to its client.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Agent, type RequestOptions, request as startRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { pipeline, type Transform } from 'node:stream';
+import type { TestContext } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { testKubeConfig } from './support.ts';
+
+/** One request as it came. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  /** May be changed before it is passed on. */
+  readonly query: URLSearchParams;
+}
+
+/** An answer that is not the API server's. */
+export interface OwnAnswer {
+  readonly code: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** How a request is treated; undefined: it is passed on, and so is its answer. */
+export type Treatment = OwnAnswer | { readonly through: Transform } | undefined;
+
+/** What the default backend of an ingress controller says. */
+export const page404: OwnAnswer = {
+  code: 404,
+  body: '<h1>404 Not Found</h1>',
+  headers: { 'content-type': 'text/html' },
+};
+
+export class HostileProxy {
+  /** In the order of their arrival. */
+  readonly asked: Asked[] = [];
+  treat: (asked: Asked) => Treatment = () => undefined;
+  readonly #server: Server;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #upstream: RequestOptions;
+
+  private constructor(upstream: RequestOptions) {
+    this.#upstream = { ...upstream, agent: this.#agent };
+    this.#server = createServer((request, response) => this.#receive(request, response));
+  }
+
+  /** In front of the cluster of the tests, until the end of the test. */
+  static async start(t: Pick<TestContext, 'after'>): Promise<HostileProxy> {
+    const kubeConfig = testKubeConfig();
+    const { hostname, port } = new URL(kubeConfig.getCurrentCluster()?.server ?? '');
+    const upstream: RequestOptions = { hostname, port };
+    await kubeConfig.applyToHTTPSOptions(upstream);
+    const proxy = new HostileProxy(upstream);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    t.after(() => proxy.#stop());
+    return proxy;
+  }
+
+  /** For a client of the proxy. */
+  get kubeConfig(): KubeConfig {
+    const { port } = this.#server.address() as AddressInfo;
+    const kubeConfig = new KubeConfig();
+    const server = `http://127.0.0.1:${port}`;
+    kubeConfig.loadFromClusterAndUser({ name: 'proxy', server, skipTLSVerify: false }, { name: 'test' });
+    return kubeConfig;
+  }
+
+  /** Breaks all connections of clients. */
+  cut(): void {
+    this.#server.closeAllConnections();
+  }
+
+  #stop(): void {
+    this.#server.close();
+    this.cut();
+    this.#agent.destroy();
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://proxy');
+    const asked: Asked = { method: request.method ?? '', path: pathname, query: searchParams };
+    this.asked.push(asked);
+    const treatment = this.treat(asked);
+    if (treatment !== undefined && 'code' in treatment) {
+      request.resume();
+      response.writeHead(treatment.code, treatment.headers).end(treatment.body);
+      return;
+    }
+    const { method } = request;
+    const headers = Object.assign({}, request.headers, this.#upstream.headers);
+    const path = `${pathname}?${searchParams}`;
+    const upstream = startRequest({ ...this.#upstream, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      // The first event of a watch may be far away.
+      response.flushHeaders();
+      const end = () => {};
+      if (treatment === undefined) pipeline(answer, response, end);
+      else pipeline(answer, treatment.through, response, end);
+    });
+    upstream.on('error', () => response.destroy());
+    response.on('close', () => upstream.destroy());
+    request.pipe(upstream);
+  }
+}
