@@ -1,6 +1,8 @@
 /** What can be chosen about the times of a Manager, and the client that needs no leadership, on a real API server. */
 import assert from 'node:assert/strict';
+import { Transform } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { configMaps } from '../../src/kubernetes/objects.ts';
 import { isNotFound, TransportError } from '../../src/runtime/client/api-error.ts';
 import type { OpenConnection } from '../../src/runtime/client/http-connection.ts';
@@ -11,6 +13,7 @@ import { leases } from '../../src/runtime/leader/lease.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { type CreateManagerOptions, createManager } from '../../src/runtime/manager/create-manager.ts';
 import type { Manager } from '../../src/runtime/manager/manager.ts';
+import { HostileProxy } from './hostile-proxy.ts';
 import { connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
 
 const { client } = connectToTestCluster();
@@ -95,6 +98,22 @@ class Network {
   };
 }
 
+/** Passes on lines, one each time. */
+function lineByLine(interval: number): Transform {
+  let rest = '';
+  return new Transform({
+    async transform(chunk: Buffer, _, next) {
+      const lines = (rest + chunk.toString('utf8')).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        await delay(interval);
+        this.push(`${line}\n`);
+      }
+      next();
+    },
+  });
+}
+
 describe('options of a manager on a real API server', { concurrency: true }, () => {
   it('leaseDuration, renewDeadline and retryPeriod hold for the leader and for its rival', async (t) => {
     const namespace = await withNamespace(t);
@@ -145,6 +164,28 @@ describe('options of a manager on a real API server', { concurrency: true }, () 
     manager.informers.informerFor(configMaps);
     const { ended } = start(t, manager);
     assert.match(await ended, /^the caches were not filled within 2 s: /);
+  });
+
+  it('cacheSyncTimeout counts from the last object: a load that gets further may take longer', async (t) => {
+    const namespace = await withNamespace(t);
+    const names = Array.from({ length: 16 }, (_, index) => `slow-${index}`);
+    for (const name of names) {
+      await client.create(configMaps, { metadata: { namespace, name, labels: { slow: '' } } });
+    }
+    const proxy = await HostileProxy.start(t);
+    // A line, so an object, every 400 ms.
+    proxy.treat = ({ query }) =>
+      query.get('sendInitialEvents') === 'true' ? { through: lineByLine(400) } : undefined;
+    const options = { cacheSyncTimeout: 2000, kubeConfig: proxy.kubeConfig };
+    const manager = managerOf(namespace, options);
+    const { lister } = manager.informers.informerFor(configMaps, { labelSelector: 'slow' });
+    const begun = performance.now();
+    const { stop, ended } = start(t, manager);
+    await Promise.race([ended, eventually(() => manager.informers.hasSynced)]);
+    stop();
+    assert.equal(await ended, '');
+    assert.equal(lister.size, 16);
+    assert.ok(performance.now() - begun > 4000, 'it was slow');
   });
 
   it('gracefulShutdownTimeout breaks off what does not end by itself, and names it', async (t) => {
