@@ -171,6 +171,53 @@ describe('guards on a real API server', { concurrency: true }, () => {
     });
   }
 
+  it('a reconcile that hangs turns /healthz red once no worker is free, until one is again', async (t) => {
+    const { client } = connectToTestCluster();
+    const namespace = await withNamespace(t);
+    const log = recordingLogger();
+    const manager = createManager({
+      ...{ name: 'guards-test', kubeConfig: testKubeConfig(), namespaces: [namespace], log },
+      healthProbeBindAddress: '127.0.0.1:0',
+    });
+    const hangs = new Map<string, { readonly since: number; readonly end: () => void }>();
+    controllerManagedBy(manager)
+      .for(configMaps, { labelSelector: 'hangs' })
+      .withOptions({ maxConcurrentReconciles: 2, unhealthyAfter: 2000 })
+      .complete({
+        reconcile: ({ name }) =>
+          new Promise((resolve) => hangs.set(name, { since: performance.now(), end: () => resolve({}) })),
+      });
+    const stop = new AbortController();
+    const ended = manager.start(stop.signal);
+    t.after(async () => {
+      stop.abort();
+      for (const { end } of hangs.values()) end();
+      await ended;
+    });
+    const hang = async (name: string) => {
+      await client.create(configMaps, { metadata: { namespace, name, labels: { hangs: '' } } });
+      return await eventually(() => hangs.get(name), { message: `the reconcile of ${name} hangs` });
+    };
+    const health = async () => {
+      const serving = log.lines.find(({ message }) => message === 'serving health checks');
+      const response = await fetch(`http://${serving?.fields.address}/healthz`);
+      return `${response.status} ${await response.text()}`;
+    };
+    const one = await hang('one');
+    await eventually(() => performance.now() - one.since > 4000);
+    assert.equal(await health(), '200 ok', 'one worker is free');
+    const two = await hang('two');
+    const red = await eventually(async () => {
+      const answer = await health();
+      return answer !== '200 ok' && { answer, after: performance.now() - two.since };
+    });
+    assert.match(red.answer, /^500 .*\[-\]controllers failed: reason withheld\n/s);
+    assert.doesNotMatch(red.answer, /\[-\](?!controllers)/);
+    assert.ok(red.after >= 2000, `after ${red.after} ms`);
+    one.end();
+    await eventually(async () => (await health()) === '200 ok', { message: 'it is healthy again' });
+  });
+
   it('a deletion is seen through generationChanged, also of an object that has no generation', async (t) => {
     const { client } = connectToTestCluster();
     const namespace = await withNamespace(t);

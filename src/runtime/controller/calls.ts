@@ -1,5 +1,5 @@
 /** Calls: the reconciles of one controller that are in progress, and which of them hang. */
-import type { Clock } from '../clock.ts';
+import { assertTimerDelay, type Clock } from '../clock.ts';
 import { deadControllerLimit, hangLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import type { ControllerMetrics } from './controller-metrics.ts';
@@ -8,6 +8,8 @@ export interface CallsOptions {
   readonly clock: Clock;
   readonly metrics: ControllerMetrics;
   readonly workers: number;
+  /** Milliseconds for which every worker may be in one reconcile. Default {@link deadControllerLimit}. */
+  readonly unhealthyAfter?: number;
 }
 
 /** One reconcile. */
@@ -29,10 +31,16 @@ interface CallInProgress {
 
 export class Calls {
   readonly #options: CallsOptions;
+  readonly #unhealthyAfter: number;
   readonly #inProgress = new Set<CallInProgress>();
 
+  /** @throws {RangeError} for a time that makes no sense. */
   constructor(options: CallsOptions) {
+    const { unhealthyAfter = deadControllerLimit } = options;
+    assertTimerDelay(unhealthyAfter);
+    if (unhealthyAfter === 0) throw new RangeError('unhealthyAfter must be > 0 ms');
     this.#options = options;
+    this.#unhealthyAfter = unhealthyAfter;
   }
 
   /** Keeps the call until `run` settles. After a minute it counts as hanging, and `log` says so. */
@@ -73,9 +81,9 @@ export class Calls {
     for (const { call } of this.#inProgress) call.abort.abort(reason);
   }
 
-  /** Whether every worker has been in one reconcile for longer than {@link deadControllerLimit}. */
+  /** Whether every worker has been in one reconcile for longer than it may. */
   get areStuck(): boolean {
-    const since = this.#options.clock.monotonic() - deadControllerLimit;
+    const since = this.#options.clock.monotonic() - this.#unhealthyAfter;
     const stuck = Array.from(this.#inProgress).filter(({ call, begin }) => call.holdsWorker && begin < since);
     return stuck.length >= this.#options.workers;
   }

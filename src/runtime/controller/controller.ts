@@ -38,6 +38,8 @@ export interface ControllerOptions {
    * on with other keys; its own key stays locked until its promise settles. Default: no limit.
    */
   readonly reconcileTimeout?: number;
+  /** Milliseconds for which every worker may be in one reconcile before `/healthz` fails. Default 900 000. */
+  readonly unhealthyAfter?: number;
   /** False: reconciles on every replica. Default true. */
   readonly needsLeaderElection?: boolean;
   /**
@@ -117,7 +119,7 @@ export class Controller implements Runnable {
       onFault: (fault) => faults.report(fault),
       metrics: workqueueMetrics(registry, name, [0, initialListPriority]),
     });
-    this.#calls = new Calls({ clock, metrics: this.#metrics, workers: this.#workers });
+    this.#calls = new Calls({ ...config, metrics: this.#metrics, workers: this.#workers });
     this.#wakes = new Wakes({ clock, queue: this.#queue, metrics: this.#metrics, log: this.#log });
   }
 
@@ -159,7 +161,7 @@ export class Controller implements Runnable {
     return this.#calls.keys;
   }
 
-  /** @throws {Error} when every worker has been in one reconcile for 15 min: a restart may help. */
+  /** @throws {Error} when every worker has been in one reconcile for `unhealthyAfter`: a restart may help. */
   healthCheck(): void {
     if (this.#calls.areStuck) throw new Error(`controller ${this.name}: every worker hangs in a reconcile`);
   }

@@ -133,6 +133,8 @@ describe('Controller: start', () => {
       { reconcileTimeout: 0 },
       { reconcileTimeout: Number.NaN },
       { reconcileTimeout: Infinity },
+      { unhealthyAfter: 0 },
+      { unhealthyAfter: Number.NaN },
       { maxBackoff: 0 },
       { maxBackoff: 1000, rateLimiter: new ExponentialBackoff() },
     ];

@@ -82,4 +82,14 @@ describe('Controller: a reconcile that hangs', () => {
     assert.equal(world.isHealthy(), true);
     await world.end();
   });
+
+  it('is a reason for a restart sooner or later, where the controller says so', async () => {
+    const world = startHanging({ unhealthyAfter: 3 * second, maxConcurrentReconciles: 1 });
+    world.informer.sync(widget('a'));
+    await world.clock.advanceAsync(3 * second);
+    assert.equal(world.isHealthy(), true);
+    await world.clock.advanceAsync(1);
+    assert.equal(world.isHealthy(), false);
+    await world.end();
+  });
 });
