@@ -8,10 +8,13 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { controllerManagedBy } from '../../src/runtime/controller/builder.ts';
 import type { Request } from '../../src/runtime/controller/reconciler.ts';
 import type { Source } from '../../src/runtime/controller/source.ts';
+import { events } from '../../src/runtime/events/event.ts';
+import { leases } from '../../src/runtime/leader/lease.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { createManager } from '../../src/runtime/manager/create-manager.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
 import { widgets, widgetsDefinition } from '../conformance/subject.ts';
+import { series } from '../runtime/controller/fixtures.ts';
 import { applyCrd, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
 import { startWebhook } from './webhook.ts';
 
@@ -27,6 +30,8 @@ function once(requests: readonly Request[]): Source {
     async waitForSync() {},
   };
 }
+
+const seen = { type: 'Normal', reason: 'Seen', action: 'See', note: 'seen' } as const;
 
 function namesOf(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `n-${index}`);
@@ -54,7 +59,11 @@ test('40 workers of a controller on a webhook that hangs cost another controller
   const before = webhook.asked;
   let givenUp = 0;
   const patched = new Set<string>();
-  const manager = createManager({ name: 'fairness', kubeConfig: testKubeConfig(), log: silentLogger });
+  const manager = createManager({
+    ...{ name: 'fairness', kubeConfig: testKubeConfig(), log: silentLogger },
+    ...{ leaderElection: true, leaderElectionNamespace: namespace },
+  });
+  const recorder = manager.recorder('example.com/patching');
   controllerManagedBy(manager)
     .named('hanging')
     .watchesSource(once(namesOf(40).map((name) => ({ namespace: hung, name }))))
@@ -79,11 +88,14 @@ test('40 workers of a controller on a webhook that hangs cost another controller
           message: 'all connections of the other hang',
         });
         const body = { status: { phase: 'Seen' } };
-        await manager.client.patchStatus(widgets, key, { type: 'merge', body }, { signal });
+        const object = await manager.client.patchStatus(widgets, key, { type: 'merge', body }, { signal });
+        if (key.name === 'n-0') recorder.record(widgets, object, seen);
         patched.add(key.name);
         return {};
       },
     });
+  // What is learned is how much longer than usual a create takes.
+  await manager.ungatedClient.create(configMaps, { metadata: { namespace, name: 'quick' } });
   const run = manager.start(stop.signal);
   t.after(async () => {
     ended.resolve();
@@ -92,6 +104,27 @@ test('40 workers of a controller on a webhook that hangs cost another controller
   });
   await eventually(() => patched.size === 200 || givenUp > 0, { message: 'all are patched' });
   assert.deepEqual([patched.size, givenUp], [200, 0]);
+  await manager.client.getRaw('/apis', { timeout: 1000 });
+  const renewal = async () => (await client.get(leases, { namespace, name: 'fairness' })).spec?.renewTime;
+  const first = await renewal();
+  await eventually(async () => (await renewal()) !== first, {
+    timeout: 4000,
+    message: 'the lease is renewed',
+  });
+  // A call that hangs is given up after 5 s, and the next one hangs.
+  await eventually(
+    async () => (await client.list(events, { namespace })).items.some(({ reason }) => reason === 'Seen'),
+    { timeout: 10_000, message: 'the Event is sent' },
+  );
+  await eventually(() => givenUp >= 40, { message: 'all 40 have been given up' });
+  const limits = await series(manager.registry, 'rest_client_concurrency_limit');
+  const limitOf = (verb: string, resource: string) =>
+    Object.entries(limits).find(
+      ([name]) => name.includes(`verb="${verb}"`) && name.includes(`resource="${resource}"`),
+    )?.[1];
+  const learned = limitOf('POST', 'configmaps');
+  assert.ok(learned !== undefined && learned < 32, `${learned}`);
+  assert.equal(limitOf('PATCH', 'widgets.conformance.example.com/status'), 32);
 });
 
 /** A manager that watches ConfigMaps in 210 namespaces, with a watch for each. */
