@@ -22,6 +22,8 @@ it('I21: a controller whose callbacks all fail reconciles each object, and ends 
     ...{ name: 'callbacks-test', kubeConfig: testKubeConfig(), namespaces: [namespace], log },
   });
   const runs = new Map<string, number>();
+  const underWay = new Set<string>();
+  const doubled: string[] = [];
   let flows = 0;
   controllerManagedBy(manager)
     .for<ConfigMap>(configMaps, {
@@ -40,6 +42,10 @@ it('I21: a controller whose callbacks all fail reconciles each object, and ends 
       async reconcile({ name }) {
         const run = (runs.get(name) ?? 0) + 1;
         runs.set(name, run);
+        if (underWay.has(name)) doubled.push(name);
+        underWay.add(name);
+        await manager.client.get(configMaps, { namespace, name });
+        underWay.delete(name);
         // Failures ask the rate limiter.
         if (run <= 2) throw new Error('not yet');
         return {};
@@ -56,6 +62,8 @@ it('I21: a controller whose callbacks all fail reconciles each object, and ends 
     ended,
     eventually(() => names.every((name) => (runs.get(name) ?? 0) >= 3), { message: 'each is reconciled' }),
   ]);
+  assert.deepEqual(doubled, [], 'I1');
+  for (const name of names) assert.equal(runs.get(name), 3, `${name} is given out once for each add`);
   stop.abort();
   await ended;
   const failed = log.lines.flatMap(({ fields }) =>
@@ -75,4 +83,43 @@ it('I21: a controller whose callbacks all fail reconciles each object, and ends 
     ],
     'a line for each, and no more within a minute',
   );
+});
+
+it('I1: a key whose flow changes while it waits and is raised is given out once', async (t) => {
+  const namespace = await withNamespace(t);
+  const manager = createManager({
+    ...{
+      name: 'callbacks-test',
+      kubeConfig: testKubeConfig(),
+      namespaces: [namespace],
+      log: recordingLogger(),
+    },
+  });
+  const runs: string[] = [];
+  let flows = 0;
+  controllerManagedBy(manager)
+    .named('raised')
+    .watchesSource({
+      // Before there are workers, so that it waits.
+      start(enqueue) {
+        for (const priority of [0, 1, 2, 3, 4]) enqueue({ namespace, name: 'raised' }, { priority });
+        enqueue({ namespace, name: 'last' }, { priority: -1 });
+      },
+      async waitForSync() {},
+    })
+    .withOptions({ flowOf: () => String(flows++) })
+    .complete({
+      async reconcile({ name }) {
+        runs.push(name);
+        await manager.client.list(configMaps, { namespace });
+        return {};
+      },
+    });
+  const stop = new AbortController();
+  const ended = manager.start(stop.signal);
+  t.after(() => stop.abort());
+  await Promise.race([ended, eventually(() => runs.includes('last'))]);
+  stop.abort();
+  await ended;
+  assert.deepEqual(runs, ['raised', 'last']);
 });
