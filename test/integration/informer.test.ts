@@ -27,16 +27,17 @@ function valuePatch(value: string) {
 }
 
 /** A cluster-scoped kind in a group of its own, and what defines and removes it. */
-function thingsOf(group: string) {
+function thingsOf(group: string, kind = 'Thing') {
   const { client } = connectToTestCluster();
-  const things: Resource = { group, version: 'v1', plural: 'things', kind: 'Thing', namespaced: false };
+  const plural = `${kind.toLowerCase()}s`;
+  const things: Resource = { group, version: 'v1', plural, kind, namespaced: false };
   const schema = { openAPIV3Schema: { type: 'object' } };
   const definition = {
-    metadata: { name: `things.${group}` },
+    metadata: { name: `${plural}.${group}` },
     spec: {
       group,
       scope: 'Cluster',
-      names: { plural: 'things', kind: 'Thing' },
+      names: { plural, kind },
       versions: [{ name: 'v1', served: true, storage: true, schema }],
     },
   };
@@ -230,36 +231,48 @@ describe('an informer on a real API server', () => {
     assert.deepEqual(audience.contradictions, []);
   });
 
-  it('loses the objects of a kind that went away while nothing could be heard', {
-    timeout: 120_000,
-  }, async (t) => {
-    const { client } = connectToTestCluster();
-    const { things, define, remove } = thingsOf(`g${randomBytes(4).toString('hex')}.example.com`);
-    t.after(() => remove().catch(() => undefined));
-    await define();
-    await eventually(() => client.create(things, { metadata: { name: 'one' } }), {
-      message: 'the CRD is served',
-    });
+  for (const [what, others] of [
+    ['with its group', []],
+    ['from a group that has others', ['Other']],
+  ] as const) {
+    it(`loses the objects of a kind that went away ${what} while nothing could be heard`, {
+      timeout: 120_000,
+    }, async (t) => {
+      const { client } = connectToTestCluster();
+      const group = `g${randomBytes(4).toString('hex')}.example.com`;
+      const { things, define, remove } = thingsOf(group);
+      t.after(() => remove().catch(() => undefined));
+      for (const kind of others) {
+        const other = thingsOf(group, kind);
+        t.after(() => other.remove());
+        await other.define();
+        await eventually(() => client.list(other.things), { message: 'the other CRD is served' });
+      }
+      await define();
+      await eventually(() => client.create(things, { metadata: { name: 'one' } }), {
+        message: 'the CRD is served',
+      });
 
-    const { connection, proxy } = await connectByProxy(t, testKubeConfig());
-    const { informers, signal } = informersOn(t, connection, []);
-    const informer = informers.informerFor(things);
-    const audience = new Audience(informer);
-    informers.start(signal);
-    await informers.waitForSync(AbortSignal.timeout(30_000));
-    assert.equal(informer.lister.size, 1);
+      const { connection, proxy } = await connectByProxy(t, testKubeConfig());
+      const { informers, signal } = informersOn(t, connection, []);
+      const informer = informers.informerFor(things);
+      const audience = new Audience(informer);
+      informers.start(signal);
+      await informers.waitForSync(AbortSignal.timeout(30_000));
+      assert.equal(informer.lister.size, 1);
 
-    proxy.refuse();
-    proxy.cut();
-    await remove();
-    await eventually(() => client.list(things).then(() => false, isNotFound), {
-      message: 'it is not served',
+      proxy.refuse();
+      proxy.cut();
+      await remove();
+      await eventually(() => client.list(things).then(() => false, isNotFound), {
+        message: 'it is not served',
+      });
+      proxy.refuse(false);
+      await eventually(() => informers.problems[0]?.reason === 'NotServed', { timeout: 40_000 });
+      assert.equal(informer.lister.size, 1, 'one proof is not enough');
+      await eventually(() => informer.lister.size === 0, { timeout: 60_000 });
+      assert.deepEqual([...audience.known.keys()], []);
+      assert.deepEqual(audience.contradictions, []);
     });
-    proxy.refuse(false);
-    await eventually(() => informers.problems[0]?.reason === 'NotServed', { timeout: 40_000 });
-    assert.equal(informer.lister.size, 1, 'one proof is not enough');
-    await eventually(() => informer.lister.size === 0, { timeout: 60_000 });
-    assert.deepEqual([...audience.known.keys()], []);
-    assert.deepEqual(audience.contradictions, []);
-  });
+  }
 });
