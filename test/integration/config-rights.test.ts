@@ -320,6 +320,18 @@ describe('the rights of the operator', () => {
     });
   });
 
+  it('end at Pod Security baseline: an At whose template asks for more is told so, and has no Pod', async () => {
+    const template = { spec: { hostNetwork: true, containers: [{}] } };
+    await create(at('beyond', { template }));
+    await until('it is refused', async () => (await get('at/beyond', '.status.reason')) === 'PodRejected');
+    assert.match(
+      await get('at/beyond', '.status.message'),
+      /operator creates no Pod in a namespace of its node/,
+    );
+    assert.equal(await get('pod/beyond-pod', '.metadata.name'), '');
+    await kubectl('delete', 'at/beyond');
+  });
+
   for (const { component, right, flags, use } of components) {
     it(`are with config/${component} those of its run, and no more`, async () => {
       await applyOverlay(controlPlane, { resources: ['default'], components: [component] });
