@@ -27,8 +27,12 @@ export interface ServedControllerOptions {
   readonly make: () => Runnable;
 }
 
-/** Milliseconds between two looks. */
+/**
+ * Milliseconds between two looks. The second one comes early, so that the looks at this group come half-way between the
+ * status checks of the other one: the connection that both use stays open, instead of two new ones every minute.
+ */
 const period = 60_000;
+const firstPeriod = period / 2;
 
 export class ServedController implements Runnable {
   readonly name: string;
@@ -50,14 +54,16 @@ export class ServedController implements Runnable {
 
   async start(stop: AbortSignal, abort: AbortSignal): Promise<void> {
     const { clock, log, resource } = this.#options;
+    let wait = firstPeriod;
     while (!this.#controller) {
       if (await this.#isServed(resource, stop)) {
         log.info({ group: resource.group, kind: resource.kind }, 'the kind is served');
         break;
       }
       if (stop.aborted) return;
-      await sleep(clock, period, stop).catch(() => {});
+      await sleep(clock, wait, stop).catch(() => {});
       if (stop.aborted) return;
+      wait = period;
     }
     await this.#made().start(stop, abort);
   }

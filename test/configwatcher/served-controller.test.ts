@@ -15,8 +15,10 @@ function world({ optional = true } = {}) {
   const stop = new AbortController();
   const clock = new FakeClock();
   const answers: { failure?: Error } = {};
+  const looks = { count: 0 };
   const client = {
     async getRaw(path: string) {
+      looks.count++;
       if (answers.failure) throw answers.failure;
       const group = path.split('/')[2] ?? '';
       if (!served.has(group)) throw notServed();
@@ -46,7 +48,7 @@ function world({ optional = true } = {}) {
   });
   const start = () => controller.start(stop.signal, stop.signal);
   const warmUp = () => controller.warmUp(stop.signal);
-  return { served, calls, stop, clock, answers, start, warmUp };
+  return { served, calls, looks, stop, clock, answers, start, warmUp };
 }
 
 describe('a controller of an optional kind', () => {
@@ -61,6 +63,20 @@ describe('a controller of an optional kind', () => {
     await clock.advanceAsync(60_000);
     await ended;
     assert.deepEqual(calls, ['made', 'started']);
+  });
+
+  it('looks half-way between the minutes, where the status checks of the other group look', async () => {
+    const { looks, clock, stop, start } = world();
+    const ended = start();
+    await settle();
+    await clock.advanceAsync(30_000);
+    assert.equal(looks.count, 2);
+    await clock.advanceAsync(59_999);
+    assert.equal(looks.count, 2);
+    await clock.advanceAsync(1);
+    assert.equal(looks.count, 3);
+    stop.abort();
+    await ended;
   });
 
   it('begins at once where it is served', async () => {

@@ -17,6 +17,8 @@ export class DueSoon {
   readonly #clock: Clock;
   /** The latest due instant within the horizon, epoch ms. */
   #until = Number.NEGATIVE_INFINITY;
+  /** The earliest due instant beyond the horizon, or an earlier one, epoch ms: before it comes near, no scan finds any. */
+  #next = Number.POSITIVE_INFINITY;
   #scannedAt = Number.NEGATIVE_INFINITY;
 
   constructor(ats: Informer<At>, clock: Clock) {
@@ -30,14 +32,17 @@ export class DueSoon {
    * loop, which takes far less time than the horizon is ahead.
    */
   get isNear(): boolean {
-    if (this.#clock.monotonic() - this.#scannedAt >= scanPeriod) void this.#scan();
-    return this.#clock.now() < this.#until;
+    const now = this.#clock.now();
+    const isWorthIt = this.#next - now <= horizon;
+    if (isWorthIt && this.#clock.monotonic() - this.#scannedAt >= scanPeriod) void this.#scan();
+    return now < this.#until;
   }
 
   /** Never rejects. */
   async #scan(): Promise<void> {
     const pace = new Pace(this.#clock);
     this.#scannedAt = this.#clock.monotonic();
+    this.#next = Number.POSITIVE_INFINITY;
     pace.begin();
     for (const at of this.#ats.lister.list()) {
       try {
@@ -54,5 +59,6 @@ export class DueSoon {
     if (isEdited(at)) return;
     const due = dueTime(at);
     if (due - this.#clock.now() <= horizon) this.#until = Math.max(this.#until, due);
+    else this.#next = Math.min(this.#next, due);
   }
 }

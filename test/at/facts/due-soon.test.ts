@@ -12,9 +12,15 @@ const minute = 60_000;
 function world(clock: Clock & FakeClock = new FakeClock()) {
   const handlers: InformerHandler<At>[] = [];
   const ats: At[] = [];
+  const scans = { count: 0 };
   const informer = {
     addHandler: (handler: InformerHandler<At>) => handlers.push(handler),
-    lister: { list: () => ats },
+    lister: {
+      list() {
+        scans.count++;
+        return ats;
+      },
+    },
   } as unknown as Informer<At>;
   const soon = new DueSoon(informer, clock);
   const add = (wait: number, status: { observedGeneration?: number; phase?: string } = {}) => {
@@ -27,7 +33,7 @@ function world(clock: Clock & FakeClock = new FakeClock()) {
     ats.push(at);
     for (const { onAdd } of handlers) onAdd?.(at, false);
   };
-  return { clock, soon, ats, add };
+  return { clock, soon, ats, add, scans };
 }
 
 it('is near from two minutes before an At falls due until it does', () => {
@@ -57,6 +63,20 @@ it('is not near for an At that runs, or is over', () => {
   add(30_000, { phase: 'RUNNING' });
   add(30_000, { phase: 'DONE' });
   assert.equal(soon.isNear, false);
+});
+
+it('looks at no At before the first of them comes near', () => {
+  const { clock, soon, add, scans } = world();
+  add(60 * minute);
+  add(90 * minute);
+  for (let passed = 0; passed < 57; passed++) {
+    assert.equal(soon.isNear, false);
+    clock.advance(minute);
+  }
+  assert.equal(scans.count, 0);
+  clock.advance(minute);
+  assert.equal(soon.isNear, true);
+  assert.equal(scans.count, 1);
 });
 
 /** On which each look at an At takes a tenth of a millisecond. */
