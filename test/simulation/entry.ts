@@ -164,6 +164,18 @@ export function isAccepted({ code }: RequestEntry): boolean {
 /** A body as JSON; undefined when there is none or when it is no JSON. */
 export function jsonOf(text: string): Json | undefined {
   if (text === '') return undefined;
+  if (text !== lastText) {
+    lastText = text;
+    lastJson = parsed(text);
+  }
+  return lastJson;
+}
+
+/** Several promises look at one body after the other. */
+let lastText = '';
+let lastJson: Json | undefined;
+
+function parsed(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Json) : undefined;
@@ -177,6 +189,20 @@ export function jsonOf(text: string): Json | undefined {
  * other paths, such as those of discovery.
  */
 export function targetOf(path: string): Target | undefined {
+  let target = targets.get(path);
+  if (target === undefined && !targets.has(path)) {
+    if (targets.size >= keptPaths) targets.clear();
+    target = named(path);
+    targets.set(path, target);
+  }
+  return target;
+}
+
+/** The same few paths come again and again. */
+const targets = new Map<string, Target | undefined>();
+const keptPaths = 10_000;
+
+function named(path: string): Target | undefined {
   const parts = path.split('/');
   const isCore = parts[1] === 'api';
   if (!isCore && parts[1] !== 'apis') return undefined;

@@ -26,7 +26,11 @@ export class Objects {
 
   /** Of one namespace. */
   in<T extends KubernetesObject>(resource: string, namespace: string): T[] {
-    return this.list<T>(resource).filter(({ metadata }) => metadata.namespace === namespace);
+    const found: KubernetesObject[] = [];
+    for (const object of this.#byResource.get(resource)?.values() ?? []) {
+      if (object.metadata.namespace === namespace) found.push(object);
+    }
+    return found as T[];
   }
 }
 

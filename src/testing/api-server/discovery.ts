@@ -6,8 +6,20 @@ import type { ServedResource } from './served-resource.ts';
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
+/** Path to answer, by what is served; undefined for a path that is nothing. */
+const known = new WeakMap<readonly ServedResource[], Map<string, string | undefined>>();
+
 /** What a path that is none of a resource is answered with. @throws Failure for one that is nothing. */
 export function discovery(path: string, resources: readonly ServedResource[]): string {
+  const answers = known.get(resources) ?? new Map<string, string | undefined>();
+  known.set(resources, answers);
+  if (!answers.has(path)) answers.set(path, answerOf(path, resources));
+  const answer = answers.get(path);
+  if (answer === undefined) throw notServed(path, resources);
+  return answer;
+}
+
+function answerOf(path: string, resources: readonly ServedResource[]): string | undefined {
   switch (path) {
     case '/version':
       return JSON.stringify({ major: '1', minor: '36', gitVersion: 'v1.36.0-simulated' });
@@ -50,12 +62,11 @@ function groupOf(path: string, resources: readonly ServedResource[]): string | u
   return group && JSON.stringify({ kind: 'APIGroup', apiVersion: 'v1', ...group });
 }
 
-function resourceList(path: string, resources: readonly ServedResource[]): string {
+function resourceList(path: string, resources: readonly ServedResource[]): string | undefined {
   const [, root, ...rest] = path.split('/');
   const [group, version, ...more] = root === 'api' ? ['', ...rest] : rest;
   const served = resources.filter((resource) => resource.group === group && resource.version === version);
-  if (!(root === 'api' || root === 'apis') || more.length > 0 || served.length === 0)
-    throw notServed(path, resources);
+  if (!(root === 'api' || root === 'apis') || more.length > 0 || served.length === 0) return undefined;
   const groupVersion = group === '' ? version : `${group}/${version}`;
   const list = {
     kind: 'APIResourceList',

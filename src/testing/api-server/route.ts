@@ -18,19 +18,27 @@ const mostPaths = 10_000;
 export class Router {
   readonly #resources = new Map<string, ServedResource>();
   readonly #targets = new Map<string, Target | undefined>();
+  #all: readonly ServedResource[] | undefined;
 
+  /** The same array until a resource is added or removed. */
   get resources(): readonly ServedResource[] {
-    return [...this.#resources.values()];
+    this.#all ??= [...this.#resources.values()];
+    return this.#all;
   }
 
   add(resource: ServedResource): void {
     this.#resources.set(keyOf(resource.group, resource.version, resource.plural), resource);
-    this.#targets.clear();
+    this.#forget();
   }
 
   remove({ group, version, plural }: Pick<ServedResource, 'group' | 'version' | 'plural'>): void {
     this.#resources.delete(keyOf(group, version, plural));
+    this.#forget();
+  }
+
+  #forget(): void {
     this.#targets.clear();
+    this.#all = undefined;
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {

@@ -56,7 +56,8 @@ function podSpec(configMaps: readonly string[], secrets: readonly string[], rand
   return { containers: [main], terminationGracePeriodSeconds: random.pick([0, 1, 5]) };
 }
 
-function drawApp(name: string, draw: Draw): Deed[] {
+/** An application with its ConfigMap and ConfigWatcher, and what people do to them. */
+export function drawApp(name: string, draw: Draw): Deed[] {
   const random = draw.random.fork(name);
   const { features, duration } = draw;
   const own = { random, features, duration };

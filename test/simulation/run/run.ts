@@ -40,60 +40,99 @@ export interface RunResult {
 
 /** In ms: after the last fault, until everything is done and it has been silent for long enough. */
 const settling = 20 * 60_000;
-const lookEvery = 10_000;
+/** Ms between two looks at what should have happened by then. */
+const lookEvery = { busy: 10_000, idle: 10 * 60_000 };
+/** After so many ms without an event, nothing is pending any more but what a schedule or a window holds. */
+const busyFor = 30 * 60_000;
 /** A run that has met open defects so often shows nothing else any more. */
 const mostKnown = 100;
 
+/** A run of a plan that can be stopped and continued. */
+export class Run {
+  readonly cluster: Cluster;
+  readonly history: History;
+  readonly recorder: Recorder;
+  readonly #coverage: Coverage;
+  readonly #replicas: Replicas;
+  readonly #plan: Plan;
+
+  constructor(plan: Plan, { promises = allPromises, onEntry }: RunOptions = {}) {
+    this.#plan = plan;
+    const history = new History(promises, {
+      secrets: [commandCanary, configCanary, secretCanary, btoa(secretCanary).slice(0, 16)],
+    });
+    const coverage = new Coverage(history);
+    history.onEntry((entry) => {
+      coverage.see(entry);
+      onEntry?.(entry, history);
+    });
+    const cluster = new Cluster(plan);
+    const kills = new KillAtWrites();
+    const recorder = new Recorder(history, cluster.simulation, kills);
+    cluster.etcd.onChange((change) => recorder.changed(change));
+    for (const instance of cluster.instances) {
+      instance.onRequest((request, answer) => recorder.answered(request, answer));
+      recorder.attribute(instance);
+    }
+    cluster.start(history);
+    this.#replicas = new Replicas(plan, cluster, history, recorder);
+    this.cluster = cluster;
+    this.history = history;
+    this.recorder = recorder;
+    this.#coverage = coverage;
+    this.#schedule(new Faults(cluster, history, recorder, this.#replicas, kills, plan.duration));
+  }
+
+  #schedule(faults: Faults): void {
+    const { cluster, history } = this;
+    const { simulation } = cluster;
+    const { replicas, deeds, faults: planned } = this.#plan;
+    const people = new Deeds(cluster, history);
+    for (let index = 0; index < replicas; index++) {
+      simulation.schedule(index * 37, () => this.#replicas.start(index));
+    }
+    for (const deed of deeds) simulation.schedule(Math.max(1, deed.at), () => people.perform(deed));
+    for (const fault of planned) simulation.schedule(Math.max(1, fault.at), () => faults.inflict(fault));
+    const look = () => {
+      history.add({ type: 'calm', time: simulation.now });
+      const isIdle = simulation.now - history.busyAt > busyFor;
+      simulation.schedule(isIdle ? lookEvery.idle : lookEvery.busy, look);
+    };
+    simulation.schedule(lookEvery.busy, look);
+  }
+
+  /** What no open defect explains. */
+  get news(): readonly Violation[] {
+    return this.history.violations.filter((violation) => explanationOf(violation) === undefined);
+  }
+
+  get result(): RunResult {
+    const { cluster, history, recorder, news } = this;
+    const { simulation } = cluster;
+    const known = Object.groupBy(
+      history.violations.flatMap((one) => explanationOf(one)?.name ?? []),
+      (name) => name,
+    );
+    return {
+      ...{ plan: this.#plan, violations: news, cells: this.#coverage.cells, deaths: this.#replicas.deaths },
+      known: Object.fromEntries(Object.entries(known).map(([name, all]) => [name, all?.length ?? 0])),
+      ...{ simulated: simulation.elapsed, steps: simulation.steps, traceHash: simulation.traceHash },
+      ...{ requests: recorder.requests, changes: recorder.changes },
+    };
+  }
+}
+
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
-  const { promises = allPromises, onEntry, stopsAtFirst = true } = options;
-  const history = new History(promises, {
-    secrets: [commandCanary, configCanary, secretCanary, btoa(secretCanary).slice(0, 16)],
-  });
-  const coverage = new Coverage(history);
-  history.onEntry((entry) => {
-    coverage.see(entry);
-    onEntry?.(entry, history);
-  });
-  const cluster = new Cluster(plan);
-  const { simulation } = cluster;
-  const kills = new KillAtWrites();
-  const recorder = new Recorder(history, simulation, kills);
-  cluster.etcd.onChange((change) => recorder.changed(change));
-  for (const instance of cluster.instances) {
-    instance.onRequest((request, answer) => recorder.answered(request, answer));
-    recorder.attribute(instance);
-  }
-  cluster.start(history);
-  const replicas = new Replicas(plan, cluster, history, recorder);
-  const faults = new Faults(cluster, history, recorder, replicas, kills, plan.duration);
-  const deeds = new Deeds(cluster, history);
-  for (let index = 0; index < plan.replicas; index++) {
-    simulation.schedule(index * 37, () => replicas.start(index));
-  }
-  for (const deed of plan.deeds) simulation.schedule(Math.max(1, deed.at), () => deeds.perform(deed));
-  for (const fault of plan.faults) simulation.schedule(Math.max(1, fault.at), () => faults.inflict(fault));
-  const look = () => {
-    history.add({ type: 'calm', time: simulation.now });
-    simulation.schedule(lookEvery, look);
-  };
-  simulation.schedule(lookEvery, look);
-  const news = () => history.violations.filter((violation) => explanationOf(violation) === undefined);
+  const { stopsAtFirst = true } = options;
+  const run = new Run(plan, options);
+  const { violations } = run.history;
   let seen = 0;
   const isOver = () => {
-    if (!stopsAtFirst || history.violations.length === seen) return false;
-    seen = history.violations.length;
-    return seen > mostKnown || news().length > 0;
+    if (!stopsAtFirst || violations.length === seen) return false;
+    seen = violations.length;
+    return seen > mostKnown || run.news.length > 0;
   };
-  await simulation.run({ until: plan.duration + settling, when: isOver });
-  if (news().length === 0 && history.violations.length <= mostKnown) history.end();
-  const known = Object.groupBy(
-    history.violations.flatMap((one) => explanationOf(one)?.name ?? []),
-    (name) => name,
-  );
-  return {
-    ...{ plan, violations: news(), cells: coverage.cells, deaths: replicas.deaths },
-    known: Object.fromEntries(Object.entries(known).map(([name, all]) => [name, all?.length ?? 0])),
-    ...{ simulated: simulation.elapsed, steps: simulation.steps, traceHash: simulation.traceHash },
-    ...{ requests: recorder.requests, changes: recorder.changes },
-  };
+  await run.cluster.simulation.run({ until: plan.duration + settling, when: isOver });
+  if (run.news.length === 0 && violations.length <= mostKnown) run.history.end();
+  return run.result;
 }
