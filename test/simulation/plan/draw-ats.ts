@@ -92,11 +92,12 @@ function invalidSpec(random: Random): Spec {
   ]);
 }
 
-/** How long it runs, how it ends, and how often it fails before. */
+/** How long it runs, how it ends, how often it fails before, and whether it ends by itself when it is asked to. */
 function commandOf(random: Random): string {
   const time = random.pick([0, 10, 1000, 20_000, 120_000, 400_000]);
   const [exit, fails] = [random.pick([0, 0, 0, 1, 3]), random.pick([0, 0, 0, 1, 2, 9])];
-  return `job --for=${time} --exit=${exit} --fails=${fails} ${commandCanary}`;
+  const onTerm = random.chance(0.3) ? ` --on-term=${random.pick([0, 0, 2])}` : '';
+  return `job --for=${time} --exit=${exit} --fails=${fails}${onTerm} ${commandCanary}`;
 }
 
 function templateOf(random: Random): Spec {
@@ -110,55 +111,86 @@ function templateOf(random: Random): Spec {
   };
 }
 
+/** Somebody's Ats of one name, one after the other. */
+interface Life extends Draw {
+  readonly name: string;
+  readonly crowdTime: number | undefined;
+  /** When the first of them comes, and when it falls due, ms since the start. */
+  readonly born: number;
+  readonly due: number;
+  /** At any time, or when it is due: people come back then to see it run, or because it does not. */
+  readonly later: () => number;
+}
+
 function lifeOf(name: string, draw: Draw, crowdTime: number | undefined): Deed[] {
-  const { random, features, duration } = draw;
-  const object = (spec: Spec) => ({
-    apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
-    kind: 'At',
-    metadata: { name, namespace },
-    spec,
-  });
+  const { random, duration } = draw;
   const spec = drawSpec(draw, crowdTime);
   const born = random.chance(0.4) ? 0 : random.integer(duration);
-  const deeds: Deed[] = [{ at: born, do: 'create', resource: 'ats', name, object: object(spec) }];
   const due = dueTimeOf(spec as unknown as AtSpec) - startsAt;
-  // People come back to an At when it is due: to see it run, or because it does not.
   const isNear = () => due > born && due < duration && random.chance(0.5);
   const later = () =>
     isNear()
       ? Math.max(born + 1, due - 1000 + random.integer(6000))
       : born + random.integer(Math.max(1, duration - born));
-  const patch = (at: number, body: object): Deed => ({ at, do: 'patch', resource: 'ats', name, body });
-  const chance = (feature: Feature) => features.has(feature) && random.chance(0.4);
+  const life: Life = { ...draw, name, crowdTime, born, due, later };
+  return [creation(life, born, spec), ...editsOf(life, spec), ...endsOf(life), ...hostileDeeds(life)];
+}
+
+function creation({ name }: Life, at: number, spec: Spec): Deed {
+  const apiVersion = 'cnat.programming-kubernetes.info/v1alpha1';
+  const object = { apiVersion, kind: 'At', metadata: { name, namespace }, spec };
+  return { at, do: 'create', resource: 'ats', name, object };
+}
+
+function chanceOf({ features, random }: Draw): (feature: Feature) => boolean {
+  return (feature) => features.has(feature) && random.chance(0.4);
+}
+
+function editsOf(life: Life, { suspend }: Spec): Deed[] {
+  const { name, random, born, due, later } = life;
+  const chance = chanceOf(life);
+  const deeds: Deed[] = [];
+  const patch = (at: number, spec: Spec): Deed => {
+    return { at, do: 'patch', resource: 'ats', name, body: { spec } };
+  };
   if (chance('at-edit')) {
-    for (let edits = 1 + random.integer(3); edits > 0; edits--)
-      deeds.push(patch(later(), { spec: editOf(draw) }));
+    for (let edits = 1 + random.integer(3); edits > 0; edits--) deeds.push(patch(later(), editOf(life)));
   }
-  if (spec.suspend === true || chance('at-suspend')) {
-    deeds.push(
-      patch(later(), { spec: { suspend: random.chance(0.5) } }),
-      patch(later(), { spec: { suspend: false } }),
-    );
+  if (chance('at-touch')) {
+    for (let touches = 1 + random.integer(3); touches > 0; touches--) deeds.push(touchOf(life, later()));
+    // In the last second before it is due, too.
+    if (due > born + 1000) deeds.push(touchOf(life, due - 1 - random.integer(1000)));
   }
-  if (chance('at-cancel')) deeds.push(patch(later(), { spec: { cancel: true } }));
-  if (chance('at-delete') || chance('at-recreate')) {
-    const at = later();
-    const propagation = random.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const);
-    deeds.push({ at, do: 'delete', resource: 'ats', name, propagation });
-    if (features.has('at-recreate')) {
-      const again = at + random.pick([1, 100, 5000]);
-      deeds.push({
-        at: again,
-        do: 'create',
-        resource: 'ats',
-        name,
-        object: object(drawSpec(draw, crowdTime)),
-      });
-    }
+  if (suspend === true || chance('at-suspend')) {
+    deeds.push(patch(later(), { suspend: random.chance(0.5) }), patch(later(), { suspend: false }));
   }
-  if (chance('at-stranger')) deeds.push(strangerOf(`${name}-pod`, random.chance(0.5) ? 0 : later()));
-  if (chance('at-forge')) deeds.push(forgeryOf(name, later(), random));
-  return deeds;
+  return chance('at-cancel') ? [...deeds, patch(later(), { cancel: true })] : deeds;
+}
+
+function endsOf(life: Life): Deed[] {
+  const { name, random, features, later } = life;
+  const chance = chanceOf(life);
+  if (!chance('at-delete') && !chance('at-recreate')) return [];
+  const at = later();
+  const propagation = random.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const);
+  const deletion: Deed = { at, do: 'delete', resource: 'ats', name, propagation };
+  if (!features.has('at-recreate')) return [deletion];
+  return [deletion, creation(life, at + random.pick([1, 100, 5000]), drawSpec(life, life.crowdTime))];
+}
+
+function hostileDeeds(life: Life): Deed[] {
+  const { name, random, later } = life;
+  const chance = chanceOf(life);
+  return [
+    ...(chance('at-stranger') ? [strangerOf(`${name}-pod`, random.chance(0.5) ? 0 : later())] : []),
+    ...(chance('at-forge') ? [forgeryOf(name, later(), random)] : []),
+  ];
+}
+
+/** Another program writes something that is of no interest to the operator. */
+function touchOf({ name, random }: Life, at: number): Deed {
+  const body = { metadata: { annotations: { touched: String(random.integer(1000)) } } };
+  return { at, do: 'patch', resource: 'ats', name, body };
 }
 
 function editOf(draw: Draw): Spec {

@@ -4,6 +4,7 @@ import { Random } from '../../../src/testing/random.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { drawAts, startsAt } from './draw-ats.ts';
 import { drawTrouble } from './draw-faults.ts';
+import { drawLateCreates } from './draw-late-create.ts';
 import { drawWatchers } from './draw-watchers.ts';
 import { drawFeatures, type Feature } from './features.ts';
 import type { ClockPlan, Deed, Plan } from './plan.ts';
@@ -23,6 +24,7 @@ export function drawPlan(seed: string): Plan {
   ];
   const moments = momentsOf(life, duration);
   const { faults, deeds } = drawTrouble({ ...draw, moments, random: random.fork('trouble') });
+  const late = drawLateCreates({ ...draw, random: random.fork('late creates') });
   return {
     ...{ seed, duration, replicas, servers },
     election: random.chance(0.5),
@@ -30,18 +32,20 @@ export function drawPlan(seed: string): Plan {
       drawClock(random.fork(`clock ${index}`), features),
     ),
     features: [...features],
-    deeds: [...life, ...deeds].sort(byTime),
-    faults: faults.toSorted(byTime),
+    deeds: [...life, ...late.deeds, ...deeds].sort(byTime),
+    faults: [...faults, ...late.faults].sort(byTime),
   };
 }
 
-/** When something is done, or falls due, ms since the start: trouble tells most when it comes together with that. */
+/** When something is done, falls due, or ends, ms since the start: trouble tells most when it comes together with that. */
 function momentsOf(deeds: readonly Deed[], duration: number): number[] {
   const due = deeds.flatMap((deed) => {
     const { spec } = (deed.do === 'create' && deed.resource === 'ats' ? deed.object : {}) as {
       spec?: AtSpec;
     };
-    return spec === undefined ? [] : [dueTimeOf(spec) - startsAt];
+    if (spec === undefined) return [];
+    const begin = Math.max(dueTimeOf(spec) - startsAt, deed.at);
+    return [begin, begin + Number(/--for=(\d+)/.exec(spec.command ?? '')?.[1] ?? 0)];
   });
   return [...deeds.map(({ at }) => at), ...due].filter((at) => at > 0 && at < duration);
 }

@@ -84,6 +84,18 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
     ];
   },
   'watcher-edit': editWatcher,
+  // A source that is watched only from then on: its first content is no change.
+  'watcher-new-source': (draw) => {
+    const { app, random } = draw;
+    const [at, name] = [later(draw), `${app.name}-new`];
+    const data = { one: `${configCanary}-${random.integer(9)}` };
+    const sources = [{ kind: 'ConfigMap', name, optional: random.chance(0.5) }];
+    const gap = random.pick([-5000, 5000, 30_000]);
+    return [
+      create(Math.max(1, at + gap), 'configmaps', name, 'v1', 'ConfigMap', { metadata: meta(name), data }),
+      ...(app.isAnnotated ? [] : [patchOf(at, 'configwatchers', app.name, { spec: { sources } })]),
+    ];
+  },
 };
 
 function editWatcher(draw: EditDraw): Deed[] {

@@ -7,6 +7,7 @@ import type { Random } from '../../../src/testing/random.ts';
 export const atFeatures = [
   'at',
   'at-edit',
+  'at-touch',
   'at-delete',
   'at-recreate',
   'at-suspend',
@@ -38,6 +39,7 @@ export const watcherFeatures = [
   'watcher-window',
   'watcher-keys',
   'watcher-sources',
+  'watcher-new-source',
   'watcher-rollout',
   'watcher-delete-strategy',
   'watcher-scale',
@@ -67,6 +69,7 @@ export const faultFeatures = [
   'kill-at-write',
   'write-meets',
   'send-meets',
+  'late-create',
   'aimed',
   'refuse',
   'quota',

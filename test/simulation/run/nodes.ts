@@ -16,7 +16,8 @@ function flag(words: readonly string[], name: string): string | undefined {
 }
 
 /**
- * `job --for=MS --exit=CODE --fails=N` fails so often, and then ends so. `serve --ready-after=MS --breaks-with=WORD`
+ * `job --for=MS --exit=CODE --fails=N --on-term=CODE` fails so often, and then ends so; without the last one it takes
+ * no notice of SIGTERM. `serve --ready-after=MS --breaks-with=WORD`
  * runs until it is stopped, and crashes after a second with a content that has the word.
  */
 export function program({ container, start, sources }: ContainerStart): Behaviour {
@@ -24,7 +25,11 @@ export function program({ container, start, sources }: ContainerStart): Behaviou
   if (name === 'job') {
     const fails = start <= Number(flag(words, 'fails') ?? 0);
     const exitCode = fails ? 1 : Number(flag(words, 'exit') ?? 0);
-    return { exitAfter: Number(flag(words, 'for') ?? 0), exitCode, log: `exit ${exitCode}` };
+    const onTerm = flag(words, 'on-term');
+    return {
+      ...{ exitAfter: Number(flag(words, 'for') ?? 0), exitCode, log: `exit ${exitCode}` },
+      ...(onTerm !== undefined && { onTerm: { exitAfter: 300, exitCode: Number(onTerm) } }),
+    };
   }
   const word = flag(words, 'breaks-with');
   const isBad = sources.some(({ data = {} }) =>
