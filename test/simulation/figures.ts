@@ -1,4 +1,5 @@
 /** Figures: what many runs come to, and the table of states and faults that they have reached. */
+import { grantedRights } from './rights.ts';
 import type { RunResult } from './run/run.ts';
 import { states } from './states.ts';
 
@@ -14,13 +15,15 @@ export interface RunReport {
   /** Promise, clue and sentence of the first news. */
   readonly news: { readonly promise: string; readonly clue: string; readonly text: string } | undefined;
   readonly traceHash: string;
+  readonly rights: readonly string[];
 }
 
-export function reportOf({ plan, cells, violations, ...result }: RunResult, cpu: number): RunReport {
+export function reportOf({ plan, cells, violations, rights, ...result }: RunResult, cpu: number): RunReport {
   const [first] = violations;
   const { simulated, requests, known, traceHash } = result;
   const news = first && { promise: first.promise, clue: first.clue, text: first.text };
-  return { seed: plan.seed, cpu, simulated, requests, known, cells: [...cells], news, traceHash };
+  const figures = { cpu, simulated, requests, known, cells: [...cells], rights: [...rights] };
+  return { seed: plan.seed, ...figures, news, traceHash };
 }
 
 const day = 86_400_000;
@@ -32,14 +35,16 @@ export class Figures {
   requests = 0;
   readonly known = new Map<string, number>();
   readonly cells = new Map<string, number>();
+  readonly rights = new Set<string>();
 
-  add({ cpu, simulated, requests, known, cells }: RunReport): void {
+  add({ cpu, simulated, requests, known, cells, rights }: RunReport): void {
     this.runs += 1;
     this.cpu += cpu;
     this.simulated += simulated;
     this.requests += requests;
     for (const [name, count] of Object.entries(known))
       this.known.set(name, (this.known.get(name) ?? 0) + count);
+    for (const right of rights) this.rights.add(right);
     for (const [cell, count] of cells) this.cells.set(cell, (this.cells.get(cell) ?? 0) + count);
   }
 
@@ -49,7 +54,14 @@ export class Figures {
       `${this.runs} runs, ${(this.simulated / day).toFixed(2)} simulated days in ${(this.cpu / 1000).toFixed(0)} CPU-seconds:`,
       `  ${(this.simulated / day / minutes).toFixed(2)} days per CPU-minute, ${Math.round(this.requests / (this.cpu / 1000))} requests per CPU-second`,
       ...[...this.known].map(([name, count]) => `  open defect "${name}": met ${count} times`),
+      ...this.#unused(),
     ].join('\n');
+  }
+
+  /** S13 in the other direction: what is granted and no run has used. Few runs use all there is. */
+  #unused(): string[] {
+    const unused = [...grantedRights()].filter((right) => !this.rights.has(right));
+    return unused.length === 0 ? [] : [`  granted and not used: ${unused.sort().join(', ')}`];
   }
 
   /** One row per state, one column per fault; a dot is a cell that no run has reached. */

@@ -3,25 +3,46 @@ import type { Feature } from './plan/features.ts';
 
 export interface ExpectedState {
   readonly row: string;
-  /** What a plan needs for any object of the kind. */
+  /** What a plan needs so that an object may come into it. */
   readonly feature: Feature;
 }
 
-const ofAt = [
-  ...['New', 'Armed', 'Suspended', 'PodRejected', 'PodNameConflict', 'CreateFailed', 'InvalidCommand'].map(
-    (reason) => `At PENDING ${reason}`,
-  ),
-  ...['Launched', 'SchedulingGated', 'ImagePullBackOff', 'Unschedulable', 'Stopping'].map(
-    (reason) => `At RUNNING ${reason}`,
-  ),
-  ...['Succeeded', 'Failed', 'Missed', 'Canceled'].map((outcome) => `At DONE ${outcome}`),
-];
-const ofWatcher = [
-  ...['New', 'UpToDate', 'Debounce', 'Cooldown', 'Window', 'Suspended', 'DryRun', 'SourceMissing'],
-  ...['InProgress', 'RolloutInProgress', 'EvictionBlocked', 'NewPodsNotAvailable', 'Stalled'],
-].map((reason) => `ConfigWatcher ${reason}`);
+function rows(prefix: string, states: Readonly<Record<string, Feature>>): ExpectedState[] {
+  return Object.entries(states).map(([reason, feature]) => ({ row: `${prefix} ${reason}`, feature }));
+}
 
 export const states: readonly ExpectedState[] = [
-  ...ofAt.map((row) => ({ row, feature: 'at' as const })),
-  ...ofWatcher.map((row) => ({ row, feature: 'watcher' as const })),
+  ...rows('At PENDING', {
+    New: 'at',
+    Armed: 'at',
+    Suspended: 'at-suspend',
+    PodRejected: 'at',
+    PodNameConflict: 'at-stranger',
+    CreateFailed: 'at',
+    InvalidCommand: 'at-invalid',
+  }),
+  ...rows('At RUNNING', {
+    Launched: 'at',
+    CommandFailing: 'at',
+    SchedulingGated: 'at-exactly-once',
+    ImagePullBackOff: 'at-image',
+    Unschedulable: 'at-unschedulable',
+    Stopping: 'at-cancel',
+  }),
+  ...rows('At DONE', { Succeeded: 'at', Failed: 'at', Missed: 'at-deadlines', Canceled: 'at-cancel' }),
+  ...rows('ConfigWatcher', {
+    New: 'watcher',
+    UpToDate: 'watcher',
+    Debounce: 'watcher',
+    Cooldown: 'watcher-cooldown',
+    Window: 'watcher-window',
+    Suspended: 'watcher-suspend',
+    DryRun: 'watcher',
+    SourceMissing: 'watcher-recreate-source',
+    InProgress: 'watcher',
+    RolloutInProgress: 'watcher-rollout',
+    EvictionBlocked: 'watcher-budget',
+    NewPodsNotAvailable: 'watcher-bad-content',
+    Stalled: 'watcher',
+  }),
 ];

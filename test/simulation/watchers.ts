@@ -24,6 +24,10 @@ export interface WatcherRun {
   readonly baselines: Map<string, { readonly time: number; readonly content: string }>;
   /** What counts of all sources, now. */
   content: string;
+  /** The same when the status last said that everything is applied. */
+  settledContent: string;
+  /** When the content came back to that, before the operator recorded another one: nothing is owed then. */
+  revertedAt: number;
   /** When that changed; those before the baseline are dropped. */
   changes: number[];
   /** When a source was edited so that nothing changed that counts. */
@@ -103,6 +107,8 @@ export class Watchers {
         firstSights: new Map(),
         baselines: new Map(),
         content: '',
+        settledContent: '',
+        revertedAt: 0,
         changes: [],
         idleEditAt: undefined,
         raises: [],
@@ -110,6 +116,7 @@ export class Watchers {
       ...{ raiseCount: 0, changeCount: 0, appliedAt: undefined, forgedAt: undefined },
     };
     run.content = this.contentFor(run);
+    run.settledContent = run.content;
     this.#sight(run, time);
     this.byUid.set(run.uid, run);
   }
@@ -163,11 +170,17 @@ export class Watchers {
         run.idleEditAt = time;
         continue;
       }
-      run.content = this.contentFor(run);
-      run.changes.push(time);
-      run.changeCount += 1;
-      if (run.changes.length > keptChanges) run.changes.shift();
+      this.#changed(run, time);
     }
+  }
+
+  #changed(run: WatcherRun, time: number): void {
+    run.content = this.contentFor(run);
+    const isSettled = run.watcher.status?.pending === undefined;
+    if (isSettled && run.content === run.settledContent) run.revertedAt = time;
+    run.changes.push(time);
+    run.changeCount += 1;
+    if (run.changes.length > keptChanges) run.changes.shift();
   }
 
   /** What counts of all of its sources, as etcd holds them. */
@@ -217,8 +230,12 @@ function recordStatus(
   const [old, pending] = [before?.pending, after?.pending];
   if (before?.appliedHash === undefined && after?.appliedHash !== undefined && run.baselineAt === undefined) {
     run.baselineAt = time;
+    run.settledContent = run.content;
   }
-  if (old !== undefined && pending === undefined) run.appliedAt = time;
+  if (old !== undefined && pending === undefined) {
+    run.appliedAt = time;
+    run.settledContent = run.content;
+  }
   const cutoff = Date.parse(pending?.cutoff ?? '') || 0;
   // An edit of the spec raises the cutoff, too: for the Pods that it may add.
   const isRaised =

@@ -2,36 +2,81 @@
  * Draws launches whose request is long on its way, of Ats that are given up meanwhile: the Pod that comes into being
  * then is one that nobody waits for any more.
  */
+import type { Random } from '../../../src/testing/random.ts';
 import { commandCanary, type Draw, namespace, startsAt } from './draw-ats.ts';
+import type { Trouble } from './draw-faults.ts';
 import type { Deed, FaultPlan } from './plan.ts';
 
-export function drawLateCreates({ random, features, duration }: Draw): {
-  readonly deeds: readonly Deed[];
-  readonly faults: readonly FaultPlan[];
-} {
-  const deeds: Deed[] = [];
-  const faults: FaultPlan[] = [];
-  if (!features.has('late-create') || !features.has('at')) return { deeds, faults };
-  const due = 20_000 + random.integer(duration - 50_000);
+export function drawLateCreates({ random, features, duration }: Draw): Trouble {
+  if (!features.has('late-create') || !features.has('at')) return { deeds: [], faults: [] };
+  const due = 20_000 + random.integer(duration - 60_000);
   const late = random.pick([5000, 10_000, 30_000]);
-  const ending = random.pick(['deadline', 'cancel', 'delete'] as const);
-  const spec = {
-    schedule: new Date(startsAt + due).toISOString(),
-    command: `job --for=400000 ${commandCanary}`,
-    ...(ending === 'deadline' && { startingDeadlineSeconds: random.pick([1, 3]) }),
-    ...(random.chance(0.3) && { launchGuarantee: 'ExactlyOnce' }),
-  };
+  const draw = { random, due, late };
+  const { spec, deeds, faults } = random.pick([missed, canceled, deleted, replaced])(draw);
+  const guarantee = random.chance(0.3) && { launchGuarantee: 'ExactlyOnce' };
   const object = {
     apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
     kind: 'At',
-    metadata: { name: 'late', namespace },
-    spec,
+    metadata: { name, namespace },
+    spec: {
+      schedule: new Date(startsAt + due).toISOString(),
+      command: `job --for=400000 ${commandCanary}`,
+      ...guarantee,
+      ...spec,
+    },
   };
+  return {
+    deeds: [{ at: 1, do: 'create', resource: 'ats', name, object }, ...deeds],
+    faults: [{ at: due - 20, fault: 'send-meets', method: 'POST', path: '/pods', skip: 0, late }, ...faults],
+  };
+}
+
+const name = 'late';
+
+interface LateDraw {
+  readonly random: Random;
+  /** Ms since the start. */
+  readonly due: number;
+  /** Ms that the request is on its way. */
+  readonly late: number;
+}
+
+interface Meanwhile {
+  readonly spec: object;
+  readonly deeds: readonly Deed[];
+  readonly faults: readonly FaultPlan[];
+}
+
+/** Its deadline is over. */
+function missed({ random }: LateDraw): Meanwhile {
+  return { spec: { startingDeadlineSeconds: random.pick([1, 3]) }, deeds: [], faults: [] };
+}
+
+function canceled({ random, due, late }: LateDraw): Meanwhile {
   const at = due + 300 + random.integer(late);
-  deeds.push({ at: 1, do: 'create', resource: 'ats', name: 'late', object });
-  if (ending === 'cancel')
-    deeds.push({ at, do: 'patch', resource: 'ats', name: 'late', body: { spec: { cancel: true } } });
-  if (ending === 'delete') deeds.push({ at, do: 'delete', resource: 'ats', name: 'late' });
-  faults.push({ at: due - 20, fault: 'send-meets', method: 'POST', path: '/pods', skip: 0, late });
-  return { deeds, faults };
+  const body = { spec: { cancel: true } };
+  return { spec: {}, deeds: [{ at, do: 'patch', resource: 'ats', name, body }], faults: [] };
+}
+
+function deleted({ random, due, late }: LateDraw): Meanwhile {
+  const at = due + 300 + random.integer(late);
+  return { spec: {}, deeds: [{ at, do: 'delete', resource: 'ats', name }], faults: [] };
+}
+
+/** The Pod of the second try is recorded, cannot be released, and is taken away by force: the late one has its name. */
+function replaced({ random, due, late }: LateDraw): Meanwhile {
+  const at = due + Math.max(4500, late - 3000) + random.integer(2000);
+  const toPod = (after: number, what: 'strip-finalizers' | 'force-delete'): Deed => {
+    return { at: at + after, do: 'pod', label: ['app', name], index: 0, what };
+  };
+  return {
+    spec: { launchGuarantee: 'ExactlyOnce' },
+    deeds: [toPod(0, 'force-delete'), toPod(1, 'strip-finalizers')],
+    faults: [
+      {
+        ...{ at: due - 20, fault: 'refuse', method: 'PATCH', path: '/pods/' },
+        ...{ code: 503, message: 'overloaded', for: late + 2000 + random.integer(10_000) },
+      },
+    ],
+  };
 }

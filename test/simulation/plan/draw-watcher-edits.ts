@@ -43,6 +43,11 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
     const at = later(draw);
     return Array.from({ length: 20 }, (_, index) => write(draw, at + index * 20, value(draw)));
   },
+  // The second one has to wait.
+  'watcher-cooldown': (draw) => {
+    const at = later(draw);
+    return [0, 8000, 20_000].map((after) => write(draw, at + after, value(draw)));
+  },
   'watcher-idle-edit': (draw) => {
     const labels = { touched: String(draw.random.integer(100)) };
     return [patchOf(later(draw), 'configmaps', draw.app.config, { metadata: { labels } })];
@@ -53,10 +58,14 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
   },
   'watcher-recreate-source': (draw) => {
     const { config } = draw.app;
-    const [at, gap] = [later(draw), draw.random.pick([1, 2000, 20_000])];
+    const [at, gap] = [later(draw), draw.random.pick([1, 2000, 20_000, 120_000])];
+    // An edit of another source meets the one that is missing.
+    const other = { data: { one: `${configCanary}-${draw.random.integer(9)}` } };
+    const extra = patchOf(at + draw.random.integer(gap), 'configmaps', `${draw.app.name}-extra`, other);
     const again = { metadata: meta(config), data: { message: value(draw), other: configCanary } };
     return [
       { at, do: 'delete', resource: 'configmaps', name: config },
+      ...(draw.features.has('watcher-sources') ? [extra] : []),
       create(at + gap, 'configmaps', config, 'v1', 'ConfigMap', again),
     ];
   },

@@ -63,7 +63,7 @@ export function drawWatcherSpec(
       ? 'Delete'
       : 'Evict';
   const cooldown = features.has('watcher-cooldown')
-    ? { base: random.pick(['5s', '30s']), max: random.pick(['1m', '10m']) }
+    ? { base: random.pick(['5s', '30s', '2m']), max: random.pick(['1m', '10m']) }
     : { base: '0s', max: '0s' };
   const strategy: Json = {
     type,

@@ -1,6 +1,6 @@
 /**
- * Plants the bugs one by one, and prints after how many CPU-seconds each is found. `BUG=name` checks that one alone,
- * `SECONDS=…` gives up later or sooner than after ten CPU-minutes.
+ * Plants the bugs one by one, and prints after how many CPU-seconds each is found. `BUG=name,name` checks those alone,
+ * `SECONDS=…` gives up later or sooner than after ten CPU-minutes, `JOBS=…` looks for so many at a time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -9,7 +9,7 @@ import type { RunReport } from '../figures.ts';
 import { workerFlags } from '../main.ts';
 import { type PlantedBug, plantedBugs } from './bugs.ts';
 
-const { BUG = '', SECONDS = '600' } = process.env;
+const { BUG = '', SECONDS = '600', JOBS = String(availableParallelism()) } = process.env;
 const main = new URL('../main.ts', import.meta.url).pathname;
 const loader = new URL('./loader.ts', import.meta.url).href;
 
@@ -87,7 +87,7 @@ async function find({ name }: PlantedBug): Promise<string> {
   }
 }
 
-const bugs = plantedBugs.filter(({ name }) => BUG === '' || name === BUG)[Symbol.iterator]();
+const bugs = plantedBugs.filter(({ name }) => BUG === '' || BUG.split(',').includes(name))[Symbol.iterator]();
 let missed = 0;
 const lane = async () => {
   for (const bug of bugs) {
@@ -96,6 +96,6 @@ const lane = async () => {
     console.log(`${bug.name.padEnd(30)} ${outcome}`);
   }
 };
-await Promise.all(Array.from({ length: availableParallelism() }, lane));
+await Promise.all(Array.from({ length: Number(JOBS) }, lane));
 clean.end();
 if (missed > 0) process.exitCode = 1;

@@ -165,6 +165,7 @@ function startBy({
   changes,
   appliedAt,
   baselineAt,
+  revertedAt,
   specs,
 }: WatcherRun): number | undefined {
   const isHeld =
@@ -173,7 +174,7 @@ function startBy({
     (spec.windows ?? []).length > 0 ||
     spec.cooldown?.base !== '0s' ||
     specs.length > 1;
-  const settledAt = Math.max(appliedAt ?? 0, baselineAt ?? Number.POSITIVE_INFINITY);
+  const settledAt = Math.max(appliedAt ?? 0, revertedAt, baselineAt ?? Number.POSITIVE_INFINITY);
   const [first, last] = [changes.find((one) => one > settledAt), changes.at(-1)];
   const isOther = changes.some((one) => one > settledAt - undisturbedFor && one <= settledAt);
   if (isHeld || first === undefined || last === undefined || isOther) return undefined;

@@ -2,18 +2,27 @@
 import type { At } from '../../../src/api/at.generated.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
 import type { History, NamedPromise } from '../history.ts';
-import { blindFor } from './liveness.ts';
+import type { AtRun } from '../runs.ts';
+import { dueTimeOf } from '../schedule.ts';
+import type { WatcherRun } from '../watchers.ts';
+import { isHeld } from './exactly-once.ts';
+import { accepted, blindFor } from './liveness.ts';
 
 /** In milliseconds. */
 const window = 10_000;
 /** Writes of one replica per second over {@link window}, while the API server takes them or refuses them. */
-const mostPerSecond = 100;
+const mostPerSecond = 60;
 /** The same about one object: nothing has to be said of it more often. */
 const mostPerObject = 30;
 /** More for each change that the operator did not make. */
 const perReason = 4;
-/** After the last fault and edit; the longest back-off is over by then, and so is a Pod's time to start. */
-const quietAfter = 16 * 60_000;
+/**
+ * Ms after the last event: where everything is done, until each informer has caught up; else until the longest back-off
+ * is over, and a Pod's time to start.
+ */
+const quietAfter = { converged: 2 * 60_000, waiting: 16 * 60_000 };
+/** An At that is due so soon, in ms, is not done: it lies within two looks of an idle run. */
+const dueSoon = 11 * 60_000;
 
 function keyOf({ replica, verb, resource, subresource, namespace, name }: RequestEntry): string {
   return `${replica} ${verb} ${resource}/${subresource} ${namespace}/${name}`;
@@ -95,26 +104,74 @@ export const requestsAreBounded: NamedPromise = {
   },
 };
 
+/** Nothing is left to do for it, until a user acts. */
+function isAtConverged(history: History, { at, pods, goneAt, forgedAt }: AtRun): boolean {
+  if (goneAt !== undefined) return true;
+  const { spec, status, metadata } = at;
+  if (forgedAt !== undefined || metadata.deletionTimestamp !== undefined) return false;
+  if (status?.phase === 'DONE') {
+    const isOver = pods.every(
+      (pod) => pod.goneAt !== undefined || (pod.endedAt !== undefined && !isHeld(pod.pod)),
+    );
+    return isOver && spec.ttlSecondsAfterFinished === undefined;
+  }
+  if (status?.phase !== 'PENDING' || status.observedGeneration !== metadata.generation) return false;
+  if (!accepted(at) || spec.suspend === true) return true;
+  const isRefused = status.conditions?.some(
+    ({ type, status: is }) => type === 'PodAdmitted' && is === 'False',
+  );
+  return !isRefused && dueTimeOf(spec) > history.time + dueSoon;
+}
+
+function isWatcherConverged({ watcher: { status }, goneAt, forgedAt, annotated }: WatcherRun): boolean {
+  if (goneAt !== undefined) return true;
+  const isStalled = status?.conditions?.some(({ type, status: is }) => type === 'Stalled' && is === 'True');
+  return (
+    forgedAt === undefined &&
+    !annotated &&
+    !isStalled &&
+    status?.appliedHash !== undefined &&
+    status.pending === undefined
+  );
+}
+
+function isConverged(history: History): boolean {
+  const { runs, watchers, faults, time, blindedAt } = history;
+  return (
+    faults.size === 0 &&
+    time - blindedAt > blindFor &&
+    [...runs.byUid.values()].every((run) => isAtConverged(history, run)) &&
+    [...watchers.byUid.values()].every(isWatcherConverged)
+  );
+}
+
 export const silence: NamedPromise = {
   name: 'L5',
   sentence: 'after convergence there are no writes but lease renewals',
   start(history) {
     /** When a phase changed last: a deadline is over, or what became due was launched. */
     let movedAt = 0;
+    let convergedSince = Number.POSITIVE_INFINITY;
     return {
       change({ resource, object, previous, time }) {
         const isMoved = (object as At).status?.phase !== (previous as At | undefined)?.status?.phase;
         if (resource === 'ats' && isMoved) movedAt = time;
         return undefined;
       },
+      calm({ time }) {
+        convergedSince = isConverged(history) ? Math.min(convergedSince, time) : Number.POSITIVE_INFINITY;
+        return undefined;
+      },
       request(request) {
         const { replica, resource, time, verb, name } = request;
         if (replica === undefined || !isWrite(request) || resource === 'leases') return undefined;
-        const isQuiet = history.faults.size === 0 && time - Math.max(movedAt, history.busyAt) > quietAfter;
+        const since = Math.max(movedAt, history.busyAt);
+        const isSilent =
+          time - Math.max(since, convergedSince) > quietAfter.converged || time - since > quietAfter.waiting;
         // What becomes due, ends, or is over makes writes of its own, which the history counts as busy.
-        return isQuiet && isAccepted(request)
+        return history.faults.size === 0 && isSilent && isAccepted(request)
           ? {
-              text: `${verb} ${resource}/${name} ${Math.round((time - history.busyAt) / 60_000)} min after the last event`,
+              text: `${verb} ${resource}/${name} ${Math.round((time - history.busyAt) / 1000)} s after the last event`,
               clue: resource,
             }
           : undefined;

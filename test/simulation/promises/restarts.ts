@@ -1,5 +1,5 @@
 /** S4, S7 to S10, S15: what may be done to Pods and their owners, and for which change. */
-import type { KubernetesObject, OwnerReference, Pod } from '../../../src/kubernetes/objects.ts';
+import type { KubernetesObject, ObjectMeta, OwnerReference, Pod } from '../../../src/kubernetes/objects.ts';
 import { controllerOf } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
@@ -40,29 +40,46 @@ function isAtPod(history: History, pod: Pod): boolean {
 export const onlyOwnPods: NamedPromise = {
   name: 'S4',
   sentence: 'a Pod whose controller-owner UID is not ours is never adopted, changed or deleted',
-  start: (history) => ({
-    request(request) {
-      const { replica, resource, subresource, verb, namespace, name } = request;
-      if (replica === undefined || resource !== 'pods' || !isAccepted(request) || !isWrite(request))
-        return undefined;
-      if (verb !== 'patch' && verb !== 'update') return undefined;
-      const pod = history.objects.get<Pod>('pods', namespace, name);
-      if (pod === undefined || isAtPod(history, pod) || isRelease(request)) return undefined;
-      return {
-        text: `${verb} of ${name}${subresource && `/${subresource}`}, a Pod of ${ownerKind(pod) ?? 'nobody'}`,
-      };
-    },
-    change({ resource, object, previous, by }) {
-      if (resource !== 'ats' || by?.replica === undefined) return undefined;
-      const uid = statusOf(object)?.podUID;
-      if (uid === undefined || uid === statusOf(previous)?.podUID) return undefined;
-      const run = history.runs.byUid.get(object.metadata.uid ?? '');
-      return run?.pods.some((pod) => pod.uid === uid) === false
-        ? { text: `${object.metadata.name} took a Pod for its own that is not: ${uid}`, clue: 'adopted' }
-        : undefined;
-    },
-  }),
+  start(history) {
+    /** The last change of a Pod by a replica: its request follows in the same turn. */
+    let edit: ChangeEntry | undefined;
+    return {
+      request: (request) => changedForeign(history, request, edit),
+      change(entry) {
+        const { resource, object, previous, by } = entry;
+        if (by?.replica === undefined) return undefined;
+        if (resource === 'pods') edit = entry;
+        if (resource !== 'ats') return undefined;
+        const uid = statusOf(object)?.podUID;
+        if (uid === undefined || uid === statusOf(previous)?.podUID) return undefined;
+        const run = history.runs.byUid.get(object.metadata.uid ?? '');
+        return run?.pods.some((pod) => pod.uid === uid) === false
+          ? { text: `${object.metadata.name} took a Pod for its own that is not: ${uid}`, clue: 'adopted' }
+          : undefined;
+      },
+    };
+  },
 };
+
+/** @param edit the last change of a Pod by a replica. */
+function changedForeign(
+  history: History,
+  request: RequestEntry,
+  edit: ChangeEntry | undefined,
+): Finding | undefined {
+  const { replica, resource, subresource, verb, namespace, name, time } = request;
+  const isEdit = resource === 'pods' && (verb === 'patch' || verb === 'update');
+  if (replica === undefined || !isEdit || !isAccepted(request) || !isWrite(request)) return undefined;
+  const own = edit?.time === time && edit.object.metadata.name === name ? edit : undefined;
+  const pod = (own?.object as Pod | undefined) ?? history.objects.get<Pod>('pods', namespace, name);
+  if (pod === undefined || isAtPod(history, pod)) return undefined;
+  // Without a change, or where its source tells no states, the request says what it was to be.
+  if (own === undefined ? isRelease(request) : isReleased(own)) return undefined;
+  const owner = ownerKind(pod) ?? 'nobody';
+  return { text: `${verb} of ${name}${subresource && `/${subresource}`}, a Pod of ${owner}` };
+}
+
+const ownFinalizer = 'cnat.programming-kubernetes.info/tracked';
 
 /** Our own finalizer may be taken off any Pod: it holds up what its At does not need any more. */
 function isRelease({ body }: RequestEntry): boolean {
@@ -70,6 +87,24 @@ function isRelease({ body }: RequestEntry): boolean {
   if (!Array.isArray(operations)) return false;
   const writes = (operations as { op: string; path: string }[]).filter(({ op }) => op !== 'test');
   return writes.every(({ op, path }) => op === 'remove' && path.startsWith('/metadata/finalizers'));
+}
+
+/** Whether nothing but our own finalizer has gone from the Pod. */
+function isReleased({ object, previous }: ChangeEntry): boolean {
+  return withoutVersion(object) === withoutVersion(previous ?? object);
+}
+
+/** The Pod as text, without our own finalizer and what every write changes. */
+function withoutVersion({ metadata, ...rest }: KubernetesObject): string {
+  const {
+    resourceVersion: _,
+    managedFields: __,
+    finalizers = [],
+    ...others
+  } = metadata as ObjectMeta & {
+    managedFields?: unknown;
+  };
+  return JSON.stringify({ ...rest, others, finalizers: finalizers.filter((name) => name !== ownFinalizer) });
 }
 
 function statusOf(object: KubernetesObject | undefined): { readonly podUID?: string } | undefined {

@@ -7,6 +7,7 @@ import { commandCanary } from '../plan/draw-ats.ts';
 import type { Plan } from '../plan/plan.ts';
 import { configCanary, secretCanary } from '../plan/watcher-parts.ts';
 import { allPromises } from '../promises/all.ts';
+import { rightOf } from '../promises/writes.ts';
 import { Cluster } from './cluster.ts';
 import { Deeds } from './deeds.ts';
 import { Faults, KillAtWrites } from './faults.ts';
@@ -34,6 +35,8 @@ export interface RunResult {
   readonly steps: number;
   readonly traceHash: string;
   readonly cells: ReadonlyMap<string, number>;
+  /** What replicas were granted and used, as `verb group/resource`. */
+  readonly rights: ReadonlySet<string>;
   /** Processes that ended with an error of their own. */
   readonly deaths: readonly string[];
 }
@@ -53,6 +56,7 @@ export class Run {
   readonly history: History;
   readonly recorder: Recorder;
   readonly #coverage: Coverage;
+  readonly #rights = new Set<string>();
   readonly #replicas: Replicas;
   readonly #plan: Plan;
 
@@ -64,6 +68,7 @@ export class Run {
     const coverage = new Coverage(history);
     history.onEntry((entry) => {
       coverage.see(entry);
+      if (entry.type === 'request' && entry.replica !== undefined) this.#rights.add(rightOf(entry));
       onEntry?.(entry, history);
     });
     const cluster = new Cluster(plan);
@@ -117,7 +122,7 @@ export class Run {
       ...{ plan: this.#plan, violations: news, cells: this.#coverage.cells, deaths: this.#replicas.deaths },
       known: Object.fromEntries(Object.entries(known).map(([name, all]) => [name, all?.length ?? 0])),
       ...{ simulated: simulation.elapsed, steps: simulation.steps, traceHash: simulation.traceHash },
-      ...{ requests: recorder.requests, changes: recorder.changes },
+      ...{ requests: recorder.requests, changes: recorder.changes, rights: this.#rights },
     };
   }
 }
