@@ -89,3 +89,29 @@ export const watcherAnnotation = {
   podDeleteSelector: 'k8spatterns.io/podDeleteSelector',
   podDeleteSelectorCom: 'k8spatterns.com/podDeleteSelector',
 } as const;
+
+/** On a Deployment, StatefulSet or DaemonSet that asks for restarts itself. */
+export const workloadAnnotation = {
+  /** `referenced`, or a list such as `configmap/a, secret/b`. */
+  restartOnChange: 'k8spatterns.io/restart-on-change',
+  /** JSON with further fields of the spec of its ConfigWatcher. */
+  restartOptions: 'k8spatterns.io/restart-options',
+} as const;
+
+/** What Reloader reads on a ConfigMap or Secret; honoured with --reloader-annotations. */
+export const reloaderSourceAnnotation = {
+  match: 'reloader.stakater.com/match',
+  ignore: 'reloader.stakater.com/ignore',
+} as const;
+
+/** Reasons of Events about a workload that asks for restarts itself. */
+export const workloadEvent = {
+  /** An annotation cannot be followed, or the API server refuses what follows from it. */
+  invalidAnnotation: 'InvalidRestartAnnotation',
+  /** It asks for restarts, and there is nothing to watch. */
+  nothingToWatch: 'NothingToWatch',
+  /** The name of its ConfigWatcher is taken. */
+  configWatcherExists: 'ConfigWatcherExists',
+  /** An annotation of Reloader has no equivalent here. */
+  reloaderAnnotation: 'ReloaderAnnotation',
+} as const;

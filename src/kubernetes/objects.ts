@@ -112,20 +112,29 @@ export interface Container {
   readonly args?: readonly string[];
   readonly env?: readonly EnvVar[];
   readonly envFrom?: readonly EnvFromSource[];
+  readonly volumeMounts?: readonly { readonly name: string }[];
   readonly securityContext?: SecurityContext;
   readonly terminationMessagePolicy?: string;
 }
 
+/** What a volume shows of a ConfigMap or Secret. */
+export interface VolumeItems {
+  /** Absent: every key. */
+  readonly items?: readonly { readonly key: string }[];
+  readonly optional?: boolean;
+}
+
 export interface ProjectedVolumeSource {
-  readonly configMap?: { readonly name?: string };
-  readonly secret?: { readonly name?: string };
+  readonly configMap?: VolumeItems & { readonly name?: string };
+  readonly secret?: VolumeItems & { readonly name?: string };
 }
 
 export interface Volume {
   readonly name: string;
-  readonly configMap?: { readonly name?: string };
-  readonly secret?: { readonly secretName?: string };
+  readonly configMap?: VolumeItems & { readonly name?: string };
+  readonly secret?: VolumeItems & { readonly secretName?: string };
   readonly projected?: { readonly sources?: readonly ProjectedVolumeSource[] };
+  readonly csi?: { readonly volumeAttributes?: Readonly<Record<string, string>> };
 }
 
 export interface PodSpec {
