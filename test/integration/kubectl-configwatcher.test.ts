@@ -132,12 +132,15 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(1);
     const { client, namespace } = shop;
-    const annotations = { 'reloader.stakater.com/auto': 'true', 'reloader.stakater.com/search': 'true' };
+    const annotations = {
+      'reloader.stakater.com/auto': 'true',
+      'secretproviderclass.reloader.stakater.com/auto': 'true',
+    };
     const body = { metadata: { annotations } };
     await client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body });
     const { code, output, errors } = await run(shop, 'import', 'reloader', '--dry-run');
     assert.equal(code, 0, errors);
-    assert.match(errors, /^Deployment test-\w+\/webapp: reloader\.stakater\.com\/search is not taken over: /);
+    assert.match(errors, /^Deployment test-\w+\/webapp: a SecretProviderClass is not watched: /);
     assert.match(errors, /^1 ConfigWatcher printed; nothing was written\.$/m);
     await client.create(configWatchers, parse(output));
     const { spec } = await shop.watcher('deployment-webapp');

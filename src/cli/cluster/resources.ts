@@ -71,6 +71,14 @@ export const coreEvents: Resource<CoreEvent> = {
   namespaced: true,
 };
 
+export const secrets: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'secrets',
+  kind: 'Secret',
+  namespaced: true,
+};
+
 export const namespaces: Resource = {
   group: '',
   version: 'v1',

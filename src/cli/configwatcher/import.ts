@@ -1,17 +1,21 @@
 /** `kubectl configwatcher import reloader|wave`: ConfigWatchers for what a cluster has by annotations today. */
+import type { PresentSources } from '../../annotated-workloads/plan/reloader.ts';
+import { watcherName } from '../../annotated-workloads/plan/watcher.ts';
+import { reloaderSourceAnnotation } from '../../api/configwatcher-constants.ts';
 import { configWatchers } from '../../api/resources.ts';
+import { configMaps, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
+import { isForbidden } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import { type Workload, workloads } from '../cluster/resources.ts';
+import { secrets, workloads } from '../cluster/resources.ts';
 import { objectDocument } from '../output/document.ts';
 import { allNamespacesFlag, type Command, clusterFlags } from '../program/command.ts';
 import { exitCode, UsageError } from '../program/exit.ts';
 import { type AnnotatedWorkload, fromReloader, fromWave, type Imported } from './reloader.ts';
 import { type Session, withSession } from './session.ts';
 
-const origins: Readonly<Record<string, (workload: AnnotatedWorkload) => Imported>> = {
-  reloader: fromReloader,
-  wave: fromWave,
-};
+type Origin = (workload: AnnotatedWorkload, present: PresentSources) => Imported;
+
+const origins: Readonly<Record<string, Origin>> = { reloader: fromReloader, wave: fromWave };
 
 export const importCommand: Command = {
   name: 'import',
@@ -37,17 +41,22 @@ export const importCommand: Command = {
   },
 };
 
-async function importAll(session: Session, read: (workload: AnnotatedWorkload) => Imported): Promise<number> {
+async function importAll(session: Session, read: Origin): Promise<number> {
   const { call, client } = session;
-  const namespace = call.isSet('all-namespaces') ? '' : session.namespace;
+  const scope = call.isSet('all-namespaces') ? '' : session.namespace;
+  const [workloads, sources] = await Promise.all([
+    annotatedWorkloads(client, scope),
+    sourcesIn(session, scope),
+  ]);
   let count = 0;
-  for (const workload of await annotatedWorkloads(client, namespace)) {
-    const { kind, name, namespace: place } = workload;
-    const { spec, remarks } = read(workload);
-    for (const remark of remarks) session.remark(`${kind} ${place}/${name}: ${remark}.`);
+  for (const annotated of workloads) {
+    const { kind, workload } = annotated;
+    const { name, namespace = '' } = workload.metadata;
+    const { spec, remarks } = read(annotated, presentIn(sources, namespace));
+    for (const remark of remarks) session.remark(`${kind} ${namespace}/${name}: ${remark}.`);
     if (spec === undefined) continue;
     count += 1;
-    const watcher = { metadata: { name: `${kind.toLowerCase()}-${name}`, namespace: place }, spec };
+    const watcher = { metadata: { name: watcherName(kind, name), namespace }, spec };
     call.host.output.write(`---\n${objectDocument(watcher, configWatchers, 'yaml')}`);
   }
   session.remark(
@@ -61,12 +70,38 @@ async function annotatedWorkloads(client: Client, namespace: string): Promise<re
     const resource = workloads[name];
     if (resource === undefined) return [];
     const { items } = await client.list(resource, { namespace });
-    return items.map((item) => annotated(item, resource.kind));
+    return items.map((workload) => ({ kind: resource.kind, workload }));
   });
   return (await Promise.all(lists)).flat();
 }
 
-function annotated({ metadata, spec }: Workload, kind: string): AnnotatedWorkload {
-  const { name, namespace = '', annotations = {} } = metadata;
-  return { kind, name, namespace, annotations, selector: spec.selector ?? {}, template: spec.template };
+type Sources = Readonly<Record<'ConfigMap' | 'Secret', readonly KubernetesObject[]>>;
+
+/** Their metadata. Who may not list Secrets gets the ConfigWatchers without those that a pattern means. */
+async function sourcesIn({ client, remark }: Session, namespace: string): Promise<Sources> {
+  const list = async (resource: Resource) => {
+    try {
+      return (await client.list(resource, { namespace, metadataOnly: true })).items;
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      remark(`${resource.plural} may not be listed: patterns and searches find none of them.`);
+      return [];
+    }
+  };
+  const [ConfigMap, Secret] = await Promise.all([list(configMaps), list(secrets)]);
+  return { ConfigMap, Secret };
+}
+
+function presentIn(sources: Sources, namespace: string): PresentSources {
+  const { match, ignore } = reloaderSourceAnnotation;
+  const of = (kind: keyof Sources) =>
+    sources[kind].filter(({ metadata }) => metadata.namespace === namespace);
+  return {
+    find(kind, name) {
+      const source = of(kind).find(({ metadata }) => metadata.name === name);
+      const { annotations = {} } = source?.metadata ?? {};
+      return source && { match: annotations[match] === 'true', ignore: annotations[ignore] === 'true' };
+    },
+    names: (kind) => of(kind).map(({ metadata }) => metadata.name),
+  };
 }

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  type AnnotatedWorkload,
-  fromReloader,
-  fromWave,
-  referencedBy,
-} from '../../../src/cli/configwatcher/reloader.ts';
+import type { PresentSources } from '../../../src/annotated-workloads/plan/reloader.ts';
+import { maxSources } from '../../../src/annotated-workloads/plan/watcher.ts';
+import type { Workload } from '../../../src/annotated-workloads/plan/workload.ts';
+import { type AnnotatedWorkload, fromReloader, fromWave } from '../../../src/cli/configwatcher/reloader.ts';
 import { readSpec } from '../../../src/configwatcher/plan/spec.ts';
 
 const podSpec = {
@@ -22,24 +20,35 @@ const podSpec = {
     },
   ],
   volumes: [
-    { name: 'v', configMap: { name: 'config' } },
+    { name: 'v', configMap: { name: 'config', optional: true } },
     { name: 't', projected: { sources: [{ secret: { name: 'tls' } }] } },
   ],
 };
 
 function workload(
   annotations: Record<string, string>,
-  more: Partial<AnnotatedWorkload> = {},
+  {
+    templateAnnotations = {},
+    selector = { matchLabels: { app: 'web' } },
+    labels = { app: 'web' },
+  }: {
+    readonly templateAnnotations?: Record<string, string>;
+    readonly selector?: NonNullable<Workload['spec']>['selector'];
+    readonly labels?: Record<string, string>;
+  } = {},
 ): AnnotatedWorkload {
-  const selector = { matchLabels: { app: 'web' } };
+  const template = { metadata: { labels, annotations: templateAnnotations }, spec: podSpec };
   return {
     kind: 'Deployment',
-    name: 'web',
-    namespace: 'dev',
-    annotations,
-    selector,
-    template: { spec: podSpec },
-    ...more,
+    workload: { metadata: { name: 'web', namespace: 'dev', annotations }, spec: { selector, template } },
+  };
+}
+
+/** Those that exist, all of them ConfigMaps but `three`. */
+function present(...names: readonly string[]): PresentSources {
+  return {
+    find: (_, name) => (names.includes(name) ? { match: false, ignore: false } : undefined),
+    names: (kind) => names.filter((name) => (name === 'three') === (kind === 'Secret')),
   };
 }
 
@@ -49,84 +58,66 @@ function sourcesOf(spec: object | undefined): readonly string[] {
   return read.sources.map(({ kind, name, optional }) => `${kind} ${name}${optional ? '?' : ''}`);
 }
 
-it('what a Pod references is found in every place, and is optional where every reference is', () => {
-  assert.deepEqual(referencedBy(podSpec), [
-    { kind: 'ConfigMap', name: 'config' },
-    { kind: 'Secret', name: 'password' },
-    { kind: 'ConfigMap', name: 'init-config' },
-    { kind: 'ConfigMap', name: 'maybe', optional: true },
-    { kind: 'Secret', name: 'tls' },
-  ]);
-});
-
 describe('an annotation of Reloader', () => {
+  const mounted = ['ConfigMap config?', 'ConfigMap init-config', 'ConfigMap maybe?', 'Secret password'];
+
   it('for everything that is referenced gives a ConfigWatcher that the CRD takes', () => {
-    const { spec, remarks } = fromReloader(workload({ 'reloader.stakater.com/auto': 'true' }));
-    assert.deepEqual(sourcesOf(spec), [
-      'ConfigMap config',
-      'Secret password',
-      'ConfigMap init-config',
-      'ConfigMap maybe?',
-      'Secret tls',
-    ]);
+    const { spec, remarks } = fromReloader(workload({ 'reloader.stakater.com/auto': 'true' }), present());
+    assert.deepEqual(sourcesOf(spec), mounted);
     assert.deepEqual(remarks, ['it watches Secrets, for which the operator needs --secret-access']);
   });
 
-  it('for one kind takes that alone, without what is excluded', () => {
-    const annotations = {
-      'configmap.reloader.stakater.com/auto': 'true',
-      'configmaps.exclude.reloader.stakater.com/reload': 'maybe, init-config',
-    };
-    assert.deepEqual(sourcesOf(fromReloader(workload(annotations)).spec), ['ConfigMap config']);
-  });
-
-  it('with names takes those, each once, and says which are patterns', () => {
+  it('with names and patterns takes what exists', () => {
     const annotations = {
       'configmap.reloader.stakater.com/reload': 'one, two,one,cfg-.*',
       'secret.reloader.stakater.com/reload': 'three',
       'reloader.stakater.com/rollout-strategy': 'restart',
     };
-    const { spec, remarks } = fromReloader(workload(annotations));
-    assert.deepEqual(sourcesOf(spec), ['ConfigMap one', 'ConfigMap two', 'Secret three']);
-    assert.deepEqual(remarks.slice(0, 2), [
-      '"cfg-.*" is a pattern: name the sources that it means in spec.sources',
-      'reloader.stakater.com/rollout-strategy is not taken over: see spec.strategy.type',
-    ]);
+    const { spec, remarks } = fromReloader(workload(annotations), present('one', 'cfg-1', 'other', 'three'));
+    assert.deepEqual(sourcesOf(spec), ['ConfigMap cfg-1?', 'ConfigMap one?', 'Secret three?']);
+    assert.deepEqual(spec?.strategy, { type: 'Evict' });
+    assert.deepEqual(remarks, ['it watches Secrets, for which the operator needs --secret-access']);
   });
 
-  it('on the Pod template counts, too, and "ignore" wins', () => {
-    const template = { metadata: { annotations: { 'reloader.stakater.com/auto': 'true' } }, spec: podSpec };
-    assert.equal(sourcesOf(fromReloader(workload({}, { template })).spec).length, 5);
-    const ignored = workload({ 'reloader.stakater.com/ignore': 'true' }, { template });
-    assert.deepEqual(fromReloader(ignored), { spec: undefined, remarks: [] });
-    assert.deepEqual(fromReloader(workload({})), { spec: undefined, remarks: [] });
+  it('on the Pod template counts, too', () => {
+    const templateAnnotations = { 'reloader.stakater.com/auto': 'true' };
+    assert.deepEqual(sourcesOf(fromReloader(workload({}, { templateAnnotations }), present()).spec), mounted);
+    assert.deepEqual(fromReloader(workload({}), present()), { spec: undefined, remarks: [] });
   });
 
   it('with too many sources, or no labels to select by, says so', () => {
-    const names = Array.from({ length: 20 }, (_, index) => `c${index}`).join(',');
-    const many = fromReloader(workload({ 'configmap.reloader.stakater.com/reload': names }));
-    assert.equal(sourcesOf(many.spec).length, 16);
-    assert.match(many.remarks[0] ?? '', /^it has 20 sources, of which 16 are taken/);
-    const selector = { matchExpressions: [{ key: 'a', operator: 'Exists' as const }] };
-    const unlabelled = fromReloader(
-      workload({ 'configmap.reloader.stakater.com/reload': 'c' }, { selector }),
+    const names = Array.from({ length: maxSources + 4 }, (_, index) => `c${index}`);
+    const annotations = { 'configmap.reloader.stakater.com/reload': 'c.*' };
+    const many = fromReloader(workload(annotations), present(...names));
+    assert.equal(sourcesOf(many.spec).length, maxSources);
+    assert.match(
+      many.remarks[0] ?? '',
+      new RegExp(`^it has ${names.length} sources, of which ${maxSources} are taken`),
     );
-    assert.deepEqual(unlabelled, {
+    const selector = { matchExpressions: [{ key: 'a', operator: 'DoesNotExist' }] };
+    assert.deepEqual(fromReloader(workload(annotations, { selector, labels: {} }), present('c')), {
       spec: undefined,
-      remarks: ['its selector has no matchLabels, which a podSelector needs'],
+      remarks: ['neither its selector nor its Pod template has a label, which a podSelector needs'],
     });
   });
 });
 
 describe('an annotation of wave', () => {
+  const mountedOrNot = [
+    'ConfigMap config?',
+    'ConfigMap init-config',
+    'ConfigMap maybe?',
+    'Secret password',
+    'Secret tls',
+  ];
+
   it('gives a ConfigWatcher of what is referenced, and of the extras in this namespace', () => {
     const annotations = {
       'wave.pusher.com/update-on-config-change': 'true',
       'wave.pusher.com/extra-configmaps': 'more,other/elsewhere',
     };
     const { spec, remarks } = fromWave(workload(annotations));
-    assert.equal(sourcesOf(spec)[0], 'ConfigMap more');
-    assert.equal(sourcesOf(spec).length, 6);
+    assert.deepEqual(sourcesOf(spec), [...mountedOrNot, 'ConfigMap more']);
     assert.equal(
       remarks[0],
       'other/elsewhere is of another namespace: a ConfigWatcher watches its own alone',
