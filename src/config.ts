@@ -23,6 +23,12 @@ export interface Config {
   readonly secretAccess: boolean;
   /** Whether ConfigMaps that name their Pods in an annotation are served, too; needs a right for it. */
   readonly annotationController: boolean;
+  /** Whether workloads that ask for restarts by an annotation get ConfigWatchers; needs rights for it. */
+  readonly annotatedWorkloads: boolean;
+  /** Whether Reloader's annotations count as well. */
+  readonly reloaderAnnotations: boolean;
+  /** Whether every workload asks as if it had Reloader's `auto: "true"`. */
+  readonly autoReloadAll: boolean;
   /** Whether the author of an At must still have the right to create Pods when it runs. */
   readonly authorCheck: boolean;
   /** For what Ats leave open. */
@@ -144,9 +150,13 @@ function check(
     if (pattern.test(value)) continue;
     throw new ConfigError(`${sources[name]}: ${JSON.stringify(value)} is not valid; expected ${expected}`);
   }
+  if (values['auto-reload-all'] === 'true' && values['reloader-annotations'] !== 'true') {
+    throw new ConfigError(`${sources['auto-reload-all']} needs --reloader-annotations`);
+  }
 }
 
 function toConfig(text: (name: string) => string, env: Environment): Config {
+  const reloaderAnnotations = text('reloader-annotations') === 'true';
   const level = logLevels.find((name) => name === text('log-level')) ?? 'info';
   return Object.freeze({
     metricsBindAddress: text('metrics-bind-address'),
@@ -158,6 +168,9 @@ function toConfig(text: (name: string) => string, env: Environment): Config {
     logLevel: level,
     secretAccess: text('secret-access') === 'true',
     annotationController: text('annotation-controller') === 'true',
+    annotatedWorkloads: reloaderAnnotations || text('annotated-workloads') === 'true',
+    reloaderAnnotations,
+    autoReloadAll: text('auto-reload-all') === 'true',
     authorCheck: text('author-check') === 'true',
     atDefaults: atDefaults(text),
     failoverLaunchDelay: milliseconds(text('failover-launch-delay')),

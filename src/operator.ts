@@ -1,9 +1,10 @@
 /**
- * The composition root: config → log → manager → both controllers. What it makes is run by main.ts.
+ * The composition root: config → log → manager → the controllers. What it makes is run by main.ts.
  */
 import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type LoggerOptions, pino } from 'pino';
+import { addAnnotatedWorkloadsController } from './annotated-workloads/controller.ts';
 import { addAtController } from './at/controller.ts';
 import type { Config } from './config.ts';
 import { addConfigWatcherController } from './configwatcher/controller.ts';
@@ -31,7 +32,7 @@ export interface OperatorOptions
 }
 
 /**
- * The manager with both controllers. Nothing is sent before it is started.
+ * The manager with the controllers. Nothing is sent before it is started.
  *
  * @throws {KubeConfigError} when the KubeConfig names no cluster.
  */
@@ -74,6 +75,10 @@ export function createOperator(options: OperatorOptions): Manager {
     ...(selfTest && { isPatchJailed: () => selfTest.isInForce() }),
     ...ownPod,
   });
+  if (config.annotatedWorkloads) {
+    const { reloaderAnnotations, autoReloadAll } = config;
+    addAnnotatedWorkloadsController(manager, { reloaderAnnotations, autoReloadAll, secretAccess });
+  }
   return manager;
 }
 

@@ -18,13 +18,15 @@ export interface ServedControllerOptions {
    * takes this kind for installed, so that the Manager says what is missing.
    */
   readonly unless?: Resource;
+  /** A kind that will do where this one is not served. */
+  readonly orElse?: Resource;
   /** True: nobody misses the kind, so the warm-up does not wait for it. */
   readonly optional: boolean;
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called once, when the kind is served. */
-  readonly make: () => Runnable;
+  readonly make: (signal: AbortSignal) => Runnable | Promise<Runnable>;
 }
 
 /**
@@ -49,15 +51,16 @@ export class ServedController implements Runnable {
     const { optional, resource, unless } = this.#options;
     if (optional) return;
     if (unless && !(await this.#isServed(resource, stop)) && (await this.#isServed(unless, stop))) return;
-    await this.#made().warmUp?.(stop);
+    await (await this.#made(stop)).warmUp?.(stop);
   }
 
   async start(stop: AbortSignal, abort: AbortSignal): Promise<void> {
-    const { clock, log, resource } = this.#options;
+    const { clock, log, resource, orElse } = this.#options;
     let wait = firstPeriod;
     while (!this.#controller) {
-      if (await this.#isServed(resource, stop)) {
-        log.info({ group: resource.group, kind: resource.kind }, 'the kind is served');
+      const served = (await this.#isServed(resource, stop)) ? resource : orElse;
+      if (served && (served === resource || (await this.#isServed(served, stop)))) {
+        log.info({ group: served.group, kind: served.kind }, 'the kind is served');
         break;
       }
       if (stop.aborted) return;
@@ -65,7 +68,7 @@ export class ServedController implements Runnable {
       if (stop.aborted) return;
       wait = period;
     }
-    await this.#made().start(stop, abort);
+    await (await this.#made(stop)).start(stop, abort);
   }
 
   get inProgress(): readonly string[] {
@@ -76,8 +79,8 @@ export class ServedController implements Runnable {
     this.#controller?.healthCheck?.();
   }
 
-  #made(): Runnable {
-    this.#controller ??= this.#options.make();
+  async #made(signal: AbortSignal): Promise<Runnable> {
+    this.#controller ??= await this.#options.make(signal);
     return this.#controller;
   }
 

@@ -4,7 +4,7 @@
  * (`kubectl apply` puts a copy of the object into one), so they are dropped before anything is stored.
  */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
-import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
+import { reloaderSourceAnnotation, watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import {
   controllerOf,
   type KubernetesObject,
@@ -33,7 +33,10 @@ export function slimSource({ metadata }: KubernetesObject): KubernetesObject {
   return { metadata: ours.length > 0 ? { ...kept, annotations: Object.fromEntries(ours) } : kept };
 }
 
-const ownAnnotations: ReadonlySet<string> = new Set(Object.values(watcherAnnotation));
+const ownAnnotations: ReadonlySet<string> = new Set([
+  ...Object.values(watcherAnnotation),
+  ...Object.values(reloaderSourceAnnotation),
+]);
 
 /** Of a Pod: which one it is, its version, its labels, its controller, and whether it is on its way out. */
 export function slimPod(pod: KubernetesObject): KubernetesObject {

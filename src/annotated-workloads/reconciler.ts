@@ -1,0 +1,163 @@
+/** The reconciler of workloads that ask for restarts themselves: reads from the stores, decides, writes. */
+import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
+import { workloadEvent } from '../api/configwatcher-constants.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/objects.ts';
+import type { Lister } from '../runtime/cache/lister.ts';
+import { ApiError, isConflict, isForbidden, isInvalid, isNotFound } from '../runtime/client/api-error.ts';
+import type { Client } from '../runtime/client/client.ts';
+import {
+  type ReconcileContext,
+  type Reconciler,
+  type Request,
+  requestKey,
+} from '../runtime/controller/reconciler.ts';
+import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import { type Action, decide, type Found, type Warning } from './decide/decide.ts';
+import { subjectOf } from './facts/watched-workloads.ts';
+import { type PresentSources, remarkOnKind } from './plan/reloader.ts';
+import { watcherName } from './plan/watcher.ts';
+import type { Modes, Workload } from './plan/workload.ts';
+
+/** A kind that is watched, and the copy of it. */
+export interface Watched<T extends KubernetesObject> {
+  readonly resource: Resource<T>;
+  readonly lister: Lister<T>;
+}
+
+export interface WorkloadReconcilerOptions {
+  readonly client: Client;
+  readonly recorder: EventRecorder;
+  readonly modes: Modes;
+  readonly secretAccess: boolean;
+  readonly workloads: readonly Watched<Workload>[];
+  /** Kinds of which it is only said that they get no ConfigWatcher. */
+  readonly others: readonly Watched<KubernetesObject>[];
+  /** Each group that is served, the preferred one first. */
+  readonly watchers: readonly Watched<ConfigWatcher>[];
+  readonly presentIn: (namespace: string) => PresentSources;
+}
+
+export class WorkloadReconciler implements Reconciler {
+  readonly #options: WorkloadReconcilerOptions;
+  /** The last Warning about each object. What is still wrong is not said again; a restarted process says it once. */
+  readonly #warned = new Map<string, string>();
+
+  constructor(options: WorkloadReconcilerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(request: Request, context: ReconcileContext): Promise<object> {
+    const { kind, name } = subjectOf(request);
+    const { namespace } = request;
+    const watched = this.#options.workloads.find(({ resource }) => resource.kind === kind);
+    const workload = watched?.lister.get(namespace, name);
+    if (!watched || !workload) {
+      this.#remark(request, context);
+      return {};
+    }
+    const { resource } = watched;
+    const { actions, warning } = decide(workload, this.#found(resource, namespace, name));
+    let said = warning;
+    try {
+      for (const action of actions) {
+        const refusal = await this.#perform(action, context);
+        if (refusal === undefined) continue;
+        said = refusal;
+        break;
+      }
+    } finally {
+      this.#warn(request, resource, workload, said, context);
+    }
+    return {};
+  }
+
+  #found(resource: Resource, namespace: string, name: string): Found {
+    const { modes, secretAccess, watchers, presentIn } = this.#options;
+    const own = watcherName(resource.kind, name);
+    return {
+      ...modes,
+      ...{ resource, secretAccess, present: presentIn(namespace) },
+      watchers: watchers.map((group) => ({
+        resource: group.resource,
+        watcher: group.lister.get(namespace, own),
+      })),
+    };
+  }
+
+  /** About a kind that gets no ConfigWatcher, or a workload that is gone. */
+  #remark(request: Request, context: ReconcileContext): void {
+    const { kind, name } = subjectOf(request);
+    const other = this.#options.others.find(({ resource }) => resource.kind === kind);
+    const object = other?.lister.get(request.namespace, name);
+    const message = object && remarkOnKind(kind, object.metadata.annotations);
+    if (!other || !object || message === undefined) this.#warned.delete(requestKey(request));
+    else
+      this.#warn(
+        request,
+        other.resource,
+        object,
+        { reason: workloadEvent.reloaderAnnotation, message },
+        context,
+      );
+  }
+
+  #warn(
+    request: Request,
+    resource: Resource,
+    object: KubernetesObject,
+    warning: Warning | undefined,
+    { log }: ReconcileContext,
+  ): void {
+    const key = requestKey(request);
+    const text = warning && `${warning.reason}: ${warning.message}`;
+    if (this.#warned.get(key) === text) return;
+    if (warning === undefined || text === undefined) {
+      this.#warned.delete(key);
+      return;
+    }
+    this.#warned.set(key, text);
+    log.warn({ reason: warning.reason }, warning.message);
+    const { reason, message: note } = warning;
+    this.#options.recorder.record(resource, object, {
+      type: 'Warning',
+      reason,
+      action: 'WatchConfiguration',
+      note,
+    });
+  }
+
+  /**
+   * Resolves with what the API server has against it, where that is for the author of the workload to mend.
+   *
+   * @throws for everything that may be over at the next try: what is there meanwhile is seen before it.
+   */
+  async #perform(
+    { type, resource, watcher }: Action,
+    { log, signal }: ReconcileContext,
+  ): Promise<Warning | undefined> {
+    const { client } = this.#options;
+    const { namespace = '', name, uid } = watcher.metadata;
+    try {
+      if (type === 'Create') await client.create(resource, watcher, { signal, fieldValidation: 'Strict' });
+      else if (type === 'Update')
+        await client.update(resource, watcher, { signal, fieldValidation: 'Strict' });
+      else await client.delete(resource, { namespace, name }, { signal, ...(uid && { uid }) });
+      log.info({ action: type, watcher: name, group: resource.group }, 'the workload asks for it');
+      return undefined;
+    } catch (error) {
+      // Another one of its name, or none: an event shows it.
+      if (type === 'Delete' && (isNotFound(error) || isConflict(error))) return undefined;
+      if (isRefused(error)) return { reason: workloadEvent.invalidAnnotation, message: error.message };
+      throw error;
+    }
+  }
+}
+
+/** A spec that is not accepted, or a policy that does not allow it. What else is forbidden is a right of the operator. */
+function isRefused(error: unknown): error is ApiError {
+  if (isInvalid(error)) return true;
+  return (
+    error instanceof ApiError &&
+    (error.code === 400 || (isForbidden(error) && /ValidatingAdmissionPolicy/.test(error.message)))
+  );
+}
