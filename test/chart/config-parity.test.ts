@@ -31,6 +31,21 @@ const rows: Readonly<Record<string, Row>> = {
     overlay: { resources: ['default'], components: ['annotation-controller'] },
     values: { annotationController: true },
   },
+  'config/annotated-workloads': {
+    overlay: { resources: ['default'], components: ['annotated-workloads'] },
+    values: { annotatedWorkloads: true },
+  },
+  'config/reloader-annotations': {
+    overlay: { resources: ['default'], components: ['reloader-annotations'] },
+    values: { reloaderAnnotations: true },
+  },
+  'config/annotated-workloads/second-group': {
+    overlay: {
+      resources: ['default'],
+      components: ['annotated-workloads', 'k8spatterns-com', 'annotated-workloads/second-group'],
+    },
+    values: { annotatedWorkloads: true, secondGroup: true },
+  },
   'config/author-check': {
     overlay: { resources: ['default'], components: ['author-check'] },
     values: { authorCheck: true },
@@ -53,12 +68,14 @@ const rows: Readonly<Record<string, Row>> = {
       // In the order of the flags in the chart.
       components: [
         ...['prometheus', 'secure-metrics', 'secret-access'],
-        ...['annotation-controller', 'author-check', 'k8spatterns-com'],
+        ...['annotation-controller', 'reloader-annotations', 'author-check', 'k8spatterns-com'],
+        'annotated-workloads/second-group',
       ],
     },
     values: {
       ...{ namespaces: ['default'], secretAccess: true },
-      ...{ annotationController: true, authorCheck: true, secondGroup: true, ...monitoring },
+      ...{ annotationController: true, reloaderAnnotations: true, authorCheck: true, secondGroup: true },
+      ...monitoring,
       metrics: { enabled: true, secure: true },
     },
   },

@@ -31,6 +31,10 @@ const refused: readonly { readonly values: object; readonly says: RegExp }[] = [
   { values: { namespaces: ['a', 'a'] }, says: /at '\/namespaces': items at 0 and 1 are equal/ },
   { values: { secretAccess: 'false' }, says: /at '\/secretAccess': got string, want boolean/ },
   {
+    values: { autoReloadAll: true },
+    says: /at '\/reloaderAnnotations': value must be true/,
+  },
+  {
     values: { logLevel: 'trace' },
     says: /at '\/logLevel': value must be one of 'debug', 'info', 'warn', 'error'/,
   },

@@ -154,6 +154,33 @@ const rows: readonly Row[] = [
     expected: [true, ['get', 'list', 'patch', 'watch']],
   },
   {
+    ...{ of: ['annotatedWorkloads'], values: { annotatedWorkloads: true } },
+    look: (objects) => [
+      config(objects)?.annotatedWorkloads,
+      rightsOn(objects, 'apps', 'daemonsets'),
+      rightsOn(objects, 'k8spatterns.io', 'configwatchers'),
+    ],
+    expected: [
+      true,
+      ['get', 'list', 'watch'],
+      ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+    ],
+  },
+  {
+    ...{ of: ['reloaderAnnotations'], values: { reloaderAnnotations: true } },
+    look: (objects) => [
+      config(objects)?.annotatedWorkloads,
+      config(objects)?.reloaderAnnotations,
+      rightsOn(objects, 'batch', 'jobs'),
+    ],
+    expected: [true, true, ['list', 'watch']],
+  },
+  {
+    ...{ of: ['autoReloadAll'], values: { autoReloadAll: true, reloaderAnnotations: true } },
+    look: (objects) => config(objects)?.autoReloadAll,
+    expected: true,
+  },
+  {
     ...{ of: ['authorCheck'], values: { authorCheck: true } },
     look: (objects) => [
       config(objects)?.authorCheck,

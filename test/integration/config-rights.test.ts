@@ -266,6 +266,56 @@ async function useRollouts(): Promise<void> {
   );
 }
 
+/** Whether the operator has made, changed and deleted the ConfigWatcher of a workload. */
+async function useAnnotatedWorkload(name: string, group: string): Promise<void> {
+  await createWorkload({ name });
+  const key = 'k8spatterns.io/restart-on-change';
+  const ask = (value: string | null) =>
+    patch(`statefulset/${name}`, { metadata: { annotations: { [key]: value } } });
+  const watched = () => get(`configwatchers.${group}/statefulset-${name}`, '.spec.sources[*].name');
+  await ask('configmap/a');
+  await until('it has a ConfigWatcher', async () => (await watched()) === 'a');
+  await ask('configmap/b');
+  await until('it has another spec', async () => (await watched()) === 'b');
+  await ask(null);
+  await until('it has none', async () => (await watched()) === '');
+}
+
+/** The kind of Argo, as far as its metadata may be watched. */
+const rolloutCrd = {
+  ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+  metadata: { name: 'rollouts.argoproj.io' },
+  spec: {
+    ...{ group: 'argoproj.io', scope: 'Namespaced', names: { kind: 'Rollout', plural: 'rollouts' } },
+    versions: [
+      {
+        ...{ name: 'v1alpha1', served: true, storage: true },
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+async function serveRollouts(): Promise<void> {
+  await create(rolloutCrd);
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', 'crd/rollouts.argoproj.io');
+}
+
+const annotatedFlags = ['--annotated-workloads'];
+
+/** First where both groups are served, then where the second is alone. */
+async function useBothGroups(): Promise<void> {
+  await useAnnotatedWorkload('asks-both', 'k8spatterns.io');
+  await useWithoutStatus('k8spatterns.com', 'crds/com');
+  try {
+    await kubectl('delete', 'crd/configwatchers.k8spatterns.io');
+    await run(['delete', 'configwatchers.k8spatterns.com'], ...annotatedFlags);
+    await useAnnotatedWorkload('asks-com', 'k8spatterns.com');
+  } finally {
+    await kubectl('apply', '--server-side', '--force-conflicts', '--kustomize=crds');
+  }
+}
+
 /** The audit log is written a moment after the answer, and Events a moment after what they tell of. */
 async function eventuallyEqual(check: () => Promise<void>): Promise<void> {
   const options = { timeout: 30_000, interval: 500, message: 'used and granted rights are the same' };
@@ -275,7 +325,15 @@ async function eventuallyEqual(check: () => Promise<void>): Promise<void> {
 }
 
 /** What each component of config/ adds, with the run that uses it. */
-const components = [
+const components: readonly {
+  readonly component: string;
+  /** Without which it makes no sense. */
+  readonly others?: readonly string[];
+  readonly right: readonly [string, string];
+  readonly flags: readonly string[];
+  readonly prepare?: () => Promise<void>;
+  readonly use: () => Promise<void>;
+}[] = [
   {
     component: 'secret-access',
     right: ['watch', 'secrets'],
@@ -294,7 +352,27 @@ const components = [
     flags: [],
     use: () => useWithoutStatus('k8spatterns.com', 'crds/com'),
   },
-] as const;
+  {
+    component: 'annotated-workloads',
+    right: ['delete', 'configwatchers.k8spatterns.io'],
+    flags: annotatedFlags,
+    use: () => useAnnotatedWorkload('asks', 'k8spatterns.io'),
+  },
+  {
+    component: 'reloader-annotations',
+    right: ['watch', 'rollouts.argoproj.io'],
+    flags: ['--reloader-annotations'],
+    prepare: serveRollouts,
+    use: () => useAnnotatedWorkload('asks-reloader', 'k8spatterns.io'),
+  },
+  {
+    component: 'annotated-workloads/second-group',
+    others: ['annotated-workloads', 'k8spatterns-com'],
+    right: ['delete', 'configwatchers.k8spatterns.com'],
+    flags: annotatedFlags,
+    use: useBothGroups,
+  },
+];
 
 describe('the rights of the operator', () => {
   /** Granted by config/default. */
@@ -332,9 +410,10 @@ describe('the rights of the operator', () => {
     await kubectl('delete', 'at/beyond');
   });
 
-  for (const { component, right, flags, use } of components) {
+  for (const { component, others = [], right, flags, prepare, use } of components) {
     it(`are with config/${component} those of its run, and no more`, async () => {
-      await applyOverlay(controlPlane, { resources: ['default'], components: [component] });
+      await applyOverlay(controlPlane, { resources: ['default'], components: [...others, component] });
+      await prepare?.();
       const since = await run(right, ...flags);
       const rights = await granted();
       await use();
@@ -358,7 +437,9 @@ describe('the rights of the operator', () => {
       'clusterrolebinding/atwatch-manager-rolebinding',
       'clusterrole/atwatch-manager-role',
     );
-    const all = { resources: ['namespaced'], components: components.map(({ component }) => component) };
+    // The one for Reloader's annotations brings the one for ours.
+    const every = components.map(({ component }) => component).filter((one) => one !== 'annotated-workloads');
+    const all = { resources: ['namespaced'], components: every };
     await applyOverlay(controlPlane, all);
     const rights = await grantedRights(controlPlane);
     assert.deepEqual(

@@ -13,7 +13,7 @@ import {
   pod,
   prefix,
 } from './policy-objects.ts';
-import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
+import { grant, operator, ownedWatcher, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
 import { eventually } from './support.ts';
 
 let world: PolicyWorld;
@@ -345,6 +345,22 @@ describe('the policies on what the operator changes', { concurrency: 4 }, () => 
   });
 });
 
+describe('the ConfigWatchers that the operator would make without config/annotated-workloads', () => {
+  before(async () => {
+    const rules = [
+      { apiGroups: ['k8spatterns.io'], resources: ['configwatchers'], verbs: ['create', 'delete'] },
+    ];
+    await grant(world, operator, 'watchers', namespace, rules);
+  });
+
+  it('are refused, and those of others are not deleted', async () => {
+    const watcher = ownedWatcher({ kind: 'Deployment', name: 'web', uid });
+    assert.match(await world.refusal(operator, create, watcher), /creates nothing but Pods and the Secret/);
+    const remove = ['delete', 'cw/stored', '--dry-run=server', `--namespace=${namespace}`];
+    assert.match(await world.refusal(operator, remove), /deletes no ConfigWatcher but one that it has made/);
+  });
+});
+
 describe('the Secrets that the operator creates in its own namespace', () => {
   const secret = (name: string, type: string, annotations: object = {}) => ({
     ...{ apiVersion: 'v1', kind: 'Secret', type, data: { key: 'YQ==' } },
@@ -362,17 +378,8 @@ describe('the Secrets that the operator creates in its own namespace', () => {
     ],
   ];
   before(async () => {
-    const role = {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      metadata: { name: 'key', namespace: 'other' },
-    };
     const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['create'] }];
-    await store({ ...role, kind: 'Role', rules });
-    await store({
-      ...{ ...role, kind: 'RoleBinding' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'key' },
-      subjects: [{ kind: 'User', name: operator }],
-    });
+    await grant(world, operator, 'key', 'other', rules);
   });
   for (const [name, object, says] of rows) {
     it(`${name}`, async () => {

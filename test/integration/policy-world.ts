@@ -91,3 +91,41 @@ const strangePod: [readonly string[], object] = [
     spec: { containers: [{ name: 'a', image: 'busybox' }] },
   },
 ];
+
+/** Grants a user rights in one namespace. */
+export async function grant(
+  { kubectl }: PolicyWorld,
+  user: string,
+  name: string,
+  namespace: string,
+  rules: readonly object[],
+): Promise<void> {
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name, namespace } };
+  await kubectl(['create', '--filename=-'], { ...role, kind: 'Role', rules });
+  await kubectl(['create', '--filename=-'], {
+    ...{ ...role, kind: 'RoleBinding' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+    subjects: [{ kind: 'User', name: user }],
+  });
+}
+
+/** A ConfigWatcher as the operator makes it for a workload; what is given replaces parts of its owner or itself. */
+export function ownedWatcher(
+  {
+    kind,
+    name,
+    uid,
+    ...owner
+  }: { readonly kind: string; readonly name: string; readonly uid: string; readonly [key: string]: unknown },
+  metadata: object = {},
+): object {
+  return {
+    ...{ apiVersion: 'k8spatterns.io/v1', kind: 'ConfigWatcher' },
+    metadata: {
+      ...{ name: `${kind.toLowerCase()}-${name}`, namespace: 'default' },
+      ownerReferences: [{ apiVersion: 'apps/v1', kind, name, uid, controller: true, ...owner }],
+      ...metadata,
+    },
+    spec: { podSelector: { app: name }, sources: [{ kind: 'ConfigMap', name: 'a' }] },
+  };
+}

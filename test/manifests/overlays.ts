@@ -12,8 +12,10 @@ export const overlays: Readonly<Record<string, Overlay>> = {
       'secure-metrics',
       'secret-access',
       'annotation-controller',
+      'reloader-annotations',
       'author-check',
       'k8spatterns-com',
+      'annotated-workloads/second-group',
     ],
   },
   renamed: {

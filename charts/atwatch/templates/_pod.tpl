@@ -25,6 +25,15 @@
 {{- if .Values.annotationController }}
 - --annotation-controller
 {{- end }}
+{{- if or .Values.annotatedWorkloads .Values.reloaderAnnotations }}
+- --annotated-workloads
+{{- end }}
+{{- if .Values.reloaderAnnotations }}
+- --reloader-annotations
+{{- end }}
+{{- if .Values.autoReloadAll }}
+- --auto-reload-all
+{{- end }}
 {{- if .Values.authorCheck }}
 - --author-check
 {{- end }}

@@ -11,6 +11,22 @@
   resources: [configmaps]
   verbs: [patch]
 {{- end }}
+{{- if or .Values.annotatedWorkloads .Values.reloaderAnnotations }}
+- apiGroups: [apps]
+  resources: [deployments, statefulsets, daemonsets]
+  verbs: [list, watch]
+- apiGroups: [k8spatterns.io]
+  resources: [configwatchers]
+  verbs: [create, update, delete]
+{{- end }}
+{{- if .Values.reloaderAnnotations }}
+- apiGroups: [batch]
+  resources: [cronjobs, jobs]
+  verbs: [list, watch]
+- apiGroups: [argoproj.io]
+  resources: [rollouts]
+  verbs: [list, watch]
+{{- end }}
 {{- if .Values.authorCheck }}
 - apiGroups: [authorization.k8s.io]
   resources: [localsubjectaccessreviews]
@@ -23,6 +39,11 @@
 - apiGroups: [k8spatterns.com]
   resources: [configwatchers/status]
   verbs: [update]
+{{- if or .Values.annotatedWorkloads .Values.reloaderAnnotations }}
+- apiGroups: [k8spatterns.com]
+  resources: [configwatchers]
+  verbs: [create, update, delete]
+{{- end }}
 {{- end }}
 {{- end }}
 
