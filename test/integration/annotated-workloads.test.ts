@@ -1,0 +1,250 @@
+/** Workloads that ask for restarts themselves, with the shipped operator, the real API server and the real controllers. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configWatchers } from '../../src/api/resources.ts';
+import { AnnotatedShop } from './annotated-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 240_000;
+const key = 'k8spatterns.io/restart-on-change';
+const auto = 'reloader.stakater.com/auto';
+/** So that a test need not wait for the usual spans. */
+const quick = JSON.stringify({
+  debounce: { quiet: '500ms' },
+  cooldown: { base: '1s', max: '1s' },
+  strategy: { canary: false },
+});
+const asking = { [key]: 'referenced', 'k8spatterns.io/restart-options': quick };
+
+describe('a workload with restart-on-change', { timeout }, () => {
+  it('has a ConfigWatcher of its own for as long as it asks', { timeout }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    await shop.config('a', { key: 'first' });
+    await shop.workload('Deployment', 'web', { annotations: asking, from: ['a'] });
+    const watcher = await shop.baselined('deployment-web');
+    assert.deepEqual(watcher.spec.sources, [{ kind: 'ConfigMap', name: 'a', optional: false }]);
+    assert.deepEqual(watcher.spec.podSelector, { app: 'web' });
+    // A template that uses another one.
+    await shop.config('b', { key: 'first' });
+    await shop.workload('Deployment', 'web', { annotations: asking, from: ['a', 'b'] });
+    await shop.untilWatcher('deployment-web', ({ spec }) => spec.sources?.length === 2);
+    // What is edited by hand follows from the workload again.
+    const place = { namespace: shop.namespace, name: 'deployment-web' };
+    await shop.client.patch(configWatchers, place, { type: 'merge', body: { spec: { suspend: true } } });
+    await shop.untilWatcher('deployment-web', ({ spec }) => spec.suspend === false);
+    await shop.workload('Deployment', 'web', { annotations: { [key]: null }, from: ['a', 'b'] });
+    await shop.untilGone('deployment-web');
+  });
+
+  it('loses it when it stopped asking while the operator was away, and its garbage is collected with it', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    await shop.config('a', { key: 'first' });
+    for (const name of ['one', 'two'])
+      await shop.workload('Deployment', name, { annotations: asking, from: ['a'] });
+    for (const name of ['one', 'two']) await shop.baselined(`deployment-${name}`);
+    await shop.stopOperator();
+    await shop.workload('Deployment', 'one', { annotations: { [key]: null }, from: ['a'] });
+    await shop.remove('Deployment', 'two');
+    await shop.operator(['--annotated-workloads']);
+    await shop.untilGone('deployment-one');
+    await shop.untilGone('deployment-two');
+  });
+
+  it('is warned once of what is wrong, and nothing else happens', { timeout }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    await shop.config('a', { key: 'first' });
+    const metadata = { namespace: shop.namespace, name: 'deployment-taken' };
+    const foreign = { metadata, spec: { configMap: 'a', podSelector: { app: 'mine' } } };
+    await shop.client.create(configWatchers, foreign);
+    await shop.workload('Deployment', 'taken', { annotations: asking, from: ['a'] });
+    await shop.workload('Deployment', 'wrong', {
+      annotations: { ...asking, [key]: 'nonsense' },
+      from: ['a'],
+    });
+    const options = { ...asking, 'k8spatterns.io/restart-options': '{"debouce": {}}' };
+    await shop.workload('Deployment', 'options', { annotations: options, from: ['a'] });
+    assert.match(await shop.warning('taken', 'ConfigWatcherExists'), /left alone: delete or rename it/);
+    assert.match(await shop.warning('wrong', 'InvalidRestartAnnotation'), /must be "referenced"/);
+    assert.match(await shop.warning('options', 'InvalidRestartAnnotation'), /no ConfigWatcher has: debouce/);
+    const { items } = await shop.client.list(configWatchers, { namespace: shop.namespace });
+    assert.deepEqual(
+      items.map((one) => one.metadata.name),
+      ['deployment-taken'],
+    );
+    assert.deepEqual(items[0]?.spec.podSelector, { app: 'mine' });
+    // Out of the way, its place is taken.
+    await shop.client.delete(configWatchers, metadata);
+    await shop.baselined('deployment-taken');
+  });
+
+  it('is restarted for keys that it uses, alone: #786 and #507 of Reloader', { timeout }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--reloader-annotations']);
+    await shop.config('animals', { animal: 'cat', animal2: 'bat' });
+    const options = { 'k8spatterns.io/restart-options': quick };
+    const keyed = (name: string) => ({
+      env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'animals', key: name } } }],
+    });
+    await shop.workload('Deployment', 'a', { annotations: asking, container: keyed('animal') });
+    await shop.workload('Deployment', 'b', {
+      annotations: { ...options, [auto]: 'true' },
+      container: keyed('animal2'),
+    });
+    await shop.baselined('deployment-a');
+    await shop.baselined('deployment-b');
+    await shop.allReady();
+    await shop.config('animals', { animal: 'dog', animal2: 'bat' });
+    await shop.restarted('deployment-a', 1);
+    await shop.config('animals', { animal: 'dog', animal2: 'cow' });
+    await shop.restarted('deployment-b', 1);
+    await shop.config('animals', { animal: 'dog', animal2: 'cow', animal3: 'pig' });
+    await shop.settled();
+    assert.deepEqual(await shop.restarts(), { 'deployment-a': 1, 'deployment-b': 1 });
+  });
+
+  it('has one rollout when ConfigMap and template change together: #992 of Reloader', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--reloader-annotations']);
+    await shop.config('a', { key: 'first' });
+    await shop.workload('Deployment', 'web', { annotations: { [auto]: 'true' }, from: ['a'], replicas: 2 });
+    await shop.baselined('deployment-web');
+    await shop.allReady();
+    const before = await shop.revision('web');
+    await shop.config('a', { key: 'second' });
+    await shop.workload('Deployment', 'web', {
+      annotations: { [auto]: 'true' },
+      from: ['a'],
+      replicas: 2,
+      image: 'app:2',
+    });
+    await shop.untilWatcher(
+      'deployment-web',
+      ({ status }) => status?.lastRestart !== undefined && !status.pending,
+    );
+    await shop.settled();
+    assert.equal((await shop.revision('web')) - before, 1);
+    assert.equal(shop.replaced('web'), 2);
+  });
+});
+
+describe('fifty workloads of all kinds in one namespace', { timeout }, () => {
+  it('have a ConfigWatcher each, and an edit restarts exactly those that use it, once', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    const kinds = ['Deployment', 'StatefulSet', 'DaemonSet'] as const;
+    for (let index = 0; index < 5; index++) await shop.config(`c${index}`, { key: 'first' });
+    const names = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const kind = kinds[index % 3] ?? 'Deployment';
+        await shop.workload(kind, `w${index}`, { annotations: asking, from: [`c${index % 5}`] });
+        return `${kind.toLowerCase()}-w${index}`;
+      }),
+    );
+    await Promise.all(names.map((name) => shop.baselined(name)));
+    await shop.allReady();
+    await shop.config('c0', { key: 'second' });
+    const used = names.filter((_, index) => index % 5 === 0);
+    await Promise.all(used.map((name) => shop.restarted(name, 1)));
+    await shop.settled();
+    const restarts = await shop.restarts();
+    assert.deepEqual(restarts, Object.fromEntries(names.map((name) => [name, used.includes(name) ? 1 : 0])));
+    for (const [index] of names.entries()) {
+      assert.equal(shop.replaced(`w${index}`), index % 5 === 0 ? 1 : 0, names[index]);
+    }
+  });
+});
+
+describe("a cluster with Reloader's annotations", { timeout }, () => {
+  it('moves over without a restart, and from then on each edit restarts what it should, once', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    for (const name of ['used', 'listed-1', 'listed-2', 'tagged', 'other'])
+      await shop.config(name, { key: 'first' });
+    await shop.annotateConfig('tagged', { 'reloader.stakater.com/match': 'true' });
+    const options = { 'k8spatterns.io/restart-options': quick };
+    const list = 'configmap.reloader.stakater.com/reload';
+    await shop.workload('Deployment', 'auto', {
+      annotations: { ...options, [auto]: 'true' },
+      from: ['used'],
+    });
+    await shop.workload('StatefulSet', 'list', { annotations: { ...options, [list]: 'listed-.*' } });
+    await shop.workload('DaemonSet', 'search', {
+      annotations: { ...options, 'reloader.stakater.com/search': 'true' },
+      from: ['tagged', 'used'],
+    });
+    await shop.workload('Deployment', 'template', {
+      annotations: options,
+      template: { [auto]: 'true' },
+      from: ['used'],
+    });
+    await shop.workload('Deployment', 'off', {
+      annotations: { ...options, [auto]: 'false' },
+      from: ['used'],
+    });
+    await shop.allReady();
+    const before = await shop.podNames();
+    await shop.operator(['--reloader-annotations']);
+    const watchers = ['daemonset-search', 'deployment-auto', 'deployment-template', 'statefulset-list'];
+    for (const name of watchers) await shop.baselined(name);
+    await shop.settled();
+    assert.deepEqual(await shop.podNames(), before);
+    assert.deepEqual(Object.keys(await shop.restarts()).sort(), watchers);
+
+    await shop.config('used', { key: 'second' });
+    await shop.restarted('deployment-auto', 1);
+    await shop.restarted('deployment-template', 1);
+    await shop.config('listed-2', { key: 'second' });
+    await shop.restarted('statefulset-list', 1);
+    await shop.config('tagged', { key: 'second' });
+    await shop.restarted('daemonset-search', 1);
+    await shop.config('other', { key: 'second' });
+    // A source that appears is taken as it is, and counts from then on.
+    await shop.config('listed-3', { key: 'first' });
+    await shop.untilWatcher('statefulset-list', ({ spec, status }) =>
+      [spec.sources, status?.sources].every((sources) => sources?.length === 3),
+    );
+    await shop.config('listed-3', { key: 'second' });
+    await shop.restarted('statefulset-list', 2);
+    await shop.settled();
+    const expected = {
+      'daemonset-search': 1,
+      'deployment-auto': 1,
+      'deployment-template': 1,
+      'statefulset-list': 2,
+    };
+    assert.deepEqual(await shop.restarts(), expected);
+
+    // Away and back, an edit meanwhile is found, and nothing else is restarted.
+    await shop.stopOperator();
+    await shop.config('used', { key: 'third' });
+    await shop.operator(['--reloader-annotations']);
+    await shop.restarted('deployment-auto', 2);
+    await shop.restarted('deployment-template', 2);
+    await shop.settled();
+    assert.deepEqual(await shop.restarts(), { ...expected, 'deployment-auto': 2, 'deployment-template': 2 });
+  });
+
+  it('is told what has no equivalent', { timeout }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--reloader-annotations']);
+    await shop.cronJob('nightly', { [auto]: 'true' });
+    await shop.workload('Deployment', 'held', {
+      annotations: { [auto]: 'true', 'deployment.reloader.stakater.com/paused-at': '2026-01-01T00:00:00Z' },
+      paused: true,
+    });
+    assert.match(await shop.warning('nightly', 'ReloaderAnnotation'), /its next Job reads the new content/);
+    assert.match(await shop.warning('held', 'ReloaderAnnotation'), /kubectl rollout resume/);
+    const events = await eventually(() => shop.events('nightly'), { message: 'Events' });
+    assert.equal(events.length, 1);
+  });
+});
