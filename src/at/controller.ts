@@ -21,6 +21,7 @@ import { ClockSkew } from './act/clock-skew.ts';
 import { Failover } from './act/failover.ts';
 import { launchClient } from './act/launch-client.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
+import { Preflights } from './act/preflights.ts';
 import { StandbyLaunch, type StandbyLaunchOptions } from './act/standby-launch.ts';
 import { WakeSource } from './act/wake-source.ts';
 import type { AtDefaults } from './decide/decision.ts';
@@ -96,11 +97,19 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   if (authorCheck !== undefined) host.add(authorCheckStart(authorCheck));
   const wakes = new WakeSource(() => turns.stop());
   const turns = new LaunchTurns(clock, (key) => wakes.wake(key));
+  const preflights = new Preflights({
+    ...terms,
+    client,
+    random: () => host.randomness.random(),
+    wake: (key) => wakes.wake(key),
+  });
+  host.add(preflights);
   const reconciler = new AtReconciler({
     ...terms,
     client,
     recorder: host.recorder(name),
     turns,
+    preflights,
     ...(authorCheck && { authorCheck }),
     onStatus: (before, after) => metrics.written(before, after),
   });

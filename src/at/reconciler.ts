@@ -23,6 +23,7 @@ import { ConfigErrors } from './act/config-errors.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { Memory } from './act/memory.ts';
 import { mostDelayWithoutAnswer, Performer } from './act/perform.ts';
+import type { Preflights } from './act/preflights.ts';
 import { decide } from './decide/decide.ts';
 import type { AtDefaults, Observed } from './decide/decision.ts';
 import type { DepartedPods } from './facts/departed-pods.ts';
@@ -48,6 +49,8 @@ export interface AtReconcilerOptions {
   readonly defaults?: AtDefaults;
   /** Whose turn it is where creates fail; wakes an At when its turn comes. */
   readonly turns?: LaunchTurns;
+  /** Dry runs that are repeated while Ats wait. */
+  readonly preflights?: Pick<Preflights, 'tried' | 'recall' | 'forget'>;
   /** Asked before each create. Absent: any author's Ats run. */
   readonly authorCheck?: AuthorCheck;
   /** Told every status that was written, and the At as it was before. */
@@ -65,7 +68,12 @@ export class AtReconciler implements Reconciler {
   constructor(options: AtReconcilerOptions) {
     this.#options = options;
     this.#turns = options.turns ?? new LaunchTurns(options.clock);
-    const performer = new Performer({ ...options, memory: this.#memory, turns: this.#turns });
+    const performer = new Performer({
+      ...options,
+      memory: this.#memory,
+      turns: this.#turns,
+      onDryRun: (at, preflight) => options.preflights?.tried(at, preflight),
+    });
     this.#performer = performer;
     this.#loop = new DecidingReconciler({
       observe: (request, context) => this.#observe(request, context),
@@ -90,7 +98,9 @@ export class AtReconciler implements Reconciler {
     const at = this.#options.ats.get(request.namespace, request.name);
     if (at === undefined || phaseOf(at) === 'DONE') {
       const key = requestKey(request);
-      for (const kept of [this.#memory, this.#turns, this.#performer, this.#configErrors]) kept.forget(key);
+      const { preflights } = this.#options;
+      const all = [this.#memory, this.#turns, this.#performer, this.#configErrors, preflights];
+      for (const kept of all) kept?.forget(key);
     }
     const orphans = this.#orphans(request, at?.metadata.uid);
     if (orphans.length > 0) {
@@ -106,7 +116,7 @@ export class AtReconciler implements Reconciler {
   }
 
   #factsOf(at: At, request: Request): Observed {
-    const { clock, tracks, pods, departed, defaults } = this.#options;
+    const { clock, tracks, pods, departed, defaults, preflights } = this.#options;
     const now = clock.now();
     const seen = podsAt(at, (name) => pods.get(request.namespace, name));
     const configErrorAge = this.#configErrors.age(requestKey(request), seen.pod, clock.monotonic());
@@ -121,6 +131,7 @@ export class AtReconciler implements Reconciler {
       ...(defaults && { defaults }),
       retryDelay: firstRetryDelay,
       ...this.#memory.recall(at),
+      ...preflights?.recall(at),
     };
   }
 }

@@ -18,7 +18,7 @@ import {
 } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
@@ -36,6 +36,7 @@ export interface OperatorOptions {
   readonly log?: Logger;
   readonly checksAuthors?: boolean;
   readonly defaults?: AtDefaults;
+  readonly clock?: Clock;
 }
 
 export class AtRig {
@@ -70,8 +71,9 @@ export class AtRig {
     log = silentLogger,
     checksAuthors = false,
     defaults = {},
+    clock = systemClock,
   }: OperatorOptions = {}): Promise<void> {
-    const shared = { clock: systemClock, log, registry };
+    const shared = { clock, log, registry };
     const manager = new Manager({
       connect: (gate) =>
         connect({ ...shared, kubeConfig, gate, userAgent: 'atwatch-test', fieldManager: 'atwatch' }),

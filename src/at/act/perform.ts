@@ -21,6 +21,7 @@ import {
   type Effect,
   type Need,
   type Observed,
+  type Preflight,
   retryPriority,
 } from '../decide/decision.ts';
 import { releaseOperations, untrackOperations } from '../decide/exactly-once.ts';
@@ -50,7 +51,9 @@ export interface PerformerOptions {
   readonly turns: LaunchTurns;
   /** Absent: any author's Ats run. */
   readonly authorCheck?: AuthorCheck;
-  readonly recorder: EventRecorder;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  /** Called with what a dry run has come to; absent: the API server has not said. */
+  readonly onDryRun?: (at: At, preflight: Preflight | undefined) => void;
   /** Called with each status that was written, and the At as it was before. */
   readonly onStatus?: (before: At, after: AtStatus) => void;
 }
@@ -189,9 +192,10 @@ export class Performer {
   }
 
   async #dryRun({ pod }: DryRunPod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
-    const { client, clock, memory, recorder } = this.#options;
+    const { client, clock, memory, recorder, onDryRun } = this.#options;
     memory.tried(observed.at);
     const { warning, preflight } = await dryRun(client, pod, signal);
+    onDryRun?.(observed.at, preflight);
     if (warning !== undefined)
       recorder.record(ats, observed.at, obstacleEvent(atReason.podRejected, warning));
     return preflight?.rejection === undefined

@@ -81,6 +81,11 @@ export function launchedSpec({ spec }: At): string {
   return hash('sha256', JSON.stringify([command, argv, shell, image, template, terms])).slice(0, 16);
 }
 
+/** A short name of all that admission may say something about: Ats that share it fare alike in one namespace. */
+export function templateHash({ spec: { template, image } }: At): string {
+  return hash('sha256', JSON.stringify([template, image])).slice(0, 16);
+}
+
 /**
  * The run that the Pod was made for. Without a Pod, or for one without the annotation (another
  * implementation of this API may have made it), the spec and the status say it.

@@ -1,0 +1,211 @@
+/**
+ * Preflights: dry runs of Pods that are repeated while their Ats wait. One that was refused is repeated each hour, and
+ * one that is older than an hour five minutes before the At is due. Ats of a namespace with the same template have one
+ * for all as long as it passes.
+ *
+ * They run beside the queue: an At in the queue waits behind all that is due by then, and might be late for it. Times
+ * are monotonic milliseconds.
+ */
+import type { At } from '../../api/at.generated.ts';
+import { atCondition } from '../../api/at-constants.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import { type Clock, sleep } from '../../runtime/clock.ts';
+import { requestKey } from '../../runtime/controller/reconciler.ts';
+import type { Runnable } from '../../runtime/controller/runnable.ts';
+import { Pace } from '../../runtime/pace.ts';
+import type { AtDefaults, Observed, Preflight } from '../decide/decision.ts';
+import { dueTime } from '../plan/due.ts';
+import { isAccepted } from '../plan/phase.ts';
+import { isInvalid, planOf } from '../plan/plan.ts';
+import { buildPod } from '../plan/pod.ts';
+import { templateHash } from '../plan/run.ts';
+import { dryRun } from './dry-run.ts';
+
+const scanPeriodMs = 30_000;
+/** A dry run that passed counts for so long; one that was refused is repeated after about as long. */
+const validMs = 3_600_000;
+/** Of the time between two refused dry runs, so much more or less by chance. */
+const jitter = 0.1;
+/** From here on before an At is due an old dry run is repeated, and from there on no more. */
+const leadMs = 300_000;
+const minLeadMs = 30_000;
+/** Dry runs of one namespace in one scan, and of all namespaces at a time. */
+const maxOfNamespace = 10;
+const maxAtOnce = 4;
+
+export interface PreflightsOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly ats: Lister<At>;
+  readonly tracks: boolean;
+  readonly defaults?: AtDefaults;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Called with the key of an At when its dry run has come to something that status does not show. */
+  readonly wake: (key: string) => void;
+}
+
+interface Tried {
+  /** uid and generation of the At. */
+  readonly version: string;
+  readonly nextAt: number;
+  /** What it came to. Absent: status shows it. */
+  readonly preflight?: Preflight;
+}
+
+export class Preflights implements Runnable {
+  readonly name = 'at-preflights';
+  readonly needsLeaderElection = true;
+  readonly #options: PreflightsOptions;
+  /** By key of an At. Of most Ats nothing need be known: they are due long after their dry run. */
+  readonly #tried = new Map<string, Tried>();
+
+  constructor(options: PreflightsOptions) {
+    this.#options = options;
+  }
+
+  /** How many Ats there are of which something is known. */
+  get size(): number {
+    return this.#tried.size;
+  }
+
+  async start(stop: AbortSignal, abort: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await this.#scan(stop, abort);
+      await sleep(this.#options.clock, scanPeriodMs, stop).catch(() => {});
+    }
+  }
+
+  /** The Pod of this spec was tried just now, and status will show what it came to. */
+  tried(at: At, preflight: Preflight | undefined): void {
+    if (preflight !== undefined) this.#remember(at, preflight.rejection !== undefined);
+  }
+
+  /** What a repeated dry run of this spec has come to. */
+  recall(at: At): Pick<Observed, 'preflight'> {
+    const { preflight } = this.#known(at) ?? {};
+    return preflight === undefined ? {} : { preflight };
+  }
+
+  forget(key: string): void {
+    this.#tried.delete(key);
+  }
+
+  async #scan(stop: AbortSignal, abort: AbortSignal): Promise<void> {
+    const { clock, ats } = this.#options;
+    const pace = new Pace(clock);
+    pace.begin();
+    const byNamespace = new Map<string, At[]>();
+    for (const at of ats.list()) {
+      if (this.#isDue(at)) {
+        const { namespace = '' } = at.metadata;
+        const others = byNamespace.get(namespace);
+        if (others === undefined) byNamespace.set(namespace, [at]);
+        else others.push(at);
+      }
+      if (pace.isDue) await pace.turn();
+    }
+    const namespaces = byNamespace.values();
+    const work = async () => {
+      for (const some of namespaces) {
+        if (stop.aborted) return;
+        await this.#tryNamespace(some, stop, abort);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(maxAtOnce, byNamespace.size) }, work));
+  }
+
+  /** Whether a dry run of the Pod is to be repeated now. Cheap: it is asked of all Ats. */
+  #isDue(at: At): boolean {
+    if (!isAccepted(at)) return false;
+    const { clock } = this.#options;
+    const lead = dueTime(at) - clock.now();
+    if (!Number.isFinite(lead) || lead < minLeadMs) return false;
+    const isRefused = isToldRefused(at);
+    if (!isRefused && lead > leadMs) return false;
+    const known = this.#known(at);
+    if (known !== undefined) return clock.monotonic() >= known.nextAt;
+    if (!isRefused) return clock.now() - parseTime(at.metadata.creationTimestamp ?? '') >= validMs;
+    // Another process has found it refused, at some time in the last hour.
+    const nextAt = clock.monotonic() + validMs * this.#options.random();
+    this.#tried.set(keyOf(at), { version: versionOf(at), nextAt });
+    return false;
+  }
+
+  async #tryNamespace(all: readonly At[], stop: AbortSignal, abort: AbortSignal): Promise<void> {
+    /** Templates of which a dry run has passed just now. */
+    const passed = new Set<string>();
+    let tries = 0;
+    for (const at of all) {
+      const template = templateHash(at);
+      if (passed.has(template)) {
+        this.#came(at, {});
+        continue;
+      }
+      if (tries >= maxOfNamespace || stop.aborted) continue;
+      tries += 1;
+      const preflight = await this.#try(at, abort);
+      if (preflight === undefined) continue;
+      this.#came(at, preflight);
+      if (preflight.rejection === undefined) passed.add(template);
+    }
+  }
+
+  async #try(at: At, signal: AbortSignal): Promise<Preflight | undefined> {
+    const { client, tracks, defaults } = this.#options;
+    const plan = planOf(at);
+    if (isInvalid(plan)) return undefined;
+    const pod = buildPod(at, plan, 1, { tracked: tracks, image: defaults?.image });
+    return (await dryRun(client, pod, signal)).preflight;
+  }
+
+  /** A dry run has come to this: the At is looked at where its status says something else. */
+  #came(at: At, preflight: Preflight): void {
+    const { ats, wake } = this.#options;
+    const { namespace = '', name } = at.metadata;
+    const current = ats.get(namespace, name);
+    // What was edited meanwhile is tried anew.
+    if (current === undefined || versionOf(current) !== versionOf(at)) return;
+    this.#remember(at, preflight.rejection !== undefined, preflight);
+    const told = findCondition(current.status?.conditions, atCondition.podAdmitted);
+    const isShown =
+      preflight.rejection === undefined
+        ? told?.status !== 'False'
+        : told?.status === 'False' && told.message === preflight.rejection.message;
+    if (!isShown) wake(keyOf(at));
+  }
+
+  #remember(at: At, isRejected: boolean, preflight?: Preflight): void {
+    const { clock, random } = this.#options;
+    const key = keyOf(at);
+    // Another one is due before this one is too old.
+    const isUseful = isRejected || preflight !== undefined || dueTime(at) - clock.now() < validMs + leadMs;
+    if (!isUseful) {
+      this.#tried.delete(key);
+      return;
+    }
+    const wait = isRejected ? validMs * (1 + jitter * (2 * random() - 1)) : validMs;
+    const own = preflight === undefined ? {} : { preflight };
+    this.#tried.set(key, { version: versionOf(at), nextAt: clock.monotonic() + wait, ...own });
+  }
+
+  #known(at: At): Tried | undefined {
+    const known = this.#tried.get(keyOf(at));
+    return known?.version === versionOf(at) ? known : undefined;
+  }
+}
+
+function isToldRefused({ status }: At): boolean {
+  return findCondition(status?.conditions, atCondition.podAdmitted)?.status === 'False';
+}
+
+function keyOf({ metadata }: At): string {
+  return requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
+}
+
+function versionOf({ metadata: { uid, generation } }: At): string {
+  return `${uid}/${generation}`;
+}
