@@ -25,6 +25,8 @@ export const watcherReason = {
   podsMatched: 'PodsMatched',
   noPodsMatched: 'NoPodsMatched',
   upToDate: 'UpToDate',
+  /** An immutable source was replaced under its name, and Pods of before are left. */
+  contentUncertain: 'ContentUncertain',
   /** What a restart was for is not watched any more. */
   restartAbandoned: 'RestartAbandoned',
   paused: 'Paused',

@@ -167,6 +167,8 @@ export interface ConfigWatcherStatus {
   readonly lastChangeTime?: string;
   /** When the last restart was completed. */
   readonly lastRestartTime?: string;
+  /** When a source took the place of an immutable one of its name. Absent once no selected Pod is older. */
+  readonly immutableReplacedTime?: string;
   /**
    * No further restart starts before this instant. Its distance from the start of the last restart is the
    * current gap.
@@ -744,6 +746,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
         },
         lastChangeTime: { type: 'string', format: 'date-time' },
         lastRestartTime: { type: 'string', format: 'date-time' },
+        immutableReplacedTime: { type: 'string', format: 'date-time' },
         cooldownUntil: { type: 'string', format: 'date-time' },
         cooldownWaits: { type: 'integer', format: 'int32', minimum: 0 },
         restartCount: { type: 'integer', format: 'int64', minimum: 0 },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
-import { configMaps } from '../../src/kubernetes/objects.ts';
+import { configMaps, pods } from '../../src/kubernetes/objects.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -98,6 +98,11 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       client.create(configMaps, { metadata: key, data: { message }, immutable: true });
     await create('first');
     await shop.deploy(1);
+    // It goes on with the old content, and keeps that alive on its node.
+    const bare = { namespace, name: 'bare' };
+    const spec = { containers: [{ name: 'app', image: 'mini-http-server' }] };
+    await client.create(pods, { metadata: { ...bare, labels: { app: 'webapp' } }, spec });
+    await shop.allReady(2);
     await shop.startOperator();
     await shop.watch(atOnce);
     await shop.baselined();
@@ -112,8 +117,15 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       { timeout: 40_000 },
     );
     assert.equal(told.type, 'Warning');
-    await shop.allReady(1);
-    assert.equal(shop.seen.length, 2);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 3);
+    const says = (reason: string) =>
+      shop.until(`Progressing says ${reason}`, ({ conditions = [] }) => {
+        return conditions.some((one) => one.type === 'Progressing' && one.reason === reason);
+      });
+    assert.equal((await says('ContentUncertain')).skippedPods, 1);
+    await client.delete(pods, bare, { gracePeriodSeconds: 0 });
+    await says('UpToDate');
   });
 
   it('applies a change vacuously where no Pod matches, and says so once', { timeout }, async (t) => {

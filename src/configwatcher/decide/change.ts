@@ -7,7 +7,7 @@ import { watcherCondition, watcherReason } from '../../api/configwatcher-constan
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import { type Comparison, recordedHash } from './comparison.ts';
+import { type Comparison, recordedHash, replacesImmutable } from './comparison.ts';
 import type { Need, Observed, SourceContent } from './observed.ts';
 import { isRunning } from './pending.ts';
 import type { PodFacts } from './pod-facts.ts';
@@ -101,6 +101,14 @@ function repairsOf({ pending, conditions }: WatcherState): number {
   return isBroken || repairs > 0 ? repairs + 1 : 0;
 }
 
+/** A node whose kubelet still knows the object of before may give that to new Pods, kubernetes#119733. */
+function replacement(state: WatcherState, { edited }: Comparison): Pick<WatcherState, 'replacedAt'> {
+  const times = edited
+    .filter((content) => replacesImmutable(content, state))
+    .map(({ created = 0 }) => created);
+  return times.length > 0 ? { replacedAt: Math.max(...times) } : {};
+}
+
 function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
   const { state, pods, now } = observed;
   const { pending } = state;
@@ -132,6 +140,7 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
       ...state,
       ...stateOf(recorded(comparison, started !== undefined)),
       ...countOvertaken(observed, spec),
+      ...replacement(state, comparison),
       lastChange: now,
       pending: next,
     },

@@ -98,3 +98,11 @@ export function compare(
     missing: contents.filter(({ present, source }) => !present && !source.optional),
   };
 }
+
+/** Setting `immutable` along with the last edit replaces nothing: the object is older than the content before. */
+export function replacesImmutable(
+  { immutable, created = 0, replacesImmutable: known }: SourceContent,
+  { lastChange }: WatcherState,
+): boolean {
+  return known ?? (immutable && lastChange !== undefined && created > lastChange);
+}

@@ -84,6 +84,13 @@ function withRestartNow({ restartNow }: Observed, state: WatcherState): WatcherS
   return restartNow === undefined || waits ? state : { ...state, restartNow };
 }
 
+/** Forgotten when no Pod is left that keeps the replaced object alive on its node. */
+function withReplacement({ oldestPod }: Observed, state: WatcherState): WatcherState {
+  const { replacedAt, ...rest } = state;
+  if (replacedAt === undefined || state.pending) return state;
+  return oldestPod !== undefined && oldestPod <= replacedAt ? state : rest;
+}
+
 /**
  * The number of selected Pods follows the watch; in mid-restart, and in the moment of its end, it would only
  * flicker. A state that keeps no number (annotation mode, after a start) has none to stay at.
@@ -145,7 +152,7 @@ function stepsOf(observed: Observed): Steps | Need {
     : atRest(observed, change);
   if (typeof step === 'string') return step;
   const stated = {
-    ...withRestartNow(observed, step.state),
+    ...withReplacement(observed, withRestartNow(observed, step.state)),
     observedGeneration: observed.generation,
     strategy: strategyInUse(observed, spec),
     matchedPods: matchedPods(observed, step.state),

@@ -72,6 +72,8 @@ export interface Observed {
   readonly sources: readonly SourceContent[];
   /** How many live Pods the selector matches, from the watch. */
   readonly matchedPods: number;
+  /** When the oldest of them was created, epoch ms; absent for none. */
+  readonly oldestPod?: number;
   /** A consistent list of the selected Pods made during this pass; absent until it was asked for. */
   readonly pods?: readonly PodFacts[];
   /** By uid of the controller of a Pod; absent until it was asked for. */

@@ -129,6 +129,8 @@ export interface WatcherState {
   readonly lastChange?: number;
   /** When the last restart that had Pods to restart was completed. */
   readonly lastRestartTime?: number;
+  /** When an object took the place of an immutable one of its name, while Pods are left that are older; epoch ms. */
+  readonly replacedAt?: number;
   /** No restart starts before. */
   readonly cooldownUntil?: number;
   /** How many restarts in a row had to wait for the cooldown; absent for none. */
@@ -256,6 +258,7 @@ export function readState(written?: ConfigWatcherStatus): WatcherState {
     sources: readSources(status),
     ...given('lastChange', instantIn(status.lastChangeTime)),
     ...given('lastRestartTime', instantIn(status.lastRestartTime)),
+    ...given('replacedAt', instantIn(status.immutableReplacedTime)),
     ...given('cooldownUntil', instantIn(status.cooldownUntil)),
     ...given('cooldownWaits', countIn(status.cooldownWaits)),
     restartCount: countIn(status.restartCount) ?? 0,
@@ -314,6 +317,7 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
     })),
     ...given('lastChangeTime', milliTime(state.lastChange)),
     ...given('lastRestartTime', wholeTime(state.lastRestartTime)),
+    ...given('immutableReplacedTime', wholeTime(state.replacedAt)),
     ...given('cooldownUntil', milliTime(state.cooldownUntil)),
     ...given('cooldownWaits', state.cooldownWaits),
     restartCount: state.restartCount,

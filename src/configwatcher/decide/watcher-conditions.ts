@@ -75,12 +75,21 @@ function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Told):
   return { status: 'False', reason: restartAbandoned, message };
 }
 
+/** What a Pod that is older than the replacement keeps alive on its node. */
+function uncertainty({ replacedAt }: WatcherState): Statement | undefined {
+  if (replacedAt === undefined) return undefined;
+  const message =
+    `an immutable source was replaced under the same name at ${formatTime(replacedAt)}, and Pods are left that are older: ` +
+    'their nodes may give the old content to new Pods; give a new content a new name';
+  return { status: 'False', reason: reason.contentUncertain, message };
+}
+
 function progressing(state: WatcherState, step: Told): Statement {
   const { pending, appliedHash } = state;
   if (appliedHash === undefined) {
     return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
   }
-  if (!pending) return abandonment(state, step) ?? upToDate(state, step.sorted);
+  if (!pending) return abandonment(state, step) ?? uncertainty(state) ?? upToDate(state, step.sorted);
   if (pending.reason === 'Stalled') return stuck(state, step.plan);
   const message = `${waits[pending.reason]}${endOf(pending.reason, step.until)}`;
   return { status: 'True', reason: pending.reason, message };

@@ -7,6 +7,7 @@ import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/co
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatDuration } from '../plan/duration.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
+import { replacesImmutable } from './comparison.ts';
 import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
@@ -25,14 +26,6 @@ function normal(reason: string, action: string, note: string): Note {
 
 function warning(reason: string, action: string, note: string): Note {
   return { type: 'Warning', reason, action, note };
-}
-
-/** Setting `immutable` along with the last edit replaces nothing: the object is older than the content before. */
-function replacesImmutable(
-  { immutable, created = 0, replacesImmutable: known }: SourceContent,
-  { lastChange }: WatcherState,
-): boolean {
-  return known ?? (immutable && lastChange !== undefined && created > lastChange);
 }
 
 function changeEvents(before: WatcherState, edited: readonly SourceContent[]): Note[] {

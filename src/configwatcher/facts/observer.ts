@@ -5,6 +5,7 @@
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { controllerOf, type KubernetesObject, type Pod, pods } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { Client } from '../../runtime/client/client.ts';
@@ -82,7 +83,7 @@ export class Observer {
       spec,
       state,
       sources: [],
-      matchedPods: this.#countPods(namespace, spec),
+      ...this.#watchedPods(namespace, spec),
       memory,
       now: this.now(),
       ...(restartNow && { restartNow: restartNow.slice(0, maxRestartNow) }),
@@ -206,8 +207,14 @@ export class Observer {
       .filter(({ metadata }) => !metadata.deletionTimestamp && selects(selector, metadata.labels));
   }
 
-  #countPods(namespace: string, spec: WatcherSpec | InvalidSpec): number {
-    return 'invalid' in spec ? 0 : this.#selectedPods(namespace, spec).length;
+  #watchedPods(
+    namespace: string,
+    spec: WatcherSpec | InvalidSpec,
+  ): Pick<Observed, 'matchedPods' | 'oldestPod'> {
+    const selected = 'invalid' in spec ? [] : this.#selectedPods(namespace, spec);
+    const created = selected.map(({ metadata }) => parseTime(metadata.creationTimestamp ?? ''));
+    const oldest = created.reduce((first, one) => Math.min(first, one), Number.POSITIVE_INFINITY);
+    return { matchedPods: selected.length, ...(Number.isFinite(oldest) && { oldestPod: oldest }) };
   }
 }
 

@@ -41,7 +41,10 @@ const ownAnnotations: ReadonlySet<string> = new Set([
 /** Of a Pod: which one it is, its version, its labels, its controller, and whether it is on its way out. */
 export function slimPod(pod: KubernetesObject): KubernetesObject {
   const { metadata } = pod;
-  const kept = keep(metadata, ['name', 'namespace', 'uid', 'resourceVersion', 'deletionTimestamp', 'labels']);
+  const kept = keep(metadata, [
+    ...(['name', 'namespace', 'uid', 'resourceVersion'] as const),
+    ...(['creationTimestamp', 'deletionTimestamp', 'labels'] as const),
+  ]);
   const controller = controllerOf(pod);
   return { metadata: controller ? { ...kept, ownerReferences: sharedReference(controller) } : kept };
 }

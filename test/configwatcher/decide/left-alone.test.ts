@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import type { Observed, Steps } from '../../../src/configwatcher/decide/observed.ts';
+import { readState, writeState } from '../../../src/configwatcher/decide/state.ts';
 import {
   afterwards,
   barePod,
@@ -171,5 +172,33 @@ describe('a change that waits while the spec is edited', () => {
       owners: ownedBy(6),
     });
     assert.equal(same.state.stalePods, 4, 'without an edit of the spec they would count as fresh');
+  });
+});
+
+describe('an immutable source that was replaced under its name', () => {
+  const replaced = { ...newContent, immutable: true, replacesImmutable: true, created: now - 2000 };
+  const reason = ({ state }: Steps) => state.conditions.find(({ type }) => type === 'Progressing')?.reason;
+  const facts = edited({ sources: [replaced], pods: [barePod({ name: 'bare' })] });
+
+  it('leaves the content uncertain until no selected Pod is older', () => {
+    const done = decided({ ...facts, oldestPod: now - 3_600_000 });
+    assert.deepEqual([done.state.pending, reason(done)], [undefined, 'ContentUncertain']);
+    const status = writeState(done.state);
+    assert.equal(status.immutableReplacedTime, new Date(now - 2000).toISOString().replace('.000', ''));
+    const later = { ...afterwards(facts, done, 60_000), state: readState(status), oldestPod: now - 2000 };
+    assert.equal(reason(decided(later)), 'ContentUncertain', 'made in the same second');
+    const gone = decided({ ...later, oldestPod: now - 1000 });
+    assert.deepEqual([reason(gone), gone.state.replacedAt], ['UpToDate', undefined]);
+    const { oldestPod, ...none } = later;
+    assert.equal(reason(decided(none)), 'UpToDate');
+  });
+
+  it('is told from an edit', () => {
+    const done = decided({
+      ...facts,
+      sources: [{ ...replaced, replacesImmutable: false }],
+      oldestPod: now - 3_600_000,
+    });
+    assert.equal(reason(done), 'UpToDate');
   });
 });
