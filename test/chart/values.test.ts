@@ -4,10 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { describedValues } from '../../hack/generate/chart.ts';
-import { parseCommandLine } from '../../src/config.ts';
 import { chart, find, helm, type Rendered, type Rendering, render, skip } from './helm.ts';
-
-type Look = (objects: readonly Rendered[]) => unknown;
+import { config, container, identity, image, type Look, names, pod, rightsOn } from './rendered.ts';
 
 interface Row extends Rendering {
   /** What of the values it is about, as `--set` calls them. */
@@ -16,32 +14,6 @@ interface Row extends Rendering {
   readonly expected: unknown;
 }
 
-const pod = (objects: readonly Rendered[]) => find(objects, 'Deployment').spec.template;
-const container = (objects: readonly Rendered[]) => pod(objects).spec.containers[0];
-const image: Look = (objects) => container(objects).image;
-const names = (objects: readonly Rendered[], ...kinds: readonly string[]) =>
-  objects
-    .filter(({ kind = '' }) => kinds.includes(kind))
-    .map(
-      ({ kind, metadata: { name, namespace } }) =>
-        `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
-    )
-    .sort();
-const rules = (objects: readonly Rendered[], kind = 'ClusterRole') =>
-  find(objects, kind, '-manager-role').rules;
-const rightsOn = (objects: readonly Rendered[], group: string, resource: string): string[] =>
-  rules(objects)
-    .filter(({ apiGroups, resources }: Rendered) => apiGroups.includes(group) && resources.includes(resource))
-    .flatMap(({ verbs }: Rendered) => verbs)
-    .sort();
-const identity = (objects: readonly Rendered[]) => find(objects, 'ClusterRoleBinding', '-operator-identity');
-/** How the operator itself understands its flags and environment. */
-const config = (objects: readonly Rendered[]) => {
-  const { args, env } = container(objects);
-  const values = Object.fromEntries(env.map(({ name, value }: Rendered) => [name, value]));
-  const line = parseCommandLine(args, values);
-  return line.command === 'run' ? line.config : undefined;
-};
 const on = { enabled: true };
 const digest = `sha256:${'0'.repeat(64)}`;
 const bound = ['ClusterRole atwatch-operator-identity', 'ClusterRoleBinding atwatch-operator-identity'];
