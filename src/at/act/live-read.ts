@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import type { Need, Observed } from '../decide/decision.ts';
 import { findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
-import { sound } from '../plan/sound.ts';
+import { sanitize } from '../plan/sanitize.ts';
 import { delayAfter } from './create-answer.ts';
 import type { Memory } from './memory.ts';
 import { conflictDelay, found } from './settle.ts';
@@ -30,7 +30,7 @@ export async function readLive(
   const { namespace = '', name, uid } = observed.at.metadata;
   const options = { signal, timeout: readTimeout };
   const answer = await found(client.get(ats, { namespace, name }, options));
-  const at = answer && sound(answer);
+  const at = answer && sanitize(answer);
   memory.read(observed.at, at);
   if (at === undefined || at.metadata.uid !== uid) {
     return { next: 'end', result: { requeueAfter: conflictDelay } };

@@ -7,11 +7,11 @@ import { atAnnotation, atPhase } from '../../api/at-constants.ts';
 import type { ContainerState, ContainerStatus, ObjectMeta, Pod } from '../../kubernetes/objects.ts';
 import { trackingFinalizer } from '../plan/pod.ts';
 import { mainContainerName, ownPrefix } from '../plan/run.ts';
-import { sound } from '../plan/sound.ts';
+import { sanitize } from '../plan/sanitize.ts';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object; the author is kept. */
 export function slimAt(read: At): At {
-  const at = sound(read);
+  const at = sanitize(read);
   const { labels: _, annotations: all, ownerReferences: __, ...rest } = at.metadata;
   const author = all?.[atAnnotation.author];
   const annotations = author === undefined ? {} : { annotations: { [atAnnotation.author]: author } };

@@ -21,7 +21,7 @@ import { type Plan, planRestart } from './restart.ts';
 import { emptyMemory, type RestartMemory } from './restart-memory.ts';
 import { closed, closeOvertaken, counted, withCooldown } from './restart-record.ts';
 import { rolloutAnnotation } from './rollout.ts';
-import { mostReverted, type Pending, type WatcherState, writeState } from './state.ts';
+import { maxReverted, type Pending, type WatcherState, writeState } from './state.ts';
 import { roomForOwners } from './status-size.ts';
 import { triggerOf } from './trigger.ts';
 
@@ -159,7 +159,7 @@ function reasonOf(plan: Plan): Pending['reason'] {
 function withReverted({ revertedOwners, ...pending }: Pending, { stalled }: Plan): Pending {
   const reverted = stalled.filter(({ because }) => because === 'Reverted').map(({ group }) => group.key);
   if (reverted.length === 0) return pending;
-  return { ...pending, revertedOwners: reverted.sort().slice(0, mostReverted) };
+  return { ...pending, revertedOwners: reverted.sort().slice(0, maxReverted) };
 }
 
 /** The pending change with what the plan makes of it. */

@@ -3,28 +3,17 @@
  * Everything a restart needs to go on after a crash or a failover is in here; reading and writing are exact
  * opposites. What somebody forged or a lax schema let in is read as absent.
  */
-import type {
-  ConfigWatcherStatus,
-  ConfigWatcherStatusHistory,
-  ConfigWatcherStatusLastRestart,
-  ConfigWatcherStatusPending,
-  ConfigWatcherStatusPendingReason,
+import {
+  type ConfigWatcherStatus,
+  type ConfigWatcherStatusLastRestart,
+  type ConfigWatcherStatusPendingReason,
+  configWatcherSchema,
 } from '../../api/configwatcher.generated.ts';
-import { pendingReason } from '../../api/configwatcher-constants.ts';
+import { fit, statusSchema } from '../../kubernetes/fit.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
-import { formatMilliTime, formatTime } from '../../kubernetes/time.ts';
+import { formatMilliTime, formatTime, parseTime } from '../../kubernetes/time.ts';
 import { hashScheme, type SourceHash, shortHash, shortName, statusName } from '../plan/config-hash.ts';
 import { fitStatus } from './status-size.ts';
-import {
-  conditionsIn,
-  countIn,
-  given,
-  instantIn,
-  objectIn,
-  objectsIn,
-  textIn,
-  textsIn,
-} from './status-value.ts';
 
 export type PendingReason = ConfigWatcherStatusPendingReason;
 
@@ -154,124 +143,121 @@ export const historyLimit = 5;
 /** Owners that can be in the middle of a restart. */
 export const maxPlaces = 50;
 /** Owners that are remembered to be reverted. */
-export const mostReverted = 10;
+export const maxReverted = 10;
 
 /** In a status without room the scheme of a hash is left out where it is that of the applied one. */
 function inScheme(pendingHash: string | undefined, hash: string): string | undefined {
   return pendingHash?.includes(':') === false ? `${hashScheme(hash)}:${pendingHash}` : pendingHash;
 }
 
-function readSources({ sources, pending }: ConfigWatcherStatus): SourceState[] {
-  return objectsIn(sources).flatMap((source) => {
-    const [kind, name, hash] = [textIn(source.kind), textIn(source.name), textIn(source.hash)];
+function readSources({ sources = [], pending }: ConfigWatcherStatus): SourceState[] {
+  return sources.flatMap(({ kind, name, keysHash, hash, pendingHash }) => {
     if (!kind || !name || !hash) return [];
-    const pendingHash = pending ? inScheme(textIn(source.pendingHash), hash) : undefined;
-    return {
-      ...{ kind, name, hash },
-      ...given('keysHash', textIn(source.keysHash)),
-      ...given('pendingHash', pendingHash),
-    };
+    const known = { kind, name, hash, ...given('keysHash', keysHash || undefined) };
+    const awaited = pending ? inScheme(pendingHash || undefined, hash) : undefined;
+    return { ...known, ...given('pendingHash', awaited) };
   });
 }
 
-function readPlaces(written: ConfigWatcherStatusPending['owners']): Place[] {
-  return objectsIn(written).flatMap(({ uid, kind, name, wanted, available }) => {
-    const id = textIn(uid);
-    if (!id) return [];
-    return {
-      ...given('kind', textIn(kind)),
-      ...given('name', textIn(name)),
-      uid: id,
-      wanted: countIn(wanted) ?? 0,
-      available: countIn(available) ?? 0,
-    };
-  });
-}
-
-const pendingReasons: readonly unknown[] = Object.values(pendingReason);
-
-function readPending({ pending: written }: ConfigWatcherStatus): Pending | undefined {
-  const pending = objectIn(written);
-  const [hash, since] = [textIn(pending.hash), instantIn(pending.since)];
-  if (!hash || since === undefined) return undefined;
+function readPending({ pending }: ConfigWatcherStatus): Pending | undefined {
+  const since = instantIn(pending?.since);
+  if (!pending?.hash || since === undefined) return undefined;
   const started = instantIn(pending.started);
   const cutoff = instantIn(pending.cutoff);
-  const owners = readPlaces(pending.owners).slice(0, maxPlaces);
+  const owners = (pending.owners ?? []).filter(({ uid }) => uid !== '').slice(0, maxPlaces);
   // No restart starts before its cutoff: a later one would have it take its own replacements.
   const forged = started !== undefined && started >= since && cutoff !== undefined && cutoff > started;
   return {
-    hash,
+    hash: pending.hash,
     since,
     ...given('started', started),
     ...given('cutoff', forged ? started : cutoff),
     ...given('from', instantIn(pending.from)),
-    ...given('total', countIn(pending.total)),
+    ...given('total', pending.total),
     ...(pending.proven === true && { proven: true }),
-    ...given('repairs', countIn(pending.repairs)),
+    ...given('repairs', pending.repairs),
     ...(owners.length > 0 && { owners }),
-    ...given('revertedOwners', textsIn(pending.revertedOwners)?.slice(0, mostReverted)),
-    reason: pendingReasons.includes(pending.reason) ? (pending.reason as PendingReason) : 'Debounce',
+    ...given(
+      'revertedOwners',
+      pending.revertedOwners && distinct(pending.revertedOwners).slice(0, maxReverted),
+    ),
+    reason: pending.reason ?? 'Debounce',
   };
 }
 
-function readTrigger(written: ConfigWatcherStatusLastRestart['trigger']): Trigger | undefined {
-  const trigger = objectIn(written);
-  const [kind, name] = [textIn(trigger.kind), textIn(trigger.name)];
-  if (!kind || !name) return undefined;
-  const { changedKeys, manager } = trigger;
-  return { kind, name, ...given('changedKeys', textsIn(changedKeys)), ...given('manager', textIn(manager)) };
+function distinct(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)];
 }
 
-function readOwners(written: ConfigWatcherStatusLastRestart['owners']): OwnerRecord[] {
-  return objectsIn(written).flatMap(({ name, restarted, available, reason }) => {
-    const [who, why] = [textIn(name), textIn(reason)];
-    if (!who || !why) return [];
-    return { name: who, restarted: countIn(restarted) ?? 0, available: countIn(available) ?? 0, reason: why };
-  });
-}
-
-function readRestart(
-  written: Partial<ConfigWatcherStatusLastRestart | ConfigWatcherStatusHistory> | undefined,
-): Restart | undefined {
-  const restart = objectIn(written);
-  const [id, start] = [textIn(restart.id), instantIn(restart.startTime)];
-  if (!id || start === undefined) return undefined;
+function readTrigger(trigger: ConfigWatcherStatusLastRestart['trigger']): Trigger | undefined {
+  if (!trigger?.kind || !trigger.name) return undefined;
+  const { kind, name, changedKeys, manager } = trigger;
   return {
-    id,
+    kind,
+    name,
+    ...given('changedKeys', changedKeys && distinct(changedKeys)),
+    ...given('manager', manager || undefined),
+  };
+}
+
+function readOwners(owners: ConfigWatcherStatusLastRestart['owners'] = []): OwnerRecord[] {
+  return owners.flatMap(({ name, restarted = 0, available = 0, reason }) =>
+    name && reason ? { name, restarted, available, reason } : [],
+  );
+}
+
+function readRestart(restart: ConfigWatcherStatusLastRestart = {}): Restart | undefined {
+  const start = instantIn(restart.startTime);
+  if (!restart.id || start === undefined) return undefined;
+  return {
+    id: restart.id,
     start,
     ...given('completion', instantIn(restart.completionTime)),
     ...given('trigger', readTrigger(restart.trigger)),
-    restarted: countIn(restart.restarted) ?? 0,
-    skippedFresh: countIn(restart.skippedFresh) ?? 0,
-    skippedUnmanaged: countIn(restart.skippedUnmanaged) ?? 0,
-    failed: countIn(restart.failed) ?? 0,
-    ...('unavailable' in restart && given('unavailable', countIn(restart.unavailable))),
-    ...('owners' in restart && { owners: readOwners(restart.owners) }),
+    restarted: restart.restarted ?? 0,
+    skippedFresh: restart.skippedFresh ?? 0,
+    skippedUnmanaged: restart.skippedUnmanaged ?? 0,
+    failed: restart.failed ?? 0,
+    ...given('unavailable', restart.unavailable),
+    ...given('owners', restart.owners && readOwners(restart.owners)),
   };
 }
 
+const schema = statusSchema(configWatcherSchema);
+
 export function readState(written?: ConfigWatcherStatus): WatcherState {
-  const status = objectIn(written);
+  const status = fit(schema, written) ?? {};
   return {
-    observedGeneration: countIn(status.observedGeneration) ?? -1,
-    ...given('appliedHash', textIn(status.appliedHash)),
+    observedGeneration: Math.max(-1, status.observedGeneration ?? -1),
+    ...given('appliedHash', status.appliedHash || undefined),
     sources: readSources(status),
     ...given('lastChange', instantIn(status.lastChangeTime)),
     ...given('lastRestartTime', instantIn(status.lastRestartTime)),
     ...given('replacedAt', instantIn(status.immutableReplacedTime)),
     ...given('cooldownUntil', instantIn(status.cooldownUntil)),
-    ...given('cooldownWaits', countIn(status.cooldownWaits)),
-    restartCount: countIn(status.restartCount) ?? 0,
-    matchedPods: countIn(status.matchedPods) ?? 0,
-    stalePods: countIn(status.stalePods) ?? 0,
-    skippedPods: countIn(status.skippedPods) ?? 0,
-    ...given('strategy', textIn(status.strategyInUse)),
+    ...given('cooldownWaits', status.cooldownWaits),
+    restartCount: status.restartCount ?? 0,
+    matchedPods: status.matchedPods ?? 0,
+    stalePods: status.stalePods ?? 0,
+    skippedPods: status.skippedPods ?? 0,
+    ...given('strategy', status.strategyInUse || undefined),
     ...given('pending', readPending(status)),
-    ...given('restartNow', textIn(status.restartNow)),
+    ...given('restartNow', status.restartNow || undefined),
     ...given('lastRestart', readRestart(status.lastRestart)),
-    history: objectsIn(status.history).flatMap((entry) => readRestart(entry) ?? []),
-    conditions: conditionsIn(status.conditions),
+    history: (status.history ?? []).flatMap((entry) => readRestart(entry) ?? []),
+    conditions: status.conditions ?? [],
   };
+}
+
+/** Set where defined: optional properties stay absent. */
+function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };
+}
+
+/** Epoch milliseconds. */
+function instantIn(text: string | undefined): number | undefined {
+  const time = text === undefined ? Number.NaN : parseTime(text);
+  return Number.isFinite(time) ? time : undefined;
 }
 
 function milliTime(time: number | undefined): string | undefined {

@@ -96,7 +96,7 @@ describe('slimmed objects', () => {
       status: { ...at.status, phase: 'FOO', conditions: [null], attempts: '2', note: 1 },
     } as unknown as typeof at;
     const { phase: _, conditions: __, attempts: ___, ...rest } = at.status ?? {};
-    assert.deepEqual(slimAt(strange).status, { ...rest, note: 1 });
+    assert.deepEqual(slimAt(strange).status, { ...rest, conditions: [] });
     for (const spec of [undefined, null, 'x', 5, []]) {
       assert.deepEqual(slimAt({ ...at, spec } as unknown as typeof at).spec, {});
     }

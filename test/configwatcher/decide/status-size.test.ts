@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
 import type { Observed, SourceContent, Steps } from '../../../src/configwatcher/decide/observed.ts';
 import {
-  mostReverted,
+  maxReverted,
   readState,
   type WatcherState,
   writeState,
@@ -131,7 +131,7 @@ describe('the size of the status', () => {
       assert.equal(state.sources.length, 32);
       assert.ok(state.sources.every(({ pendingHash }) => pendingHash));
       assert.deepEqual(writeState(state).lastRestart?.trigger?.changedKeys, ['+30']);
-      const revertedOwners = Array.from({ length: mostReverted }, () => randomUUID());
+      const revertedOwners = Array.from({ length: maxReverted }, () => randomUUID());
       const reverted = { ...state, pending: { ...state.pending!, revertedOwners } };
       assert.ok(Buffer.byteLength(JSON.stringify(writeState(reverted))) < limit);
       assertSmall(decided({ state, spec: { invalid: '\u0001'.repeat(512) } }));
