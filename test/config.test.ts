@@ -35,6 +35,18 @@ describe('parseCommandLine', () => {
     { says: 'takes a single dash, as Go does', args: ['-log-level=warn'], config: { logLevel: 'warn' } },
     { says: 'takes a bare switch', args: ['--leader-elect'], config: { leaderElect: true } },
     { says: 'takes a switch with a value', args: ['--leader-elect=false'], config: { leaderElect: false } },
+    { says: 'asks for the rights of authors', args: ['--author-check'], config: { authorCheck: true } },
+    {
+      says: 'takes the addresses of its servers',
+      args: ['--health-probe-bind-address=:1', '--metrics-bind-address=0'],
+      config: { healthProbeBindAddress: ':1', metricsBindAddress: '0' },
+    },
+    {
+      says: 'serves metrics by HTTPS',
+      args: ['--secure-metrics', '--metrics-cert-path=/certs'],
+      config: { secureMetrics: true, metricsCertPath: '/certs' },
+    },
+    { says: 'tests its policy', args: ['--policy-self-test'], config: { policySelfTest: true } },
     { says: 'lets Secrets in', args: ['--secret-access'], config: { secretAccess: true } },
     {
       says: 'serves annotated ConfigMaps',
@@ -78,6 +90,11 @@ describe('parseCommandLine', () => {
       args: ['--reloader-annotations'],
       env: { ATWATCH_AUTO_RELOAD_ALL: 'true' },
       config: { annotatedWorkloads: true, reloaderAnnotations: true, autoReloadAll: true },
+    },
+    {
+      says: 'serves them by a flag, too',
+      args: ['--annotation-controller'],
+      config: { annotationController: true },
     },
     {
       says: 'does not eat the flag behind a bare switch',

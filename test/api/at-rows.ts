@@ -277,7 +277,11 @@ const limits: readonly Row[] = [
     { field: 'backoffLimit', value: 101, says: 'less than or equal to 100' },
     { field: 'ttlSecondsAfterFinished', value: -1, says: 'greater than or equal to 0' },
     { field: 'ttlSecondsAfterFinished', value: 1.5, says: 'must be of type integer' },
-    { field: 'suspend', value: 'yes', says: 'must be of type boolean' },
+    ...['suspend', 'cancel', 'outputInStatus'].map((field) => ({
+      field,
+      value: 'yes',
+      says: 'must be of type boolean',
+    })),
     { field: 'disruptionPolicy', value: 'Maybe', says: 'supported values: "Fail", "Retry"' },
     {
       field: 'launchGuarantee',

@@ -229,10 +229,17 @@ const windows: readonly Row[] = [
   },
 ];
 
+const switches: readonly Row[] = ['onlyReferencing', 'suspend', 'dryRun'].map((field) => ({
+  it: `refuses ${field}: yes`,
+  spec: { [field]: 'yes' },
+  refused: { field: `spec.${field}`, says: 'must be of type boolean' },
+}));
+
 export const configWatcherRows: readonly Row[] = [
   ...selection,
   ...sources,
   ...strategies,
   ...times,
   ...windows,
+  ...switches,
 ];

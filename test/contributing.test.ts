@@ -1,0 +1,174 @@
+/** The lists of CONTRIBUTING.md: for each place that they name, a test that fails when it is forgotten. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { glob, readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { atSchema } from '../src/api/at.generated.ts';
+import { atEvent, atReason } from '../src/api/at-constants.ts';
+import { configWatcherSchema } from '../src/api/configwatcher.generated.ts';
+import { pendingReason, watcherEvent, watcherReason } from '../src/api/configwatcher-constants.ts';
+import * as resources from '../src/api/resources.ts';
+import { parseCommandLine } from '../src/config.ts';
+import { flags } from '../src/flags.ts';
+
+async function pathsOf(patterns: readonly string[]): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for await (const path of glob([...patterns])) paths.push(path);
+  return paths.sort();
+}
+
+/** The texts of the files that match, one after the other. */
+async function textOf(...patterns: readonly string[]): Promise<string> {
+  const paths = await pathsOf(patterns);
+  assert.ok(paths.length > 0, `no file is ${patterns.join(' or ')}`);
+  return (await Promise.all(paths.map((path) => readFile(path, 'utf8')))).join('\n');
+}
+
+/** Those of the words that do not stand in the text. */
+function missingIn(text: string, words: readonly string[]): string[] {
+  return words.filter(
+    (word) => !new RegExp(`(?<![\\w-])${word.replaceAll('.', '\\.')}(?![\\w-])`).test(text),
+  );
+}
+
+interface Properties {
+  readonly properties: Readonly<Record<string, Properties & { readonly enum?: readonly string[] }>>;
+}
+
+const kinds = { at: atSchema, configwatcher: configWatcherSchema } as const;
+
+describe('a field', () => {
+  for (const [folder, schema] of Object.entries(kinds)) {
+    const { spec, status } = (schema as unknown as Properties).properties;
+    for (const [part, { properties }] of Object.entries({ spec, status } as Readonly<
+      Record<string, Properties>
+    >)) {
+      it(`of the ${part} in crds/ is used in src/${folder}`, async () => {
+        assert.deepEqual(missingIn(await textOf(`src/${folder}/**/*.ts`), Object.keys(properties)), []);
+      });
+    }
+
+    it(`of the spec in crds/ has a row in test/api/${folder}-rows.ts`, async () => {
+      const rows = await textOf(`test/api/${folder}-rows.ts`);
+      assert.deepEqual(missingIn(rows, Object.keys(spec?.properties ?? {})), []);
+    });
+  }
+});
+
+describe('a reason', () => {
+  const ofKind = { at: { ...atReason }, configwatcher: { ...watcherReason, ...pendingReason } } as const;
+  for (const [folder, reasons] of Object.entries(ofKind)) {
+    it(`in src/api is given by src/${folder}`, async () => {
+      const source = await textOf(`src/${folder}/**/*.ts`);
+      const unused = Object.entries(reasons).filter(
+        ([name, word]) => missingIn(source, [name, word]).length > 1,
+      );
+      assert.deepEqual(unused, []);
+    });
+  }
+
+  it('of a status is explained in docs/operations.md, and an Event is named there', async () => {
+    const operations = await textOf('docs/operations.md');
+    const words = [atReason, watcherReason, pendingReason, atEvent, watcherEvent].flatMap(Object.values);
+    assert.deepEqual(missingIn(operations, [...new Set(words)]), []);
+  });
+});
+
+describe('a strategy', () => {
+  const { spec } = (configWatcherSchema as unknown as Properties).properties;
+  const strategies = spec?.properties.strategy?.properties.type?.enum ?? [];
+
+  it('has the series of its restarts from the start, and a row of its own in every test of crashes', async () => {
+    assert.ok(strategies.length > 2);
+    for (const path of [
+      'src/configwatcher/plan/spec.ts',
+      'src/configwatcher/act/configwatcher-metrics.ts',
+      'test/configwatcher/restart-cut.test.ts',
+      'test/configwatcher/restart-once.test.ts',
+      'test/configwatcher/lost-answers.test.ts',
+    ]) {
+      assert.deepEqual(missingIn(await textOf(path), strategies), [], path);
+    }
+  });
+});
+
+describe('a metric', () => {
+  it('is named in the documents, and in its test', async () => {
+    const source = await textOf(
+      'src/at/act/*-metrics.ts',
+      'src/at/act/clock-skew.ts',
+      'src/configwatcher/act/*-metrics.ts',
+    );
+    const named = [...source.matchAll(/(?:'atwatch_|named\('|sum\(\s*')(\w+)'/g)].map(
+      ([, name]) => name ?? '',
+    );
+    assert.ok(named.length > 10, named.join());
+    for (const patterns of [
+      ['README.md', 'docs/*.md', 'config/prometheus/*'],
+      ['test/at/**/*.ts', 'test/configwatcher/**/*.ts'],
+    ]) {
+      const text = await textOf(...patterns);
+      assert.deepEqual(
+        named.filter((name) => !text.includes(name)),
+        [],
+        patterns.join(),
+      );
+    }
+  });
+});
+
+describe('a flag', () => {
+  it('reaches the operator', async () => {
+    const command = parseCommandLine([], {});
+    assert.ok('config' in command);
+    const text = await textOf('src/operator.ts');
+    assert.deepEqual(missingIn(text, Object.keys(command.config)), []);
+  });
+
+  for (const path of ['docs/operations.md', 'charts/atwatch/templates/*', 'test/config.test.ts']) {
+    it(`stands in ${path}`, async () => {
+      const text = await textOf(path);
+      const missing = flags.filter(
+        ({ name, env }) => ![`--${name}`, ...env].some((way) => text.includes(way)),
+      );
+      assert.deepEqual(
+        missing.map(({ name }) => name),
+        [],
+      );
+    });
+  }
+});
+
+describe('a kind', () => {
+  for (const [folder, { file, sample }] of Object.entries({
+    at: { file: 'crds/ats.yaml', sample: 'cnat_v1alpha1_at' },
+    configwatcher: { file: 'crds/configwatchers.yaml', sample: 'k8spatterns_v1_configwatcher' },
+  })) {
+    const { group, names } = parse(readFileSync(file, 'utf8')).spec;
+
+    it(`${names.kind} has its place in the API, the rights, the samples and the composition`, async () => {
+      const known = Object.values(resources).find((one) => one.kind === names.kind && one.group === group);
+      assert.equal(known?.plural, names.plural);
+      assert.deepEqual(missingIn(await textOf('config/rbac/**/*.yaml'), [names.plural, group]), []);
+      assert.deepEqual(missingIn(await textOf(`config/samples/${sample}.yaml`), [names.kind]), []);
+      assert.deepEqual(missingIn(await textOf('src/operator.ts'), [`add${names.kind}Controller`]), []);
+    });
+
+    it(`${names.kind} may not import another kind, nor another one it`, async () => {
+      const { overrides } = JSON.parse(await textOf('biome.json'));
+      const others = Object.keys(kinds).filter((other) => other !== folder);
+      for (const other of others) {
+        const rule = overrides.find(
+          ({ includes }: { includes: string[] }) => includes.join() === `src/${other}/**`,
+        );
+        assert.ok(JSON.stringify(rule).includes(`**/${folder}/**`));
+      }
+    });
+  }
+
+  it('is known here', async () => {
+    const files = await pathsOf(['crds/*s.yaml']);
+    assert.equal(files.length, Object.keys(kinds).length, 'a CRD has no row in this file');
+  });
+});
