@@ -23,7 +23,7 @@ import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './s
 /** From here on a launch counts as late, in milliseconds. */
 const lateAfter = 5000;
 
-/** In milliseconds: the watch event of a new Pod comes by itself, this is the net. */
+/** Safety-net requeue, in milliseconds: the new Pod arrives through the watch. */
 export const podEventNet = 5000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */

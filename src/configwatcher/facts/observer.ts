@@ -1,6 +1,6 @@
 /**
  * Observer: gathers the facts about one watcher that {@link decide} works on. The first facts come from
- * memory and the watches; what is dear to read is read when decide asks for it.
+ * memory and the watches; what is expensive to read is read when decide asks for it.
  */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
