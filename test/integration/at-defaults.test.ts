@@ -18,7 +18,10 @@ const defaults = {
 it('fills what an At leaves open, and status says which default has applied', async (t) => {
   const rig = await AtRig.create(t);
   const deleted: At[] = [];
-  await rig.watch(t, ats, (type, at) => type === 'DELETED' && deleted.push(at));
+  const watching = () =>
+    rig.watch(t, ats, (type, at) => type === 'DELETED' && deleted.push(at)).then(() => true);
+  // The API server goes over to a changed CRD.
+  await eventually(watching, { message: 'Ats can be watched' });
   await rig.startOperator({ defaults });
   const schedule = new Date().toISOString();
   await rig.createAt({ schedule, ttlSecondsAfterFinished: 600 }, 'failing');

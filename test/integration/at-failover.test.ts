@@ -12,8 +12,11 @@ import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
 
 const count = 60;
-/** From the due instant on, in milliseconds: the delay of up to 1.2 s, and the launches on a busy machine. */
-const withinMs = 3000;
+/**
+ * From the due instant on, in milliseconds. The delay is 1.2 s at most, and the bench measures the rest; here it is less
+ * than what the next leader needs, whose predecessor's Lease lasts for another 12.5 s at least, on a busy machine, too.
+ */
+const withinMs = 8000;
 const gate = 'cnat.programming-kubernetes.info/recorded';
 
 before(() => applyCrds());

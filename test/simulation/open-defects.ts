@@ -21,12 +21,6 @@ function defect(name: string, promise: string, clue: string, sentence: string): 
 
 export const openDefects: readonly OpenDefect[] = [
   defect(
-    'blame for status',
-    'R2',
-    'blame for status',
-    'LaunchedLate blames the operator where the API server refused the status that a launch waits for',
-  ),
-  defect(
     'views differ',
     'R4',
     'views differ',

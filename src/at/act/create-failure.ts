@@ -10,7 +10,7 @@ import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority } from '../decide/decision.ts';
-import { delayAfter, isInvalidPod, isRefusal, mayHaveHappened } from './create-answer.ts';
+import { delayAfter, isInvalidPod, isRefusal, mayHaveHappened, mostDelay } from './create-answer.ts';
 import type { Candidate, Failure, LaunchTurns, Wait } from './launch-turns.ts';
 import type { Memory } from './memory.ts';
 
@@ -55,7 +55,7 @@ export class CreateFailures {
     const waitMs = isRefusal(error) ? delayAfter(memory.refused(at)) : 0;
     const failure = failureOf(error, podName);
     if (failure === undefined) {
-      return undefined;
+      return this.#turnedAway(at, error);
     }
     if (failure.reason === atReason.createFailed) {
       log.warn({ err: errorFields(error) }, 'the create of the Pod failed');
@@ -64,6 +64,21 @@ export class CreateFailures {
     return cause === undefined
       ? { waitMs, failure, since: Number.NEGATIVE_INFINITY }
       : turns.failed(candidateOf(at), cause, failure, isAnswered);
+  }
+
+  /** Too many requests, a token that is over: passes by itself, and is told where it lasts. */
+  #turnedAway(at: At, error: unknown): Wait | undefined {
+    const { clock, memory } = this.#options;
+    if (!(error instanceof ApiError)) {
+      return undefined;
+    }
+    const now = clock.monotonic();
+    const since = memory.turnedAway(at, now);
+    if (now - since < tellAfterMs) {
+      return undefined;
+    }
+    const failure = { reason: atReason.createFailed, message: error.message };
+    return { waitMs: Math.max(mostDelay, error.retryAfter ?? 0), failure, since };
   }
 
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */

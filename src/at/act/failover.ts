@@ -22,7 +22,7 @@ const lookMs = 100;
 /** Between two looks while none is. */
 const maxPauseMs = 1000;
 /** As so much counts the time between two looks at most: a process that stood still has seen nothing meanwhile. */
-const maxLookMs = 250;
+const maxLookMs = 500;
 /** Launches at a time. */
 const maxLaunches = 16;
 /** A view without an event or bookmark for so long is not relied on. */

@@ -12,7 +12,7 @@ interface Recollection {
   launch?: KnownLaunch;
   ambiguous: boolean;
   untried: boolean;
-  /** A create has failed, for whatever reason. */
+  /** A create has failed, or a status that it waits for, for whatever reason. */
   obstructed?: boolean;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
@@ -20,6 +20,8 @@ interface Recollection {
   overtaken?: string | undefined;
   /** Refusals in a row. */
   refusals: number;
+  /** Of creates that were turned away for a reason that passes: since when in a row, monotonic milliseconds. */
+  turnedAwaySince?: number | undefined;
   /** Statuses in a row that the API server did not take. */
   unwritable?: number;
 }
@@ -52,6 +54,7 @@ export class Memory {
     const entry = this.#entry(at);
     entry.ambiguous = false;
     entry.refusals = 0;
+    entry.turnedAwaySince = undefined;
   }
 
   /** The same, and the Pod may run. */
@@ -60,7 +63,7 @@ export class Memory {
     this.#entry(at).launch = launch;
   }
 
-  /** A create has failed, for whatever reason. */
+  /** A create has failed, or a status that it waits for, for whatever reason. */
   obstructed(at: At): void {
     this.#entry(at).obstructed = true;
   }
@@ -71,6 +74,13 @@ export class Memory {
     entry.ambiguous = false;
     entry.refusals += 1;
     return entry.refusals;
+  }
+
+  /** A create was turned away for a reason that passes by itself. Returns since when in a row. */
+  turnedAway(at: At, now: number): number {
+    const entry = this.#entry(at);
+    entry.turnedAwaySince ??= now;
+    return entry.turnedAwaySince;
   }
 
   /** What became of a create is unknown, and another Pod has its name. Returns how often in a row that was seen. */

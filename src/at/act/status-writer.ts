@@ -9,6 +9,7 @@ import { type ReconcileContext, requestKey } from '../../runtime/controller/reco
 import { errorFields } from '../../runtime/logger.ts';
 import { type Observed, retryPriority, type WriteStatus } from '../decide/decision.ts';
 import { findAmong, podsAt } from '../facts/own-pod.ts';
+import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import type { Memory } from './memory.ts';
 import { conflictDelay } from './settle.ts';
@@ -41,7 +42,7 @@ export class StatusWriter {
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<Observed>> {
-    const { client, memory, onStatus } = this.#options;
+    const { client, clock, memory, onStatus } = this.#options;
     const { at } = observed;
     const paused = this.#paceOf(at, status);
     if (paused > 0) {
@@ -61,6 +62,8 @@ export class StatusWriter {
         if (asLock) memory.overtaken(at);
         return { next: 'end', result: { requeueAfter: conflictDelay } };
       }
+      // A launch may wait for this status.
+      if (isDue(at, clock.now())) memory.obstructed(at);
       if (!isInvalid(error)) {
         throw error;
       }

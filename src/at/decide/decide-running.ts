@@ -29,7 +29,7 @@ import {
 } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
-import { earliestAfter } from './history.ts';
+import { disruptedEvents, earliestAfter, withEnded } from './history.ts';
 import { create, obstacle, obstacleEvent, record } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import {
@@ -125,13 +125,14 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
     return readLive;
   }
   const attempt = launch.attempt + 1;
+  const ended = endedStatus(o, launch, status, last);
   const notBefore = earliestAfter(status, launch.view);
   if (o.now < notBefore) {
     const { reason, message } = last;
     return {
       actions: [],
-      status: hintedStatus(o, status, { reason, message }),
-      events: [],
+      status: hintedStatus(o, ended.status, { reason, message }),
+      events: ended.events,
       requeueAt: notBefore,
     };
   }
@@ -153,11 +154,22 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
   const reason = trouble.reason === atReason.invalidTemplate ? atReason.podRejected : trouble.reason;
   return {
     actions: [],
-    status: hintedStatus(o, status, { reason, message }),
-    events: hintOf(o.at.status) === reason ? [] : [obstacleEvent(reason, message)],
+    status: hintedStatus(o, ended.status, { reason, message }),
+    events: [...ended.events, ...(hintOf(o.at.status) === reason ? [] : [obstacleEvent(reason, message)])],
     requeueAfter: o.retryDelay,
     priority: retryPriority,
   };
+}
+
+/** The status with the end of this attempt in its history, and the Event of it where it was not told before. */
+function endedStatus(
+  o: Observed,
+  { view }: CurrentLaunch,
+  status: AtStatus,
+  last: Ending,
+): { readonly status: AtStatus; readonly events: readonly AtEvent[] } {
+  const history = withEnded(o, status, last, view);
+  return { status: { ...status, history }, events: disruptedEvents(status, history) };
 }
 
 function decideAlive(o: Observed, running: Running): Draft {

@@ -20,6 +20,11 @@ export function currentRestarts(status: AtStatus, view: PodView | undefined): nu
   return view?.restarts ?? Math.max(0, (status.restarts ?? 0) - pastRestarts(status));
 }
 
+/** Whether the end of the current attempt is in the history: it is told when it ends, and stays as it was told. */
+function isEndTold({ history = [], attempts = 1 }: AtStatus): boolean {
+  return history.some(({ attempt }) => attempt === attempts);
+}
+
 /** The history with the end of the current attempt. */
 export function withEnded(
   o: Observed,
@@ -28,6 +33,7 @@ export function withEnded(
   view: PodView | undefined,
 ): readonly AtStatusHistory[] {
   const { history = [], attempts = 1, podName = '', podUID = '' } = status;
+  if (isEndTold(status)) return history;
   const started = view?.startTime === undefined ? undefined : formatMilliTime(view.startTime);
   const startTime = status.startTime ?? started;
   const code = exitCode ?? status.exitCode;
@@ -45,9 +51,12 @@ export function withEnded(
   return [...history.filter(({ attempt }) => attempt < attempts), entry];
 }
 
-export function disruptedEvent({ podName, attempt, reason }: AtStatusHistory): AtEvent {
-  const note = `attempt ${attempt}, Pod ${podName}, was lost: ${reason}`;
-  return { type: 'Warning', reason: atEvent.disrupted, action: 'FollowPod', note };
+/** The Event of the attempt that was lost last, unless the status before told it already. */
+export function disruptedEvents(before: AtStatus, history: AtStatus['history']): readonly AtEvent[] {
+  const [last] = history?.slice(-1) ?? [];
+  if (last === undefined || isEndTold(before)) return [];
+  const note = `attempt ${last.attempt}, Pod ${last.podName}, was lost: ${last.reason}`;
+  return [{ type: 'Warning', reason: atEvent.disrupted, action: 'FollowPod', note }];
 }
 
 /**

@@ -14,7 +14,7 @@ import { buildPod } from '../plan/pod.ts';
 import { launchedSpec, type Run, runOf } from '../plan/run.ts';
 import type { AtEvent, Observed, Steps } from './decision.ts';
 import { imageFor, withImage } from './defaults.ts';
-import { disruptedEvent, withEnded } from './history.ts';
+import { disruptedEvents, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
 import { hintOf, isRescheduledTooLate, launchedStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
@@ -95,7 +95,7 @@ export function record(
   };
   const status = withImage(launchedStatus(o, launched), run.defaultImage);
   if (attempt > 1) {
-    const disrupted = launched.history?.slice(-1).map(disruptedEvent) ?? [];
+    const disrupted = disruptedEvents(o.at.status ?? {}, launched.history);
     return { status, events: [...disrupted, launchEvent(o, launch, launchTime, scheduledTime)] };
   }
   const event = launchEvent(o, launch, launchTime, scheduledTime);
@@ -169,7 +169,7 @@ function launchEvent(
   if (late > lateAfter) {
     const note = `${created} ${Math.round(late / 1000)} s late`;
     // It was tried in time and has been tried since: that the API server refused it was said when it did.
-    const obstruction = obstructionOf(o.at)?.reason ?? (o.obstructed ? atReason.createFailed : undefined);
+    const obstruction = obstructionOf(o.at)?.reason ?? (o.obstructed ? 'requests that failed' : undefined);
     return obstruction !== undefined
       ? {
           type: 'Normal',

@@ -395,7 +395,8 @@ describe('decide, disruption with policy Retry', () => {
   it('waits while the API server rejects the next Pod', () => {
     const observed = { at, pod: evicted(created(at)), refusal: { message: 'quota' }, retryDelay: 500 };
     const decision = decide(observing(observed));
-    assert.deepEqual(eventReasons(decision), ['PodRejected (W)']);
+    assert.deepEqual(eventReasons(decision), ['Disrupted (W)', 'PodRejected (W)']);
+    assert.equal(decision.status?.history?.length, 1);
     assert.equal(decision.requeueAfter, 500);
   });
 });

@@ -8,6 +8,7 @@ import {
   created,
   decideInParts as decide,
   dueTime,
+  eventReasons,
   evicted,
   exited,
   inState,
@@ -48,7 +49,9 @@ describe('decide, when another attempt begins', () => {
       assert.deepEqual(early.actions, []);
       assert.equal(early.requeueAt, time + wait * second);
       assert.deepEqual([early.status?.phase, early.status?.reason], ['RUNNING', 'Evicted']);
-      assert.deepEqual(early.events, []);
+      assert.deepEqual(eventReasons(early), ['Disrupted (W)']);
+      const [ended] = early.status?.history?.slice(-1) ?? [];
+      assert.deepEqual([ended?.attempt, ended?.reason], [index + 1, 'Evicted']);
     });
   }
 
@@ -58,12 +61,16 @@ describe('decide, when another attempt begins', () => {
     const told = withStatus(at, waiting.status);
     const again = decide(observing({ at: told, pod: evicted(pod), now: time + 2 * second }));
     assert.deepEqual(again.status, told.status);
+    assert.deepEqual(again.events, []);
     const nextPod = created(launched(spec), time + 10 * second, 3);
     const next = decide(observing({ at: told, pod: evicted(pod), nextPod, now: time + 11 * second }));
     assert.deepEqual(
       [next.status?.attempts, next.status?.reason, next.status?.message],
       [3, undefined, undefined],
     );
+    // As it was told when it ended, and without another Event of it.
+    assert.deepEqual(next.status?.history, told.status?.history);
+    assert.deepEqual(eventReasons(next), ['Launched']);
   });
 
   it('waits as long where the Pod before it is gone', () => {

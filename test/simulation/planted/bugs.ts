@@ -247,6 +247,33 @@ const ofAt: readonly PlantedBug[] = [
   },
 ];
 
+const ofFailures: readonly PlantedBug[] = [
+  {
+    name: 'blame for status',
+    sentence: 'the operator is to blame for a status that the API server refused',
+    file: 'src/at/act/status-writer.ts',
+    find: 'if (isDue(at, clock.now())) memory.obstructed(at);',
+    replace: '',
+    promise: 'R2',
+  },
+  {
+    name: 'standby trusts its cache',
+    sentence: 'a standby launches what its cache shows, without a look at the At',
+    file: 'src/at/act/standby-launch.ts',
+    find: "return answer.next === 'decide' ? answer.facts : undefined;",
+    replace: 'return answer.next === undefined ? undefined : observed;',
+    promise: 'S3',
+  },
+  {
+    name: 'standby does not wait',
+    sentence: 'a standby tells what it meets, as a leader does',
+    file: 'src/at/act/standby-launch.ts',
+    find: 'return effect.asLock && effect.status.phase === atPhase.running && at.status?.podUID === undefined;',
+    replace: 'return at.metadata.uid !== undefined;',
+    promise: 'S11',
+  },
+];
+
 const ofConfigWatcher: readonly PlantedBug[] = [
   {
     name: 'no debounce memory',
@@ -390,4 +417,4 @@ const ofRuntime: readonly PlantedBug[] = [
   },
 ];
 
-export const plantedBugs: readonly PlantedBug[] = [...ofAt, ...ofConfigWatcher, ...ofRuntime];
+export const plantedBugs: readonly PlantedBug[] = [...ofAt, ...ofFailures, ...ofConfigWatcher, ...ofRuntime];

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CreateFailures } from '../../../src/at/act/create-failure.ts';
+import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
+import { Memory } from '../../../src/at/act/memory.ts';
+import { StatusWriter, type StatusWriterOptions } from '../../../src/at/act/status-writer.ts';
+import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
+import { silentLogger } from '../../../src/runtime/logger.ts';
+import { FakeClock } from '../../fake/clock.ts';
+import { accepted, dueTime, longBeforeDue, observing } from '../../fixtures/at.ts';
+
+const at = accepted();
+
+function apiError(code: number, reason: string, retryAfter?: number): ApiError {
+  return new ApiError(`${reason}!`, code, { code, reason, message: `${reason}!` }, retryAfter);
+}
+
+describe('a create that is turned away for a reason that passes', () => {
+  const world = () => {
+    const [clock, memory] = [new FakeClock(), new Memory()];
+    const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
+    const fail = (error: Error) => failures.failed(at, error, 'example-at-pod', silentLogger);
+    return { clock, memory, fail };
+  };
+
+  for (const error of [apiError(429, 'TooManyRequests'), apiError(401, 'Unauthorized')]) {
+    it(`is told as CreateFailed where it lasts: ${error.code}`, () => {
+      const { clock, memory, fail } = world();
+      assert.equal(fail(error), undefined);
+      clock.advance(1999);
+      assert.equal(fail(error), undefined);
+      clock.advance(1);
+      assert.deepEqual(fail(error)?.failure, { reason: 'CreateFailed', message: error.message });
+      memory.created(at);
+      assert.equal(fail(error), undefined);
+    });
+  }
+
+  it('waits for as long as the API server asks', () => {
+    const { clock, fail } = world();
+    const busy = apiError(429, 'TooManyRequests', 30_000);
+    fail(busy);
+    clock.advance(2000);
+    assert.equal(fail(busy)?.waitMs, 30_000);
+  });
+
+  it('is not told where it was never sent', () => {
+    const { clock, fail } = world();
+    const unsent = new TransportError('not sent', false);
+    fail(unsent);
+    clock.advance(60_000);
+    assert.equal(fail(unsent), undefined);
+  });
+});
+
+describe('a status that the API server does not take', () => {
+  const writeAt = async (now: number, error: Error) => {
+    const memory = new Memory();
+    const client = { patchStatus: () => Promise.reject(error) } as unknown as StatusWriterOptions['client'];
+    const writer = new StatusWriter({ client, clock: new FakeClock({ now }), memory });
+    const write = { type: 'WriteStatus', status: { phase: 'RUNNING' }, asLock: true } as const;
+    const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
+    await writer.write(write, observing({ at }), context).catch(() => {});
+    return memory.recall(at).obstructed;
+  };
+
+  it('keeps a due At from its launch, which is not the fault of the operator', async () => {
+    assert.equal(await writeAt(dueTime + 1, apiError(500, 'InternalError')), true);
+    assert.equal(await writeAt(dueTime + 1, new TransportError('cut', true)), true);
+  });
+
+  it('excuses nothing before it is due, nor where another writer was faster', async () => {
+    assert.equal(await writeAt(longBeforeDue, apiError(500, 'InternalError')), undefined);
+    assert.equal(await writeAt(dueTime + 1, apiError(409, 'Conflict')), undefined);
+  });
+});
