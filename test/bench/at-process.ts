@@ -1,9 +1,9 @@
 /** Operator process: the bundle as a child, and what the kernel says of its CPU time and memory. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawnOperator } from '../../hack/operator-process.ts';
+import { type SpawnOptions, spawnOperator } from '../../hack/operator-process.ts';
 import { asInTheImage } from './image.ts';
 import { cpuOf, memoryOf } from './process-usage.ts';
 
@@ -15,20 +15,25 @@ export class MeasuredOperator {
   readonly startedAt = Date.now();
   /** Resolves when it says that it is ready, with the milliseconds since its start. */
   readonly ready: Promise<number>;
+  /** Resolves when it says that it leads. */
+  readonly leads: Promise<number>;
   readonly #process: ChildProcessWithoutNullStreams;
 
-  constructor(kubeconfig: string) {
-    this.#process = spawnOperator(kubeconfig, asInTheImage);
+  /** @param options of the process, besides those of the image. */
+  constructor(kubeconfig: string, options: Pick<SpawnOptions, 'flags' | 'env'> = {}) {
+    const env = { ...asInTheImage.env, ...options.env };
+    this.#process = spawnOperator(kubeconfig, { ...asInTheImage, ...options, env });
     this.#process.stderr.pipe(process.stderr);
-    this.ready = this.#waitUntilReady();
-    this.ready.catch(() => {});
+    const lines = createInterface({ input: this.#process.stdout });
+    this.ready = this.#waitUntil(lines, 'ready');
+    this.leads = this.#waitUntil(lines, 'leading');
+    for (const message of [this.ready, this.leads]) message.catch(() => {});
   }
 
-  async #waitUntilReady(): Promise<number> {
-    const lines = createInterface({ input: this.#process.stdout });
+  async #waitUntil(lines: Interface, message: string): Promise<number> {
     return new Promise((resolve, reject) => {
       lines.on('line', (line) => {
-        if (line.includes('"msg":"ready"')) resolve(Date.now() - this.startedAt);
+        if (line.includes(`"msg":"${message}"`)) resolve(Date.now() - this.startedAt);
       });
       this.#process.once('exit', (code) => reject(new Error(`the operator ended with ${code}`)));
     });
@@ -64,6 +69,10 @@ export class MeasuredOperator {
       await sleep(quiet.window);
       if ((await this.cpu()) - before < quiet.most) return since;
     }
+  }
+
+  send(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
   }
 
   async stop(): Promise<void> {

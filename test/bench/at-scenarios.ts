@@ -15,7 +15,7 @@ import type { Row } from './table.ts';
 
 const operatorAgent = /^atwatch\//;
 /** What the API server stores a second, with room to spare: how long the preparation of a load takes. */
-const requestsPerSecond = 300;
+export const requestsPerSecond = 300;
 
 /** The floor: what the API server takes to store the Pods, and then the statuses, of so many Ats. */
 export async function nullLoad(cluster: BenchCluster, name: string, count: number): Promise<NullLoad> {
@@ -192,7 +192,7 @@ export async function waiting(cluster: BenchCluster, count: number): Promise<rea
   }
 }
 
-async function requestsIn(cluster: BenchCluster, name: string): Promise<readonly AuditedRequest[]> {
+export async function requestsIn(cluster: BenchCluster, name: string): Promise<readonly AuditedRequest[]> {
   const all = await requestsOf(cluster.plane.auditLog ?? '', operatorAgent);
   return all.filter(({ namespace }) => namespace === name);
 }
@@ -224,7 +224,7 @@ function indexOf(name: string): number {
   return Number(name.split('-')[1]);
 }
 
-function isEvent(what: string): boolean {
+export function isEvent(what: string): boolean {
   return what.split(' ')[1] === 'events';
 }
 
@@ -233,7 +233,7 @@ function ofVerb(requests: readonly AuditedRequest[], verb: string): number {
 }
 
 /** The next full second that is at least so many milliseconds ahead. */
-function nextSecond(ahead: number): number {
+export function nextSecond(ahead: number): number {
   return Math.ceil((Date.now() + ahead) / 1000) * 1000;
 }
 

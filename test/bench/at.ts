@@ -2,10 +2,12 @@
  * Benchmark of the kind At, on a real API server, from its audit log: `make bench-at`. The absolute times are
  * this machine's; the ratio to the null loader, measured in the same run before and after each round, is the operator's.
  *
- * Options: --hotspot=1000,5000 --rounds=3 --rate=20 --seconds=60 --waiting=10000; 0 leaves a scenario out.
+ * Options: --hotspot=1000,5000 --rounds=3 --rate=20 --seconds=60 --waiting=10000 --failover=1000 --refused=10000; 0 leaves
+ * a scenario out.
  */
 import { parseArgs } from 'node:util';
 import { BenchCluster } from './at-cluster.ts';
+import { failover, refused } from './at-disturbed.ts';
 import { type Hotspot, hotspot, nullLoad, steady, waiting } from './at-scenarios.ts';
 import { describeMachine } from './measure.ts';
 import { percentile } from './percentile.ts';
@@ -18,6 +20,8 @@ const { values: options } = parseArgs({
     rate: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '60' },
     waiting: { type: 'string', default: '10000' },
+    failover: { type: 'string', default: '1000' },
+    refused: { type: 'string', default: '10000' },
   },
 });
 
@@ -79,6 +83,11 @@ try {
     printTable(`${rate} Ats a second for ${seconds} s`, await steady(cluster, rate, seconds));
   }
   if (many > 0) printTable(`${many} waiting Ats`, await waiting(cluster, many));
+  const [lost, unwanted] = [Number(options.failover), Number(options.refused)];
+  for (const signal of lost > 0 ? (['SIGKILL', 'SIGSTOP'] as const) : []) {
+    printTable(`${lost} Ats due as the leader gets ${signal}`, await failover(cluster, lost, signal));
+  }
+  if (unwanted > 0) printTable(`${unwanted} due Ats against a full quota`, await refused(cluster, unwanted));
 } finally {
   await cluster.stop();
 }
