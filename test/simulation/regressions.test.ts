@@ -119,6 +119,20 @@ const regressions: readonly Regression[] = [
     },
   },
   {
+    sentence: "a proxy's page with 404 was taken for the absence of a ConfigMap",
+    promise: 'S9',
+    plan: {
+      seed: 'pages-4',
+      replicas: 2,
+      clocks: [
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+      ],
+      deeds: app({ onDelete: 'Restart' }),
+      faults: [{ at: 6, fault: 'bad-network', replica: 0, kind: 'page', rate: 0.5, for: 2 * minute }],
+    },
+  },
+  {
     sentence: 'a key that did not count was edited before all keys did: first sight of it is the baseline',
     promise: 'R3',
     plan: {

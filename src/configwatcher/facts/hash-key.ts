@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
-import { isAlreadyExists, isNotFound } from '../../runtime/client/api-error.ts';
+import { isAlreadyExists, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Randomness } from '../../runtime/randomness.ts';
 import type { HashKey } from '../plan/config-hash.ts';
@@ -76,7 +76,7 @@ export class HashKeyStore {
         this.#client.get(secrets, { namespace: this.#namespace, name }),
       );
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isProvenNotFound(error)) return undefined;
       throw error;
     }
   }

@@ -4,7 +4,7 @@
  * looks at them many times a second, so what was read is good for a while.
  */
 import { controllerOf, type OwnerReference, type Resource } from '../../kubernetes/objects.ts';
-import { isNotFound } from '../../runtime/client/api-error.ts';
+import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { OwnerFacts } from '../decide/observed.ts';
 import type { PodFacts } from '../decide/pod-facts.ts';
@@ -194,7 +194,7 @@ export class OwnerReader {
       const get = this.#client.get(resource, { namespace, name }, { signal });
       return await withRight('get', resource.plural, get);
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isProvenNotFound(error)) return undefined;
       throw error;
     }
   }

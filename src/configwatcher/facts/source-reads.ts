@@ -9,7 +9,7 @@ import {
   type Resource,
 } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import { isNotFound } from '../../runtime/client/api-error.ts';
+import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { contentHash, type HashKey, keyDigests, keysHash } from '../plan/config-hash.ts';
@@ -134,7 +134,7 @@ export class SourceReads {
       const get = this.#client.get(resource, { namespace, name }, { signal });
       return await withRight('get', resource.plural, get);
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isProvenNotFound(error)) return undefined;
       throw error;
     }
   }

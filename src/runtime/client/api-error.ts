@@ -57,6 +57,11 @@ export function isNotFound(error: unknown): boolean {
   return hasReason(error, 404, 'NotFound');
 }
 
+/** 404 in the API server's own words, which prove that the object is not there. A page of a proxy proves nothing. */
+export function isProvenNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 404 && error.reason === 'NotFound';
+}
+
 /** 409: an object of that name exists, perhaps the one that a create with a lost answer has made. */
 export function isAlreadyExists(error: unknown): boolean {
   return error instanceof ApiError && error.code === 409 && error.reason === 'AlreadyExists';

@@ -75,6 +75,16 @@ describe('SourceReader', () => {
     reader = newReader();
   });
 
+  it('takes no page of a proxy for the absence of an object', async () => {
+    store('1', { message: 'old' });
+    assert.equal((await read()).present, true);
+    failure = new ApiError('404 page not found', 404, { code: 404, message: '404 page not found' });
+    await assert.rejects(read({ afresh: true }), failure);
+    failure = undefined;
+    stored = undefined;
+    assert.equal((await read({ afresh: true })).present, false);
+  });
+
   it('reads a source once, and again when its version moved', async () => {
     const first = await read();
     assert.deepEqual([first.present, first.confirmed], [true, true]);
