@@ -172,7 +172,10 @@ function isMirror({ metadata }: Pod): boolean {
 /** The version of a Pod that only its creator has written to: a kubelet that starts it writes its status. */
 function untouchedVersion({ metadata }: Pod): string | undefined {
   const { managedFields = [], resourceVersion } = metadata;
-  return managedFields.length === 1 ? resourceVersion : undefined;
+  const [first, ...others] = managedFields;
+  // Where somebody has emptied the list, a kubelet may be the only one in it.
+  const isOfCreator = first !== undefined && first.subresource === undefined && others.length === 0;
+  return isOfCreator ? resourceVersion : undefined;
 }
 
 /** Resolves the race of a template that changes together with the content: creationTimestamps have whole seconds. */

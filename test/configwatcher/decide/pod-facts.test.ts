@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { podFactsOf, slimListedPod } from '../../../src/configwatcher/decide/pod-facts.ts';
-import type { Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
+import type { ManagedFieldsEntry, Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
 
 const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'rs' };
 
@@ -97,12 +97,14 @@ describe('podFactsOf', () => {
     const created = { manager: 'kube-controller-manager', operation: 'Update' };
     const isLater = (pod: Pod) =>
       [pod, slimListedPod(pod)].map((one) => podFactsOf(one, (version) => Number(version) > 7).startsLater);
-    const made = (resourceVersion: string, managedFields = [created]) =>
+    const made = (resourceVersion: string, managedFields: ManagedFieldsEntry[] = [created]) =>
       running({ resourceVersion, managedFields }, { nodeName: 'node-1' });
     assert.deepEqual(isLater(made('8')), [true, true]);
     assert.deepEqual(isLater(made('7')), [undefined, undefined]);
     const touched = made('8', [created, { manager: 'kubelet', operation: 'Update' }]);
     assert.deepEqual(isLater(touched), [undefined, undefined]);
+    const emptied = made('8', [{ manager: 'kubelet', operation: 'Update', subresource: 'status' }]);
+    assert.deepEqual(isLater(emptied), [undefined, undefined], 'its kubelet is the only one that is named');
     assert.deepEqual(isLater(running()), [undefined, undefined]);
     assert.deepEqual(isLater({ ...running(), status: { phase: 'Pending' } }), [true, true]);
   });
