@@ -77,7 +77,9 @@ describe('strategy Auto', { concurrency: 4 }, () => {
     await shop.label(other?.metadata.name ?? '', { track: 'canary' });
     await shop.startOperator();
     const podSelectorExpressions = [{ key: 'track', operator: 'NotIn' as const, values: ['canary'] }];
-    await shop.watch({ ...auto, podSelectorExpressions });
+    // The owner wants three Pods: one that is not selected counts as missing.
+    const strategy = { type: 'Auto' as const, maxUnavailable: 2 };
+    await shop.watch({ ...auto, strategy, podSelectorExpressions });
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: 'second' } });
     const { lastRestart } = await shop.restarted(1);

@@ -1,0 +1,99 @@
+/**
+ * What one ConfigMap costs that many ConfigWatchers watch: how often it is read at each edit, by the API server's own
+ * account. Brings a control plane of its own, for its audit log.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { startOperator } from '../../hack/operator-process.ts';
+import { startControlPlane } from '../../local-cluster/control-plane.ts';
+import { configWatchers } from '../../src/api/resources.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
+import { connect } from '../../src/runtime/client/connect.ts';
+import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
+import { openGate } from '../../src/runtime/client/write-gate.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/logger.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
+import { readAuditLog } from '../simulation/audit-history.ts';
+import { eventually } from './support.ts';
+
+const watchers = 200;
+const edits = 5;
+const maxReads = 5;
+const namespace = 'default';
+const large = 'x'.repeat(500_000);
+
+interface Line {
+  readonly verb: string;
+  readonly userAgent?: string;
+  readonly objectRef?: { readonly resource?: string; readonly name?: string };
+}
+
+it(`${watchers} ConfigWatchers of one ConfigMap of 500 KB read it ${maxReads} times per edit at most`, {
+  timeout: 280_000,
+}, async (t) => {
+  const cluster = await startControlPlane({ controllerManager: false, scheduler: false, auditLog: true });
+  const directory = await mkdtemp(join(tmpdir(), 'atwatch-reads-'));
+  t.after(async () => {
+    await cluster.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+  await cluster.kubectl(['apply', '--server-side', '--kustomize=crds']);
+  const { client, close } = connect({
+    kubeConfig: loadKubeConfig({ env: { KUBECONFIG: cluster.kubeconfig } }),
+    ...{ gate: openGate, clock: systemClock, log: silentLogger, userAgent: 'test', fieldManager: 'test' },
+  });
+  t.after(close);
+  const reads = async () => {
+    const lines = (await readAuditLog(cluster.auditLog))
+      .filter(Boolean)
+      .map((line): Line => JSON.parse(line));
+    return lines.filter(({ verb, userAgent, objectRef }) => {
+      const isOfOperator = userAgent?.startsWith('atwatch/') === true;
+      return (
+        isOfOperator && verb === 'get' && objectRef?.resource === 'configmaps' && objectRef.name === 'shared'
+      );
+    }).length;
+  };
+  const key = { namespace, name: 'shared' };
+  await client.create(configMaps, { metadata: key, data: { edit: '0', large } });
+  await inParallel(watchers, 16, (index) =>
+    client.create(configWatchers, {
+      metadata: { namespace, name: `watcher-${index}` },
+      spec: {
+        ...{ configMap: key.name, podSelector: { app: `none-${index}` } },
+        ...{ debounce: { quiet: '0s' }, cooldown: { base: '0s' } },
+      },
+    }),
+  );
+  const operator = await startOperator(cluster.kubeconfig, join(directory, 'operator.log'));
+  t.after(() => operator.stop());
+  const applied = (message: string, holds: (hash: string | undefined) => boolean) =>
+    eventually(
+      async () => {
+        const { items } = await client.list(configWatchers, { namespace });
+        const done = items.every(({ status }) => holds(status?.appliedHash) && status?.pending === undefined);
+        return done && items[0]?.status?.appliedHash;
+      },
+      { timeout: 60_000, interval: 250, message },
+    );
+  let hash = await applied('all have their baseline', (one) => one !== undefined);
+  let before = await reads();
+  const counts: number[] = [];
+  for (let edit = 1; edit <= edits; edit++) {
+    await client.patch(configMaps, key, { type: 'merge', body: { data: { edit: String(edit) } } });
+    const last = hash;
+    hash = await applied(`all have applied edit ${edit}`, (one) => one !== undefined && one !== last);
+    const after = await reads();
+    counts.push(after - before);
+    before = after;
+  }
+  t.diagnostic(`reads per edit: ${counts.join(', ')}`);
+  assert.ok(
+    counts.every((count) => count >= 1 && count <= maxReads),
+    `reads per edit: ${counts.join(', ')}`,
+  );
+});
