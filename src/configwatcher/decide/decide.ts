@@ -84,11 +84,14 @@ function withRestartNow({ restartNow }: Observed, state: WatcherState): WatcherS
   return restartNow === undefined || waits ? state : { ...state, restartNow };
 }
 
-/** Forgotten when no Pod is left that keeps the replaced object alive on its node. */
+/**
+ * Forgotten when no Pod is left that keeps the replaced object alive on its node. Timestamps have whole seconds: a Pod of
+ * the same second is one that took the place of an older one.
+ */
 function withReplacement({ oldestPod }: Observed, state: WatcherState): WatcherState {
   const { replacedAt, ...rest } = state;
   if (replacedAt === undefined || state.pending) return state;
-  return oldestPod !== undefined && oldestPod <= replacedAt ? state : rest;
+  return oldestPod !== undefined && oldestPod < replacedAt ? state : rest;
 }
 
 /**
