@@ -32,7 +32,7 @@ const patience = 300_000;
 const atOnce = {
   debounce: { quiet: '0s' },
   cooldown: { base: '0s' },
-  strategy: { maxUnavailable: '100%' },
+  strategy: { type: 'Evict', maxUnavailable: '100%' },
 } as const;
 
 /** Who sent a request, by its user agent. */
