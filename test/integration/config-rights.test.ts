@@ -435,6 +435,7 @@ describe('the rights of the operator', () => {
     await kubectl(
       'delete',
       'clusterrolebinding/atwatch-manager-rolebinding',
+      'clusterrolebinding/atwatch-workload-restarter-rolebinding',
       'clusterrole/atwatch-manager-role',
     );
     // The one for Reloader's annotations brings the one for ours.
