@@ -94,9 +94,9 @@ function invalidSpec(random: Random): Spec {
 
 /** How long it runs, how it ends, how often it fails before, and whether it ends by itself when it is asked to. */
 function commandOf(random: Random): string {
-  const time = random.pick([0, 10, 1000, 20_000, 120_000, 400_000]);
+  const time = random.pick([0, 10, 1000, 20_000, 60_000, 120_000, 400_000]);
   const [exit, fails] = [random.pick([0, 0, 0, 1, 3]), random.pick([0, 0, 0, 1, 2, 9])];
-  const onTerm = random.chance(0.3) ? ` --on-term=${random.pick([0, 0, 2])}` : '';
+  const onTerm = random.chance(0.7) ? ` --on-term=${random.pick([0, 0, 0, 2])}` : '';
   return `job --for=${time} --exit=${exit} --fails=${fails}${onTerm} ${commandCanary}`;
 }
 

@@ -15,6 +15,14 @@ interface FaultDraw extends Draw {
   readonly servers: number;
   /** When something happens anyway, ms since the start. */
   readonly moments: readonly number[];
+  readonly runs: readonly PlannedRun[];
+}
+
+/** When the command of an At runs, if nothing comes between, ms since the start. */
+export interface PlannedRun {
+  readonly name: string;
+  readonly begin: number;
+  readonly end: number;
 }
 
 /** The writes of both kinds, as method and part of the path. */
@@ -68,7 +76,7 @@ export function drawTrouble(draw: FaultDraw): Trouble {
   for (const [feature, make] of Object.entries(actors)) {
     if (!features.has(feature as Feature)) continue;
     const own = { ...draw, random: random.fork(feature) };
-    for (let count = 1 + own.random.integer(4); count > 0; count--) deeds.push(make(own));
+    for (let count = 2 + own.random.integer(6); count > 0; count--) deeds.push(make(own));
   }
   return { faults: faults.map((fault) => within(fault, draw.duration)), deeds };
 }
@@ -317,9 +325,16 @@ function intermediateState(draw: FaultDraw): FaultPlan[] {
 }
 
 const actors: Partial<Readonly<Record<Feature, (draw: FaultDraw) => Deed>>> = {
-  'pod-deletes': (draw) => ({
-    ...{ at: when(draw), do: 'pod', index: draw.random.integer(3) },
-    label: ['app', draw.random.pick(['app-0', 'app-1', 'at-0', 'at-1', 'at-2', 'at-3'])],
-    what: draw.random.pick(['delete', 'delete', 'force-delete', 'evict', 'strip-owner', 'strip-finalizers']),
-  }),
+  'pod-deletes': (draw) => {
+    const { random, runs } = draw;
+    const index = random.integer(3);
+    const what = random.pick([
+      ...(['delete', 'delete', 'force-delete', 'evict', 'strip-owner', 'strip-finalizers'] as const),
+    ]);
+    const run = random.chance(0.7) && runs.length > 0 ? random.pick(runs) : undefined;
+    const name = run?.name ?? random.pick(['app-0', 'app-1', 'at-0', 'at-1', 'at-2', 'at-3']);
+    // While its command runs.
+    const at = run && run.begin + 1000 + random.integer(Math.max(1, Math.min(60_000, run.end - run.begin)));
+    return { at: at ?? when(draw), do: 'pod', label: ['app', name], index, what };
+  },
 };

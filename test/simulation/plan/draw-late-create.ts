@@ -7,11 +7,15 @@ import { commandCanary, type Draw, namespace, startsAt } from './draw-ats.ts';
 import type { Trouble } from './draw-faults.ts';
 import type { Deed, FaultPlan } from './plan.ts';
 
-export function drawLateCreates({ random, features, duration }: Draw): Trouble {
+interface LateCreatesDraw extends Draw {
+  readonly replicas: number;
+}
+
+export function drawLateCreates({ random, features, duration, replicas }: LateCreatesDraw): Trouble {
   if (!features.has('late-create') || !features.has('at')) return { deeds: [], faults: [] };
   const due = 20_000 + random.integer(duration - 60_000);
   const late = random.pick([5000, 10_000, 30_000]);
-  const draw = { random, due, late };
+  const draw = { random, replicas, due, late };
   const { spec, deeds, faults } = random.pick([missed, canceled, deleted, replaced])(draw);
   const guarantee = random.chance(0.3) && { launchGuarantee: 'ExactlyOnce' };
   const object = {
@@ -35,6 +39,7 @@ const name = 'late';
 
 interface LateDraw {
   readonly random: Random;
+  readonly replicas: number;
   /** Ms since the start. */
   readonly due: number;
   /** Ms that the request is on its way. */
@@ -63,20 +68,23 @@ function deleted({ random, due, late }: LateDraw): Meanwhile {
   return { spec: {}, deeds: [{ at, do: 'delete', resource: 'ats', name }], faults: [] };
 }
 
-/** The Pod of the second try is recorded, cannot be released, and is taken away by force: the late one has its name. */
-function replaced({ random, due, late }: LateDraw): Meanwhile {
-  const at = due + Math.max(4500, late - 3000) + random.integer(2000);
+/**
+ * The Pod of the second try is recorded and cannot be released. While no replica runs it is taken away by force, and
+ * the late one gets its name.
+ */
+function replaced({ random, replicas, due, late }: LateDraw): Meanwhile {
+  const at = due + 5500 + random.integer(1500);
   const toPod = (after: number, what: 'strip-finalizers' | 'force-delete'): Deed => {
     return { at: at + after, do: 'pod', label: ['app', name], index: 0, what };
   };
+  const down = Math.max(1000, late - 5000);
+  const refusal = { method: 'PATCH', path: '/pods/', code: 503, message: 'overloaded' } as const;
+  const kills = Array.from({ length: replicas }, (_, replica): FaultPlan => {
+    return { at, fault: 'kill', replica, for: down };
+  });
   return {
     spec: { launchGuarantee: 'ExactlyOnce' },
-    deeds: [toPod(0, 'force-delete'), toPod(1, 'strip-finalizers')],
-    faults: [
-      {
-        ...{ at: due - 20, fault: 'refuse', method: 'PATCH', path: '/pods/' },
-        ...{ code: 503, message: 'overloaded', for: late + 2000 + random.integer(10_000) },
-      },
-    ],
+    deeds: [toPod(500, 'force-delete'), toPod(501, 'strip-finalizers')],
+    faults: [{ at: due - 20, fault: 'refuse', ...refusal, for: 8000 }, ...kills],
   };
 }

@@ -3,7 +3,7 @@ import type { AtSpec } from '../../../src/api/at.generated.ts';
 import { Random } from '../../../src/testing/random.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { drawAts, startsAt } from './draw-ats.ts';
-import { drawTrouble } from './draw-faults.ts';
+import { drawTrouble, type PlannedRun } from './draw-faults.ts';
 import { drawLateCreates } from './draw-late-create.ts';
 import { drawWatchers } from './draw-watchers.ts';
 import { drawFeatures, type Feature } from './features.ts';
@@ -22,8 +22,9 @@ export function drawPlan(seed: string): Plan {
     ...drawAts({ ...draw, random: random.fork('ats') }),
     ...drawWatchers({ ...draw, random: random.fork('watchers') }),
   ];
-  const moments = momentsOf(life, duration);
-  const { faults, deeds } = drawTrouble({ ...draw, moments, random: random.fork('trouble') });
+  const runs = runsOf(life, duration);
+  const moments = momentsOf(life, runs, duration);
+  const { faults, deeds } = drawTrouble({ ...draw, moments, runs, random: random.fork('trouble') });
   const late = drawLateCreates({ ...draw, random: random.fork('late creates') });
   return {
     ...{ seed, duration, replicas, servers },
@@ -37,17 +38,20 @@ export function drawPlan(seed: string): Plan {
   };
 }
 
-/** When something is done, falls due, or ends, ms since the start: trouble tells most when it comes together with that. */
-function momentsOf(deeds: readonly Deed[], duration: number): number[] {
-  const due = deeds.flatMap((deed) => {
-    const { spec } = (deed.do === 'create' && deed.resource === 'ats' ? deed.object : {}) as {
-      spec?: AtSpec;
-    };
-    if (spec === undefined) return [];
+function runsOf(deeds: readonly Deed[], duration: number): PlannedRun[] {
+  return deeds.flatMap((deed) => {
+    if (deed.do !== 'create' || deed.resource !== 'ats') return [];
+    const { spec } = deed.object as { spec: AtSpec };
     const begin = Math.max(dueTimeOf(spec) - startsAt, deed.at);
-    return [begin, begin + Number(/--for=(\d+)/.exec(spec.command ?? '')?.[1] ?? 0)];
+    const end = begin + Number(/--for=(\d+)/.exec(spec.command ?? '')?.[1] ?? 0);
+    return begin < duration ? [{ name: deed.name, begin, end }] : [];
   });
-  return [...deeds.map(({ at }) => at), ...due].filter((at) => at > 0 && at < duration);
+}
+
+/** When something is done, falls due, or ends, ms since the start: trouble tells most when it comes together with that. */
+function momentsOf(deeds: readonly Deed[], runs: readonly PlannedRun[], duration: number): number[] {
+  const all = [...deeds.map(({ at }) => at), ...runs.flatMap(({ begin, end }) => [begin, end])];
+  return all.filter((at) => at > 0 && at < duration);
 }
 
 function byTime(one: { readonly at: number }, other: { readonly at: number }): number {

@@ -37,7 +37,24 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
   'watcher-revert': (draw) => {
     const [at, gap] = [later(draw), draw.random.pick([10, 300, 1500, 4000, 20_000])];
     const [one, other] = [value(draw), value(draw)];
-    return [write(draw, at, one), write(draw, at + gap, other), write(draw, at + 2 * gap, one)];
+    const edits = [write(draw, at, one), write(draw, at + gap, other), write(draw, at + 2 * gap, one)];
+    // The Pod that comes instead starts with the content in between.
+    const index = draw.random.integer(3);
+    const label = ['app', draw.app.name] as const;
+    return draw.random.chance(0.5)
+      ? [...edits, { at: at + gap + 20, do: 'pod', label, index, what: 'force-delete' }]
+      : edits;
+  },
+  // As a chart's next version does: the owner's own rollout replaces the Pods that are stale.
+  'watcher-upgrade': (draw) => {
+    const { name, workload } = draw.random.pick(draw.app.owners);
+    const at = later(draw);
+    const annotations = { version: String(draw.random.integer(1000)) };
+    const after = draw.random.pick([1, 300, 1500]);
+    return [
+      write(draw, at, value(draw)),
+      patchOf(at + after, workload, name, { spec: { template: { metadata: { annotations } } } }),
+    ];
   },
   'watcher-storm': (draw) => {
     const at = later(draw);
@@ -74,17 +91,17 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
       patchOf(later(draw), 'configwatchers', draw.app.name, { spec: { suspend } }),
     ),
   'watcher-scale': (draw) => {
-    const { name, workload } = draw.app;
+    const { name, workload } = draw.random.pick(draw.app.owners);
     const replicas = draw.random.integer(6);
     return workload === 'daemonsets' ? [] : [patchOf(later(draw), workload, name, { spec: { replicas } })];
   },
   'watcher-rollout': (draw) => {
-    const { name, workload } = draw.app;
+    const { name, workload } = draw.random.pick(draw.app.owners);
     const annotations = { 'kubectl.kubernetes.io/restartedAt': String(draw.random.integer(1000)) };
     return [patchOf(later(draw), workload, name, { spec: { template: { metadata: { annotations } } } })];
   },
   'watcher-paused': (draw) => {
-    const { name, workload } = draw.app;
+    const { name, workload } = draw.random.pick(draw.app.owners);
     if (workload !== 'deployments') return [];
     const at = later(draw);
     return [

@@ -13,6 +13,7 @@ import {
   type Json,
   kinds,
   meta,
+  type Owner,
   patchOf,
   secretCanary,
 } from './watcher-parts.ts';
@@ -74,33 +75,33 @@ function partsOf(name: string, { random, features }: Draw): AppParts {
     : chance('watcher-daemon')
       ? 'daemonsets'
       : 'deployments';
+  const others = features.has('watcher-owners') ? 1 + random.integer(2) : 0;
+  const owners: Owner[] = [
+    { name, workload, labels: { app: name, ...(others > 0 && { part: 'main' }) } },
+    ...Array.from({ length: others }, (_, index) => ({
+      name: `${name}-${index}`,
+      workload: random.pick(['deployments', 'deployments', 'statefulsets'] as const),
+      labels: { app: name, part: String(index) },
+    })),
+  ];
   return {
-    ...{ name, config: `${name}-config`, workload, replicas: 1 + random.integer(5) },
+    ...{ name, config: `${name}-config`, workload, owners, replicas: 1 + random.integer(5) },
     ...{ hasSecret: chance('watcher-secret'), isAnnotated: chance('watcher-annotated') },
   };
 }
 
 /** The workload and all that there is for it. */
 function objectsOf(app: AppParts, { random, features }: Draw): Deed[] {
-  const { name, config, workload, replicas, hasSecret, isAnnotated } = app;
+  const { name, config, replicas, isAnnotated } = app;
   const chance = (feature: Feature) => features.has(feature) && random.chance(0.5);
-  const labels = { app: name };
   const extra = `${name}-extra`;
   const configs = [config, ...(features.has('watcher-sources') ? [extra] : [])];
-  const spec = {
-    selector: { matchLabels: labels },
-    template: { metadata: { labels }, spec: podSpec(configs, hasSecret ? [`${name}-secret`] : [], random) },
-    ...(workload !== 'daemonsets' && { replicas }),
-    ...(workload === 'statefulsets' && { serviceName: name }),
-    ...(workload !== 'deployments' &&
-      chance('watcher-on-delete') && { updateStrategy: { type: 'OnDelete' } }),
-  };
   const annotations = isAnnotated ? { annotations: { [selectorAnnotation]: `app=${name}` } } : {};
   const data = { message: drawValue(random, new Set()), other: configCanary };
   const source = { metadata: { ...meta(config), ...annotations }, data };
   const deeds = [
     create(0, 'configmaps', config, 'v1', 'ConfigMap', source),
-    create(0, workload, name, 'apps/v1', kinds[workload], { metadata: meta(name, labels), spec }),
+    ...app.owners.map((owner) => workloadOf(owner, app, configs, { random, features })),
   ];
   if (features.has('watcher-sources')) {
     const other = { metadata: meta(extra), data: { one: configCanary } };
@@ -108,10 +109,28 @@ function objectsOf(app: AppParts, { random, features }: Draw): Deed[] {
   }
   if (chance('watcher-budget')) {
     const minAvailable = random.pick([1, replicas - 1, replicas]);
-    const budget = { metadata: meta(name), spec: { minAvailable, selector: { matchLabels: labels } } };
+    const budget = { metadata: meta(name), spec: { minAvailable, selector: { matchLabels: { app: name } } } };
     deeds.push(create(0, 'poddisruptionbudgets', name, 'policy/v1', 'PodDisruptionBudget', budget));
   }
   return deeds;
+}
+
+function workloadOf(
+  { name, workload, labels }: Owner,
+  { replicas, hasSecret, name: app }: AppParts,
+  configs: readonly string[],
+  { random, features }: Pick<Draw, 'random' | 'features'>,
+): Deed {
+  const secrets = hasSecret ? [`${app}-secret`] : [];
+  const isOnDelete = features.has('watcher-on-delete') && random.chance(0.5);
+  const spec = {
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: podSpec(configs, secrets, random) },
+    ...(workload !== 'daemonsets' && { replicas }),
+    ...(workload === 'statefulsets' && { serviceName: name }),
+    ...(workload !== 'deployments' && isOnDelete && { updateStrategy: { type: 'OnDelete' } }),
+  };
+  return create(0, workload, name, 'apps/v1', kinds[workload], { metadata: meta(name, labels), spec });
 }
 
 function watcherDeeds(app: AppParts, { random, features, duration }: Draw): Deed[] {

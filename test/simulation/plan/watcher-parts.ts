@@ -35,11 +35,19 @@ export const kinds = {
   daemonsets: 'DaemonSet',
 } as const;
 
+export interface Owner {
+  readonly name: string;
+  readonly workload: keyof typeof kinds;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 export interface AppParts {
   readonly name: string;
   /** Name of its ConfigMap. */
   readonly config: string;
   readonly workload: keyof typeof kinds;
+  /** All of its workloads, the first one under its own name; each selects its own Pods, and the watcher all of them. */
+  readonly owners: readonly Owner[];
   readonly replicas: number;
   readonly hasSecret: boolean;
   /** Its ConfigMap is its watcher. */
@@ -56,7 +64,7 @@ export function drawWatcherSpec(
   features: ReadonlySet<Feature>,
 ): Json {
   const chance = (feature: Feature) => features.has(feature) && random.chance(0.5);
-  const quiet = random.pick(['0s', '500ms', '2s', '2s']);
+  const quiet = random.pick(['0s', '500ms', '2s', '2s', '10s']);
   const type = chance('watcher-rollout')
     ? random.pick(['RolloutRestart', 'Auto'])
     : chance('watcher-delete-strategy')

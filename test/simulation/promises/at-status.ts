@@ -150,7 +150,9 @@ function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Findin
     const isTrue = pod?.succeeded === true || pod?.shownExits.has(0) === true;
     return isTrue ? undefined : { text: `${name} is said to have succeeded and did not`, clue: 'no success' };
   }
-  const isOther = pod?.succeeded === true && !wasStoppedFirst(pod) && !isUnseen(history, pod, by);
+  // Who has not seen the end can call the Pod lost, but not its command failed.
+  const isExcused = after.reason !== 'CommandFailed' && pod !== undefined && isUnseen(history, pod, by);
+  const isOther = pod?.succeeded === true && !wasStoppedFirst(pod) && !isExcused;
   if (isOther)
     return {
       text: `${name} succeeded and status says ${after.outcome} (${after.reason})`,

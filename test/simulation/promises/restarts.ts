@@ -6,6 +6,7 @@ import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import { selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
+import { blindFor } from './liveness.ts';
 
 /** An edit of a watcher may not have reached the sender for so long, in milliseconds. */
 const unseenFor = 60_000;
@@ -245,8 +246,21 @@ function hasStalePods(history: History, { watcher, raises }: WatcherRun, owner: 
       (pod) =>
         selects(watcher.spec, pod) &&
         isOwnedBy(history, pod, owner.metadata.uid ?? '') &&
+        !hasLeft(history, pod) &&
         Date.parse(pod.metadata.creationTimestamp ?? '') <= raised,
     );
+}
+
+/** A deletion may not have been seen for so long, in milliseconds. */
+const deletionUnseenFor = { calm: 2000, faulty: unseenFor };
+
+/** It was asked to go so long ago that every replica knows. */
+function hasLeft({ faults, faultedAt, blindedAt, time }: History, { metadata }: Pod): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+  if (deletionTimestamp === undefined) return false;
+  const isCalm = faults.size === 0 && time - faultedAt > unseenFor && time - blindedAt > blindFor;
+  const askedAt = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  return time - askedAt > deletionUnseenFor[isCalm ? 'calm' : 'faulty'];
 }
 
 /** Directly, or through a ReplicaSet. */
