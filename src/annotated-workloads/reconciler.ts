@@ -11,6 +11,7 @@ import {
   type Request,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
+import { errorText } from '../runtime/error-chain.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { type Action, decide, type Found, type Warning } from './decide/decide.ts';
 import { subjectOf } from './facts/watched-workloads.ts';
@@ -65,6 +66,10 @@ export class WorkloadReconciler implements Reconciler {
         said = refusal;
         break;
       }
+    } catch (error) {
+      // No edit of the workload mends that, so it is tried again.
+      if (isForbidden(error)) said = { reason: workloadEvent.forbidden, message: errorText(error) };
+      throw error;
     } finally {
       this.#warn(request, resource, workload, said, context);
     }
@@ -153,11 +158,7 @@ export class WorkloadReconciler implements Reconciler {
   }
 }
 
-/** A spec that is not accepted, or a policy that does not allow it. What else is forbidden is a right of the operator. */
+/** Whether the API server does not accept the spec, which an edit alone can mend. */
 function isRefused(error: unknown): error is ApiError {
-  if (isInvalid(error)) return true;
-  return (
-    error instanceof ApiError &&
-    (error.code === 400 || (isForbidden(error) && /ValidatingAdmissionPolicy/.test(error.message)))
-  );
+  return error instanceof ApiError && (isInvalid(error) || error.code === 400);
 }

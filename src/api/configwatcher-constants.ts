@@ -110,6 +110,8 @@ export const reloaderSourceAnnotation = {
 export const workloadEvent = {
   /** An annotation cannot be followed, or the API server refuses what follows from it. */
   invalidAnnotation: 'InvalidRestartAnnotation',
+  /** The API server does not let the operator make the ConfigWatcher: a right, a policy or a quota. */
+  forbidden: 'Forbidden',
   /** It asks for restarts, and there is nothing to watch. */
   nothingToWatch: 'NothingToWatch',
   /** The name of its ConfigWatcher is taken. */

@@ -121,10 +121,6 @@ describe('the reconciler of annotated workloads', () => {
   for (const [title, failure] of [
     ['an unknown field', refusal(400, 'BadRequest', 'strict decoding error: unknown field "spec.x"')],
     ['a spec that the CRD refuses', refusal(422, 'Invalid')],
-    [
-      'a policy that refuses it',
-      refusal(403, 'Forbidden', "ValidatingAdmissionPolicy 'requester' denied request"),
-    ],
   ] as const) {
     it(`says ${title} once, and waits for an event`, async () => {
       const { answers, events, look, put } = world();
@@ -139,7 +135,6 @@ describe('the reconciler of annotated workloads', () => {
   for (const [title, failure] of [
     ['a conflict', refusal(409, 'Conflict')],
     ['a ConfigWatcher that is there already', refusal(409, 'AlreadyExists')],
-    ['a missing right', refusal(403, 'Forbidden')],
     ['an API server that is away', refusal(500, 'InternalError')],
   ] as const) {
     it(`tries again after ${title}`, async () => {
@@ -152,6 +147,17 @@ describe('the reconciler of annotated workloads', () => {
       await look();
     });
   }
+
+  it('says once that it may not, and tries again', async () => {
+    const { answers, events, look, put } = world();
+    answers.failure = refusal(403, 'Forbidden');
+    put(asking);
+    await assert.rejects(look());
+    await assert.rejects(look());
+    assert.deepEqual(events, ['web Forbidden']);
+    delete answers.failure;
+    await look();
+  });
 
   for (const reason of ['NotFound', 'Conflict']) {
     it(`has nothing to delete any more after ${reason}`, async () => {

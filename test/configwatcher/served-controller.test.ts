@@ -9,7 +9,7 @@ import { FakeClock, settle } from '../fake/clock.ts';
 
 const notServed = () => new ApiError('not found', 404, { reason: 'NotFound', code: 404 });
 
-function world({ optional = true } = {}) {
+function world({ optional = true, either = false } = {}) {
   const served = new Set<string>();
   const calls: string[] = [];
   const stop = new AbortController();
@@ -32,6 +32,7 @@ function world({ optional = true } = {}) {
     ...{ name: 'test', client, clock, log: silentLogger, optional },
     resource: optional ? configWatchersCom : configWatchers,
     ...(!optional && { unless: configWatchersCom }),
+    ...(either && { orElse: configWatchersCom }),
     make: () => {
       calls.push('made');
       return {
@@ -128,6 +129,24 @@ describe('a controller of a kind that is expected', () => {
 
   it('starts the one that was warmed up', async () => {
     const { calls, start, warmUp } = world({ optional: false });
+    await warmUp();
+    await start();
+    assert.deepEqual(calls, ['made', 'warm', 'started']);
+  });
+});
+
+describe('a controller that takes either kind', () => {
+  it('begins where the other one is served', async () => {
+    const { served, calls, start, warmUp } = world({ optional: false, either: true });
+    served.add(configWatchersCom.group);
+    await warmUp();
+    await start();
+    assert.deepEqual(calls, ['made', 'started']);
+  });
+
+  it('begins once with both', async () => {
+    const { served, calls, start, warmUp } = world({ optional: false, either: true });
+    served.add(configWatchers.group).add(configWatchersCom.group);
     await warmUp();
     await start();
     assert.deepEqual(calls, ['made', 'warm', 'started']);
