@@ -76,11 +76,11 @@ export function addAnnotatedWorkloadsController(
     }
   };
   const make = async (signal: AbortSignal) => {
-    const groups = await served([configWatchers, configWatchersCom], isServed(signal));
+    const [group = configWatchers] = await served([configWatchers, configWatchersCom], isServed(signal));
     const others = options.reloaderAnnotations
       ? [...batchKinds, ...(await served([rollouts], isServed(signal)))]
       : [];
-    return workloadController(host, options, groups.length > 0 ? groups : [configWatchers], others);
+    return workloadController(host, options, group, others);
   };
   const resource = configWatchers;
   const either = { unless: configWatchersCom, orElse: configWatchersCom, optional: false };
@@ -98,7 +98,7 @@ async function served<T extends Resource>(
 function workloadController(
   host: AnnotatedWorkloadsHost,
   { secretAccess, ...modes }: AnnotatedWorkloadsOptions,
-  groups: readonly Resource<ConfigWatcher>[],
+  group: Resource<ConfigWatcher>,
   others: readonly Resource[],
 ): Runnable {
   const { informers, client, clock, randomness, log, registry } = host;
@@ -128,9 +128,7 @@ function workloadController(
     const predicates = [or(generationChanged, annotationChanged())];
     builder.watches(resource, enqueueRequestsFromMap(own), { ...workloadOptions, predicates });
   }
-  for (const resource of groups) {
-    builder.watches(resource, enqueueRequestsFromMap(workloadsOf), { predicates: [generationChanged] });
-  }
+  builder.watches(group, enqueueRequestsFromMap(workloadsOf), { predicates: [generationChanged] });
   for (const resource of others) {
     const own = ({ metadata }: KubernetesObject) =>
       hasReloaderAnnotation(metadata.annotations) ? [requestFor(resource.kind, metadata)] : [];
@@ -152,7 +150,7 @@ function workloadController(
     new WorkloadReconciler({
       ...{ client, modes, secretAccess, workloads: watched, recorder: host.recorder(name) },
       others: others.map((resource) => watchedAs(metadataOf(resource), otherOptions)),
-      watchers: groups.map((resource) => watchedAs(resource, {})),
+      watchers: watchedAs(group, {}),
       presentIn: (namespace) => presentSources(sources, namespace),
     }),
   );

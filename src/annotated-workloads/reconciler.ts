@@ -33,8 +33,8 @@ export interface WorkloadReconcilerOptions {
   readonly workloads: readonly Watched<Workload>[];
   /** Kinds of which it is only said that they get no ConfigWatcher. */
   readonly others: readonly Watched<KubernetesObject>[];
-  /** Each group that is served, the preferred one first. */
-  readonly watchers: readonly Watched<ConfigWatcher>[];
+  /** In the group that they are made in. */
+  readonly watchers: Watched<ConfigWatcher>;
   readonly presentIn: (namespace: string) => PresentSources;
 }
 
@@ -57,15 +57,10 @@ export class WorkloadReconciler implements Reconciler {
       return {};
     }
     const { resource } = watched;
-    const { actions, warning } = decide(workload, this.#found(resource, namespace, name));
+    const { action, warning } = decide(workload, this.#found(resource, namespace, name));
     let said = warning;
     try {
-      for (const action of actions) {
-        const refusal = await this.#perform(action, context);
-        if (refusal === undefined) continue;
-        said = refusal;
-        break;
-      }
+      said = (action && (await this.#perform(action, context))) ?? warning;
     } catch (error) {
       // No edit of the workload mends that, so it is tried again.
       if (isForbidden(error)) said = { reason: workloadEvent.forbidden, message: errorText(error) };
@@ -78,14 +73,10 @@ export class WorkloadReconciler implements Reconciler {
 
   #found(resource: Resource, namespace: string, name: string): Found {
     const { modes, secretAccess, watchers, presentIn } = this.#options;
-    const own = watcherName(resource.kind, name);
     return {
       ...modes,
       ...{ resource, secretAccess, present: presentIn(namespace) },
-      watchers: watchers.map((group) => ({
-        resource: group.resource,
-        watcher: group.lister.get(namespace, own),
-      })),
+      watcher: watchers.lister.get(namespace, watcherName(resource.kind, name)),
     };
   }
 
@@ -136,11 +127,9 @@ export class WorkloadReconciler implements Reconciler {
    *
    * @throws for everything that may be over at the next try: what is there meanwhile is seen before it.
    */
-  async #perform(
-    { type, resource, watcher }: Action,
-    { log, signal }: ReconcileContext,
-  ): Promise<Warning | undefined> {
-    const { client } = this.#options;
+  async #perform({ type, watcher }: Action, { log, signal }: ReconcileContext): Promise<Warning | undefined> {
+    const { client, watchers } = this.#options;
+    const { resource } = watchers;
     const { namespace = '', name, uid } = watcher.metadata;
     try {
       if (type === 'Create') await client.create(resource, watcher, { signal, fieldValidation: 'Strict' });

@@ -67,7 +67,7 @@ function world() {
     secretAccess: false,
     workloads: [{ resource: workloads[0]!, lister: deployments.lister }],
     others: [{ resource: batchKinds[1]!, lister: jobs.lister }],
-    watchers: [{ resource: configWatchers, lister: watchers.lister }],
+    watchers: { resource: configWatchers, lister: watchers.lister },
     presentIn: () => presentSources({}),
   });
   const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };

@@ -9,7 +9,6 @@ import {
 import type { PresentSources } from '../../src/annotated-workloads/plan/reloader.ts';
 import type { Annotations, Workload } from '../../src/annotated-workloads/plan/workload.ts';
 import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import { configWatchers } from '../../src/api/resources.ts';
 import type { PodSpec } from '../../src/kubernetes/objects.ts';
 
 export const deployments = {
@@ -76,7 +75,7 @@ export function presentSources(sources: Present): PresentSources {
   };
 }
 
-export interface FoundParts extends Partial<Omit<Found, 'watchers' | 'present'>> {
+export interface FoundParts extends Partial<Omit<Found, 'watcher' | 'present'>> {
   readonly watcher?: ConfigWatcher | undefined;
   readonly present?: Present;
 }
@@ -84,7 +83,7 @@ export interface FoundParts extends Partial<Omit<Found, 'watchers' | 'present'>>
 export function found({ watcher, present = {}, ...more }: FoundParts = {}): Found {
   return {
     resource: deployments,
-    watchers: [{ resource: configWatchers, watcher }],
+    watcher,
     ...{
       present: presentSources(present),
       secretAccess: true,
@@ -95,10 +94,9 @@ export function found({ watcher, present = {}, ...more }: FoundParts = {}): Foun
   };
 }
 
-/** The only action of a decision. */
-export function actionOf({ actions }: Decision): Action {
-  const [action, ...more] = actions;
-  if (action === undefined || more.length > 0) throw new Error(`${actions.length} actions`);
+/** The action of a decision. */
+export function actionOf({ action }: Decision): Action {
+  if (action === undefined) throw new Error('no action');
   return action;
 }
 

@@ -219,8 +219,11 @@ async function useConfigWatchers(): Promise<void> {
 }
 
 /** A CRD of the group that has no status, as the book's own, comes in the place of ours for a while. */
-async function useWithoutStatus(group: string, crds: string): Promise<void> {
-  const name = `no-status-${group.replaceAll('.', '-')}`;
+async function useWithoutStatus(
+  group: string,
+  crds: string,
+  name = `no-status-${group.replaceAll('.', '-')}`,
+): Promise<void> {
   await createWorkload({ name, group, spec: { configMap: name } });
   const paths = ['subresources', 'schema/openAPIV3Schema/properties/status'];
   const remove = paths.map((path) => ({ op: 'remove', path: `/spec/versions/0/${path}` }));
@@ -306,7 +309,7 @@ const annotatedFlags = ['--annotated-workloads'];
 /** First where both groups are served, then where the second is alone. */
 async function useBothGroups(): Promise<void> {
   await useAnnotatedWorkload('asks-both', 'k8spatterns.io');
-  await useWithoutStatus('k8spatterns.com', 'crds/com');
+  await useWithoutStatus('k8spatterns.com', 'crds/com', 'no-status-both');
   try {
     await kubectl('delete', 'crd/configwatchers.k8spatterns.io');
     await run(['delete', 'configwatchers.k8spatterns.com'], ...annotatedFlags);
@@ -347,12 +350,6 @@ const components: readonly {
     use: useAnnotation,
   },
   {
-    component: 'k8spatterns-com',
-    right: ['watch', 'configwatchers.k8spatterns.com'],
-    flags: [],
-    use: () => useWithoutStatus('k8spatterns.com', 'crds/com'),
-  },
-  {
     component: 'annotated-workloads',
     right: ['delete', 'configwatchers.k8spatterns.io'],
     flags: annotatedFlags,
@@ -364,6 +361,12 @@ const components: readonly {
     flags: ['--reloader-annotations'],
     prepare: serveRollouts,
     use: () => useAnnotatedWorkload('asks-reloader', 'k8spatterns.io'),
+  },
+  {
+    component: 'k8spatterns-com',
+    right: ['watch', 'configwatchers.k8spatterns.com'],
+    flags: [],
+    use: () => useWithoutStatus('k8spatterns.com', 'crds/com'),
   },
   {
     component: 'annotated-workloads/second-group',
@@ -434,8 +437,7 @@ describe('the rights of the operator', () => {
     await operator?.stop();
     await kubectl(
       'delete',
-      'clusterrolebinding/atwatch-manager-rolebinding',
-      'clusterrolebinding/atwatch-workload-restarter-rolebinding',
+      ...['manager', 'workload-restarter'].map((name) => `clusterrolebinding/atwatch-${name}-rolebinding`),
       'clusterrole/atwatch-manager-role',
     );
     // The one for Reloader's annotations brings the one for ours.

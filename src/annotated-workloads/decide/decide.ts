@@ -19,22 +19,16 @@ import type { Modes, Workload } from '../plan/workload.ts';
 export interface Found extends Modes {
   /** Of the workload. */
   readonly resource: Resource;
-  /** Each group that is served, the preferred one first, with the ConfigWatcher of the workload's name there. */
-  readonly watchers: readonly FoundWatcher[];
+  /** The ConfigWatcher of the workload's name. */
+  readonly watcher: ConfigWatcher | undefined;
   readonly present: PresentSources;
   readonly secretAccess: boolean;
 }
 
-export interface FoundWatcher {
-  readonly resource: Resource<ConfigWatcher>;
-  readonly watcher: ConfigWatcher | undefined;
-}
-
-export type Action = {
+export interface Action {
   readonly type: 'Create' | 'Update' | 'Delete';
-  readonly resource: Resource<ConfigWatcher>;
   readonly watcher: ConfigWatcher;
-};
+}
 
 /** About the workload, for people. */
 export interface Warning {
@@ -43,35 +37,35 @@ export interface Warning {
 }
 
 export interface Decision {
-  /** In this order. */
-  readonly actions: readonly Action[];
+  readonly action?: Action;
   readonly warning?: Warning;
 }
 
 export function decide(workload: Workload, found: Found): Decision {
-  const { uid = '', deletionTimestamp } = workload.metadata;
   // What is owned goes with its owner; a watcher made now would come back from the dead.
-  if (deletionTimestamp !== undefined) return { actions: [] };
-  const [preferred, ...others] = found.watchers;
+  if (workload.metadata.deletionTimestamp !== undefined) return {};
   const asked = wishOf(workload, found);
   if (asked && 'invalid' in asked) return refused(asked.invalid);
-  const wanted = asked && asked.sources.length > 0 ? specOf(workload, asked) : undefined;
-  if (wanted && 'invalid' in wanted) return refused(wanted.invalid);
-  const outdated = (wanted ? others : found.watchers).flatMap(({ resource, watcher }): Action[] =>
-    watcher && isControlledBy(watcher, uid) ? [{ type: 'Delete', resource, watcher }] : [],
-  );
+  const spec = asked && asked.sources.length > 0 ? specOf(workload, asked) : undefined;
+  if (spec && 'invalid' in spec) return refused(spec.invalid);
+  const { watcher } = found;
+  const isOwn = watcher !== undefined && isOwned(watcher, workload);
   const warning = asked && warningOf(workload, asked);
-  if (!wanted || !preferred) return { actions: outdated, ...(warning && { warning }) };
-  const { watcher } = preferred;
-  if (watcher && !isControlledBy(watcher, uid)) return taken(watcher, workload, found);
-  return {
-    actions: [...applied(wanted, workload, found, preferred), ...outdated],
-    ...(warning && { warning }),
-  };
+  if (!spec) return decision(isOwn ? { type: 'Delete', watcher } : undefined, warning);
+  if (watcher && !isOwn) return taken(watcher, workload, found);
+  return decision(applied(spec, workload, found), warning);
+}
+
+function decision(action: Action | undefined, warning: Warning | undefined): Decision {
+  return { ...(action && { action }), ...(warning && { warning }) };
+}
+
+function isOwned(watcher: ConfigWatcher, { metadata: { uid = '' } }: Workload): boolean {
+  return isControlledBy(watcher, uid);
 }
 
 function refused(message: string): Decision {
-  return { actions: [], warning: { reason: workloadEvent.invalidAnnotation, message } };
+  return { warning: { reason: workloadEvent.invalidAnnotation, message } };
 }
 
 /** Our own annotation speaks alone where it is there. */
@@ -85,13 +79,9 @@ function wishOf(workload: Workload, found: Found): Wish | Invalid | undefined {
 }
 
 function reloaderWishOf(workload: Workload, found: Found): Wish | undefined {
-  const { resource, watchers } = found;
-  const own = watchers.find(({ watcher }) => watcher && isControlledBy(watcher, workload.metadata.uid ?? ''));
-  return reloaderWish(workload, {
-    ...found,
-    workloadKind: resource.kind,
-    watched: own?.watcher?.spec.sources ?? [],
-  });
+  const { resource, watcher } = found;
+  const watched = watcher && isOwned(watcher, workload) ? (watcher.spec.sources ?? []) : [];
+  return reloaderWish(workload, { ...found, workloadKind: resource.kind, watched });
 }
 
 /** With its defaults, as the API server stores it. */
@@ -122,25 +112,24 @@ function warningOf(workload: Workload, { sources, remarks }: Wish): Warning | un
 /** One of a former workload of this name goes with that, and the deletion is an event for this one. */
 function taken(watcher: ConfigWatcher, { metadata }: Workload, { resource }: Found): Decision {
   const owner = controllerOf(watcher);
-  if (owner?.kind === resource.kind && owner.name === metadata.name) return { actions: [] };
+  if (owner?.kind === resource.kind && owner.name === metadata.name) return {};
   const message = `the ConfigWatcher ${watcher.metadata.name} is not the operator's, so it is left alone: delete or rename it`;
-  return { actions: [], warning: { reason: workloadEvent.configWatcherExists, message } };
+  return { warning: { reason: workloadEvent.configWatcherExists, message } };
 }
 
 function applied(
   spec: ConfigWatcherSpec,
   workload: Workload,
-  { resource: owner }: Found,
-  { resource, watcher }: FoundWatcher,
-): readonly Action[] {
-  if (watcher) {
-    if (isDeepStrictEqual(watcher.spec, spec)) return [];
-    return [{ type: 'Update', resource, watcher: { ...watcher, spec } }];
-  }
+  { resource, watcher }: Found,
+): Action | undefined {
+  if (watcher)
+    return isDeepStrictEqual(watcher.spec, spec)
+      ? undefined
+      : { type: 'Update', watcher: { ...watcher, spec } };
   const { namespace = '', name } = workload.metadata;
   const metadata = {
-    ...{ namespace, name: watcherName(owner.kind, name) },
-    ownerReferences: [controllerRef(owner, workload)],
+    ...{ namespace, name: watcherName(resource.kind, name) },
+    ownerReferences: [controllerRef(resource, workload)],
   };
-  return [{ type: 'Create', resource, watcher: { metadata, spec } }];
+  return { type: 'Create', watcher: { metadata, spec } };
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Decision, decide, type Found } from '../../../src/annotated-workloads/decide/decide.ts';
+import { type Decision, decide } from '../../../src/annotated-workloads/decide/decide.ts';
 import { maxSources } from '../../../src/annotated-workloads/plan/watcher.ts';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
-import { configWatchers, configWatchersCom } from '../../../src/api/resources.ts';
 import { readSpec } from '../../../src/configwatcher/plan/spec.ts';
 import { fc } from '../../fixtures/property.ts';
 import { actionOf, deployments, found, specFor, uid, type WorkloadParts, workload } from '../workloads.ts';
@@ -34,7 +33,7 @@ describe('a workload that asks', () => {
   });
 
   it('is looked at again without effect', () => {
-    assert.deepEqual(decide(workload(asking), found({ watcher: made() })), { actions: [] });
+    assert.deepEqual(decide(workload(asking), found({ watcher: made() })), {});
   });
 
   it('gets another spec on the same object', () => {
@@ -50,11 +49,11 @@ describe('a workload that asks', () => {
   });
 
   it('keeps it while what it asks for is wrong', () => {
-    const { actions, warning } = decide(
+    const { action, warning } = decide(
       workload({ annotations: { [key]: 'nonsense' } }),
       found({ watcher: made() }),
     );
-    assert.deepEqual([actions, warning?.reason], [[], 'InvalidRestartAnnotation']);
+    assert.deepEqual([action, warning?.reason], [undefined, 'InvalidRestartAnnotation']);
   });
 
   it('loses it when there is nothing to watch any more', () => {
@@ -64,7 +63,7 @@ describe('a workload that asks', () => {
 
   it('gets none while it is deleted', () => {
     const parts = { ...asking, deletionTimestamp: '2026-01-01T00:00:00Z' };
-    assert.deepEqual(decide(workload(parts), found()), { actions: [] });
+    assert.deepEqual(decide(workload(parts), found()), {});
   });
 
   it('leaves a ConfigWatcher of that name alone that is not its own', () => {
@@ -73,16 +72,16 @@ describe('a workload that asks', () => {
       [{ ...made().metadata.ownerReferences![0]!, kind: 'Other', uid: 'other' }],
     ]) {
       const watcher = stored(made(), { ownerReferences });
-      const { actions, warning } = decide(workload(asking), found({ watcher }));
-      assert.deepEqual([actions, warning?.reason], [[], 'ConfigWatcherExists']);
-      assert.deepEqual(decide(workload(), found({ watcher })), { actions: [] });
+      const { action, warning } = decide(workload(asking), found({ watcher }));
+      assert.deepEqual([action, warning?.reason], [undefined, 'ConfigWatcherExists']);
+      assert.deepEqual(decide(workload(), found({ watcher })), {});
     }
   });
 
   it('waits for that of a former workload of its name to go', () => {
     const former = made().metadata.ownerReferences!.map((owner) => ({ ...owner, uid: 'former' }));
     const watcher = stored(made(), { ownerReferences: former });
-    assert.deepEqual(decide(workload(asking), found({ watcher })), { actions: [] });
+    assert.deepEqual(decide(workload(asking), found({ watcher })), {});
   });
 
   it('may have as many sources as the CRD takes', () => {
@@ -93,7 +92,7 @@ describe('a workload that asks', () => {
       many.warning?.message ?? '',
       new RegExp(`has ${maxSources + 1} sources.* at most ${maxSources}`),
     );
-    assert.deepEqual(many.actions, []);
+    assert.equal(many.action, undefined);
   });
 });
 
@@ -107,7 +106,7 @@ describe('a source that is listed for Reloader', () => {
 
   it('by its name stays while it is deleted and made again, so that another content is seen', () => {
     const watcher = stored(actionOf(listed('a', { 'ConfigMap/a': {} })).watcher);
-    assert.deepEqual(listed('a', {}, watcher).actions, []);
+    assert.equal(listed('a', {}, watcher).action, undefined);
     assert.equal(actionOf(listed('b', {}, watcher)).type, 'Delete');
   });
 
@@ -175,37 +174,9 @@ describe('the selector', () => {
       labels: {},
       selector: { matchExpressions: [expression('tier', 'DoesNotExist')] },
     };
-    const { actions, warning } = decide(workload(parts), found());
-    assert.deepEqual(actions, []);
+    const { action, warning } = decide(workload(parts), found());
+    assert.equal(action, undefined);
     assert.match(warning?.message ?? '', /neither its selector nor its Pod template has a label/);
-  });
-});
-
-describe('with both groups served', () => {
-  const served = (io?: ConfigWatcher, com?: ConfigWatcher): Found => ({
-    ...found(),
-    watchers: [
-      { resource: configWatchers, watcher: io },
-      { resource: configWatchersCom, watcher: com },
-    ],
-  });
-  const groups = ({ actions }: Decision) => actions.map(({ type, resource }) => `${type} ${resource.group}`);
-
-  it('the ConfigWatcher is in the first', () => {
-    assert.deepEqual(groups(decide(workload(asking), served())), ['Create k8spatterns.io']);
-  });
-
-  it('one in the second goes after the first is there', () => {
-    assert.deepEqual(groups(decide(workload(asking), served(undefined, made()))), [
-      'Create k8spatterns.io',
-      'Delete k8spatterns.com',
-    ]);
-    assert.deepEqual(groups(decide(workload(), served(made(), made()))), [
-      'Delete k8spatterns.io',
-      'Delete k8spatterns.com',
-    ]);
-    const foreign = stored(made(), { ownerReferences: [] });
-    assert.deepEqual(groups(decide(workload(asking), served(made(), foreign))), []);
   });
 });
 
@@ -248,11 +219,10 @@ describe('whatever a workload says', () => {
   );
   const state = fc.record({ annotations, templateAnnotations: annotations, options, flags, present });
 
-  const apply = (watcher: ConfigWatcher | undefined, { actions }: Decision): ConfigWatcher | undefined =>
-    actions.reduce<ConfigWatcher | undefined>(
-      (_, action) => (action.type === 'Delete' ? undefined : stored(action.watcher)),
-      watcher,
-    );
+  const apply = (watcher: ConfigWatcher | undefined, { action }: Decision): ConfigWatcher | undefined => {
+    if (action === undefined) return watcher;
+    return action.type === 'Delete' ? undefined : stored(action.watcher);
+  };
   const next = (
     watcher: ConfigWatcher | undefined,
     {
@@ -276,7 +246,7 @@ describe('whatever a workload says', () => {
         let watcher: ConfigWatcher | undefined;
         for (const one of states) {
           watcher = apply(watcher, next(watcher, one));
-          assert.deepEqual(next(watcher, one).actions, []);
+          assert.equal(next(watcher, one).action, undefined);
           if (watcher) assert.equal('invalid' in readSpec(watcher.spec), false);
         }
         assert.equal(apply(watcher, decide(workload(), found({ watcher }))), undefined);

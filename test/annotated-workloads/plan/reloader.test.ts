@@ -310,8 +310,7 @@ describe("Reloader's annotations", () => {
     { found: more = { present }, sources, remark, more: fields = {}, ...parts },
   ] of Object.entries(rows)) {
     it(`${title}: ${sources ?? 'no ConfigWatcher'}`, () => {
-      const { actions, warning } = decide(workload(parts), found({ reloaderAnnotations: true, ...more }));
-      const [action] = actions;
+      const { action, warning } = decide(workload(parts), found({ reloaderAnnotations: true, ...more }));
       assert.equal(action && sourcesText(action.watcher.spec), sources);
       if (remark) assert.match(warning?.message ?? '', remark);
       else assert.equal(warning, undefined);
@@ -325,16 +324,13 @@ describe("Reloader's annotations", () => {
 
   it('mean nothing without their flag', () => {
     const parts = { annotations: { [auto]: 'true', [configMapList]: 'other' } };
-    assert.deepEqual(decide(workload(parts), found({ present })), { actions: [] });
+    assert.deepEqual(decide(workload(parts), found({ present })), {});
   });
 
   it('mean nothing where our own annotation speaks', () => {
     const annotations = { [auto]: 'true', 'k8spatterns.io/restart-on-change': 'configmap/other' };
-    const { actions } = decide(workload({ annotations }), found({ present, reloaderAnnotations: true }));
-    assert.deepEqual(
-      actions.map(({ watcher }) => sourcesText(watcher.spec)),
-      ['ConfigMap/other'],
-    );
+    const { action } = decide(workload({ annotations }), found({ present, reloaderAnnotations: true }));
+    assert.deepEqual([action && sourcesText(action.watcher.spec)], ['ConfigMap/other']);
   });
 
   it('take restart-options as well', () => {
@@ -343,11 +339,8 @@ describe("Reloader's annotations", () => {
       [pausePeriod]: '5m',
       'k8spatterns.io/restart-options': '{"dryRun": true}',
     };
-    const { actions } = decide(workload({ annotations }), found({ present, reloaderAnnotations: true }));
-    assert.deepEqual(
-      actions.map(({ watcher: { spec } }) => [spec.dryRun, spec.cooldown?.base]),
-      [[true, '5m']],
-    );
+    const { action } = decide(workload({ annotations }), found({ present, reloaderAnnotations: true }));
+    assert.deepEqual([[action?.watcher.spec.dryRun, action?.watcher.spec.cooldown?.base]], [[true, '5m']]);
   });
 });
 

@@ -11,8 +11,8 @@ function asking(value: string, options?: string) {
 }
 
 function refusal(value: string, options?: string, secretAccess = true): string {
-  const { actions, warning } = decide(workload(asking(value, options)), found({ secretAccess }));
-  assert.deepEqual(actions, []);
+  const { action, warning } = decide(workload(asking(value, options)), found({ secretAccess }));
+  assert.equal(action, undefined);
   return warning?.message ?? '';
 }
 
@@ -49,8 +49,8 @@ describe(key, () => {
 
   it('with nothing to refer to is a Warning', () => {
     const podSpec = { containers: [{ name: 'app' }] };
-    const { actions, warning } = decide(workload({ ...asking('referenced'), podSpec }), found());
-    assert.deepEqual([actions, warning?.reason], [[], 'NothingToWatch']);
+    const { action, warning } = decide(workload({ ...asking('referenced'), podSpec }), found());
+    assert.deepEqual([action, warning?.reason], [undefined, 'NothingToWatch']);
   });
 });
 
