@@ -229,7 +229,7 @@ it('the expressions of all policies pass the type check of the API server', asyn
   );
   assert.deepEqual(
     policies.map(({ status }) => status?.typeChecking),
-    [{}, {}, {}, {}],
+    policies.map(() => ({})),
   );
 });
 
