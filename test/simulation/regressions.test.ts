@@ -91,6 +91,19 @@ const regressions: readonly Regression[] = [
   },
   {
     sentence:
+      'no replica leads and a starting deadline is over: a standby read the At three times a second until one led',
+    promise: 'R4',
+    plan: {
+      ...{ election: true, duration: 2 * minute },
+      deeds: [at('at-0', { schedule: '2024-01-01T00:01:02Z', startingDeadlineSeconds: 3 })],
+      faults: [
+        { at: 50_000, fault: 'suspend', replica: 0, for: 70_000 },
+        { at: 119_900, fault: 'kill', replica: 0, for: 100 },
+      ],
+    },
+  },
+  {
+    sentence:
       'a clock that is behind: lateness had fractions of a millisecond, and the API server took no status of a launch',
     promise: 'R2',
     plan: {

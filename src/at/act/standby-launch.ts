@@ -119,7 +119,8 @@ export class StandbyLaunch {
 
   async #perform(effect: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
     if (!belongsToLaunch(effect, observed)) {
-      return { next: 'end', result: { requeueAfter: observed.retryDelay } };
+      // That the deadline is over, for example: it is the leader's to write, and nothing hurries the next look.
+      return { next: 'end', result: {} };
     }
     const answer = await this.#performer.perform(effect, observed, context);
     if (effect.type === 'CreatePod' && answer.next === 'goOn') this.#remember(observed.at);
