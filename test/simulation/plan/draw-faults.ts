@@ -164,7 +164,7 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
       },
     ];
   },
-  aimed: (draw) => Array.from({ length: 6 }, () => aimedFault(draw)),
+  aimed: (draw) => Array.from({ length: draw.random.pick([4, 8, 20]) }, () => aimedFault(draw)),
   refuse: (draw) => {
     const [method, path] = draw.random.pick(writeKinds);
     const code = draw.random.pick([429, 500, 503] as const);

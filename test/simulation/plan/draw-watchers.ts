@@ -108,7 +108,7 @@ function objectsOf(app: AppParts, { random, features }: Draw): Deed[] {
     deeds.push(create(0, 'configmaps', extra, 'v1', 'ConfigMap', other));
   }
   if (chance('watcher-budget')) {
-    const minAvailable = random.pick([1, replicas - 1, replicas]);
+    const minAvailable = random.pick([1, replicas - 1, replicas, '100%']);
     const budget = { metadata: meta(name), spec: { minAvailable, selector: { matchLabels: { app: name } } } };
     deeds.push(create(0, 'poddisruptionbudgets', name, 'policy/v1', 'PodDisruptionBudget', budget));
   }

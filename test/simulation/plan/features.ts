@@ -109,9 +109,15 @@ export function drawFeatures(random: Random): ReadonlySet<Feature> {
       ...(kinds === 'watcher' ? [] : ['at' as const, ...some(atFeatures, share)]),
       ...(kinds === 'at' ? [] : ['watcher' as const, ...some(watcherFeatures, share)]),
       // One in ten has no faults at all: what breaks there is the plainest.
-      ...(random.chance(0.1) ? [] : some(faultFeatures, 0.05 + random.next() * 0.4)),
+      ...(random.chance(0.1) ? [] : faultsOf(random, some)),
     ].filter((feature) => isOfKind(feature, kinds)),
   );
+}
+
+/** Aimed ones are in every third plan: they are what reaches a state that does not last. */
+function faultsOf(random: Random, some: (all: typeof faultFeatures, share: number) => Feature[]): Feature[] {
+  const others = some(faultFeatures, 0.05 + random.next() * 0.4);
+  return random.chance(0.3) ? ['aimed', ...others] : others;
 }
 
 function isOfKind(feature: Feature, kinds: 'at' | 'watcher' | 'both'): boolean {

@@ -69,7 +69,7 @@ export function drawWatcherSpec(
     ? random.pick(['RolloutRestart', 'Auto'])
     : chance('watcher-delete-strategy')
       ? 'Delete'
-      : 'Evict';
+      : random.pick(['Auto', 'Auto', 'Evict']);
   const cooldown = features.has('watcher-cooldown')
     ? { base: random.pick(['5s', '30s', '2m']), max: random.pick(['1m', '10m']) }
     : { base: '0s', max: '0s' };
