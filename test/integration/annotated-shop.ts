@@ -73,17 +73,19 @@ export class AnnotatedShop {
     this.#kubelet = this.#runKubelet();
     t.after(async () => {
       await this.#operator?.kill();
-      // The Pods of the node go with somebody who says that they have gone.
+      // The namespace goes as well, so that any of it may be gone; the Pods of the node wait for their kubelet.
+      const ignore = () => {};
       for (const resource of Object.values(kinds)) {
-        const { items } = await client.list(resource, { namespace });
-        for (const { metadata } of items) await client.delete(resource, { namespace, name: metadata.name });
+        const { items } = await client.list(resource, { namespace }).catch(() => ({ items: [] }));
+        for (const { metadata } of items)
+          await client.delete(resource, { namespace, name: metadata.name }).catch(ignore);
       }
       await eventually(async () => (await this.#pods()).length === 0, { message: 'the Pods are gone' }).catch(
-        () => {},
+        ignore,
       );
       this.#stopping.abort();
       await this.#kubelet;
-      await client.delete(nodes, { name: namespace }).catch(() => {});
+      await client.delete(nodes, { name: namespace }).catch(ignore);
     });
   }
 
