@@ -102,10 +102,7 @@ function workloadController(
   others: readonly Resource[],
 ): Runnable {
   const { informers, client, clock, randomness, log, registry } = host;
-  // Reloader's annotations may stand on the Pod template, which is no metadata of the workload.
-  const metadataOnly = !modes.reloaderAnnotations;
   const workloadOptions: InformerOptions<Workload> = {
-    metadataOnly,
     transform: (workload) => slimWorkload(workload, modes),
     indexes: { [askingIndex]: askingIn },
   };
@@ -151,7 +148,7 @@ function workloadController(
   }
   return builder.withOptions({ maxConcurrentReconciles: 8, reconcileTimeout, maxBackoff }).complete(
     new WorkloadReconciler({
-      ...{ client, modes, secretAccess, workloads: watched, metadataOnly, recorder: host.recorder(name) },
+      ...{ client, modes, secretAccess, workloads: watched, recorder: host.recorder(name) },
       others: others.map((resource) => watchedAs(metadataOf(resource), otherOptions)),
       watchers: watchedAs(group, {}),
       presentIn: (namespace) => presentSources(sources, namespace),

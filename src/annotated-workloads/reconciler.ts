@@ -14,10 +14,10 @@ import {
 import { errorText } from '../runtime/error-chain.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { type Action, decide, type Found, type Warning } from './decide/decide.ts';
-import { isAsking, subjectOf } from './facts/watched-workloads.ts';
+import { subjectOf } from './facts/watched-workloads.ts';
 import { type PresentSources, remarkOnKind } from './plan/reloader.ts';
 import { watcherName } from './plan/watcher.ts';
-import { type Modes, slimWorkload, type Workload } from './plan/workload.ts';
+import type { Modes, Workload } from './plan/workload.ts';
 
 /** A kind that is watched, and the copy of it. */
 export interface Watched<T extends KubernetesObject> {
@@ -31,8 +31,6 @@ export interface WorkloadReconcilerOptions {
   readonly modes: Modes;
   readonly secretAccess: boolean;
   readonly workloads: readonly Watched<Workload>[];
-  /** The copies hold metadata alone: a workload that asks for something is read when it is looked at. */
-  readonly metadataOnly: boolean;
   /** Kinds of which it is only said that they get no ConfigWatcher. */
   readonly others: readonly Watched<KubernetesObject>[];
   /** In the group that they are made in. */
@@ -53,15 +51,12 @@ export class WorkloadReconciler implements Reconciler {
     const { kind, name } = subjectOf(request);
     const { namespace } = request;
     const watched = this.#options.workloads.find(({ resource }) => resource.kind === kind);
-    const stored = watched?.lister.get(namespace, name);
-    if (!watched || !stored) {
+    const workload = watched?.lister.get(namespace, name);
+    if (!watched || !workload) {
       this.#remark(request, context);
       return {};
     }
     const { resource } = watched;
-    const workload = await this.#whole(resource, stored, context);
-    // Its deletion is an event of its own.
-    if (workload === undefined) return {};
     const { action, warning } = decide(workload, this.#found(resource, namespace, name));
     let said = warning;
     try {
@@ -74,22 +69,6 @@ export class WorkloadReconciler implements Reconciler {
       this.#warn(request, resource, workload, said, context);
     }
     return {};
-  }
-
-  async #whole(
-    resource: Resource<Workload>,
-    stored: Workload,
-    { signal }: ReconcileContext,
-  ): Promise<Workload | undefined> {
-    const { client, metadataOnly, modes } = this.#options;
-    if (!metadataOnly || !isAsking(stored)) return stored;
-    const { namespace = '', name } = stored.metadata;
-    try {
-      return slimWorkload(await client.get(resource, { namespace, name }, { signal }), modes);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   #found(resource: Resource, namespace: string, name: string): Found {

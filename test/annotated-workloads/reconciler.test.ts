@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchKinds, workloads } from '../../src/annotated-workloads/facts/watched-workloads.ts';
-import { slimWorkload, type Workload } from '../../src/annotated-workloads/plan/workload.ts';
+import type { Workload } from '../../src/annotated-workloads/plan/workload.ts';
 import { WorkloadReconciler } from '../../src/annotated-workloads/reconciler.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
@@ -30,7 +30,7 @@ function store<T extends KubernetesObject>() {
   return { objects, lister };
 }
 
-function world({ metadataOnly = false } = {}) {
+function world() {
   const [deployments, watchers, jobs] = [
     store<Workload>(),
     store<ConfigWatcher>(),
@@ -43,15 +43,7 @@ function world({ metadataOnly = false } = {}) {
     calls.push(text);
     if (answers.failure) throw answers.failure;
   };
-  /** What the API server has, where the copy has its metadata alone. */
-  const whole = new Map<string, Workload>();
   const client = {
-    async get(_: unknown, { name }: { name: string }) {
-      calls.push(`get ${name}`);
-      const found = whole.get(name);
-      if (!found) throw refusal(404, 'NotFound');
-      return found;
-    },
     async create(_: unknown, watcher: ConfigWatcher, options: { fieldValidation?: string }) {
       await call(`create ${watcher.metadata.name} ${options.fieldValidation}`);
       watchers.objects.set(watcher.metadata.name, {
@@ -72,7 +64,7 @@ function world({ metadataOnly = false } = {}) {
     client,
     recorder: { record: (_, { metadata }, { reason }) => events.push(`${metadata.name} ${reason}`) },
     modes: { reloaderAnnotations: true, autoReloadAll: false },
-    ...{ secretAccess: false, metadataOnly },
+    secretAccess: false,
     workloads: [{ resource: workloads[0]!, lister: deployments.lister }],
     others: [{ resource: batchKinds[1]!, lister: jobs.lister }],
     watchers: { resource: configWatchers, lister: watchers.lister },
@@ -83,7 +75,7 @@ function world({ metadataOnly = false } = {}) {
   const put = (annotations: Record<string, string> = {}) => {
     deployments.objects.set('web', workload({ annotations }));
   };
-  return { deployments, watchers, jobs, whole, calls, events, answers, look, put };
+  return { deployments, watchers, jobs, calls, events, answers, look, put };
 }
 
 describe('the reconciler of annotated workloads', () => {
@@ -103,24 +95,6 @@ describe('the reconciler of annotated workloads', () => {
       'update deployment-web at 1',
       'delete deployment-web w',
     ]);
-  });
-
-  it('reads a workload that asks where its copy has metadata alone, and no other', async () => {
-    const { deployments, whole, calls, look } = world({ metadataOnly: true });
-    const modes = { reloaderAnnotations: false, autoReloadAll: false };
-    const keep = (annotations: Record<string, string>) => {
-      const { metadata } = workload({ annotations });
-      deployments.objects.set('web', slimWorkload({ metadata }, modes));
-    };
-    keep({});
-    await look();
-    assert.deepEqual(calls, []);
-    keep(asking);
-    await look();
-    assert.deepEqual(calls, ['get web']);
-    whole.set('web', workload({ annotations: asking }));
-    await look();
-    assert.deepEqual(calls.slice(1), ['get web', 'create deployment-web Strict']);
   });
 
   it('does nothing for a workload that is gone', async () => {
