@@ -25,7 +25,7 @@ const count = 5000;
 /** Megabytes. */
 const maxGrowth = 15;
 /** From the start until after the garbage collection that follows it, ms. */
-const settling = 15_000;
+const settling = 24_000;
 
 /** Those of the image. */
 async function flagsOfImage(): Promise<readonly string[]> {
@@ -107,14 +107,19 @@ it(`${count} Deployments that ask for nothing cost ${maxGrowth} MB at most, and 
     }
   };
   const before = await run();
+  const growths: number[] = [];
   const without = await readKinds(cluster.auditLog ?? '');
   assert.deepEqual(without, ['ats', 'configmaps', 'configwatchers', 'pods']);
   for (const flag of ['--annotated-workloads', '--reloader-annotations']) {
     const growth = (await run(flag)) - before;
     t.diagnostic(`${flag}: ${growth.toFixed(1)} MB more than ${before.toFixed(1)} MB`);
-    assert.ok(growth <= maxGrowth, `${flag} costs ${growth.toFixed(1)} MB`);
+    growths.push(growth);
   }
   const watched = await readKinds(cluster.auditLog ?? '');
   const workloads = ['cronjobs', 'daemonsets', 'deployments', 'jobs', 'statefulsets'];
   assert.deepEqual(watched, [...without, ...workloads].sort());
+  assert.ok(
+    Math.max(...growths) <= maxGrowth,
+    `they cost ${growths.map((one) => one.toFixed(1)).join(' and ')} MB`,
+  );
 });
