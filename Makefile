@@ -129,6 +129,10 @@ bench: packages ## Measure the runtime and compare with its targets; ARGS="queue
 bench-configwatcher: build ## Measure ConfigWatcher on a real API server; ARGS="--changes=0 ..." leaves scenarios out.
 	@$(NODE) test/bench/configwatcher.ts $(ARGS)
 
+.PHONY: bench-annotated-workloads
+bench-annotated-workloads: build ## Measure what 5000 workloads cost that ask for no restart.
+	@$(NODE) test/bench/annotated-workloads.ts
+
 .PHONY: bench-at
 bench-at: build ## Measure the kind At on an API server of its own; ARGS="--hotspot=1000,5000 --seconds=300" for more.
 	@$(NODE) test/bench/at.ts $(ARGS)
