@@ -36,6 +36,10 @@ export const waivers: readonly Waiver[] = [
   { linter: 'checkov', check: 'CKV_K8S_21', of: 'Role atwatch-manager-role', because: watched },
   { linter: 'checkov', check: 'CKV_K8S_21', of: 'RoleBinding atwatch-manager-rolebinding', because: watched },
   {
+    ...{ linter: 'checkov', check: 'CKV_K8S_21', because: watched },
+    of: 'RoleBinding atwatch-workload-restarter-rolebinding',
+  },
+  {
     ...{ linter: 'checkov', check: 'CKV_DOCKER_2', of: 'Dockerfile' },
     because:
       'the kubelet’s probes ask for its health; Kubernetes ignores HEALTHCHECK, and the image has no shell',
