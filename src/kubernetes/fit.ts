@@ -37,23 +37,25 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without the fields that the schema does not know. */
+/** Without the fields that the schema does not know. Nearly all values fit, so that nothing is copied for these. */
 function fitFields({ properties = {}, required = [] }: Schema, value: Fields): Fields | undefined {
-  const entries = Object.entries(value);
-  const fitted = entries.map(([field, one]) => {
+  const fitted = (field: string) => {
     const schema = Object.hasOwn(properties, field) ? properties[field] : undefined;
-    return [field, schema && fit(schema, one)] as const;
-  });
-  const isSame = fitted.every(([field, one]) => one === value[field]);
-  const whole = isSame ? value : Object.fromEntries(fitted.filter(([, one]) => one !== undefined));
+    return schema && fit(schema, value[field]);
+  };
+  const fields = Object.keys(value);
+  const whole = fields.every((field) => fitted(field) === value[field])
+    ? value
+    : Object.fromEntries(
+        fields.map((field) => [field, fitted(field)] as const).filter(([, one]) => one !== undefined),
+      );
   return required.every((field) => whole[field] !== undefined) ? whole : undefined;
 }
 
 function fitItems({ items = {} }: Schema, value: readonly unknown[]): readonly unknown[] {
-  const fitted = value.map((one) => fit(items, one));
-  return fitted.every((one, index) => one !== undefined && one === value[index])
+  return value.every((one) => one !== undefined && fit(items, one) === one)
     ? value
-    : fitted.filter((one) => one !== undefined);
+    : value.map((one) => fit(items, one)).filter((one) => one !== undefined);
 }
 
 function isScalar({ type, enum: allowed, minimum = Number.NEGATIVE_INFINITY }: Schema, value: unknown) {
