@@ -6,7 +6,7 @@
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { configWatchers, configWatchersCom } from '../api/resources.ts';
 import { secrets } from '../configwatcher/facts/hash-key.ts';
-import { slimSource } from '../configwatcher/facts/watched-objects.ts';
+import { transformSource } from '../configwatcher/facts/watched-objects.ts';
 import { ServedController } from '../configwatcher/served-controller.ts';
 import { configMaps, type KubernetesObject, type Resource } from '../kubernetes/objects.ts';
 import type { InformerOptions } from '../runtime/cache/informer.ts';
@@ -27,11 +27,11 @@ import {
   presentSources,
   requestFor,
   rollouts,
-  slimOther,
+  transformOther,
   workloads,
   workloadsOf,
 } from './facts/watched-workloads.ts';
-import { hasReloaderAnnotation, type Modes, slimWorkload, type Workload } from './plan/workload.ts';
+import { hasReloaderAnnotation, type Modes, transformWorkload, type Workload } from './plan/workload.ts';
 import { type Watched, WorkloadReconciler } from './reconciler.ts';
 
 /** What this controller needs of the Manager. */
@@ -50,8 +50,8 @@ const name = 'annotated-workloads';
 const reconcileTimeout = 60_000;
 const maxBackoff = 60_000;
 
-const sourceOptions = { metadataOnly: true, transform: slimSource };
-const otherOptions = { metadataOnly: true, transform: slimOther };
+const sourceOptions = { metadataOnly: true, transform: transformSource };
+const otherOptions = { metadataOnly: true, transform: transformOther };
 
 /** Metadata of any kind has the same shape, whatever the type of the whole object. */
 function metadataOf(resource: Resource): Resource<KubernetesObject> {
@@ -103,7 +103,7 @@ function workloadController(
 ): Runnable {
   const { informers, client, clock, randomness, log, registry } = host;
   const workloadOptions: InformerOptions<Workload> = {
-    transform: (workload) => slimWorkload(workload, modes),
+    transform: (workload) => transformWorkload(workload, modes),
     indexes: { [askingIndex]: askingIn },
   };
   const watchedAs = <T extends KubernetesObject>(

@@ -30,7 +30,7 @@ import { DueSoon } from './facts/due-soon.ts';
 import { LaunchableAts } from './facts/launchable-ats.ts';
 import { atsOf, trackedAts, trackedIndex } from './facts/pod-owner.ts';
 import { queuePriority } from './facts/queue-priority.ts';
-import { slimAt, slimPod } from './facts/transform.ts';
+import { transformAt, transformPod } from './facts/transform.ts';
 import { podUidLabel } from './plan/pod.ts';
 import { AtReconciler } from './reconciler.ts';
 
@@ -70,10 +70,10 @@ const flowOf = ({ namespace }: Request) => namespace;
 export function addAtController(host: AtHost, options: AtControllerOptions = {}): Controller {
   const { client, clock, informers, log, registry } = host;
   const { maxConcurrentReconciles = 32 } = options;
-  const atOptions = { transform: slimAt };
+  const atOptions = { transform: transformAt };
   // Only Pods with the label of an At: the other Pods of the cluster cost nothing.
   const podOptions = {
-    transform: slimPod,
+    transform: transformPod,
     labelSelector: podUidLabel,
     indexes: { [trackedIndex]: trackedAts },
   };

@@ -32,7 +32,13 @@ import { HashKeyStore, secrets } from './facts/hash-key.ts';
 import { Observer } from './facts/observer.ts';
 import { podWakeUps } from './facts/pod-wake-ups.ts';
 import { statusChecks } from './facts/status-checks.ts';
-import { slimPod, slimSource, sourceIndex, sourcesOf, watchersOf } from './facts/watched-objects.ts';
+import {
+  sourceIndex,
+  sourcesOf,
+  transformPod,
+  transformSource,
+  watchersOf,
+} from './facts/watched-objects.ts';
 import { ConfigWatcherReconciler, type ReconcilerOptions } from './reconciler.ts';
 import { ServedController } from './served-controller.ts';
 
@@ -76,8 +82,8 @@ function metadataOf(resource: Resource): Resource<KubernetesObject> {
   return { ...resource };
 }
 
-const sourceOptions = { metadataOnly: true, transform: slimSource };
-const podOptions = { metadataOnly: true, transform: slimPod };
+const sourceOptions = { metadataOnly: true, transform: transformSource };
+const podOptions = { metadataOnly: true, transform: transformPod };
 const watcherOptions = { indexes: { [sourceIndex]: sourcesOf } };
 
 /** What the controllers of both groups share: one clock, one bound on requests, one key, one set of metrics. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
 import { statusPatch } from '../../src/at/act/status-patch.ts';
-import { slimAt, slimPod } from '../../src/at/facts/transform.ts';
+import { transformAt, transformPod } from '../../src/at/facts/transform.ts';
 import { isDue } from '../../src/at/plan/due.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
 import {
@@ -83,10 +83,10 @@ describe('an At of any shape', () => {
         fc.option(fc.constant(created(at)), { nil: undefined }),
         fc.boolean(),
         (spec, status, pod, live) => {
-          const strange = slimAt(withStatus({ ...at, spec }, status));
+          const strange = transformAt(withStatus({ ...at, spec }, status));
           isDue(strange, dueTime);
           const decision = decide(
-            observing({ at: strange, pod: pod && slimPod(pod), live, now: justAfterDue }),
+            observing({ at: strange, pod: pod && transformPod(pod), live, now: justAfterDue }),
           );
           for (const time of [decision.requeueAt, decision.requeueAfter]) {
             assert.ok(time === undefined || (Number.isFinite(time) && time >= 0), `again at ${time}`);
@@ -106,7 +106,7 @@ describe('an At of any shape', () => {
     );
     fc.assert(
       fc.property(shape, fc.option(json as fc.Arbitrary<never>, { nil: waiting().spec }), (found, given) => {
-        const at = slimAt({ ...waiting({}, { generation: 2 }), spec: given, status: found });
+        const at = transformAt({ ...waiting({}, { generation: 2 }), spec: given, status: found });
         isDue(at, dueTime);
         const decision = decide(observing({ at, now: justAfterDue }));
         JSON.stringify([decision.status && statusPatch(at, decision.status), decision.actions]);

@@ -8,7 +8,7 @@
  */
 import type { At } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
-import { slimAt } from '../../src/at/facts/transform.ts';
+import { transformAt } from '../../src/at/facts/transform.ts';
 import {
   type ConfigMap,
   configMaps,
@@ -85,7 +85,7 @@ function parseLines(lines: readonly string[]): number {
   return objects;
 }
 
-await measure<At>({ title: 'waiting Ats', resource: ats, make: waitingAt, transform: slimAt });
+await measure<At>({ title: 'waiting Ats', resource: ats, make: waitingAt, transform: transformAt });
 await measure<ConfigMap>({
   title: 'ConfigMaps of 100 KB',
   resource: configMaps,

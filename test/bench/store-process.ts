@@ -6,7 +6,7 @@
  */
 import type { At } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
-import { slimAt } from '../../src/at/facts/transform.ts';
+import { transformAt } from '../../src/at/facts/transform.ts';
 import { configMaps, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Informer } from '../../src/runtime/cache/informer.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
@@ -40,7 +40,7 @@ async function syncedInformer(
   const informers = new Informers({ client, clock: systemClock, log: silentLogger, namespaces: [] });
   const informer =
     kind === 'ats'
-      ? informers.informerFor<At>(ats, { transform: slimAt })
+      ? informers.informerFor<At>(ats, { transform: transformAt })
       : informers.informerFor(configMaps, { metadataOnly: true });
   informers.start(end.signal);
   await informers.waitForSync(end.signal);

@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import { slimPod, slimSource } from '../../src/configwatcher/facts/watched-objects.ts';
+import { transformPod, transformSource } from '../../src/configwatcher/facts/watched-objects.ts';
 import type {
   ConfigMap,
   ContainerStatus,
@@ -439,8 +439,8 @@ export class World {
 
   /** Metadata of the ConfigMap and Pods as a watch shows them. */
   metadataOf(kind: 'ConfigMap' | 'Pod'): KubernetesObject[] {
-    if (kind === 'ConfigMap') return [...this.configMaps.values()].map(slimSource);
-    return [...this.pods.values()].map((pod) => slimPod(this.#podObject(pod)));
+    if (kind === 'ConfigMap') return [...this.configMaps.values()].map(transformSource);
+    return [...this.pods.values()].map((pod) => transformPod(this.#podObject(pod)));
   }
 }
 

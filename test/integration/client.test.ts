@@ -114,8 +114,8 @@ test('1200 objects are listed in pages, each once', async (t) => {
     items.map(({ metadata }) => metadata.name),
     names,
   );
-  const slim = await client.list(configMaps, { namespace, labelSelector: 'test=pages', metadataOnly: true });
-  assert.equal(slim.items.length, 1200);
+  const small = await client.list(configMaps, { namespace, labelSelector: 'test=pages', metadataOnly: true });
+  assert.equal(small.items.length, 1200);
 });
 
 test('2000 calls, 20 at a time, use no more connections than the pool has', async (t) => {

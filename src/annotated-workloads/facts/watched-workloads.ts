@@ -30,7 +30,7 @@ export const rollouts: Resource = {
 };
 
 /** Of a kind that gets no ConfigWatcher: which object it is, and Reloader's annotations of it. */
-export function slimOther(object: KubernetesObject): KubernetesObject {
+export function transformOther(object: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, annotations = {} } = object.metadata;
   // Of a Job that a CronJob has made, the CronJob speaks.
   const isMade = controllerOf(object)?.kind === 'CronJob';

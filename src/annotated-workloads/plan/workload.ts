@@ -53,7 +53,7 @@ export function asksForSomething(
 }
 
 /** Of a workload that asks for nothing, which one it is; of another one besides, what its ConfigWatcher is made of. */
-export function slimWorkload(workload: Workload, modes: Modes): Workload {
+export function transformWorkload(workload: Workload, modes: Modes): Workload {
   const { name, namespace, uid, resourceVersion, generation, deletionTimestamp } = workload.metadata;
   const identity = {
     name,
@@ -65,10 +65,10 @@ export function slimWorkload(workload: Workload, modes: Modes): Workload {
   };
   if (!asksForSomething(workload, modes)) return { metadata: identity };
   const { paused, selector, template: { metadata, spec } = {} } = workload.spec ?? {};
-  const annotations = slimAnnotations(workload.metadata.annotations);
+  const annotations = transformAnnotations(workload.metadata.annotations);
   const template = {
-    metadata: { labels: metadata?.labels ?? {}, annotations: slimAnnotations(metadata?.annotations) },
-    ...(spec && { spec: slimPodSpec(spec) }),
+    metadata: { labels: metadata?.labels ?? {}, annotations: transformAnnotations(metadata?.annotations) },
+    ...(spec && { spec: transformPodSpec(spec) }),
   };
   return {
     metadata: { ...identity, annotations },
@@ -78,15 +78,15 @@ export function slimWorkload(workload: Workload, modes: Modes): Workload {
 
 const own: ReadonlySet<string> = new Set(Object.values(workloadAnnotation));
 
-function slimAnnotations(annotations: Annotations = {}): Annotations {
+function transformAnnotations(annotations: Annotations = {}): Annotations {
   const kept = Object.entries(annotations).filter(
     ([key, value]) => own.has(key) || hasReloaderAnnotation({ [key]: value }),
   );
   return Object.fromEntries(kept);
 }
 
-function slimPodSpec({ containers = [], initContainers = [], volumes = [] }: PodSpec): PodSpec {
-  const slim = ({ name, env = [], envFrom = [], volumeMounts = [] }: Container): Container => ({
+function transformPodSpec({ containers = [], initContainers = [], volumes = [] }: PodSpec): PodSpec {
+  const transformContainer = ({ name, env = [], envFrom = [], volumeMounts = [] }: Container): Container => ({
     name,
     env: env
       .filter(({ name: variable, valueFrom }) => valueFrom || variable === alertVariable)
@@ -95,8 +95,8 @@ function slimPodSpec({ containers = [], initContainers = [], volumes = [] }: Pod
     volumeMounts: volumeMounts.map((mount) => ({ name: mount.name })),
   });
   return {
-    containers: containers.map(slim),
-    initContainers: initContainers.map(slim),
+    containers: containers.map(transformContainer),
+    initContainers: initContainers.map(transformContainer),
     volumes: volumes.filter(
       ({ configMap, secret, projected, csi }) => configMap ?? secret ?? projected ?? csi,
     ),

@@ -1,5 +1,5 @@
 /**
- * Slim: the parts of Ats and Pods that decisions read, for the informers' stores. An operator may hold a
+ * Transforms: the parts of Ats and Pods that decisions read, for the informers' stores. An operator may hold a
  * hundred thousand waiting Ats for months; what nobody reads is not kept.
  */
 import type { At, AtSpec } from '../../api/at.generated.ts';
@@ -10,7 +10,7 @@ import { mainContainerName, ownPrefix } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object; the author is kept. */
-export function slimAt(read: At): At {
+export function transformAt(read: At): At {
   const at = sanitize(read);
   const { labels: _, annotations: all, ownerReferences: __, ...rest } = at.metadata;
   const author = all?.[atAnnotation.author];
@@ -20,13 +20,13 @@ export function slimAt(read: At): At {
   return {
     ...at,
     metadata: withShared(metadata, 'creationTimestamp'),
-    spec: withShared(withShared(slimSpec(at), 'launchGuarantee'), 'schedule'),
+    spec: withShared(withShared(transformSpec(at), 'launchGuarantee'), 'schedule'),
     ...(at.status && { status: withShared(withShared(at.status, 'conditions'), 'scheduledTime') }),
   };
 }
 
 /** What to run, up to a megabyte of template, is read until it runs, and longer only where it may run again. */
-function slimSpec({ spec, status }: At): AtSpec {
+function transformSpec({ spec, status }: At): AtSpec {
   const phase = status?.phase;
   const isOver = phase === atPhase.done || (phase === atPhase.running && spec.disruptionPolicy !== 'Retry');
   if (!isOver) return spec;
@@ -58,12 +58,12 @@ function withShared<T extends object>(holder: T, field: keyof T): T {
 }
 
 /** The Pod as {@link observePod} reads it. */
-export function slimPod(pod: Pod): Pod {
+export function transformPod(pod: Pod): Pod {
   const { spec, status } = pod;
   const { restartPolicy, terminationGracePeriodSeconds, schedulingGates } = spec;
   const main = mainContainerName(pod) ?? '';
   return {
-    metadata: slimMetadata(pod.metadata),
+    metadata: transformMetadata(pod.metadata),
     spec: {
       containers: [{ name: main }],
       ...(restartPolicy === undefined ? {} : { restartPolicy }),
@@ -71,11 +71,11 @@ export function slimPod(pod: Pod): Pod {
       ...(schedulingGates === undefined ? {} : { schedulingGates }),
       ...(isHeld(pod) && spec.nodeName ? { nodeName: spec.nodeName } : {}),
     },
-    ...(status === undefined ? {} : { status: slimStatus(status, main) }),
+    ...(status === undefined ? {} : { status: transformStatus(status, main) }),
   };
 }
 
-function slimMetadata(metadata: ObjectMeta): ObjectMeta {
+function transformMetadata(metadata: ObjectMeta): ObjectMeta {
   const { annotations = {}, managedFields: _, finalizers = [], ...kept } = metadata;
   const own = Object.entries(annotations).filter(([key]) => key.startsWith(ownPrefix));
   return {
@@ -90,7 +90,7 @@ function isHeld({ metadata }: Pod): boolean {
   return metadata.finalizers?.includes(trackingFinalizer) ?? false;
 }
 
-function slimStatus(status: NonNullable<Pod['status']>, main: string): NonNullable<Pod['status']> {
+function transformStatus(status: NonNullable<Pod['status']>, main: string): NonNullable<Pod['status']> {
   const { phase, reason, message, startTime, conditions, containerStatuses, initContainerStatuses } = status;
   const told = conditions?.filter(({ type }) => type === 'PodScheduled' || type === 'DisruptionTarget');
   return {
@@ -103,28 +103,28 @@ function slimStatus(status: NonNullable<Pod['status']>, main: string): NonNullab
       ? {}
       : {
           containerStatuses: containerStatuses.map((one) =>
-            one.name === main ? slimContainer(one) : slimHelper(one),
+            one.name === main ? transformContainer(one) : transformHelper(one),
           ),
         }),
     ...(initContainerStatuses === undefined
       ? {}
-      : { initContainerStatuses: initContainerStatuses.map(slimHelper) }),
+      : { initContainerStatuses: initContainerStatuses.map(transformHelper) }),
   };
 }
 
 /** Of other containers than the main one it is read whether they fail, and what they wait for. */
-function slimHelper({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
-  const slim = (full: ContainerState): ContainerState =>
+function transformHelper({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+  const transformState = (full: ContainerState): ContainerState =>
     full.terminated === undefined ? full : { terminated: { exitCode: full.terminated.exitCode } };
   return {
     name,
     restartCount,
-    ...(state === undefined ? {} : { state: slim(state) }),
-    ...(lastState === undefined ? {} : { lastState: slim(lastState) }),
+    ...(state === undefined ? {} : { state: transformState(state) }),
+    ...(lastState === undefined ? {} : { lastState: transformState(lastState) }),
   };
 }
 
-function slimContainer({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+function transformContainer({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
   return {
     name,
     restartCount,

@@ -1,5 +1,5 @@
 /**
- * Pod facts: the little that a watcher has to know of a Pod. A list of ten thousand Pods is slimmed to
+ * Pod facts: the little that a watcher has to know of a Pod. A list of ten thousand Pods is transformed to
  * these page by page, so that a restart costs a few megabytes and not hundreds.
  */
 import {
@@ -188,7 +188,7 @@ function startsLater(pod: Pod, isAfterSources: (version: string) => boolean): bo
 
 const keptConditions: ReadonlySet<string> = new Set(['Ready', 'ContainersReady', 'PodScheduled']);
 
-function slimStatus({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+function transformStatus({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
   return { name, restartCount, ...(state && { state }), ...(lastState && { lastState }) };
 }
 
@@ -196,7 +196,7 @@ function slimStatus({ name, restartCount, state, lastState }: ContainerStatus): 
  * What {@link podFactsOf} needs of a Pod, as a Pod: the references of its containers become volumes. For
  * lists, of which no page is kept as it was sent.
  */
-export function slimListedPod(pod: Pod): Pod {
+export function transformListedPod(pod: Pod): Pod {
   const { name, uid = '', creationTimestamp = '', deletionTimestamp, finalizers = [] } = pod.metadata;
   const controller = isMirror(pod) ? undefined : controllerOf(pod);
   const { phase, conditions = [], containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
@@ -223,8 +223,8 @@ export function slimListedPod(pod: Pod): Pod {
     status: {
       ...(phase && { phase }),
       conditions: conditions.filter(({ type }) => keptConditions.has(type)),
-      containerStatuses: containerStatuses.map(slimStatus),
-      initContainerStatuses: initContainerStatuses.map(slimStatus),
+      containerStatuses: containerStatuses.map(transformStatus),
+      initContainerStatuses: initContainerStatuses.map(transformStatus),
     },
   };
 }
@@ -237,7 +237,7 @@ function volumeOf(reference: string): Volume {
 }
 
 /**
- * The facts of a Pod, whole or slimmed.
+ * The facts of a Pod, whole or transformed.
  *
  * @param isAfterSources whether this version is later than those of the sources.
  */

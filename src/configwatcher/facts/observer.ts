@@ -12,7 +12,7 @@ import type { Client } from '../../runtime/client/client.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
 import type { Need, Observed, OwnerFacts, RolloutRight, SourceContent } from '../decide/observed.ts';
 import { mayRestartNow } from '../decide/pending.ts';
-import { type PodFacts, podFactsOf, slimListedPod } from '../decide/pod-facts.ts';
+import { type PodFacts, podFactsOf, transformListedPod } from '../decide/pod-facts.ts';
 import type { RestartMemory } from '../decide/restart-memory.ts';
 import { rolloutAnnotation } from '../decide/rollout.ts';
 import type { WatcherState } from '../decide/state.ts';
@@ -179,7 +179,7 @@ export class Observer {
     const list = this.#options.client.list<Pod>(pods, {
       namespace,
       labelSelector,
-      transform: slimListedPod,
+      transform: transformListedPod,
       signal,
     });
     const listed = withRight('list', pods.plural, list);

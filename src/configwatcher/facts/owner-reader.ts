@@ -17,7 +17,7 @@ import {
   replicaSets,
   revisionOf,
   rolloutOf,
-  slimWorkload,
+  transformWorkload,
   type Workload,
   wantedOf,
   workloadOf,
@@ -157,7 +157,7 @@ export class OwnerReader {
     const reading = this.#read(resource, reference, request);
     if (resource === replicaSets && mayBeOfDeployment(known)) this.#readAhead(reference, request);
     const workload = await reading;
-    this.#remembered.set(uid, { readAt: now, workload: workload && slimWorkload(workload) });
+    this.#remembered.set(uid, { readAt: now, workload: workload && transformWorkload(workload) });
     return workload;
   }
 

@@ -27,7 +27,7 @@ function keep(metadata: ObjectMeta, names: readonly (keyof Identity)[]): ObjectM
 }
 
 /** Of a ConfigMap or Secret: which one it is, its version, and the annotations that are meant for us. */
-export function slimSource({ metadata }: KubernetesObject): KubernetesObject {
+export function transformSource({ metadata }: KubernetesObject): KubernetesObject {
   const kept = keep(metadata, ['name', 'namespace', 'uid', 'resourceVersion', 'deletionTimestamp']);
   const ours = Object.entries(metadata.annotations ?? {}).filter(([key]) => ownAnnotations.has(key));
   return { metadata: ours.length > 0 ? { ...kept, annotations: Object.fromEntries(ours) } : kept };
@@ -39,7 +39,7 @@ const ownAnnotations: ReadonlySet<string> = new Set([
 ]);
 
 /** Of a Pod: which one it is, its version, its labels, its controller, and whether it is on its way out. */
-export function slimPod(pod: KubernetesObject): KubernetesObject {
+export function transformPod(pod: KubernetesObject): KubernetesObject {
   const { metadata } = pod;
   const kept = keep(metadata, [
     ...(['name', 'namespace', 'uid', 'resourceVersion'] as const),

@@ -117,7 +117,7 @@ export function rolloutOf(
 }
 
 /** Of an owner what is looked at here. */
-export function slimWorkload({ metadata, spec = {}, status = {} }: Workload): Workload {
+export function transformWorkload({ metadata, spec = {}, status = {} }: Workload): Workload {
   const { name, uid = '', resourceVersion, ownerReferences, generation } = metadata;
   const { labels, annotations } = spec.template?.metadata ?? {};
   const template = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };

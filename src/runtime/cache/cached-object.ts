@@ -1,5 +1,5 @@
 /**
- * Cached object: the form in which an object of the API server is kept. Slimmed by the informer's
+ * Cached object: the form in which an object of the API server is kept. Transformed by the informer's
  * transform, without managedFields, with apiVersion and kind (which the items of a typed list lack), and
  * frozen to its last leaf, because all readers of the cache are handed the same object.
  *
@@ -72,13 +72,13 @@ export function toCachedObject<T extends KubernetesObject>(
   form: CachedForm<T>,
   object: T,
 ): T {
-  const slim = form.transform === undefined ? object : transformed(form.transform, object);
-  const { managedFields: _dropped, ...metadata } = slim.metadata;
+  const stored = form.transform === undefined ? object : transformed(form.transform, object);
+  const { managedFields: _dropped, ...metadata } = stored.metadata;
   const identity = identityOf(resource);
   // PartialObjectMetadata is the kind of the answer; the kind of the thing is what references need.
   const cached = form.metadataOnly
     ? { ...identity, metadata, [partial]: true }
-    : { ...slim, ...identity, metadata };
+    : { ...stored, ...identity, metadata };
   // After the transform, which may have left little to copy.
   return (form.copied ? frozenCopy(cached) : deepFreeze(cached)) as T;
 }

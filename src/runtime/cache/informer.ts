@@ -29,7 +29,7 @@ export interface InformerOptions<T extends KubernetesObject> {
   /** Named indexes for {@link Lister.byIndex}. An object for which one throws is not found by it. */
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /**
-   * Slims an object before it is stored or shown to handlers. Must be pure and keep metadata's name,
+   * Transforms an object before it is stored or shown to handlers. Must be pure and keep metadata's name,
    * namespace, uid and resourceVersion. managedFields are dropped in any case, after it ran. An object for
    * which it throws or returns something else is kept whole.
    */

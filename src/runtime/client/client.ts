@@ -67,7 +67,7 @@ export interface ListOptions extends CallOptions, SelectorOptions {
   /** Ask for {@link PartialObjectMetadata}: the items carry apiVersion, kind and metadata only. */
   readonly metadataOnly?: boolean;
   /**
-   * Slims an object of the listed type as it arrives, so that of a large list little is ever held as it was sent;
+   * Transforms an object of the listed type as it arrives, so that of a large list little is ever held as it was sent;
    * undefined leaves it out.
    */
   transform?(object: KubernetesObject): KubernetesObject | undefined;

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import {
   changesPresence,
   presentSources,
-  slimOther,
   subjectOf,
+  transformOther,
   workloadsOf,
 } from '../../../src/annotated-workloads/facts/watched-workloads.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
@@ -81,12 +81,12 @@ describe('an event of a source', () => {
 describe('of a kind without a ConfigWatcher', () => {
   const annotations = { 'reloader.stakater.com/auto': 'true', note: 'x' };
   it('the annotations of Reloader are kept, and nothing else', () => {
-    const { metadata } = slimOther({ metadata: { name: 'a', labels: { b: 'c' }, annotations } });
+    const { metadata } = transformOther({ metadata: { name: 'a', labels: { b: 'c' }, annotations } });
     assert.deepEqual(metadata, { name: 'a', annotations: { 'reloader.stakater.com/auto': 'true' } });
   });
   it('a Job that a CronJob has made says nothing', () => {
     const made = { ...owner, apiVersion: 'batch/v1', kind: 'CronJob' };
-    assert.deepEqual(slimOther({ metadata: { name: 'a', annotations, ownerReferences: [made] } }), {
+    assert.deepEqual(transformOther({ metadata: { name: 'a', annotations, ownerReferences: [made] } }), {
       metadata: { name: 'a' },
     });
   });

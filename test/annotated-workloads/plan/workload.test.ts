@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { decide } from '../../../src/annotated-workloads/decide/decide.ts';
 import {
   asksForSomething,
-  slimWorkload,
+  transformWorkload,
   type Workload,
 } from '../../../src/annotated-workloads/plan/workload.ts';
 import { found, usual, workload } from '../workloads.ts';
@@ -42,10 +42,10 @@ function sent(parts: Parameters<typeof workload>[0]): Workload {
 
 describe('of a workload', () => {
   it('that asks for nothing its identity is kept, and nothing else', () => {
-    assert.deepEqual(slimWorkload(sent({}), reloader), {
+    assert.deepEqual(transformWorkload(sent({}), reloader), {
       metadata: { name: 'web', namespace: 'shop', uid: 'workload-uid', resourceVersion: '7', generation: 3 },
     });
-    assert.equal(slimWorkload(sent({ annotations: auto }), none).spec, undefined);
+    assert.equal(transformWorkload(sent({ annotations: auto }), none).spec, undefined);
   });
 
   it('that asks for something all is kept that a decision turns on, and no value', () => {
@@ -54,7 +54,7 @@ describe('of a workload', () => {
       [auto, reloader],
     ] as const) {
       const whole = sent({ annotations });
-      const kept = slimWorkload(whole, modes);
+      const kept = transformWorkload(whole, modes);
       assert.doesNotMatch(JSON.stringify(kept), new RegExp(secret));
       assert.deepEqual(decide(kept, found({ ...modes })), decide(whole, found({ ...modes })));
       assert.equal(decide(kept, found({ ...modes })).action?.type, 'Create');
@@ -62,7 +62,7 @@ describe('of a workload', () => {
   });
 
   it('the mark for deletion is kept in any case', () => {
-    const { metadata } = slimWorkload(sent({ deletionTimestamp: '2026-01-01T00:00:00Z' }), none);
+    const { metadata } = transformWorkload(sent({ deletionTimestamp: '2026-01-01T00:00:00Z' }), none);
     assert.equal(metadata.deletionTimestamp, '2026-01-01T00:00:00Z');
   });
 });

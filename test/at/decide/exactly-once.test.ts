@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
 import type { Observed } from '../../../src/at/decide/decision.ts';
-import { slimPod } from '../../../src/at/facts/transform.ts';
+import { transformPod } from '../../../src/at/facts/transform.ts';
 import { recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
@@ -213,7 +213,7 @@ describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
     ['gated, and its owner taken away', ownedBy(pod, undefined), justAfterDue, 'DONE Failed PodLost'],
   ] as const) {
     it(`judges a Pod that is ${what}`, () => {
-      for (const one of [found, slimPod(found)]) {
+      for (const one of [found, transformPod(found)]) {
         assert.equal(outcome({ at, pod: one, now, live: true }), ends);
       }
     });

@@ -1,12 +1,12 @@
 /**
  * A Pod into which admission has put a sidecar before the command, as service meshes do that want theirs to start
- * first. The operator reads it whole or slimmed, and decides alike.
+ * first. The operator reads it whole or transformed, and decides alike.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec, AtStatus } from '../../../src/api/at.generated.ts';
 import { atAnnotation } from '../../../src/api/at-constants.ts';
-import { slimPod } from '../../../src/at/facts/transform.ts';
+import { transformPod } from '../../../src/at/facts/transform.ts';
 import { runAnnotation } from '../../../src/at/plan/run.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
@@ -176,7 +176,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-const forms = { whole: (pod: Pod) => pod, slimmed: slimPod } as const;
+const forms = { whole: (pod: Pod) => pod, transformed: transformPod } as const;
 
 describe('a Pod with a sidecar of somebody else in the first place', () => {
   for (const { it: title, spec = {}, containers, pod: status, now, actions = [], expected } of rows) {
@@ -196,7 +196,7 @@ describe('a Pod with a sidecar of somebody else in the first place', () => {
   it('is stopped with the exit code of the command', () => {
     const at = launched({ backoffLimit: 1 });
     const command = { state: backOff, lastState: exited(3), restartCount: 1 };
-    const pod = slimPod(
+    const pod = transformPod(
       injected(created(at), { command, proxy: { state: proxyRuns } }, { phase: 'Running' }),
     );
     const { annotations } = patched(pod, actionOf(decide(observing({ at, pod })), 'PatchPod')).metadata;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { atAnnotation } from '../../../src/api/at-constants.ts';
-import { slimPod } from '../../../src/at/facts/transform.ts';
+import { transformPod } from '../../../src/at/facts/transform.ts';
 import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
@@ -42,7 +42,7 @@ function podOf(
       { name: 'main', restartCount: restarts.main, state: main },
     ],
   });
-  return slimPod(pod);
+  return transformPod(pod);
 }
 
 describe('a Pod of several containers', () => {
@@ -120,7 +120,7 @@ describe('a Pod of several containers', () => {
         { name: 'main', restartCount: 0, state: { waiting: { reason: 'PodInitializing' } } },
       ],
     });
-    const { status } = decide(observing({ at, pod: slimPod(pod) }));
+    const { status } = decide(observing({ at, pod: transformPod(pod) }));
     assert.equal(status?.reason, 'CommandFailed');
     assert.equal(status?.exitCode, undefined);
     assert.equal(status?.message, 'init container second ended with exit code 4');
@@ -146,7 +146,7 @@ describe('a Pod of several containers', () => {
         { name: 'first', restartCount: 2, state: { waiting: { reason: 'CrashLoopBackOff' } } },
       ],
     });
-    const { status } = decide(observing({ at, pod: slimPod(pod) }));
+    const { status } = decide(observing({ at, pod: transformPod(pod) }));
     assert.equal(status?.reason, 'BackoffLimitExceeded');
     assert.match(status?.message ?? '', /^container first failed 2 times;/);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { slimAt, slimPod } from '../../../src/at/facts/transform.ts';
+import { transformAt, transformPod } from '../../../src/at/facts/transform.ts';
 import type { PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
   crashLooping,
@@ -20,7 +20,7 @@ import {
   withPodStatus,
 } from '../../fixtures/at.ts';
 
-describe('slimmed objects', () => {
+describe('transformed objects', () => {
   const at = launched({ activeDeadlineSeconds: 30, backoffLimit: 1 });
   const pods = {
     created: created(at),
@@ -40,7 +40,7 @@ describe('slimmed objects', () => {
     for (const now of [dueTime + second, dueTime + 1000 * second]) {
       it(`lead to the same decision: ${name} at ${now - dueTime} ms`, () => {
         const whole = decide(observing({ at, pod, now }));
-        assert.deepEqual(decide(observing({ at: slimAt(at), pod: slimPod(pod), now })), whole);
+        assert.deepEqual(decide(observing({ at: transformAt(at), pod: transformPod(pod), now })), whole);
       });
     }
   }
@@ -57,7 +57,7 @@ describe('slimmed objects', () => {
       whole.actions.map(({ type }) => type),
       ['CreatePod'],
     );
-    assert.deepEqual(decide(observing({ at: slimAt(retried), ...after })), whole);
+    assert.deepEqual(decide(observing({ at: transformAt(retried), ...after })), whole);
   });
 
   it('keep nothing of what to run once that is over', () => {
@@ -67,23 +67,23 @@ describe('slimmed objects', () => {
       launched({ template }),
       { ...at, spec: { ...at.spec, template }, status: { phase: 'DONE' } },
     ]) {
-      assert.ok(JSON.stringify(slimAt(large as typeof at)).length < 5000);
+      assert.ok(JSON.stringify(transformAt(large as typeof at)).length < 5000);
     }
   });
 
   it('share what many Ats say alike, and nothing else', () => {
-    const parsed = () => slimAt(structuredClone(at));
+    const parsed = () => transformAt(structuredClone(at));
     const [one, other] = [parsed(), parsed()];
     assert.deepEqual(one.status, at.status);
     assert.equal(one.status?.conditions, other.status?.conditions);
     const edited = structuredClone(at);
     const ofOther = { ...edited, status: { ...edited.status, conditions: [] } };
-    assert.deepEqual(slimAt(ofOther).status?.conditions, []);
+    assert.deepEqual(transformAt(ofOther).status?.conditions, []);
   });
 
   it('share nothing that is too long to be said by many', () => {
     const long = at.status?.conditions?.map((one) => ({ ...one, message: 'x'.repeat(2000) })) ?? [];
-    const parsed = () => slimAt(structuredClone({ ...at, status: { ...at.status, conditions: long } }));
+    const parsed = () => transformAt(structuredClone({ ...at, status: { ...at.status, conditions: long } }));
     const [one, other] = [parsed().status?.conditions, parsed().status?.conditions];
     assert.deepEqual(one, long);
     assert.notEqual(one, other);
@@ -96,32 +96,32 @@ describe('slimmed objects', () => {
       status: { ...at.status, phase: 'FOO', conditions: [null], attempts: '2', note: 1 },
     } as unknown as typeof at;
     const { phase: _, conditions: __, attempts: ___, ...rest } = at.status ?? {};
-    assert.deepEqual(slimAt(strange).status, { ...rest, conditions: [] });
+    assert.deepEqual(transformAt(strange).status, { ...rest, conditions: [] });
     for (const spec of [undefined, null, 'x', 5, []]) {
-      assert.deepEqual(slimAt({ ...at, spec } as unknown as typeof at).spec, {});
+      assert.deepEqual(transformAt({ ...at, spec } as unknown as typeof at).spec, {});
     }
     for (const status of [null, 'x', 5, []]) {
-      assert.equal('status' in slimAt({ ...at, status } as unknown as typeof at), false);
+      assert.equal('status' in transformAt({ ...at, status } as unknown as typeof at), false);
     }
   });
 
   it('keep the name and the status of the main container, and whether others fail', () => {
     const pod = succeeded(created(at));
     const proxy = { name: 'proxy', restartCount: 3, state: exited(7, 'x'.repeat(4096)) };
-    const slim = slimPod({
+    const small = transformPod({
       ...pod,
       spec: { ...pod.spec, containers: [{ name: 'proxy' }, ...pod.spec.containers] },
       status: { ...pod.status, containerStatuses: [proxy, ...(pod.status?.containerStatuses ?? [])] },
     });
-    const [helper, ...main] = slim.status?.containerStatuses ?? [];
-    assert.deepEqual(main, slimPod(pod).status?.containerStatuses);
+    const [helper, ...main] = small.status?.containerStatuses ?? [];
+    assert.deepEqual(main, transformPod(pod).status?.containerStatuses);
     assert.deepEqual(helper, { name: 'proxy', restartCount: 3, state: { terminated: { exitCode: 7 } } });
-    assert.deepEqual(slim.spec.containers, [{ name: 'busybox' }]);
-    assert.deepEqual(slimPod(slim), slim);
+    assert.deepEqual(small.spec.containers, [{ name: 'busybox' }]);
+    assert.deepEqual(transformPod(small), small);
   });
 
   it('survive a Pod of any shape', () => {
     const bare = { metadata: { name: 'x' }, spec: { containers: [] } };
-    assert.equal(slimPod(bare).metadata.name, 'x');
+    assert.equal(transformPod(bare).metadata.name, 'x');
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { podFactsOf, slimListedPod } from '../../../src/configwatcher/decide/pod-facts.ts';
+import { podFactsOf, transformListedPod } from '../../../src/configwatcher/decide/pod-facts.ts';
 import type { ManagedFieldsEntry, Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
 
 const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'rs' };
@@ -74,7 +74,7 @@ describe('podFactsOf', () => {
       { name: 'later', restartCount: 0, state: { waiting: { reason: 'PodInitializing' } } },
     ];
     const pod = { ...running(), status: { initContainerStatuses, containerStatuses } };
-    for (const one of [pod, slimListedPod(pod)]) {
+    for (const one of [pod, transformListedPod(pod)]) {
       assert.deepEqual(podFactsOf(one).starts, [Date.parse(at(1)), Date.parse(at(5))]);
     }
   });
@@ -96,7 +96,9 @@ describe('podFactsOf', () => {
   it('tells a Pod that starts after the sources were written: one without a node, or with nothing written to it', () => {
     const created = { manager: 'kube-controller-manager', operation: 'Update' };
     const isLater = (pod: Pod) =>
-      [pod, slimListedPod(pod)].map((one) => podFactsOf(one, (version) => Number(version) > 7).startsLater);
+      [pod, transformListedPod(pod)].map(
+        (one) => podFactsOf(one, (version) => Number(version) > 7).startsLater,
+      );
     const made = (resourceVersion: string, managedFields: ManagedFieldsEntry[] = [created]) =>
       running({ resourceVersion, managedFields }, { nodeName: 'node-1' });
     assert.deepEqual(isLater(made('8')), [true, true]);
@@ -116,7 +118,7 @@ describe('podFactsOf', () => {
         { type: 'ContainersReady', status: containersReady },
       ];
       const pod = { ...running(), status: { phase: 'Running', conditions } } as Pod;
-      const both = [pod, slimListedPod(pod)].map((one) => podFactsOf(one).nodeLost);
+      const both = [pod, transformListedPod(pod)].map((one) => podFactsOf(one).nodeLost);
       assert.equal(both[0], both[1]);
       return both[0];
     };
@@ -125,14 +127,14 @@ describe('podFactsOf', () => {
       [true, false, false],
     );
     assert.equal(isLost('False', 'True', 'ReadinessGatesNotReady'), false);
-    const held = slimListedPod(running({ finalizers: ['example.com/kept'] }));
-    assert.deepEqual([podFactsOf(held).held, podFactsOf(slimListedPod(running())).held], [true, false]);
+    const held = transformListedPod(running({ finalizers: ['example.com/kept'] }));
+    assert.deepEqual([podFactsOf(held).held, podFactsOf(transformListedPod(running())).held], [true, false]);
   });
 
   it('is unschedulable while it has no node, and not once it has run', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False' }];
     const isUnschedulable = (phase: 'Pending' | 'Running') =>
-      podFactsOf(slimListedPod({ ...running(), status: { phase, conditions } })).unschedulable;
+      podFactsOf(transformListedPod({ ...running(), status: { phase, conditions } })).unschedulable;
     assert.deepEqual([isUnschedulable('Pending'), isUnschedulable('Running')], [true, false]);
   });
 
@@ -140,7 +142,7 @@ describe('podFactsOf', () => {
     assert.equal(podFactsOf(running({}, { restartPolicy: 'OnFailure' })).runsToEnd, true);
     const mirror = running({ annotations: { 'kubernetes.io/config.mirror': 'x' } });
     assert.equal(podFactsOf(mirror).controller, undefined);
-    assert.equal(podFactsOf(slimListedPod(mirror)).controller, undefined);
+    assert.equal(podFactsOf(transformListedPod(mirror)).controller, undefined);
   });
 
   it('has no controller when no owner is one', () => {
@@ -178,14 +180,14 @@ describe('podFactsOf', () => {
   }
 });
 
-describe('slimListedPod', () => {
+describe('transformListedPod', () => {
   it('loses no fact, and everything else', () => {
     const pod = running(
       { deletionTimestamp: '2024-06-01T12:01:00Z' },
       { containers: [{ name: 'a', env: [env('c')], envFrom: [{ secretRef: { name: 's' } }] }] },
     );
-    const slim = slimListedPod(pod);
-    assert.deepEqual(podFactsOf(slim), podFactsOf(pod));
-    assert.ok(!JSON.stringify(slim).includes('everything'));
+    const small = transformListedPod(pod);
+    assert.deepEqual(podFactsOf(small), podFactsOf(pod));
+    assert.ok(!JSON.stringify(small).includes('everything'));
   });
 });

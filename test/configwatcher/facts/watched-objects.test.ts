@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { slimPod, slimSource, sourcesOf, specOf } from '../../../src/configwatcher/facts/watched-objects.ts';
+import {
+  sourcesOf,
+  specOf,
+  transformPod,
+  transformSource,
+} from '../../../src/configwatcher/facts/watched-objects.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import { watching } from '../../fixtures/configwatcher.ts';
 
@@ -21,7 +26,7 @@ const applied: KubernetesObject = {
 
 describe('what is kept of watched objects', () => {
   it('of a ConfigMap is its identity and version: annotations hold whole contents', () => {
-    assert.deepEqual(slimSource(applied), {
+    assert.deepEqual(transformSource(applied), {
       metadata: { name: 'a', namespace: 'shop', uid: 'u', resourceVersion: '5' },
     });
   });
@@ -30,12 +35,12 @@ describe('what is kept of watched objects', () => {
     const { annotations: foreign } = applied.metadata;
     const annotations = { 'k8spatterns.io/podDeleteSelector': 'app=webapp', 'k8spatterns.io/observed': '{}' };
     const metadata = { ...applied.metadata, annotations: { ...foreign, ...annotations } };
-    assert.deepEqual(slimSource({ metadata }).metadata.annotations, annotations);
+    assert.deepEqual(transformSource({ metadata }).metadata.annotations, annotations);
   });
 
   it('of a Pod is what selects and counts it', () => {
     const { annotations, managedFields, ownerReferences, ...metadata } = applied.metadata;
-    assert.deepEqual(slimPod(applied), { metadata });
+    assert.deepEqual(transformPod(applied), { metadata });
   });
 
   it('of the Pods of one controller is one reference to it', () => {
@@ -46,11 +51,12 @@ describe('what is kept of watched objects', () => {
       uid: name,
       controller: true,
     });
-    const slimOf = (name: string) => {
+    const keptOwnersOf = (name: string) => {
       const owners = [...(applied.metadata.ownerReferences ?? []), { ...of(name), blockOwnerDeletion: true }];
-      return slimPod({ metadata: { ...applied.metadata, ownerReferences: owners } }).metadata.ownerReferences;
+      return transformPod({ metadata: { ...applied.metadata, ownerReferences: owners } }).metadata
+        .ownerReferences;
     };
-    const [first, second, third] = [slimOf('web-1'), slimOf('web-1'), slimOf('web-2')];
+    const [first, second, third] = [keptOwnersOf('web-1'), keptOwnersOf('web-1'), keptOwnersOf('web-2')];
     assert.deepEqual([first, third], [[of('web-1')], [of('web-2')]]);
     assert.equal(first, second);
   });

@@ -42,15 +42,15 @@ describe('toCachedObject', () => {
   });
 
   it('stores what the transform makes of the object', () => {
-    const slim = ({ metadata }: Widget): Widget => ({ metadata, spec: { size: 0 } });
-    const object = toCachedObject(widgets, { ...whole, transform: slim }, widget({ spec: { owner: 'x' } }));
+    const small = ({ metadata }: Widget): Widget => ({ metadata, spec: { size: 0 } });
+    const object = toCachedObject(widgets, { ...whole, transform: small }, widget({ spec: { owner: 'x' } }));
     assert.deepEqual(object, widget({ spec: { size: 0 } }));
   });
 
   it('leaves an object alone that somebody else has, whatever the transform keeps of it', () => {
     const owned = widget({ labels: { app: 'web' }, spec: { size: 1 } });
-    const slim = ({ metadata, spec }: Widget): Widget => ({ metadata, ...(spec && { spec }) });
-    const object = toCachedObject(widgets, { ...whole, transform: slim, copied: true }, owned);
+    const small = ({ metadata, spec }: Widget): Widget => ({ metadata, ...(spec && { spec }) });
+    const object = toCachedObject(widgets, { ...whole, transform: small, copied: true }, owned);
     Object.assign(owned.spec ?? {}, { size: 2 });
     Object.assign(owned.metadata.labels ?? {}, { app: 'db' });
     assert.deepEqual(object, widget({ labels: { app: 'web' }, spec: { size: 1 } }));

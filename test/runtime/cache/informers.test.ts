@@ -365,14 +365,14 @@ describe('Informers and own writes', () => {
 
   it('keep what a finalizer in the spec holds, also where the spec is not cached', async () => {
     const metadataOnly = informers.informerFor(widgets, { metadataOnly: true });
-    const slim = informers.informerFor(widgets, { transform: ({ metadata }) => ({ metadata }) });
+    const small = informers.informerFor(widgets, { transform: ({ metadata }) => ({ metadata }) });
     informers.start(controller.signal);
-    for (const _informer of [metadataOnly, slim]) {
+    for (const _informer of [metadataOnly, small]) {
       await (await client.nextWatch()).accept(added({ name: 'a' }), initialEventsEnd(10));
     }
     const spec = { finalizers: ['kubernetes'] } as Widget['spec'] & object;
     informers.observeWrite(widgets, widget({ rv: 12, deletionTimestamp: '2024-01-01T00:00:00Z', spec }));
-    for (const { lister } of [metadataOnly, slim]) {
+    for (const { lister } of [metadataOnly, small]) {
       assert.equal(lister.get('default', 'a')?.metadata.resourceVersion, '12');
     }
   });

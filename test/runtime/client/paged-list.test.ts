@@ -69,7 +69,7 @@ describe('listPages', () => {
     assert.equal(taken.join(''), 'abcdef');
   });
 
-  test('slims each object after it was completed', async () => {
+  test('transforms each object after it was completed', async () => {
     const { source } = scripted(page('ab'));
     const complete = (item: KubernetesObject) => ({ ...item, kind: 'Widget' });
     const transform = ({ kind, metadata }: KubernetesObject) => ({
