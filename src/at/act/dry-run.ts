@@ -6,7 +6,7 @@ import { ApiError, isForbidden, isInvalid } from '../../runtime/client/api-error
 import type { Client, WriteOptions } from '../../runtime/client/client.ts';
 import type { Preflight } from '../decide/decision.ts';
 import { isInvalidPod, isNoDryRun } from './create-answer.ts';
-import { withoutLiterals } from './redact.ts';
+import { redact } from './redact.ts';
 
 /** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
 const strictDecodingError = 'strict decoding error: ';
@@ -36,7 +36,7 @@ async function preflight(client: Client, pod: Pod, options: WriteOptions): Promi
     await client.create(pods, pod, { ...options, dryRun: true });
     return {};
   } catch (caught) {
-    const error = withoutLiterals(caught, pod);
+    const error = redact(caught, pod);
     if (!(error instanceof ApiError) || isNoDryRun(error)) return undefined;
     if (error.code !== 400 && !isForbidden(error) && !isInvalid(error)) return undefined;
     const reason = isInvalidPod(error) ? atReason.invalidTemplate : atReason.podRejected;

@@ -37,7 +37,7 @@ import { HourlyEvents } from './hourly-events.ts';
 import type { LaunchTurns } from './launch-turns.ts';
 import { readLive, readTimeout } from './live-read.ts';
 import type { Memory } from './memory.ts';
-import { withoutLiterals } from './redact.ts';
+import { redact } from './redact.ts';
 import { found, settled } from './settle.ts';
 import { StatusWriter } from './status-writer.ts';
 
@@ -174,7 +174,7 @@ export class Performer {
       memory.launched(at, { ...launch, launchedSpec, scheduledTime });
       return { next: 'goOn', facts: observed };
     } catch (caught) {
-      const error = withoutLiterals(caught, pod);
+      const error = redact(caught, pod);
       if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
       const failed = this.#failures.failed(at, error, pod.metadata.name, log);
       if (failed === undefined) throw this.#retryError(error, observed, pod);

@@ -1,5 +1,5 @@
 /**
- * Without literals: an error about a Pod without the words of its command and the values of its environment. The
+ * Redact: an error about a Pod without the words of its command and the values of its environment. The
  * client takes out what the API server quotes in its own form (redact.ts); an admission webhook or policy may quote
  * anything in any form, and what is refused is told in Events, logs and status.
  */
@@ -12,7 +12,7 @@ const secretFields = new Set(['args', 'command', 'value']);
 const shortest = 6;
 
 /** The same error, or a copy that does not quote them. */
-export function withoutLiterals(error: unknown, pod: Pod): unknown {
+export function redact(error: unknown, pod: Pod): unknown {
   if (!(error instanceof ApiError)) {
     return error;
   }

@@ -37,9 +37,9 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
   if (o.at.spec.cancel === true || running.status.reason === atReason.canceled) {
     return { reason: atReason.canceled };
   }
-  const hopeless = cannotStart(o, view);
-  if (hopeless !== undefined) {
-    return { reason: atReason.cannotStart, ...hopeless };
+  const unstartable = cannotStart(o, view);
+  if (unstartable !== undefined) {
+    return { reason: atReason.cannotStart, ...unstartable };
   }
   const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
   if (start !== undefined && isOver(o, start, activeDeadlineSeconds)) {

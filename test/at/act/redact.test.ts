@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { withoutLiterals } from '../../../src/at/act/redact.ts';
+import { redact } from '../../../src/at/act/redact.ts';
 import { ApiError, isForbidden } from '../../../src/runtime/client/api-error.ts';
 import { created, waiting } from '../../fixtures/at.ts';
 
@@ -39,7 +39,7 @@ describe('an error about a Pod', () => {
     { quoted: 'privileged must not be true', is: 'privileged must not be true' },
   ]) {
     it(`does not quote it: ${is}`, () => {
-      const error = withoutLiterals(refusal(`spec.containers[0].env[1]: ${quoted}`), pod);
+      const error = redact(refusal(`spec.containers[0].env[1]: ${quoted}`), pod);
       assert.ok(isForbidden(error) && error instanceof ApiError);
       assert.equal(error.message, `spec.containers[0].env[1]: ${is}`);
       assert.equal(error.status.message, error.message);
@@ -49,8 +49,8 @@ describe('an error about a Pod', () => {
 
   it('is left alone when it quotes nothing, or is none of the API server', () => {
     const plain = refusal('exceeded quota');
-    assert.equal(withoutLiterals(plain, pod), plain);
+    assert.equal(redact(plain, pod), plain);
     const other = new Error('s3cret-argument');
-    assert.equal(withoutLiterals(other, pod), other);
+    assert.equal(redact(other, pod), other);
   });
 });

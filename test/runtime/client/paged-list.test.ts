@@ -161,8 +161,8 @@ describe('listPages', () => {
       queries.map((query) => query.continue),
       [undefined, 't1', 't1', 't1'],
     );
-    const { source: hopeless } = scripted(broken(), broken(), broken());
-    await assert.rejects(listPages(hopeless, {}), /reset/);
+    const { source: unreadable } = scripted(broken(), broken(), broken());
+    await assert.rejects(listPages(unreadable, {}), /reset/);
   });
 
   test('does not ask again when its time was over', async () => {
