@@ -117,21 +117,21 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: AvailabilityI
   const from = availableFrom(minReadyOf(group, input), seasoned);
   const isAvailable = (pod: PodFacts) =>
     isNew(pod, input) ? (from(pod) ?? Number.POSITIVE_INFINITY) <= now : pod.ready;
-  const { stale, fresh, leaving, facts } = group;
+  const { stale, fresh, terminating, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
   const ofUnknownSize = facts.wanted === undefined;
   // An owner that does not say how many Pods it wants is back when all that there are serve.
   const lacks =
     place !== undefined &&
     (ofUnknownSize && stale.length === 0
-      ? leaving.length > 0 || fresh.length > serving
+      ? terminating.length > 0 || fresh.length > serving
       : serving < Math.min(wanted, place.available));
   const progress = progressOf(
-    { left: stale.length + leaving.length, ready: serving },
+    { left: stale.length + terminating.length, ready: serving },
     input.progress.get(group.key),
     now,
   );
-  const endsInTime = leaving.some(({ goneBy = 0 }) => goneBy > now);
+  const endsInTime = terminating.some(({ goneBy = 0 }) => goneBy > now);
   const late = isLate(progress, now, progressDeadline) && !endsInTime;
   const broken = place ? brokenPods(group, from, late, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.

@@ -154,8 +154,8 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
  */
 function recordReturn(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
   const back = recordEdit(observed, spec, comparison, hash);
-  const { stale, leaving } = sortPods(observed.pods, spec, stalenessOf(back.state));
-  if (stale.length + leaving.length > 0) return back;
+  const { stale, terminating } = sortPods(observed.pods, spec, stalenessOf(back.state));
+  if (stale.length + terminating.length > 0) return back;
   const { state, now } = observed;
   return { state: { ...withoutPending(state), ...settled(comparison), lastChange: now }, edited: [] };
 }

@@ -15,7 +15,7 @@ function reasonOf({ stall, turn, group, lacks }: OwnerOutcome): string {
   if (stall) return stall.because;
   if (turn.refused.length > 0) return 'EvictionBlocked';
   if (group.outdated.length > 0) return 'RolloutInProgress';
-  return lacks || group.leaving.length + group.stale.length > 0 ? 'InProgress' : 'Available';
+  return lacks || group.terminating.length + group.stale.length > 0 ? 'InProgress' : 'Available';
 }
 
 /** How far an owner matters to people who look for trouble: what is stuck first, what is done last. */
@@ -38,7 +38,7 @@ export function recordOwners(
     const { group, serving, stall, turn } = entry;
     const restarted = group.fresh.filter(({ created }) => cutoff !== undefined && created > cutoff).length;
     const isReached =
-      restarted > 0 || inPlace.includes(entry) || stall || turn.refused.length + group.leaving.length > 0;
+      restarted > 0 || inPlace.includes(entry) || stall || turn.refused.length + group.terminating.length > 0;
     if (!isReached) return [];
     const { kind, name } = group.owner;
     return [

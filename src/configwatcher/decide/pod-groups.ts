@@ -14,7 +14,7 @@ export interface SortedPods {
   /** Run with an older content and are to be restarted. */
   readonly stale: readonly PodFacts[];
   /** The same, but already on their way out. */
-  readonly leaving: readonly PodFacts[];
+  readonly terminating: readonly PodFacts[];
   /** They have the content that is to be applied, and are never touched. */
   readonly fresh: readonly PodFacts[];
   /** Stale, but nothing would bring them back. */
@@ -54,7 +54,7 @@ function categoryOf(
   if (cutoff === undefined || pod.created > cutoff || neverLeft(pod, staleness)) return 'fresh';
   if (!pod.controller && !spec.strategy.deleteUnmanaged) return 'unmanaged';
   if (runsToEnd(pod) && !spec.strategy.deleteJobPods) return 'ofJobs';
-  return pod.terminating ? 'leaving' : 'stale';
+  return pod.terminating ? 'terminating' : 'stale';
 }
 
 /** Which Pods run with an older content, by the second in which they were created, epoch ms. */
@@ -80,7 +80,7 @@ export function sortPods(pods: readonly PodFacts[], spec: WatcherSpec, staleness
   const sources = new Set(spec.sources.map(({ kind, name }) => referenceKey(kind, name)));
   const sorted: Record<Category, PodFacts[]> = {
     stale: [],
-    leaving: [],
+    terminating: [],
     fresh: [],
     unmanaged: [],
     ofJobs: [],
@@ -108,7 +108,7 @@ export interface PodGroup {
   /** Stale ones that the owner's own rollout replaces. */
   readonly outdated: readonly PodFacts[];
   /** Stale ones on their way out. */
-  readonly leaving: readonly PodFacts[];
+  readonly terminating: readonly PodFacts[];
   /** Neither stale nor ended nor on their way out. */
   readonly fresh: readonly PodFacts[];
   /** Neither ended nor on their way out. */
@@ -136,7 +136,7 @@ export function groupPods(
   present: readonly string[] = [],
 ): PodGroup[] {
   const stale = new Set(sorted.stale);
-  const leaving = new Set(sorted.leaving);
+  const terminating = new Set(sorted.terminating);
   const groups = new Map<string, Members>();
   for (const pod of pods) {
     if (!pod.controller || runsToEnd(pod)) continue;
@@ -160,7 +160,7 @@ export function groupPods(
       owner: facts.reference,
       stale: members.filter((pod) => stale.has(pod)),
       outdated,
-      leaving: members.filter((pod) => leaving.has(pod)),
+      terminating: members.filter((pod) => terminating.has(pod)),
       fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,
       facts,
@@ -172,23 +172,23 @@ export function groupPods(
  * The Pods that are to go and that no controller replaces (or only a Job does, in its own time), each a
  * group of its own.
  */
-export function groupUnmanaged({ stale, leaving }: SortedPods): PodGroup[] {
+export function groupUnmanaged({ stale, terminating }: SortedPods): PodGroup[] {
   const isAlone = (pod: PodFacts) => !pod.controller || runsToEnd(pod);
-  const groupOf = (pod: PodFacts, isLeaving: boolean): PodGroup => {
+  const groupOf = (pod: PodFacts, isTerminating: boolean): PodGroup => {
     const owner = { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid };
     return {
       key: pod.uid,
       owner,
-      stale: isLeaving ? [] : [pod],
+      stale: isTerminating ? [] : [pod],
       outdated: [],
-      leaving: isLeaving ? [pod] : [],
+      terminating: isTerminating ? [pod] : [],
       fresh: [],
-      live: Number(!isLeaving),
+      live: Number(!isTerminating),
       facts: { reference: owner, makesSelectedPods: false },
     };
   };
   return [
     ...stale.filter(isAlone).map((pod) => groupOf(pod, false)),
-    ...leaving.filter(isAlone).map((pod) => groupOf(pod, true)),
+    ...terminating.filter(isAlone).map((pod) => groupOf(pod, true)),
   ];
 }

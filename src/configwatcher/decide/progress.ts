@@ -187,7 +187,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
   const before = memoryOf(situation);
   const state = counted({ ...situation.state, pending }, before, sorted);
   const { owners: places = [] } = pending;
-  if (sorted.stale.length + sorted.leaving.length + places.length === 0) {
+  if (sorted.stale.length + sorted.terminating.length + places.length === 0) {
     return { ...complete({ ...situation, state }, before), sorted };
   }
   if (!observed.owners) return 'owners';

@@ -95,7 +95,7 @@ const maxOverdue = 60_000;
 function lateReason({ group, wanted }: OwnerAvailability, now: number): StallReason {
   if (group.fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
   const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdue <= now;
-  if (group.fresh.some(({ nodeLost }) => nodeLost) || group.leaving.some(isOverdue)) return 'NodeLost';
+  if (group.fresh.some(({ nodeLost }) => nodeLost) || group.terminating.some(isOverdue)) return 'NodeLost';
   return group.stale.length === 0 && group.live < wanted ? 'PodsMissing' : 'Deadline';
 }
 
@@ -104,7 +104,7 @@ function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: PlanInpu
   const refusal = refusalOf(memory, group);
   if (broken) return { group, because: 'NewPodsNotAvailable', refusal: undefined, pod: broken };
   if (turn.held) return { group, because: turn.held, refusal };
-  const isOpen = lacks || group.stale.length + group.leaving.length > 0;
+  const isOpen = lacks || group.stale.length + group.terminating.length > 0;
   return isOpen && owner.isLate ? { group, because: lateReason(owner, now), refusal } : undefined;
 }
 
@@ -137,11 +137,11 @@ type Unmanaged = Pick<Entry, 'group' | 'progress' | 'stall'>;
 
 function unmanagedOf(group: PodGroup, input: PlanInput): Unmanaged {
   const { memory, now, strategy } = input;
-  const { stale, leaving } = group;
-  const counts = { left: stale.length + leaving.length, ready: 0 };
+  const { stale, terminating } = group;
+  const counts = { left: stale.length + terminating.length, ready: 0 };
   const progress = progressOf(counts, memory.progress.get(group.key), now);
   const late =
-    isLate(progress, now, strategy.progressDeadline) && !leaving.some(({ goneBy = 0 }) => goneBy > now);
+    isLate(progress, now, strategy.progressDeadline) && !terminating.some(({ goneBy = 0 }) => goneBy > now);
   return {
     group,
     progress,
@@ -280,7 +280,7 @@ export function planRestart(facts: PlanInput): Plan {
     unavailable: broken.length,
     records: recordOwners(entries, inPlace, cutoff),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
-    isDone: sorted.stale.length + sorted.leaving.length + open.length === 0,
+    isDone: sorted.stale.length + sorted.terminating.length + open.length === 0,
     stalled: stallsOf(entries, alone),
     blocked: sorted.stale.filter(({ uid }) => isBudgetRefusal(memory, uid)),
     missingRight: [...memory.refusals.values()].find(({ cause }) => cause === 'Forbidden')?.message,

@@ -71,7 +71,7 @@ const maxRefusedTemplates = 3;
 
 /** Under Auto: whether the owner's rollout replaces all of its stale Pods, and no others. */
 function isForRollout(
-  { key, stale, leaving, fresh, facts }: PodGroup,
+  { key, stale, terminating, fresh, facts }: PodGroup,
   { memory, rolloutRight }: TurnInput,
   patched: boolean,
 ): boolean {
@@ -81,7 +81,7 @@ function isForRollout(
   const { attempts = 0, cause } = memory.refusals.get(key) ?? {};
   // What somebody takes back in mid-restart is not set again.
   if (patched || (cause === 'Failure' && attempts >= maxRefusedTemplates)) return false;
-  const isWhole = fresh.length === 0 && pods !== undefined && pods <= stale.length + leaving.length;
+  const isWhole = fresh.length === 0 && pods !== undefined && pods <= stale.length + terminating.length;
   return target !== undefined && facts.makesSelectedPods && isWhole;
 }
 

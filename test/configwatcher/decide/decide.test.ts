@@ -302,25 +302,25 @@ describe('the restart', () => {
   it('is not done before the old Pods are gone, then applies the content', () => {
     const old = pod();
     const started = decided(changed({ pods: [old] }));
-    const leaving = decided({
+    const terminating = decided({
       ...afterwards(changed(), started, 200),
       pods: [{ ...old, terminating: true }, pod({ created: now + 1000 })],
     });
-    assert.equal(leaving.state.pending?.reason, 'InProgress');
-    assert.deepEqual(leaving.actions, []);
+    assert.equal(terminating.state.pending?.reason, 'InProgress');
+    assert.deepEqual(terminating.actions, []);
     const early = decided({
-      ...afterwards(changed(), leaving, 10_999),
+      ...afterwards(changed(), terminating, 10_999),
       pods: [pod({ created: now + 1000 })],
     });
     assert.equal(early.state.pending?.reason, 'InProgress', 'Ready for less than ten seconds');
     assert.equal(early.requeueAfter, 1);
     const gone = decided({
-      ...afterwards(changed(), leaving, 11_000),
+      ...afterwards(changed(), terminating, 11_000),
       pods: [pod({ created: now + 1000 })],
       // The watch has shown the end of the old Pod, and not yet its successor.
       matchedPods: 0,
     });
-    assert.equal(gone.state.matchedPods, leaving.state.matchedPods);
+    assert.equal(gone.state.matchedPods, terminating.state.matchedPods);
     assert.equal(gone.state.pending, undefined);
     assert.equal(gone.state.appliedHash, newContent.hash);
     assert.equal(gone.state.restartCount, 1);

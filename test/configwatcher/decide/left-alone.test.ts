@@ -125,8 +125,8 @@ describe('a spec that does not watch any more what is being restarted for', () =
   });
 
   it('is done as ever when no Pod was left to restart', () => {
-    const leaving = rest.map((one) => ({ ...one, terminating: true }));
-    const decision = decided({ ...afterwards(facts, started, 1000), ...other, pods: leaving });
+    const terminating = rest.map((one) => ({ ...one, terminating: true }));
+    const decision = decided({ ...afterwards(facts, started, 1000), ...other, pods: terminating });
     assert.equal(decision.events.at(-1)?.reason, 'RestartCompleted');
     assert.equal(progressing(decision), 'False: the Pods run with the content of now');
   });

@@ -295,7 +295,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'Pods made in between forgotten',
     sentence: 'back to the applied content means that nothing is owed',
     file: watcher.change,
-    find: '  if (stale.length + leaving.length > 0) return back;\n',
+    find: '  if (stale.length + terminating.length > 0) return back;\n',
     replace: '',
     promise: 'R3',
   },
