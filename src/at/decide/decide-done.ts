@@ -10,7 +10,7 @@ import type { Draft, Observed } from './decision.ts';
 import { effective, withDefaults } from './defaults.ts';
 import { letGo } from './exactly-once.ts';
 import { editedAfterEnd, type Statement, stated } from './statement.ts';
-import { withoutStrays } from './strays.ts';
+import { endSurplusPods } from './surplus-pods.ts';
 
 export function decideDone(o: Observed): Draft {
   const kept = withDefaults(o, o.at.status ?? {}, ['ttlSecondsAfterFinished']);
@@ -21,7 +21,7 @@ export function decideDone(o: Observed): Draft {
     return expire(o);
   }
   const requeue = expiry === undefined ? {} : { requeueAt: expiry };
-  return withoutStrays(o, o.at.status?.podUID, { actions: [], status, events: [], ...requeue });
+  return endSurplusPods(o, o.at.status?.podUID, { actions: [], status, events: [], ...requeue });
 }
 
 /** What nobody could run stays refused, also when it is mended now. */

@@ -43,7 +43,7 @@ import {
 } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
-import { withoutStrays } from './strays.ts';
+import { endSurplusPods } from './surplus-pods.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
 const deletionSlack = 60_000;
@@ -55,7 +55,7 @@ export function decideRunning(o: Observed): Draft {
   if (launch === undefined) {
     return nothing;
   }
-  return withoutStrays(o, launch.podUID, decideLaunched(o, launch));
+  return endSurplusPods(o, launch.podUID, decideLaunched(o, launch));
 }
 
 function decideLaunched(o: Observed, launch: CurrentLaunch): Draft {

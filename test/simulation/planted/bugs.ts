@@ -148,9 +148,9 @@ const ofAt: readonly PlantedBug[] = [
     promise: 'R1',
   },
   {
-    name: 'strays left alone',
+    name: 'surplus Pods left alone',
     sentence: 'a Pod that came too late runs on',
-    file: 'src/at/decide/strays.ts',
+    file: 'src/at/decide/surplus-pods.ts',
     find: "if (!('actions' in draft)) {",
     replace: 'if (true) {',
     promise: 'L2',
@@ -208,7 +208,7 @@ const ofAt: readonly PlantedBug[] = [
   {
     name: 'let go too soon',
     sentence: 'the finalizer comes off a Pod that has ended, whether or not status says how',
-    file: 'src/at/decide/strays.ts',
+    file: 'src/at/decide/surplus-pods.ts',
     find: 'return phaseOf(o.at) === atPhase.done && isHeld ?',
     replace: 'return isOver && isHeld ?',
     promise: 'S16',

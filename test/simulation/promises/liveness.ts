@@ -119,27 +119,29 @@ export function isRefusedPod({ replica, verb, resource, subresource, code, query
 }
 
 /** A Pod of an At that has ended otherwise is stopped, and deleted when that takes too long; in milliseconds. */
-const strayFor = { unstopped: 30_000, inAll: 120_000 };
+const surplusFor = { unstopped: 30_000, inAll: 120_000 };
 
 export const nothingRunsOn: NamedPromise = {
   name: 'L6',
   sentence: 'once an At is DONE no Pod of it runs on',
   start: (history) => ({
     calm() {
-      if (!hasWorked(history, strayFor.unstopped)) return undefined;
+      if (!hasWorked(history, surplusFor.unstopped)) return undefined;
       return [...history.runs.byUid.values()].flatMap(({ at, pods, goneAt, forgedAt }): Finding[] => {
         if (goneAt !== undefined || forgedAt !== undefined || at.status?.phase !== 'DONE') return [];
         const doneAt = Date.parse(at.status.completionTime ?? '') || 0;
-        const stray = pods.find(
+        const surplus = pods.find(
           ({ endedAt, goneAt: gone, createdAt, pod, stop }) =>
             endedAt === undefined &&
             gone === undefined &&
             history.time - Math.max(createdAt, doneAt, history.faultedAt) >
-              (stop === undefined ? strayFor.unstopped : strayFor.inAll) &&
+              (stop === undefined ? surplusFor.unstopped : surplusFor.inAll) &&
             controllerOf(pod)?.uid === at.metadata.uid &&
             pod.metadata.deletionTimestamp === undefined,
         );
-        return stray === undefined ? [] : [{ text: `${at.metadata.name} is DONE and ${stray.name} runs` }];
+        return surplus === undefined
+          ? []
+          : [{ text: `${at.metadata.name} is DONE and ${surplus.name} runs` }];
       });
     },
   }),

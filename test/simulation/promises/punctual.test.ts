@@ -119,7 +119,7 @@ describe('L3, a restart begins in time', () => {
 
 describe('L6, nothing runs on', () => {
   const done = { phase: 'DONE', outcome: 'Canceled', completionTime: new Date(begin).toISOString() };
-  const stray = (annotations = {}) => {
+  const surplus = (annotations = {}) => {
     const pod = atPod('a-pod', 'first', 'a', { phase: 'Running' });
     return new HandMade(['L6'])
       .add(started)
@@ -130,13 +130,13 @@ describe('L6, nothing runs on', () => {
   const stop = { 'cnat.programming-kubernetes.info/stop-reason': 'Canceled' };
 
   it('is broken by a Pod that nobody has asked to stop for half a minute', () => {
-    assert.deepEqual(stray().calm(29 * second).broken, []);
-    assert.deepEqual(stray().calm(31 * second).broken, ['L6']);
+    assert.deepEqual(surplus().calm(29 * second).broken, []);
+    assert.deepEqual(surplus().calm(31 * second).broken, ['L6']);
   });
 
   it('leaves two minutes to one that is asked to stop', () => {
-    assert.deepEqual(stray(stop).calm(100 * second).broken, []);
-    assert.deepEqual(stray(stop).calm(130 * second).broken, ['L6']);
+    assert.deepEqual(surplus(stop).calm(100 * second).broken, []);
+    assert.deepEqual(surplus(stop).calm(130 * second).broken, ['L6']);
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * Strays: Pods of an At that are not the one its run is in, or was. A create that a stale replica sent, or that
+ * Surplus Pods: Pods of an At that are not the one its run is in, or was. A create that a stale replica sent, or that
  * came through late, may bring one into being under a name whose Pod had been deleted, or after the At was
  * canceled, missed or lost. No status speaks of it, so it must not run on.
  */
@@ -28,7 +28,7 @@ interface Step {
  * was observed is: an attempt that was recorded, or followed by another one, has no second Pod. Pods whose end is
  * recorded are let go.
  */
-export function withoutStrays(o: Observed, uid: string | undefined, draft: Draft): Draft {
+export function endSurplusPods(o: Observed, uid: string | undefined, draft: Draft): Draft {
   // What is still to be read or written first is followed by a decision of its own, which ends them.
   if (!('actions' in draft)) {
     return draft;

@@ -27,9 +27,9 @@ import {
 const stopReason = 'cnat.programming-kubernetes.info/stop-reason';
 
 /** A second Pod at the name of this attempt. */
-function strayOf(at: At, attempt = 1): Pod {
+function surplusOf(at: At, attempt = 1): Pod {
   const pod = created(at, dueTime, attempt);
-  return { ...pod, metadata: { ...pod.metadata, uid: 'stray-uid' } };
+  return { ...pod, metadata: { ...pod.metadata, uid: 'surplus-uid' } };
 }
 
 function stopReasonIn({ body }: PatchPod): string | undefined {
@@ -42,63 +42,65 @@ const done = finished();
 const secondDone = withStatus(done, { ...done.status, attempts: 2, podUID: 'pod-uid-2' });
 const canceled: AtStatus = { phase: 'DONE', outcome: 'Canceled', reason: 'Canceled', observedGeneration: 1 };
 
-const rows: { name: string; of: (stray: (at: At, attempt?: number) => Pod) => Observed; reason: string }[] = [
-  {
-    name: 'at the name of the run after its end',
-    of: (stray) => observing({ at: done, pod: stray(done) }),
-    reason: 'Superseded',
-  },
-  {
-    name: 'after an end without a launch',
-    of: (stray) => observing({ at: withStatus(done, canceled), pod: stray(done) }),
-    reason: 'Canceled',
-  },
-  {
-    name: 'of a further attempt after the end',
-    of: (stray) => observing({ at: done, pod: succeeded(created(done)), nextPod: stray(done, 2) }),
-    reason: 'Superseded',
-  },
-  {
-    name: 'of an earlier attempt after the end',
-    of: (stray) => observing({ at: secondDone, earlierPods: [stray(done)] }),
-    reason: 'Superseded',
-  },
-  {
-    name: 'of an earlier attempt beside the current one',
-    of: (stray) =>
-      observing({
-        at: inSecondPod,
-        pod: started(created(inSecondPod, dueTime, 2)),
-        earlierPods: [stray(inSecondPod)],
-      }),
-    reason: 'Superseded',
-  },
-  {
-    name: 'of an earlier attempt beside one that status does not show yet',
-    of: (stray) =>
-      observing({ at: retried, pod: stray(retried), nextPod: started(created(retried, dueTime, 2)) }),
-    reason: 'Superseded',
-  },
-  {
-    name: 'at the name of a Pod that is lost',
-    of: (stray) => observing({ at: retried, pod: stray(retried), live: true, refusal: { message: 'quota' } }),
-    reason: 'Superseded',
-  },
-];
+const rows: { name: string; of: (surplus: (at: At, attempt?: number) => Pod) => Observed; reason: string }[] =
+  [
+    {
+      name: 'at the name of the run after its end',
+      of: (surplus) => observing({ at: done, pod: surplus(done) }),
+      reason: 'Superseded',
+    },
+    {
+      name: 'after an end without a launch',
+      of: (surplus) => observing({ at: withStatus(done, canceled), pod: surplus(done) }),
+      reason: 'Canceled',
+    },
+    {
+      name: 'of a further attempt after the end',
+      of: (surplus) => observing({ at: done, pod: succeeded(created(done)), nextPod: surplus(done, 2) }),
+      reason: 'Superseded',
+    },
+    {
+      name: 'of an earlier attempt after the end',
+      of: (surplus) => observing({ at: secondDone, earlierPods: [surplus(done)] }),
+      reason: 'Superseded',
+    },
+    {
+      name: 'of an earlier attempt beside the current one',
+      of: (surplus) =>
+        observing({
+          at: inSecondPod,
+          pod: started(created(inSecondPod, dueTime, 2)),
+          earlierPods: [surplus(inSecondPod)],
+        }),
+      reason: 'Superseded',
+    },
+    {
+      name: 'of an earlier attempt beside one that status does not show yet',
+      of: (surplus) =>
+        observing({ at: retried, pod: surplus(retried), nextPod: started(created(retried, dueTime, 2)) }),
+      reason: 'Superseded',
+    },
+    {
+      name: 'at the name of a Pod that is lost',
+      of: (surplus) =>
+        observing({ at: retried, pod: surplus(retried), live: true, refusal: { message: 'quota' } }),
+      reason: 'Superseded',
+    },
+  ];
 
-describe('a stray Pod', () => {
+describe('a surplus Pod', () => {
   for (const { name, of, reason } of rows) {
     it(`is deleted while no kubelet has taken it: ${name}`, () => {
-      assert.deepEqual(actionOf(decide(of(strayOf)), 'DeletePod').uid, 'stray-uid');
-      assert.equal(actionOf(decide(of(strayOf)), 'DeletePod').resourceVersion, '20');
+      assert.deepEqual(actionOf(decide(of(surplusOf)), 'DeletePod').uid, 'surplus-uid');
+      assert.equal(actionOf(decide(of(surplusOf)), 'DeletePod').resourceVersion, '20');
     });
 
     it(`is stopped in place when it runs, then deleted by its uid when it does not end: ${name}`, () => {
-      const running = (at: At, attempt?: number) => started(strayOf(at, attempt));
+      const running = (at: At, attempt?: number) => started(surplusOf(at, attempt));
       const patch = actionOf(decide(of(running)), 'PatchPod');
       assert.equal(stopReasonIn(patch), reason);
       const stopping = (at: At, attempt?: number) => patched(running(at, attempt), patch);
-      const { now } = of(strayOf);
+      const { now } = of(surplusOf);
       const overdue = now + 40 * second;
       const early = decide({ ...of(stopping), now: overdue - 1 });
       assert.deepEqual(
@@ -107,7 +109,7 @@ describe('a stray Pod', () => {
       );
       assert.equal(early.requeueAt, overdue);
       const { uid, resourceVersion } = actionOf(decide({ ...of(stopping), now: overdue }), 'DeletePod');
-      assert.deepEqual([uid, resourceVersion], ['stray-uid', undefined]);
+      assert.deepEqual([uid, resourceVersion], ['surplus-uid', undefined]);
     });
 
     it(`is let be when it has ended, is on its way out, or is somebody else's: ${name}`, () => {
@@ -117,9 +119,9 @@ describe('a stray Pod', () => {
         (pod: Pod) => ownedBy(started(pod), 'other-uid'),
         (pod: Pod) => ownedBy(started(pod), undefined),
       ]) {
-        const { actions } = decide(of((at, attempt) => change(strayOf(at, attempt))));
+        const { actions } = decide(of((at, attempt) => change(surplusOf(at, attempt))));
         assert.deepEqual(
-          actions.filter((action) => 'uid' in action && action.uid === 'stray-uid'),
+          actions.filter((action) => 'uid' in action && action.uid === 'surplus-uid'),
           [],
         );
         assert.deepEqual(
@@ -131,13 +133,13 @@ describe('a stray Pod', () => {
   }
 
   it('is stopped before another attempt is created', () => {
-    const observed = { at: retried, pod: started(strayOf(retried)), live: true };
+    const observed = { at: retried, pod: started(surplusOf(retried)), live: true };
     assert.deepEqual(actionTypes(decide(observing(observed))), ['PatchPod', 'CreatePod']);
   });
 
   it('does not keep an At beyond its time to live, with which it goes', () => {
     const at = finished({ ttlSecondsAfterFinished: 0 });
-    const observed = { at, pod: started(strayOf(at)), now: dueTime + 60 * second, live: true };
+    const observed = { at, pod: started(surplusOf(at)), now: dueTime + 60 * second, live: true };
     assert.deepEqual(actionTypes(decide(observing(observed))), ['DeleteAt']);
   });
 
