@@ -1,5 +1,5 @@
 /**
- * AtReconciler: facts, decision, effects of one At. It gathers the facts; {@link decide} decides, the {@link Performer}
+ * AtReconciler: facts, decision, effects of one At. It gathers the facts; {@link decide} decides, the {@link Actuator}
  * acts. It keeps nothing but what {@link Memory} may forget.
  */
 import type { At, AtStatus } from '../api/at.generated.ts';
@@ -18,11 +18,11 @@ import {
   requestKey,
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import { Actuator, mostDelayWithoutAnswer } from './act/actuator.ts';
 import type { AuthorCheck } from './act/author-check.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { Memory } from './act/memory.ts';
-import { mostDelayWithoutAnswer, Performer } from './act/perform.ts';
 import type { Preflights } from './act/preflights.ts';
 import { decide } from './decide/decide.ts';
 import type { AtDefaults, Observed } from './decide/decision.ts';
@@ -62,24 +62,24 @@ export class AtReconciler implements Reconciler {
   readonly #memory = new Memory();
   readonly #turns: LaunchTurns;
   readonly #configErrors = new ConfigErrors();
-  readonly #performer: Performer;
+  readonly #actuator: Actuator;
   readonly #loop: Reconciler;
 
   constructor(options: AtReconcilerOptions) {
     this.#options = options;
     this.#turns = options.turns ?? new LaunchTurns(options.clock);
-    const performer = new Performer({
+    const actuator = new Actuator({
       ...options,
       memory: this.#memory,
       turns: this.#turns,
       onDryRun: (at, preflight) => options.preflights?.tried(at, preflight),
     });
-    this.#performer = performer;
+    this.#actuator = actuator;
     this.#loop = new DecidingReconciler({
       observe: (request, context) => this.#observe(request, context),
       decide,
-      read: (need, observed, context) => performer.read(need, observed, context),
-      perform: (effect, observed, context) => performer.perform(effect, observed, context),
+      read: (need, observed, context) => actuator.read(need, observed, context),
+      perform: (effect, observed, context) => actuator.perform(effect, observed, context),
     });
   }
 
@@ -99,12 +99,12 @@ export class AtReconciler implements Reconciler {
     if (at === undefined || phaseOf(at) === 'DONE') {
       const key = requestKey(request);
       const { preflights } = this.#options;
-      const all = [this.#memory, this.#turns, this.#performer, this.#configErrors, preflights];
+      const all = [this.#memory, this.#turns, this.#actuator, this.#configErrors, preflights];
       for (const kept of all) kept?.forget(key);
     }
     const orphans = this.#orphans(request, at?.metadata.uid);
     if (orphans.length > 0) {
-      await this.#performer.letGo(request, orphans, context);
+      await this.#actuator.letGo(request, orphans, context);
     }
     return at && this.#factsOf(at, request);
   }

@@ -24,7 +24,7 @@ import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import type { ServerClock } from '../runtime/server-clock.ts';
 import { AnnotationStore } from './act/annotation-store.ts';
 import { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
-import { PodRestarter } from './act/pod-restarter.ts';
+import { PodControl } from './act/pod-control.ts';
 import { RolloutRights } from './act/rollout-rights.ts';
 import { StateStore } from './act/state-store.ts';
 import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './facts/annotated-config-map.ts';
@@ -90,7 +90,7 @@ const watcherOptions = { indexes: { [sourceIndex]: sourcesOf } };
 interface Shared {
   readonly host: ConfigWatcherHost;
   readonly options: ConfigWatcherControllerOptions;
-  readonly restarter: PodRestarter;
+  readonly podControl: PodControl;
   readonly rights: RolloutRights;
   readonly metrics: ConfigWatcherMetrics;
   readonly keys: HashKeyStore | undefined;
@@ -110,7 +110,7 @@ export function addConfigWatcherController(
   const shared = {
     ...{ host, options },
     rights,
-    restarter: new PodRestarter(client, rights),
+    podControl: new PodControl(client, rights),
     metrics: new ConfigWatcherMetrics(registry),
     keys:
       secretKeyNamespace === undefined ? undefined : new HashKeyStore(client, secretKeyNamespace, randomness),
@@ -184,7 +184,7 @@ type Watchers = Pick<ReconcilerOptions, 'resource' | 'watchers' | 'store'> & { r
 
 function reconcilerOf(
   { resource, group, watchers, store }: Watchers,
-  { host, options, restarter, rights, metrics, keys }: Shared,
+  { host, options, podControl, rights, metrics, keys }: Shared,
 ): ConfigWatcherReconciler {
   const { informers, client, clock, randomness } = host;
   const { ownPod } = options;
@@ -199,7 +199,7 @@ function reconcilerOf(
   });
   const recorder = host.recorder(name);
   return new ConfigWatcherReconciler({
-    ...{ resource, watchers, store, observer, restarter, recorder, metrics, clock },
+    ...{ resource, watchers, store, observer, podControl, recorder, metrics, clock },
     random: () => randomness.random(),
   });
 }

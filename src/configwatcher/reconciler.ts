@@ -1,6 +1,6 @@
 /**
  * ConfigWatcherReconciler: facts, decision, effects of one watcher. It gathers the facts; {@link decide} decides, the
- * {@link Performer} acts. It keeps nothing but what {@link WatcherMemory} may forget.
+ * {@link Actuator} acts. It keeps nothing but what {@link WatcherMemory} may forget.
  */
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import type { Resource } from '../kubernetes/objects.ts';
@@ -16,9 +16,9 @@ import {
   requestKey,
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import { Actuator, type WatcherFacts } from './act/actuator.ts';
 import type { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
-import { Performer, type WatcherFacts } from './act/perform.ts';
-import type { PodRestarter } from './act/pod-restarter.ts';
+import type { PodControl } from './act/pod-control.ts';
 import type { WatcherStore } from './act/state-store.ts';
 import { WatcherMemory } from './act/watcher-memory.ts';
 import { decide } from './decide/decide.ts';
@@ -33,7 +33,7 @@ export interface ReconcilerOptions {
   readonly watchers: Lister<ConfigWatcher>;
   readonly store: WatcherStore;
   readonly observer: Observer;
-  readonly restarter: PodRestarter;
+  readonly podControl: PodControl;
   readonly recorder: EventRecorder;
   readonly metrics: ConfigWatcherMetrics;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -44,20 +44,20 @@ export interface ReconcilerOptions {
 export class ConfigWatcherReconciler implements Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #memory: WatcherMemory;
-  readonly #performer: Performer;
+  readonly #actuator: Actuator;
   readonly #loop: Reconciler;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#memory = new WatcherMemory(options.clock);
     const now = () => options.observer.now();
-    const performer = new Performer({ ...options, memory: this.#memory, now });
-    this.#performer = performer;
+    const actuator = new Actuator({ ...options, memory: this.#memory, now });
+    this.#actuator = actuator;
     this.#loop = new DecidingReconciler<WatcherFacts, Need, Effect>({
       observe: (request, context) => this.#observe(request, context),
       decide,
       read: (need, facts, context) => this.#read(need, facts, context),
-      perform: (effect, facts, context) => performer.perform(effect, facts, context),
+      perform: (effect, facts, context) => actuator.perform(effect, facts, context),
     });
   }
 
@@ -96,7 +96,7 @@ export class ConfigWatcherReconciler implements Reconciler {
     const known = this.#memory.recall(key);
     if (!known || known.watcher.metadata.uid === watcher?.metadata.uid) return;
     this.#memory.forget(key);
-    this.#performer.forget(key);
+    this.#actuator.forget(key);
     this.#options.observer.forget(known.watcher);
   }
 }

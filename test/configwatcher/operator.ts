@@ -7,7 +7,7 @@ import { Registry } from '@prometheus-io/client';
 import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { ConfigWatcherMetrics } from '../../src/configwatcher/act/configwatcher-metrics.ts';
-import { PodRestarter } from '../../src/configwatcher/act/pod-restarter.ts';
+import { PodControl } from '../../src/configwatcher/act/pod-control.ts';
 import { StateStore } from '../../src/configwatcher/act/state-store.ts';
 import { Observer } from '../../src/configwatcher/facts/observer.ts';
 import { ConfigWatcherReconciler } from '../../src/configwatcher/reconciler.ts';
@@ -97,7 +97,7 @@ export class Operator {
         configMaps: this.#configMaps,
         pods: this.#pods,
       }),
-      restarter: new PodRestarter(client),
+      podControl: new PodControl(client),
       recorder: { record: (_resource, _regarding, event) => this.events.push(event) },
       metrics: new ConfigWatcherMetrics(this.#registry),
       clock,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
-import { PodRestarter } from '../../src/configwatcher/act/pod-restarter.ts';
+import { PodControl } from '../../src/configwatcher/act/pod-control.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { TransportError } from '../../src/runtime/client/api-error.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
@@ -67,7 +67,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       { type: 'DeletePod', pod, owner: undefined },
     ] as const;
     const gone = { uid: 'another', result: 'Gone' };
-    const { outcomes } = await new PodRestarter(client).perform(namespace, actions, { signal });
+    const { outcomes } = await new PodControl(client).perform(namespace, actions, { signal });
     assert.deepEqual(outcomes, [gone, gone]);
     const [after] = await shop.pods();
     assert.deepEqual(

@@ -22,11 +22,11 @@ import type { AtDefaults, Effect, Need, Observed } from '../decide/decision.ts';
 import type { DepartedPods } from '../facts/departed-pods.ts';
 import { podsAt } from '../facts/own-pod.ts';
 import { isExactlyOnce } from '../plan/run.ts';
+import { Actuator } from './actuator.ts';
 import type { AuthorCheck } from './author-check.ts';
 import type { LaunchTurns } from './launch-turns.ts';
 import { readLive } from './live-read.ts';
 import { Memory } from './memory.ts';
-import { Performer } from './perform.ts';
 
 /** First wait before a create that was refused is tried again, in milliseconds. */
 const firstRetryDelayMs = 250;
@@ -50,7 +50,7 @@ export interface StandbyLaunchOptions {
 export class StandbyLaunch {
   readonly #options: StandbyLaunchOptions;
   readonly #memory = new Memory();
-  readonly #performer: Performer;
+  readonly #actuator: Actuator;
   readonly #pass: DecidingReconciler<Observed, Need, Effect>;
   /** uids of the Ats whose Pod was created here. */
   readonly #launched = new Set<string>();
@@ -59,12 +59,12 @@ export class StandbyLaunch {
     this.#options = options;
     // Events are writes, and belong to the leader.
     const recorder = { record() {} };
-    const performer = new Performer({ ...options, recorder, memory: this.#memory });
-    this.#performer = performer;
+    const actuator = new Actuator({ ...options, recorder, memory: this.#memory });
+    this.#actuator = actuator;
     this.#pass = new DecidingReconciler({
       observe: (request, context) => this.#observe(request, context),
       decide,
-      read: (need, observed, context) => performer.read(need, observed, context),
+      read: (need, observed, context) => actuator.read(need, observed, context),
       perform: (effect, observed, context) => this.#perform(effect, observed, context),
     });
   }
@@ -77,7 +77,7 @@ export class StandbyLaunch {
   /** The At is launchable no more. That its Pod was created here is remembered. */
   forget({ metadata }: At): void {
     const key = requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
-    for (const kept of [this.#memory, this.#performer, this.#options.turns]) kept.forget(key);
+    for (const kept of [this.#memory, this.#actuator, this.#options.turns]) kept.forget(key);
   }
 
   /** Nothing is launched from now on. */
@@ -122,7 +122,7 @@ export class StandbyLaunch {
       // That the deadline is over, for example: it is the leader's to write, and nothing hurries the next look.
       return { next: 'end', result: {} };
     }
-    const answer = await this.#performer.perform(effect, observed, context);
+    const answer = await this.#actuator.perform(effect, observed, context);
     if (effect.type === 'CreatePod' && answer.next === 'goOn') this.#remember(observed.at);
     return answer;
   }

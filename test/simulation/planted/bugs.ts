@@ -19,7 +19,7 @@ const at = {
   running: 'src/at/decide/decide-running.ts',
   exactlyOnce: 'src/at/decide/exactly-once.ts',
   outcome: 'src/at/decide/outcome.ts',
-  perform: 'src/at/act/perform.ts',
+  actuator: 'src/at/act/actuator.ts',
   reconciler: 'src/at/reconciler.ts',
 };
 const watcher = {
@@ -28,7 +28,7 @@ const watcher = {
   pending: 'src/configwatcher/decide/pending.ts',
   groups: 'src/configwatcher/decide/pod-groups.ts',
   turn: 'src/configwatcher/decide/turn.ts',
-  restarter: 'src/configwatcher/act/pod-restarter.ts',
+  podControl: 'src/configwatcher/act/pod-control.ts',
   hash: 'src/configwatcher/plan/config-hash.ts',
   store: 'src/configwatcher/act/state-store.ts',
 };
@@ -158,7 +158,7 @@ const ofAt: readonly PlantedBug[] = [
   {
     name: '409 taken as ours',
     sentence: 'AlreadyExists counts as created',
-    file: at.perform,
+    file: at.actuator,
     find: 'if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);',
     replace:
       "if (isAlreadyExists(error)) { memory.launched(at, { attempt, podName: pod.metadata.name, podUID: 'assumed', launchTime: clock.now(), launchedSpec: undefined, scheduledTime: undefined } as never); return this.#lookAtExisting(observed, signal); }",
@@ -167,7 +167,7 @@ const ofAt: readonly PlantedBug[] = [
   {
     name: 'delete without UID',
     sentence: 'a Pod is deleted by its name alone',
-    file: at.perform,
+    file: at.actuator,
     find: 'const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };',
     replace: 'const preconditions = {};',
     promise: 'S12',
@@ -232,7 +232,7 @@ const ofAt: readonly PlantedBug[] = [
   {
     name: 'wrong clock',
     sentence: 'the monotonic clock is taken for the time of day',
-    file: at.perform,
+    file: at.actuator,
     find: "podUID: metadata.uid ?? '', launchTime: clock.now() };",
     replace: "podUID: metadata.uid ?? '', launchTime: clock.monotonic() };",
     promise: 'R1',
@@ -334,7 +334,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
   {
     name: 'budget passed by',
     sentence: 'a Pod is deleted instead of evicted',
-    file: watcher.restarter,
+    file: watcher.podControl,
     find: 'await this.#client.evict({ namespace, name }, { uid, signal });',
     replace: 'await this.#client.delete(pods, { namespace, name }, { uid, signal });',
     promise: 'S15',
@@ -342,7 +342,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
   {
     name: 'eviction without UID',
     sentence: 'a Pod is evicted by its name alone',
-    file: watcher.restarter,
+    file: watcher.podControl,
     find: 'await this.#client.evict({ namespace, name }, { uid, signal });',
     replace: 'await this.#client.evict({ namespace, name }, { signal } as never);',
     promise: 'S12',

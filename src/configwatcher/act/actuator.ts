@@ -1,4 +1,4 @@
-/** Performer: the effects of a decision about a watcher: its status, Events, and the writes that restart Pods. */
+/** Actuator: the effects of a decision about a watcher: its status, Events, and the writes that restart Pods. */
 
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherEvent } from '../../api/configwatcher-constants.ts';
@@ -13,7 +13,7 @@ import { remember, retryWait } from '../decide/restart-memory.ts';
 import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
 import { objectOf, resourceOf } from './event-subject.ts';
 import { logOutcomes } from './outcome-log.ts';
-import type { PodRestarter } from './pod-restarter.ts';
+import type { PodControl } from './pod-control.ts';
 import type { WatcherStore } from './state-store.ts';
 import type { WatcherMemory } from './watcher-memory.ts';
 
@@ -24,13 +24,13 @@ export interface WatcherFacts extends Observed {
   readonly knownSince: number;
 }
 
-export interface PerformerOptions {
+export interface ActuatorOptions {
   /** What Events are about. */
   readonly resource: Resource;
   readonly watchers: Lister<ConfigWatcher>;
   readonly store: WatcherStore;
   readonly memory: WatcherMemory;
-  readonly restarter: PodRestarter;
+  readonly podControl: PodControl;
   readonly recorder: EventRecorder;
   readonly metrics: ConfigWatcherMetrics;
   /** Never later than the API server's clock, epoch ms. */
@@ -39,11 +39,11 @@ export interface PerformerOptions {
   readonly random: () => number;
 }
 
-export class Performer {
-  readonly #options: PerformerOptions;
+export class Actuator {
+  readonly #options: ActuatorOptions;
   #saidWithoutStatus = false;
 
-  constructor(options: PerformerOptions) {
+  constructor(options: ActuatorOptions) {
     this.#options = options;
   }
 
@@ -114,11 +114,11 @@ export class Performer {
     facts: WatcherFacts,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<WatcherFacts>> {
-    const { restarter, metrics, memory: known, now, random } = this.#options;
+    const { podControl, metrics, memory: known, now, random } = this.#options;
     const { watcher, namespace } = facts;
     const key = keyOf(watcher);
     const isWanted = () => this.#isUnchanged(watcher);
-    const { outcomes, unsent } = await restarter.perform(namespace, actions, { signal, isWanted });
+    const { outcomes, unsent } = await podControl.perform(namespace, actions, { signal, isWanted });
     const memory = known.recall(key)?.memory ?? facts.memory;
     logOutcomes(log, actions, outcomes, memory.refusals);
     const performed = outcomes.filter((outcome) => outcome !== undefined);

@@ -44,7 +44,7 @@ import { StatusWriter } from './status-writer.ts';
 /** Longest wait before a create without an answer is tried again, in milliseconds. */
 export const mostDelayWithoutAnswer = 2000;
 
-export interface PerformerOptions {
+export interface ActuatorOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly memory: Memory;
@@ -58,13 +58,13 @@ export interface PerformerOptions {
   readonly onStatus?: (before: At, after: AtStatus) => void;
 }
 
-export class Performer {
-  readonly #options: PerformerOptions;
+export class Actuator {
+  readonly #options: ActuatorOptions;
   readonly #failures: CreateFailures;
   readonly #statuses: StatusWriter;
   readonly #hourly = new HourlyEvents();
 
-  constructor(options: PerformerOptions) {
+  constructor(options: ActuatorOptions) {
     this.#options = options;
     this.#failures = new CreateFailures(options);
     this.#statuses = new StatusWriter(options);

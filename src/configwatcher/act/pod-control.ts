@@ -1,5 +1,5 @@
 /**
- * PodRestarter: performs restarting writes, each with the uid of the Pod it means, and tells what the API
+ * PodControl: performs restarting writes, each with the uid of the Pod it means, and tells what the API
  * server said to each. One refusal or failure never keeps the others from being tried.
  */
 import { pods } from '../../kubernetes/objects.ts';
@@ -99,7 +99,7 @@ export interface Performed {
   readonly unsent?: { readonly reason: unknown };
 }
 
-export class PodRestarter {
+export class PodControl {
   readonly #client: Client;
   readonly #rights: RolloutRights | undefined;
   readonly #waiting: (() => void)[] = [];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PodRestarter } from '../../../src/configwatcher/act/pod-restarter.ts';
+import { PodControl } from '../../../src/configwatcher/act/pod-control.ts';
 import type { Action } from '../../../src/configwatcher/decide/observed.ts';
 import { emptyMemory, type PodOutcome, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
@@ -20,12 +20,12 @@ function refused(code: number, status: Status, retryAfter?: number): ApiError {
 
 async function answerTo(error: Error): Promise<PodOutcome | undefined> {
   const client = { evict: () => Promise.reject(error) } as unknown as Client;
-  const { outcomes, unsent } = await new PodRestarter(client).perform('shop', [evicting('web')], { signal });
+  const { outcomes, unsent } = await new PodControl(client).perform('shop', [evicting('web')], { signal });
   if (unsent) throw unsent.reason;
   return outcomes[0];
 }
 
-describe('PodRestarter', () => {
+describe('PodControl', () => {
   it('names the uid in every write', async () => {
     const calls: [string, ObjectKey, string | undefined][] = [];
     const client = {
@@ -33,7 +33,7 @@ describe('PodRestarter', () => {
       delete: async (_: unknown, key: ObjectKey, { uid }: DeleteOptions) => calls.push(['delete', key, uid]),
     } as unknown as Client;
     const actions: Action[] = [evicting('a'), { ...evicting('b'), type: 'DeletePod' }];
-    const { outcomes } = await new PodRestarter(client).perform('shop', actions, { signal });
+    const { outcomes } = await new PodControl(client).perform('shop', actions, { signal });
     assert.deepEqual(calls, [
       ['evict', { namespace: 'shop', name: 'a' }, 'uid of a'],
       ['delete', { namespace: 'shop', name: 'b' }, 'uid of b'],
@@ -58,10 +58,10 @@ describe('PodRestarter', () => {
         if (bodies.length > 1) throw conflict;
       },
     } as unknown as Client;
-    const restarter = new PodRestarter(client);
+    const podControl = new PodControl(client);
     const outcomes = [
-      ...(await restarter.perform('shop', [restart], { signal })).outcomes,
-      ...(await restarter.perform('shop', [restart], { signal })).outcomes,
+      ...(await podControl.perform('shop', [restart], { signal })).outcomes,
+      ...(await podControl.perform('shop', [restart], { signal })).outcomes,
     ];
     assert.deepEqual(bodies[0], {
       metadata: { uid: owner.uid, resourceVersion: '7' },
@@ -156,7 +156,7 @@ describe('PodRestarter', () => {
       },
     } as unknown as Client;
     const batch = ['a', 'b', 'c', 'd'].map(evicting);
-    const { outcomes, unsent } = await new PodRestarter(client).perform('shop', batch, { signal });
+    const { outcomes, unsent } = await new PodControl(client).perform('shop', batch, { signal });
     assert.deepEqual(
       outcomes.map((outcome) => outcome?.result),
       ['Restarted', undefined, 'Refused', 'Restarted'],
@@ -167,7 +167,7 @@ describe('PodRestarter', () => {
   it('begins nothing once the reconcile is over', async () => {
     const client = { evict: () => assert.fail('sent') } as unknown as Client;
     const over = AbortSignal.abort(new Error('over'));
-    const { unsent } = await new PodRestarter(client).perform('shop', [evicting('a')], { signal: over });
+    const { unsent } = await new PodControl(client).perform('shop', [evicting('a')], { signal: over });
     assert.match(String(unsent?.reason), /over/);
   });
 
@@ -175,7 +175,7 @@ describe('PodRestarter', () => {
     let sent = 0;
     const client = { evict: async () => void sent++ } as unknown as Client;
     const batch = Array.from({ length: 100 }, (_, index) => evicting(`pod-${index}`));
-    const { outcomes } = await new PodRestarter(client).perform('shop', batch, {
+    const { outcomes } = await new PodControl(client).perform('shop', batch, {
       signal,
       isWanted: () => sent < 3,
     });
@@ -191,11 +191,11 @@ describe('PodRestarter', () => {
     const client = {
       evict: () => new Promise<void>((resolve) => waiting.push(resolve)),
     } as unknown as Client;
-    const restarter = new PodRestarter(client);
+    const podControl = new PodControl(client);
     const batch = Array.from({ length: 20 }, (_, index) => evicting(`pod-${index}`));
     const both = Promise.all([
-      restarter.perform('a', batch, { signal }),
-      restarter.perform('b', batch, { signal }),
+      podControl.perform('a', batch, { signal }),
+      podControl.perform('b', batch, { signal }),
     ]);
     await settle();
     assert.equal(waiting.length, 32);
@@ -218,11 +218,11 @@ describe('PodRestarter', () => {
         return new Promise<void>((resolve) => waiting.push(resolve));
       },
     } as unknown as Client;
-    const restarter = new PodRestarter(client);
+    const podControl = new PodControl(client);
     const batch = (size: number) => Array.from({ length: size }, (_, index) => evicting(`pod-${index}`));
     const both = [
-      restarter.perform('big', batch(1000), { signal }),
-      restarter.perform('small', batch(1), { signal }),
+      podControl.perform('big', batch(1000), { signal }),
+      podControl.perform('small', batch(1), { signal }),
     ];
     for (let answered = 0; answered < 1001; answered++) {
       await settle();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ats } from '../../../src/api/resources.ts';
+import { Actuator } from '../../../src/at/act/actuator.ts';
 import type { AuthorCheck } from '../../../src/at/act/author-check.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
-import { Performer } from '../../../src/at/act/perform.ts';
 import { type DeleteAt, type DeletePod, retryPriority } from '../../../src/at/decide/decision.ts';
 import { type Pod, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
@@ -31,14 +31,14 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
       throw new ApiError(message, code, { code, reason, message });
     }
   };
-  const performer = new Performer({
+  const actuator = new Actuator({
     client: { create } as unknown as Client,
     clock: new FakeClock(),
     memory: new Memory(),
     turns: new LaunchTurns(new FakeClock()),
     recorder: { record: (_resource, _at, { note }) => warnings.push(note) },
   });
-  const performed = await performer.perform({ type: 'DryRunPod', pod }, observing({ at }), context);
+  const performed = await actuator.perform({ type: 'DryRunPod', pod }, observing({ at }), context);
   const rejection = performed.next === 'decide' ? performed.facts.preflight?.rejection?.message : undefined;
   if (rejection !== undefined) warnings.push(rejection);
   return warnings;
@@ -46,7 +46,7 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
 
 /** Performs a create that the API server answers like this. */
 async function createFailing(error: Error, memory: Memory, ambiguous: boolean): Promise<unknown> {
-  const performer = new Performer({
+  const actuator = new Actuator({
     client: { create: () => Promise.reject(error) } as unknown as Client,
     clock: new FakeClock(),
     memory,
@@ -54,7 +54,7 @@ async function createFailing(error: Error, memory: Memory, ambiguous: boolean): 
     recorder: { record: () => assert.fail('no Event') },
   });
   const action = { type: 'CreatePod', pod, attempt: 1 } as const;
-  return performer.perform(action, observing({ at, ambiguous }), context).catch((caught: unknown) => caught);
+  return actuator.perform(action, observing({ at, ambiguous }), context).catch((caught: unknown) => caught);
 }
 
 /** Whether the Pod may exist after such an answer. */
@@ -108,14 +108,14 @@ describe('a create that failed', () => {
 /** What the client is asked for when this is performed, which is a delete. */
 async function deletesFor(action: DeletePod | DeleteAt): Promise<unknown[]> {
   const calls: unknown[] = [];
-  const performer = new Performer({
+  const actuator = new Actuator({
     client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
     clock: new FakeClock(),
     memory: new Memory(),
     turns: new LaunchTurns(new FakeClock()),
     recorder: { record: () => assert.fail('no Event') },
   });
-  await performer.perform(action, observing({ at }), context);
+  await actuator.perform(action, observing({ at }), context);
   return calls;
 }
 
@@ -173,7 +173,7 @@ describe('the create of a Pod whose author is asked about', () => {
   /** What became of it, and the Pods that were created. */
   async function createFor(authorize: AuthorCheck['authorize']) {
     const sent: Pod[] = [];
-    const performer = new Performer({
+    const actuator = new Actuator({
       client: {
         create: async (_resource: unknown, object: Pod) => {
           sent.push(object);
@@ -185,7 +185,7 @@ describe('the create of a Pod whose author is asked about', () => {
       recorder: { record: () => assert.fail('no Event') },
     });
     const action = { type: 'CreatePod', pod, attempt: 1 } as const;
-    return { performed: await performer.perform(action, observing({ at }), context), sent };
+    return { performed: await actuator.perform(action, observing({ at }), context), sent };
   }
 
   it('names the author on the Pod', async () => {
