@@ -18,7 +18,7 @@ import {
   requestKey,
 } from '../runtime/controller/reconciler.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
-import { Actuator, mostDelayWithoutAnswer } from './act/actuator.ts';
+import { Actuator, maxUnansweredDelayMs } from './act/actuator.ts';
 import type { AuthorCheck } from './act/author-check.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
@@ -34,7 +34,7 @@ import { phaseOf } from './plan/phase.ts';
 import { podUidLabel } from './plan/pod.ts';
 
 /** First wait before a create that was refused is tried again, in milliseconds. */
-const firstRetryDelay = 250;
+const firstRetryDelayMs = 250;
 
 export interface AtReconcilerOptions {
   readonly client: Client;
@@ -90,7 +90,7 @@ export class AtReconciler implements Reconciler {
       const at = this.#options.ats.get(request.namespace, request.name);
       // A read that a launch waits for: it must run soon after the API server is back.
       const isWaitedFor = error instanceof TransportError && at && isDue(at, this.#options.clock.now());
-      throw isWaitedFor ? new RetryError(error.message, mostDelayWithoutAnswer, { cause: error }) : error;
+      throw isWaitedFor ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error }) : error;
     }
   }
 
@@ -129,7 +129,7 @@ export class AtReconciler implements Reconciler {
       live: false,
       tracks,
       ...(defaults && { defaults }),
-      retryDelay: firstRetryDelay,
+      retryDelay: firstRetryDelayMs,
       ...this.#memory.recall(at),
       ...preflights?.recall(at),
     };

@@ -18,14 +18,14 @@ const names = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
  * and what luxon keeps for every spelling, for good, are 65 KB. So it gets to see one of each zone only.
  */
 const known = new Map<string, TimeZone | undefined>();
-const mostKnown = 1000;
+const maxKnown = 1000;
 
 /** @returns undefined for what is no name of a zone. */
 export function timeZoneNamed(name: unknown): TimeZone | undefined {
   // Intl also takes offsets such as +02:00 for zones; they name no place whose rules could be looked up.
   if (typeof name !== 'string' || !names.test(name)) return undefined;
   if (known.has(name)) return known.get(name);
-  if (known.size >= mostKnown) known.clear();
+  if (known.size >= maxKnown) known.clear();
   const zone = zoneOf(name);
   known.set(name, zone);
   return zone;

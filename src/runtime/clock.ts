@@ -29,12 +29,12 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
-const longestTimer = 2 ** 31 - 1;
+const maxTimerDelayMs = 2 ** 31 - 1;
 
 /** Throws the {@link Clock.setTimer} RangeError unless `delay` is a number of ms a timer can wait for. */
 export function assertTimerDelay(delay: number): void {
-  if (!(delay >= 0 && delay <= longestTimer)) {
-    throw new RangeError(`a timer delay must be 0 to ${longestTimer} ms, got ${delay}`);
+  if (!(delay >= 0 && delay <= maxTimerDelayMs)) {
+    throw new RangeError(`a timer delay must be 0 to ${maxTimerDelayMs} ms, got ${delay}`);
   }
 }
 

@@ -4,8 +4,8 @@
  */
 import type { Clock } from './clock.ts';
 
-/** Milliseconds of work in one turn of the event loop. */
-const longestTurn = 10;
+/** The work in one turn of the event loop. */
+const maxTurnMs = 10;
 
 export class Pace {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class Pace {
 
   /** True within a stretch when the event loop should turn, by {@link turn}. */
   get isDue(): boolean {
-    return this.#spent + this.#clock.monotonic() - this.#begunAt >= longestTurn;
+    return this.#spent + this.#clock.monotonic() - this.#begunAt >= maxTurnMs;
   }
 
   async turn(): Promise<void> {

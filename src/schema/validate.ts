@@ -23,7 +23,7 @@ export interface Validation<T> {
 }
 
 /** A list of a million wrong items needs no million sentences. */
-const mostProblems = 20;
+const maxProblems = 20;
 
 export const validateAt: (object: object) => Validation<At> = validator(checkAtSchema, atSchema);
 export const validateConfigWatcher: (object: object) => Validation<ConfigWatcher> = validator(
@@ -59,7 +59,7 @@ function validator<T>(
     const copy: T = structuredClone(object) as T;
     if (!fitsSchema(copy)) {
       // The rules trust the schema: over a value of the wrong type or size they would only stumble.
-      return { object: copy, problems: (fitsSchema.errors ?? []).slice(0, mostProblems).map(problemOf) };
+      return { object: copy, problems: (fitsSchema.errors ?? []).slice(0, maxProblems).map(problemOf) };
     }
     return { object: copy, problems: checkRules(copy, '') };
   };

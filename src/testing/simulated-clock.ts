@@ -91,7 +91,7 @@ const earliest = 1;
 /** Usually at most so many ms after it. */
 const usuallyLatest = 1;
 /** Most true ms until a turn of the event loop. */
-const longestTurn = 0.05;
+const maxTurnMs = 0.05;
 const noTimer: Timer = { cancel() {} };
 
 export class SimulatedClock implements Clock {
@@ -118,7 +118,7 @@ export class SimulatedClock implements Clock {
   turn(): Promise<void> {
     const { simulation, host, random, lane } = this.#options;
     return new Promise((resolve) => {
-      simulation.schedule(random.next() * longestTurn, () => host.deliver(resolve, 'timer'), lane);
+      simulation.schedule(random.next() * maxTurnMs, () => host.deliver(resolve, 'timer'), lane);
     });
   }
 }

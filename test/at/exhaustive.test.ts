@@ -23,7 +23,7 @@ interface State {
 
 type Act = (state: State) => Promise<void>;
 
-const mostFaults = 2;
+const maxFaults = 2;
 const { stackTraceLimit } = Error;
 
 interface Pass {
@@ -157,7 +157,7 @@ class Exploration {
   async #addPasses(story: Story, pass: Pass): Promise<void> {
     const name = `operator ${pass.index}, ${pass.look} cache`;
     const { writes, faults } = await this.#add(story, name, reconcile(pass));
-    if (faults >= mostFaults) return;
+    if (faults >= maxFaults) return;
     for (let write = 0; write < writes; write += 1) {
       for (const kind of this.#kind.faults) {
         await this.#add(story, `${name}, ${kind} ${write}`, reconcile({ ...pass, fault: { write, kind } }));

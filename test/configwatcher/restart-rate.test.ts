@@ -5,7 +5,7 @@ import { type Operator, settled } from './operator.ts';
 
 const seconds = 1000;
 const halfAnHour = 1800 * seconds;
-const longestStep = 2 * seconds;
+const maxStep = 2 * seconds;
 
 /** An edit `every` so often. When each restart began, from the first edit on, ms, and what else was done. */
 async function editOnAndOn(
@@ -23,10 +23,10 @@ async function editOnAndOn(
       next += every;
     }
     operator.sync();
-    const { requeueAfter = longestStep } = await operator.reconcile();
+    const { requeueAfter = maxStep } = await operator.reconcile();
     const { id } = world.watcher.status?.lastRestart ?? {};
     if (id !== undefined && !starts.has(id)) starts.set(id, world.now - begin);
-    world.step(Math.max(50, Math.min(requeueAfter, next - world.now, longestStep)));
+    world.step(Math.max(50, Math.min(requeueAfter, next - world.now, maxStep)));
   }
   const writes = world.requests.filter((request) => /configwatchers/.test(request)).length;
   return { starts: [...starts.values()], edits, writes, operator };

@@ -34,12 +34,12 @@ function simpler(plan: Plan): Plan[] {
     .filter((other) => JSON.stringify(other) !== JSON.stringify(plan));
 }
 
-/** @param mostRuns how many plans are tried. */
-export async function shrink(plan: Plan, breaks: Breaks, mostRuns = 300): Promise<Plan> {
+/** @param maxRuns how many plans are tried. */
+export async function shrink(plan: Plan, breaks: Breaks, maxRuns = 300): Promise<Plan> {
   let runs = 0;
-  const stillBreaks = async (candidate: Plan) => runs++ < mostRuns && (await breaks(candidate));
+  const stillBreaks = async (candidate: Plan) => runs++ < maxRuns && (await breaks(candidate));
   let smallest = await fewerParts(plan, stillBreaks);
-  for (let found = true; found && runs < mostRuns; ) {
+  for (let found = true; found && runs < maxRuns; ) {
     found = false;
     for (const candidate of simpler(smallest)) {
       if (!(await stillBreaks(candidate))) continue;

@@ -30,7 +30,7 @@ import { isGated } from '../facts/own-pod.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import type { AuthorCheck, Authorization } from './author-check.ts';
-import { delayAfter, isTestFailed, mayHaveHappened, mostDelay } from './create-answer.ts';
+import { delayAfter, isTestFailed, maxDelayMs, mayHaveHappened } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
@@ -41,8 +41,8 @@ import { redact } from './redact.ts';
 import { found, settled } from './settle.ts';
 import { StatusWriter } from './status-writer.ts';
 
-/** Longest wait before a create without an answer is tried again, in milliseconds. */
-export const mostDelayWithoutAnswer = 2000;
+/** Before a create without an answer is tried again. */
+export const maxUnansweredDelayMs = 2000;
 
 export interface ActuatorOptions {
   readonly client: Client;
@@ -186,7 +186,7 @@ export class Actuator {
     const hasAnswered = !(error instanceof TransportError);
     // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
     const isRepeated = hasAnswered && mayHaveHappened(error) && ambiguous === true;
-    const delay = hasAnswered ? mostDelay : mostDelayWithoutAnswer;
+    const delay = hasAnswered ? maxDelayMs : maxUnansweredDelayMs;
     const options = { cause: error, priority: isRepeated ? retryPriority : undefined };
     return new RetryError(`Pod ${metadata.name} could not be created`, delay, options);
   }

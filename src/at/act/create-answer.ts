@@ -51,10 +51,10 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof ApiError && error.code === 401;
 }
 
-/** Longest wait before a create is tried again, in milliseconds. */
-export const mostDelay = 10_000;
+/** Before a create is tried again. */
+export const maxDelayMs = 10_000;
 
 /** 250 ms, doubled by each refusal in a row. */
 export function delayAfter(refusals: number): number {
-  return Math.min(mostDelay, 125 * 2 ** Math.min(refusals, 10));
+  return Math.min(maxDelayMs, 125 * 2 ** Math.min(refusals, 10));
 }

@@ -10,7 +10,7 @@ import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority } from '../decide/decision.ts';
-import { delayAfter, isInvalidPod, isRefusal, mayHaveHappened, mostDelay } from './create-answer.ts';
+import { delayAfter, isInvalidPod, isRefusal, maxDelayMs, mayHaveHappened } from './create-answer.ts';
 import type { Candidate, Failure, LaunchTurns, Wait } from './launch-turns.ts';
 import type { Memory } from './memory.ts';
 
@@ -78,7 +78,7 @@ export class CreateFailures {
       return undefined;
     }
     const failure = { reason: atReason.createFailed, message: error.message };
-    return { waitMs: Math.max(mostDelay, error.retryAfter ?? 0), failure, since };
+    return { waitMs: Math.max(maxDelayMs, error.retryAfter ?? 0), failure, since };
   }
 
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */

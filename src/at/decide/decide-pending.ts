@@ -37,11 +37,11 @@ import {
   waitingStatus,
 } from './waiting-status.ts';
 
-/** Nearer to its time than this, in milliseconds, a Pod is not tried: a slow answer must not make it late. */
-const dryRunLead = 10_000;
+/** Nearer to its time than this, a Pod is not tried: a slow answer must not make it late. */
+const dryRunLeadMs = 10_000;
 
 /** Bytes of an obstacle's sentence that go into another one. */
-const longestObstacle = 900;
+const maxReasonBytes = 900;
 
 /** For an At of which neither status nor memory nor a Pod shows a launch. */
 export function decidePending(o: Observed): Draft {
@@ -111,7 +111,7 @@ function deadlineSource(o: Observed): string {
 function lastObstacle({ at: { status } }: Observed, plan: Plan): string {
   const { reason, message = '', scheduledTime = '' } = status ?? {};
   const isObstacle = launchObstacles.has(reason ?? '');
-  return isObstacle && parseTime(scheduledTime) === plan.dueAt ? `: ${clip(message, longestObstacle)}` : '';
+  return isObstacle && parseTime(scheduledTime) === plan.dueAt ? `: ${clip(message, maxReasonBytes)}` : '';
 }
 
 /**
@@ -152,12 +152,12 @@ function suspend(o: Observed, plan: Plan): Steps {
 function arm(o: Observed, plan: Plan): Steps {
   const events = [...specEvents(o, plan), ...rejectionEvents(o)];
   const status = armedStatus(o, plan);
-  if (isEdited(o.at) && plan.dueAt - o.now > dryRunLead) {
+  if (isEdited(o.at) && plan.dueAt - o.now > dryRunLeadMs) {
     // Accepted first, so that a restart does not try all the Pods again; then tried, when nothing else waits.
     const actions: Steps['actions'] = [{ type: 'QueueDryRun' }];
     return { actions, status, events, requeueAfter: 0, priority: dryRunPriority };
   }
-  const triesPod = o.untried === true && plan.dueAt - o.now > dryRunLead;
+  const triesPod = o.untried === true && plan.dueAt - o.now > dryRunLeadMs;
   const actions: Steps['actions'] = triesPod
     ? [{ type: 'DryRunPod', pod: buildPod(o.at, plan, 1, { tracked: o.tracks, image: imageFor(o, 1) }) }]
     : [];

@@ -13,7 +13,7 @@ import {
   isDisrupted,
   isGated,
   isOurs,
-  mostAttempts,
+  maxAttempts,
 } from '../facts/own-pod.ts';
 import { isInvalid, planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
@@ -116,7 +116,7 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
 
 function mayRetry({ at: { spec } }: Observed, { attempt }: CurrentLaunch, status: AtStatus): boolean {
   const isWanted = spec.disruptionPolicy === 'Retry' && spec.cancel !== true;
-  return isWanted && attempt < mostAttempts && !isEditedTooLate(status);
+  return isWanted && attempt < maxAttempts && !isEditedTooLate(status);
 }
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */

@@ -6,9 +6,9 @@ import type { PodView } from '../facts/observe-pod.ts';
 import type { AtEvent, Observed } from './decision.ts';
 import type { Ending } from './outcome.ts';
 
-/** Between the launches of a second and a third attempt, and the most between any, in milliseconds. */
-const firstRetryDelay = 10_000;
-const mostRetryDelay = 360_000;
+/** Between the launches of a second and a third attempt, and the most between any. */
+const firstRetryDelayMs = 10_000;
+const maxRetryDelayMs = 360_000;
 
 /** Restarts in the attempts before the current one. */
 export function pastRestarts({ history = [], attempts = 1 }: AtStatus): number {
@@ -69,6 +69,6 @@ export function earliestAfter(
   view: PodView | undefined,
 ): number {
   const launched = Math.max(parseTime(launchTime) || 0, view?.createdAt ?? 0);
-  const wait = Math.min(mostRetryDelay, firstRetryDelay * 2 ** (attempts - 2));
+  const wait = Math.min(maxRetryDelayMs, firstRetryDelayMs * 2 ** (attempts - 2));
   return attempts < 2 ? 0 : launched + wait;
 }

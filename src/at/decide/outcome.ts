@@ -6,7 +6,7 @@
 import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
 import type { PodView, Stop } from '../facts/observe-pod.ts';
-import { clip, longestMessage } from './statement.ts';
+import { clip, maxMessageBytes } from './statement.ts';
 
 export interface Ending {
   readonly outcome: AtStatusOutcome;
@@ -137,7 +137,7 @@ export function saidBy({ last }: PodView, withOutput: boolean): string {
     return said;
   }
   // The end of a long output is kept, and what stands before it, too.
-  return said === '' ? reason : `${reason}: ${clip(said, longestMessage - reason.length - 2)}`;
+  return said === '' ? reason : `${reason}: ${clip(said, maxMessageBytes - reason.length - 2)}`;
 }
 
 /** What the container said at its end, else why the Pod failed. */

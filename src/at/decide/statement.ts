@@ -17,7 +17,7 @@ import type { Observed } from './decision.ts';
 export type Statement = Pick<NewCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** Bytes that status.message may have. */
-export const longestMessage = 1024;
+export const maxMessageBytes = 1024;
 
 export const accepted: readonly Statement[] = [
   { type: atCondition.accepted, status: 'True', reason: atReason.armed, message: 'the spec can be run' },
@@ -80,13 +80,13 @@ export function stated(o: Observed, status: AtStatus, statements: readonly State
 }
 
 /** The end of a text that is too long, in bytes: of an output, the end says why. */
-export function clip(message: string, longest = longestMessage): string {
+export function clip(message: string, maxBytes = maxMessageBytes): string {
   const bytes = new TextEncoder().encode(message);
-  if (bytes.length <= longest) {
+  if (bytes.length <= maxBytes) {
     return message;
   }
   // A character that the cut goes through is left out.
-  const kept = bytes.subarray(bytes.length - longest);
+  const kept = bytes.subarray(bytes.length - maxBytes);
   const start = kept.findIndex((byte) => (byte & 0b1100_0000) !== 0b1000_0000);
   return new TextDecoder().decode(kept.subarray(start));
 }

@@ -13,7 +13,7 @@ import { podUidLabel, recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { observePod, type PodView } from './observe-pod.ts';
 
 /** Attempts that a run may take. */
-export const mostAttempts = 10;
+export const maxAttempts = 10;
 
 /** The launch that the run is in: what status records, or one that is not recorded yet. */
 export interface CurrentLaunch {
@@ -43,7 +43,7 @@ export function podNames(at: At): {
   const recorded = recordedAttempts(at);
   const name = (attempt: number): string => atPodName(at.metadata.name, attempt);
   // A status that somebody forged may count any number of attempts.
-  const before = recorded > 1 ? Math.min(recorded - 1, mostAttempts) : 0;
+  const before = recorded > 1 ? Math.min(recorded - 1, maxAttempts) : 0;
   return {
     earlier: before === 0 ? [] : Array.from({ length: before }, (_, index) => name(index + 1)),
     current: name(Math.max(1, recorded)),

@@ -40,19 +40,19 @@ function transformSpec({ spec, status }: At): AtSpec {
  * what is said often is soon there again.
  */
 const shared = new Map<string, unknown>();
-const mostShared = 1000;
+const maxShared = 1000;
 /** Characters as JSON. Longer ones are not said alike by thousands, and would stay here. */
-const longestShared = 2000;
+const maxSharedLength = 2000;
 
 /** `holder` with a value of the field that others of the same content have, too. */
 function withShared<T extends object>(holder: T, field: keyof T): T {
   const value = holder[field];
   if (value === undefined) return holder;
   const text = JSON.stringify(value);
-  if (text.length > longestShared) return holder;
+  if (text.length > maxSharedLength) return holder;
   const known = shared.get(text) as T[keyof T] | undefined;
   if (known !== undefined) return { ...holder, [field]: known };
-  if (shared.size >= mostShared) shared.clear();
+  if (shared.size >= maxShared) shared.clear();
   shared.set(text, value);
   return holder;
 }

@@ -32,7 +32,7 @@ export const ownPrefix = 'cnat.programming-kubernetes.info/';
 export const runAnnotation = `${ownPrefix}run`;
 
 /** What the schema of an At takes for a time limit. */
-const mostSeconds = 1_000_000_000;
+const maxSeconds = 1_000_000_000;
 
 type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
 type Written = RunSpec & {
@@ -101,8 +101,8 @@ export function runOf(at: At, pod: Pod | undefined): Run {
   return {
     scheduledTime: timeOf(written?.scheduledTime) ?? timeOf(at.status?.scheduledTime) ?? specifiedTime(at),
     backoffLimit: term('backoffLimit', 0, 100) ?? backoffLimit,
-    pendingTimeoutSeconds: term('pendingTimeoutSeconds', 0, mostSeconds) ?? pendingTimeoutSeconds,
-    activeDeadlineSeconds: term('activeDeadlineSeconds', 1, mostSeconds),
+    pendingTimeoutSeconds: term('pendingTimeoutSeconds', 0, maxSeconds) ?? pendingTimeoutSeconds,
+    activeDeadlineSeconds: term('activeDeadlineSeconds', 1, maxSeconds),
     launchedSpec: typeof written?.launchedSpec === 'string' ? written.launchedSpec : undefined,
     generation: typeof written?.generation === 'number' ? written.generation : undefined,
     defaultImage: isImage(written?.defaultImage) ? written.defaultImage : undefined,

@@ -9,7 +9,7 @@ import { printable } from '../output/style.ts';
 import type { Session } from './session.ts';
 
 /** So many logs are read for a list; older Ats show none. */
-const mostLogs = 50;
+const maxLogs = 50;
 
 /** The end of what a Pod's command printed; nothing where there is no log, or no right to read it. */
 export async function outputEnd(session: Session, pod: Pod, count: number): Promise<readonly string[]> {
@@ -31,7 +31,7 @@ export async function lastOutputs(
   ats: readonly At[],
   namespace: string,
 ): Promise<ReadonlyMap<string, string>> {
-  const newest = ats.filter(({ status }) => status?.podUID !== undefined).slice(-mostLogs);
+  const newest = ats.filter(({ status }) => status?.podUID !== undefined).slice(-maxLogs);
   if (newest.length === 0) return new Map();
   const found = await podsOf(session, namespace);
   const outputs = newest.map(async ({ metadata, status }): Promise<[string, string]> => {

@@ -6,7 +6,7 @@ export type Cell = string | { readonly text: string; readonly tone: Tone };
 
 const gap = '   ';
 /** Of the last column on a narrow terminal. */
-const leastWidth = 10;
+const minWidth = 10;
 
 /**
  * @param columns of the terminal; the last column is cut to fit. Undefined: nothing is cut.
@@ -21,7 +21,7 @@ export function table(
   const widths = header.map((_, index) => Math.max(...all.map((row) => lengthOf(textOf(row[index])))));
   const last = header.length - 1;
   const before = widths.slice(0, last).reduce((sum, width) => sum + width + gap.length, 0);
-  const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(leastWidth, columns - before);
+  const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(minWidth, columns - before);
   const line = (row: readonly Cell[]) =>
     row
       .map((cell, index) => {

@@ -103,7 +103,7 @@ export interface Cooldown {
 }
 
 /** Beyond that the gap is longer than any span that can be written down. */
-const mostDoublings = 40;
+const maxDoublings = 40;
 
 /**
  * A change had to wait where its first content would have been applied before the cooldown was over. Later edits do
@@ -132,5 +132,5 @@ export function cooldownAfter(
   const { base, max } = spec.cooldown;
   if (base === 0) return undefined;
   const waits = waitsInARow(spec, state, pending);
-  return { until: now + Math.min(max, base * 2 ** Math.min(waits, mostDoublings)), waits };
+  return { until: now + Math.min(max, base * 2 ** Math.min(waits, maxDoublings)), waits };
 }

@@ -48,10 +48,10 @@ interface Situation {
 }
 
 /** While Pods are being replaced, look this often even if the watch says nothing. */
-const pollRunning = 10_000;
-const pollStalled = 30_000;
+const pollRunningMs = 10_000;
+const pollStalledMs = 30_000;
 /** So that a forged instant cannot make a delay that no timer takes. */
-const longestDelay = 3_600_000;
+const maxDelayMs = 3_600_000;
 
 function hold(situation: Situation, { reason, until }: Wait): Step {
   const { observed, spec, state, pending } = situation;
@@ -75,7 +75,7 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
 }
 
 function delay(ms: number): number {
-  return Math.min(longestDelay, Math.max(0, ms));
+  return Math.min(maxDelayMs, Math.max(0, ms));
 }
 
 function start(situation: Situation, pods: readonly PodFacts[], cutoff: number | undefined): Situation {
@@ -231,7 +231,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
 }
 
 function pollOf({ stalled }: Plan): number {
-  return stalled.some(({ because }) => because === 'Deadline') ? pollStalled : pollRunning;
+  return stalled.some(({ because }) => because === 'Deadline') ? pollStalledMs : pollRunningMs;
 }
 
 /** The newest Pod cannot be younger than the cutoff unless somebody forged that, or set the server's clock. */

@@ -31,7 +31,7 @@ export interface RolloutFacts {
 }
 
 /** An annotation's name has 63 characters at most, 14 of which are taken. */
-const longestName = 49;
+const maxNameLength = 49;
 const keptOfName = 40;
 
 /**
@@ -42,7 +42,7 @@ const keptOfName = 40;
  */
 export function rolloutAnnotation(group: string, watcher: string): string {
   const suffix = createHash('sha256').update(watcher).digest('hex').slice(0, 8);
-  const name = watcher.length > longestName ? `${watcher.slice(0, keptOfName)}-${suffix}` : watcher;
+  const name = watcher.length > maxNameLength ? `${watcher.slice(0, keptOfName)}-${suffix}` : watcher;
   return `${group}/restarted-for.${name}`;
 }
 

@@ -23,14 +23,14 @@ import {
   workloadOf,
 } from './workload.ts';
 
-/** Milliseconds that an earlier answer is good for, by the number of owners asked for. */
-const shortestAge = 2000;
-const agePerOwner = 50;
-const longestAge = 30_000;
+/** How long an earlier answer is good for, by the number of owners asked for. */
+const minAgeMs = 2000;
+const ageMsPerOwner = 50;
+const maxAgeMs = 30_000;
 
 /** So that a restart of very many owners asks for so many of them a second, and not for all of them. */
 export function goodFor(owners: number): number {
-  return Math.min(longestAge, Math.max(shortestAge, owners * agePerOwner));
+  return Math.min(maxAgeMs, Math.max(minAgeMs, owners * ageMsPerOwner));
 }
 
 function isRecent(readAt: number, now: number, maxAge: number): boolean {
@@ -98,7 +98,7 @@ export class OwnerReader {
       request.pods.flatMap(({ controller }) => (controller ? [[controller.uid, controller] as const] : [])),
     );
     for (const [uid, { readAt }] of this.#remembered) {
-      if (!isRecent(readAt, request.now, longestAge)) this.#remembered.delete(uid);
+      if (!isRecent(readAt, request.now, maxAgeMs)) this.#remembered.delete(uid);
     }
     const ahead: AgedRequest['ahead'] = new Map();
     const aged = { ...request, maxAge: goodFor(references.size), ahead };

@@ -107,8 +107,8 @@ export function contentHash(
   return `${key ? `${version}-hmac-${key.id}` : version}:${digest.digest('hex')}`;
 }
 
-const longestName = 63;
-const shortestName = 20;
+const maxNameLength = 63;
+const shortNameLength = 20;
 const digitsOfName = 12;
 /** 96 bits: what tells contents apart, and not what keeps somebody from making two that are alike. */
 const digitsOfHash = 24;
@@ -125,12 +125,12 @@ function cutName(name: string, length: number): string {
  * which no name contains, and some digits of its hash. So the status of many sources stays small.
  */
 export function statusName(name: string): string {
-  return cutName(name, longestName);
+  return cutName(name, maxNameLength);
 }
 
 /** The same in a status that has no room for more than 20 characters, of a name or of its {@link statusName}. */
 export function shortName(name: string): string {
-  return cutName(name, shortestName);
+  return cutName(name, shortNameLength);
 }
 
 /** Whether a name in status, in either form, is that of the object. */

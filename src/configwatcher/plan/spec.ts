@@ -64,7 +64,7 @@ export interface InvalidSpec {
 /** After validation the defaults are there; the types cannot know. */
 type Filled<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
 
-const longestMessage = 512;
+const maxMessageLength = 512;
 
 /** Names each of them once, `configMap` first. */
 function sourcesOf({ configMap, keys = [], sources = [] }: ConfigWatcherSpec): WatchedSource[] {
@@ -136,7 +136,7 @@ function watcherSpecOf(spec: ConfigWatcherSpec, windows: readonly Window[]): Wat
 export function readSpec(spec: unknown): WatcherSpec | InvalidSpec {
   if (spec === undefined || spec === null) return { invalid: 'spec is missing' };
   const { object, problems } = validateConfigWatcher({ spec });
-  if (problems.length > 0) return { invalid: problemText(problems, longestMessage) };
+  if (problems.length > 0) return { invalid: problemText(problems, maxMessageLength) };
   const windows = (object.spec.windows ?? []).map(readWindow);
   const wrong = windows.findIndex((window) => typeof window === 'string');
   if (wrong >= 0) return { invalid: `spec.windows[${wrong}].${windows[wrong]}` };

@@ -44,7 +44,7 @@ const tolerance = 2;
 /** Most that one round takes from the limit, as a factor. */
 const steepest = 0.5;
 /** Answers in a round, at least: a single slow one (an admission webhook, a hiccup) is no sign of load. */
-const shortestRound = 10;
+const minRound = 10;
 /**
  * Milliseconds without a request turned away before the limit rises again. The API server doubles its Retry-After when
  * it has to turn away several a second, so the search for more must not be one of the reasons.
@@ -63,7 +63,7 @@ export class ConcurrencyLimit implements RequestLimit {
   /** Monotonic milliseconds of the last request turned away. */
   #turnedAwayAt = Number.NEGATIVE_INFINITY;
   #slowness: number[] = [];
-  #mostUnderWay = 0;
+  #maxUnderWay = 0;
 
   /** @throws {RangeError} unless 1 ≤ least ≤ most. */
   constructor({ most, least = Math.min(4, most) }: ConcurrencyLimitOptions) {
@@ -89,13 +89,13 @@ export class ConcurrencyLimit implements RequestLimit {
     if (!timed && outcome === 'unanswered') return;
     if (timed && outcome === 'answered') this.#learnNormal(duration);
     this.#slowness.push(timed ? duration / Math.max(quick, this.#normal ?? quick) : 0);
-    this.#mostUnderWay = Math.max(this.#mostUnderWay, underWay);
+    this.#maxUnderWay = Math.max(this.#maxUnderWay, underWay);
     if (this.#slowness.length >= this.#round) this.#endRound(sentAt + duration);
   }
 
   /** Answers in a round. Below its least the limit can only rise, which needs no median. */
   get #round(): number {
-    return this.#limit < this.#least ? this.#limit : Math.max(shortestRound, this.#limit);
+    return this.#limit < this.#least ? this.#limit : Math.max(minRound, this.#limit);
   }
 
   /**
@@ -114,7 +114,7 @@ export class ConcurrencyLimit implements RequestLimit {
     const slowness = median(this.#slowness);
     const gradient = Math.min(1, Math.max(steepest, tolerance / slowness));
     // A client that did not use what there was has not shown that more would do.
-    const mayRise = this.#mostUnderWay >= this.current && now - this.#turnedAwayAt >= calm;
+    const mayRise = this.#maxUnderWay >= this.current && now - this.#turnedAwayAt >= calm;
     const more = mayRise ? Math.sqrt(this.#limit) : 0;
     const floor = Math.min(this.#least, this.#limit);
     this.#change(Math.max(floor, this.#limit * gradient + more), now);
@@ -125,7 +125,7 @@ export class ConcurrencyLimit implements RequestLimit {
     if (next < this.#limit) this.#fellAt = now;
     this.#limit = next;
     this.#slowness = [];
-    this.#mostUnderWay = 0;
+    this.#maxUnderWay = 0;
   }
 }
 

@@ -35,7 +35,7 @@ export interface ExecPluginOptions {
 }
 
 /** Characters of a plugin's message. */
-const longestReason = 200;
+const maxReasonLength = 200;
 
 export class ExecPlugin {
   readonly #options: ExecPluginOptions;
@@ -157,5 +157,5 @@ function textOf(value: unknown): string | undefined {
 /** The beginning of what the plugin said on its standard error. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.trim().split('\n', 1)[0]?.slice(0, longestReason) || 'the plugin failed without a message';
+  return message.trim().split('\n', 1)[0]?.slice(0, maxReasonLength) || 'the plugin failed without a message';
 }

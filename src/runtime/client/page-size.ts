@@ -4,7 +4,7 @@
  */
 const firstPage = 50;
 /** More is never asked for: a selector may leave next to nothing of what the server has to look through. */
-const mostObjects = 100_000;
+const maxObjects = 100_000;
 const megabyte = 1024 * 1024;
 const smallPage = 4 * megabyte;
 const largePage = 16 * megabyte;
@@ -27,7 +27,7 @@ export class PageSize {
   /** A page of that limit had so many bytes. */
   observe(bytes: number): void {
     if (this.#isFixed) return;
-    if (bytes < smallPage) this.#limit = Math.min(this.#limit * 2, mostObjects);
+    if (bytes < smallPage) this.#limit = Math.min(this.#limit * 2, maxObjects);
     else if (bytes > largePage) this.#limit = Math.max(1, Math.floor(this.#limit / 2));
   }
 }

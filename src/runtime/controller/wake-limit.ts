@@ -17,8 +17,8 @@ export type SelfWakeCause = (typeof selfWakeCauses)[number];
 const burst = 20;
 /** Ms in which one token comes back. */
 const refill = 1000 / burst;
-/** Longest wait, ms. A wake that is later than this anyway is none of a loop. */
-const longestSpacing = 1000;
+/** A wake that is later than this anyway is none of a loop. */
+const maxSpacingMs = 1000;
 /** Slowed runs after which the spacing doubles. */
 const runsPerStep = 20;
 /** Ms in which the slowing down of one key is reported once. */
@@ -52,7 +52,7 @@ export interface WakeLimitOptions {
 
 /** Whether a wake after `delay` ms can be part of a loop. */
 export function isTight(delay: number): boolean {
-  return delay < longestSpacing;
+  return delay < maxSpacingMs;
 }
 
 export class WakeLimit {
@@ -87,7 +87,7 @@ export class WakeLimit {
     const now = this.#refill(bucket);
     if (bucket.tokens >= 1) return asked;
     if (bucket.until > now) return Math.max(asked, bucket.until - now);
-    const spacing = Math.min(longestSpacing, refill * 2 ** Math.floor(bucket.slowed / runsPerStep));
+    const spacing = Math.min(maxSpacingMs, refill * 2 ** Math.floor(bucket.slowed / runsPerStep));
     if (asked >= spacing) return asked;
     bucket.slowed++;
     bucket.until = now + spacing;

@@ -7,7 +7,7 @@ import type { Runnable } from '../controller/runnable.ts';
 import { describeError } from '../error-chain.ts';
 
 /** Objects in progress that a sentence names. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 export interface RunnableGroupOptions {
   /** Aborted when nothing new may be taken up. */
@@ -66,8 +66,8 @@ export class RunnableGroup {
   /** Names of those at work, with what keeps them: `at (default/a, default/b)`. */
   get running(): string[] {
     return Array.from(this.#running.keys(), ({ name, inProgress = [] }) => {
-      const rest = inProgress.length - mostNamed;
-      const named = [...inProgress.slice(0, mostNamed), ...(rest > 0 ? [`${rest} more`] : [])];
+      const rest = inProgress.length - maxNamed;
+      const named = [...inProgress.slice(0, maxNamed), ...(rest > 0 ? [`${rest} more`] : [])];
       return named.length === 0 ? name : `${name} (${named.join(', ')})`;
     });
   }

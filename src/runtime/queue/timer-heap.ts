@@ -8,8 +8,8 @@
 import type { Clock, Timer } from '../clock.ts';
 import { Heap, type HeapItem } from './heap.ts';
 
-/** Longest wait between two looks at the clock, ms. */
-export const longestWait = 30_000;
+/** Between two readings of the clock. */
+export const maxWaitMs = 30_000;
 
 /** A due instant in a {@link TimerHeap}. */
 export interface Alarm<T> extends HeapItem {
@@ -74,7 +74,7 @@ export class TimerHeap<T> {
   }
 
   #arm(first: Alarm<T>): void {
-    const wait = Math.min(longestWait, Math.max(0, Math.ceil(first.rank - this.#now())));
+    const wait = Math.min(maxWaitMs, Math.max(0, Math.ceil(first.rank - this.#now())));
     const timerDue = this.#clock.monotonic() + wait;
     if (this.#timer && this.#timerDue <= timerDue) return;
     this.#timer?.cancel();

@@ -63,7 +63,7 @@ interface Attributes {
 }
 
 /** How many decisions are remembered. */
-const mostDecisions = 10_000;
+const maxDecisions = 10_000;
 
 export class Rights {
   readonly #etcd: Etcd;
@@ -87,7 +87,7 @@ export class Rights {
     let refusal = this.#decisions.get(key);
     if (refusal === undefined) {
       refusal = this.#decide(request, selector);
-      if (this.#decisions.size >= mostDecisions) this.#decisions.clear();
+      if (this.#decisions.size >= maxDecisions) this.#decisions.clear();
       this.#decisions.set(key, refusal);
     }
     if (refusal !== null) throw refusal;

@@ -13,7 +13,7 @@ export interface Target {
 }
 
 /** How many paths are remembered: a client asks for the same few again and again. */
-const mostPaths = 10_000;
+const maxPaths = 10_000;
 
 export class Router {
   readonly #resources = new Map<string, ServedResource>();
@@ -50,7 +50,7 @@ export class Router {
     const known = this.#targets.get(path);
     if (known !== undefined || this.#targets.has(path)) return known;
     const target = this.#parse(path);
-    if (this.#targets.size >= mostPaths) this.#targets.clear();
+    if (this.#targets.size >= maxPaths) this.#targets.clear();
     this.#targets.set(path, target);
     return target;
   }

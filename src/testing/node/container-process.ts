@@ -3,7 +3,7 @@ import type { SimulatedTime } from '../cluster-ports.ts';
 import type { Behaviour } from './program.ts';
 
 /** The kubelet gives no container less, in ms. */
-const leastGrace = 2000;
+const minGraceMs = 2000;
 /** Of a process that SIGKILL has ended. */
 const killed = 137;
 
@@ -31,7 +31,7 @@ export class ContainerProcess {
 
   /** SIGTERM, and SIGKILL after the grace, in ms. A later call can only shorten it. */
   stop(grace: number): void {
-    const wait = Math.max(grace, leastGrace);
+    const wait = Math.max(grace, minGraceMs);
     const isFirst = this.#killAt === Number.POSITIVE_INFINITY;
     const killAt = this.#time.now + wait;
     if (killAt >= this.#killAt) return;

@@ -225,7 +225,7 @@ const ofAt: readonly PlantedBug[] = [
     name: 'errors swallowed',
     sentence: 'a failed reconcile counts as done',
     file: at.reconciler,
-    find: 'throw isWaitedFor ? new RetryError(error.message, mostDelayWithoutAnswer, { cause: error }) : error;',
+    find: 'throw isWaitedFor ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error }) : error;',
     replace: 'return {};',
     promise: 'L1',
   },

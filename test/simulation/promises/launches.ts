@@ -7,7 +7,7 @@ import { type AtRun, attemptOf, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { basesOf, waitOf } from './basis.ts';
 
-const mostAttempts = 10;
+const maxAttempts = 10;
 
 /** A Pod that was created for an At, with both; undefined for any other change. */
 function creationOf(
@@ -58,7 +58,7 @@ function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun })
   if (overlapping !== undefined && overlapping.pod.metadata.deletionTimestamp === undefined) {
     return { text: `${pod.name} was created while ${overlapping.name} had not ended`, clue: 'overlap' };
   }
-  return pod.attempt > mostAttempts
+  return pod.attempt > maxAttempts
     ? { text: `${pod.name} is one attempt too many`, clue: 'too many' }
     : twice(history, creation);
 }

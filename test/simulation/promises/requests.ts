@@ -11,9 +11,9 @@ import { accepted, blindFor } from './liveness.ts';
 /** In milliseconds. */
 const window = 10_000;
 /** Writes of one replica per second over {@link window}, while the API server takes them or refuses them. */
-const mostPerSecond = 60;
+const maxPerSecond = 60;
 /** The same about one object: nothing has to be said of it more often. */
-const mostPerObject = 30;
+const maxPerObject = 30;
 /** More for each change that the operator did not make. */
 const perReason = 4;
 /**
@@ -53,8 +53,8 @@ class Counts {
     const count = (this.#byKey.get(key) ?? 0) + 1;
     this.#byKey.set(key, count);
     const more = perReason * this.#reasons;
-    if (request.name !== '' && count > mostPerObject + more) return 'object';
-    return this.#writes > mostPerSecond * (window / 1000) + more ? 'all' : undefined;
+    if (request.name !== '' && count > maxPerObject + more) return 'object';
+    return this.#writes > maxPerSecond * (window / 1000) + more ? 'all' : undefined;
   }
 }
 

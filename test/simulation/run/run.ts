@@ -48,7 +48,7 @@ const lookEvery = { busy: 10_000, idle: 10 * 60_000 };
 /** After so many ms without an event, nothing is pending any more but what a schedule or a window holds. */
 const busyFor = 30 * 60_000;
 /** A run that has met open defects so often shows nothing else any more. */
-const mostKnown = 100;
+const maxKnown = 100;
 
 /** A run of a plan that can be stopped and continued. */
 export class Run {
@@ -135,9 +135,9 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   const isOver = () => {
     if (!stopsAtFirst || violations.length === seen) return false;
     seen = violations.length;
-    return seen > mostKnown || run.news.length > 0;
+    return seen > maxKnown || run.news.length > 0;
   };
   await run.cluster.simulation.run({ until: plan.duration + settling, when: isOver });
-  if (run.news.length === 0 && violations.length <= mostKnown) run.history.end();
+  if (run.news.length === 0 && violations.length <= maxKnown) run.history.end();
   return run.result;
 }
