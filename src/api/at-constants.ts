@@ -70,7 +70,7 @@ export const atReason = {
 } as const;
 
 /** Those for which a due At has no Pod; Events of the same names tell them. */
-export const launchObstacles: ReadonlySet<string> = new Set([
+export const holdReasons: ReadonlySet<string> = new Set([
   atReason.podRejected,
   atReason.podNameConflict,
   atReason.createFailed,

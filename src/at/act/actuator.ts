@@ -25,7 +25,7 @@ import {
   retryPriority,
 } from '../decide/decision.ts';
 import { releaseOperations, untrackOperations } from '../decide/exactly-once.ts';
-import { obstacleEvent } from '../decide/launch.ts';
+import { holdEvent } from '../decide/launch.ts';
 import { isGated } from '../facts/own-pod.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
@@ -196,8 +196,7 @@ export class Actuator {
     memory.tried(observed.at);
     const { warning, preflight } = await dryRun(client, pod, signal);
     onDryRun?.(observed.at, preflight);
-    if (warning !== undefined)
-      recorder.record(ats, observed.at, obstacleEvent(atReason.podRejected, warning));
+    if (warning !== undefined) recorder.record(ats, observed.at, holdEvent(atReason.podRejected, warning));
     return preflight?.rejection === undefined
       ? { next: 'goOn', facts: observed }
       : { next: 'decide', facts: { ...observed, untried: false, preflight, now: clock.now() } };

@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../kubernetes/objects.ts';
 import { configError } from '../decide/failing.ts';
-import { observePod, troubleOf } from '../facts/observe-pod.ts';
+import { observePod, waitingCause } from '../facts/observe-pod.ts';
 
 export class ConfigErrors {
   /** By key of an At: the Pod, and when it was first seen so, monotonic milliseconds. */
@@ -12,7 +12,7 @@ export class ConfigErrors {
 
   /** Milliseconds since the Pod of the At was first seen so; undefined when it is not so. */
   age(key: string, pod: Pod | undefined, now: number): number | undefined {
-    if (pod === undefined || troubleOf(observePod(pod))?.reason !== configError) {
+    if (pod === undefined || waitingCause(observePod(pod))?.reason !== configError) {
       this.#seen.delete(key);
       return undefined;
     }

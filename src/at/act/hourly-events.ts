@@ -1,6 +1,6 @@
 /** Hourly Events: of each reason for which a due At has no Pod, one Event an hour, whatever its sentence. */
 import type { At } from '../../api/at.generated.ts';
-import { launchObstacles } from '../../api/at-constants.ts';
+import { holdReasons } from '../../api/at-constants.ts';
 import type { AtEvent } from '../decide/decision.ts';
 
 const periodMs = 3_600_000;
@@ -11,7 +11,7 @@ export class HourlyEvents {
 
   /** Whether to record the Event; if so it counts as recorded. @param now monotonic milliseconds. */
   take({ metadata }: At, { reason }: AtEvent, now: number): boolean {
-    if (!launchObstacles.has(reason)) {
+    if (!holdReasons.has(reason)) {
       return true;
     }
     for (const [key, time] of this.#recordedAt) {

@@ -4,7 +4,7 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
-import { atCondition, atEvent, atOutcome, atReason, launchObstacles } from '../../api/at-constants.ts';
+import { atCondition, atEvent, atOutcome, atReason, holdReasons } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isEdited } from '../plan/phase.ts';
@@ -23,7 +23,7 @@ import {
 } from './decision.ts';
 import { effective, imageFor } from './defaults.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
-import { create, obstacle, obstacleEvent } from './launch.ts';
+import { create, holdCause, holdEvent } from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
 import { resumedEvent, specEvents } from './spec-events.ts';
@@ -40,7 +40,7 @@ import {
 /** Nearer to its time than this, a Pod is not tried: a slow answer must not make it late. */
 const dryRunLeadMs = 10_000;
 
-/** Bytes of an obstacle's sentence that go into another one. */
+/** Bytes of a hold's message that go into another message. */
 const maxReasonBytes = 900;
 
 /** For an At of which neither status nor memory nor a Pod shows a launch. */
@@ -68,7 +68,7 @@ function decideWaiting(o: Observed): Draft {
     return arm(o, plan);
   }
   if (o.now > startingDeadline(o, plan)) {
-    const message = `startingDeadlineSeconds${deadlineSource(o)} were over before the command could start${lastObstacle(o, plan)}`;
+    const message = `startingDeadlineSeconds${deadlineSource(o)} were over before the command could start${lastHoldReason(o, plan)}`;
     const end = { outcome: atOutcome.missed, reason: atReason.missedDeadline, message };
     const decision = endUnlaunched(o, end, unlaunchedStatus(o, plan));
     return 'need' in decision
@@ -108,10 +108,10 @@ function deadlineSource(o: Observed): string {
 }
 
 /** What kept the command from starting at this very instant, if the API server said so. */
-function lastObstacle({ at: { status } }: Observed, plan: Plan): string {
+function lastHoldReason({ at: { status } }: Observed, plan: Plan): string {
   const { reason, message = '', scheduledTime = '' } = status ?? {};
-  const isObstacle = launchObstacles.has(reason ?? '');
-  return isObstacle && parseTime(scheduledTime) === plan.dueAt ? `: ${clip(message, maxReasonBytes)}` : '';
+  const isHold = holdReasons.has(reason ?? '');
+  return isHold && parseTime(scheduledTime) === plan.dueAt ? `: ${clip(message, maxReasonBytes)}` : '';
 }
 
 /**
@@ -169,7 +169,7 @@ function rejectionEvents({ at, preflight }: Observed): AtEvent[] {
   const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
   return preflight?.rejection === undefined || told?.status === 'False'
     ? []
-    : [obstacleEvent(preflight.rejection.reason, preflight.rejection.message)];
+    : [holdEvent(preflight.rejection.reason, preflight.rejection.message)];
 }
 
 function launch(o: Observed, plan: Plan): Draft {
@@ -177,9 +177,9 @@ function launch(o: Observed, plan: Plan): Draft {
   if (held !== undefined) {
     return settle(o, held, 1, waitingStatus(o, plan));
   }
-  const trouble = obstacle(o, o.pod, 1);
-  if (trouble !== undefined) {
-    return hold(o, plan, trouble.reason, trouble.message);
+  const cause = holdCause(o, o.pod, 1);
+  if (cause !== undefined) {
+    return hold(o, plan, cause.reason, cause.message);
   }
   return create(o, plan, 1);
 }
@@ -193,7 +193,7 @@ function hold(o: Observed, plan: Plan, reason: string, message: string): Steps {
   return {
     actions: [],
     status,
-    events: [...specEvents(o, plan), ...(said === undefined ? [obstacleEvent(reason, message)] : [])],
+    events: [...specEvents(o, plan), ...(said === undefined ? [holdEvent(reason, message)] : [])],
     requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
     priority: retryPriority,
   };

@@ -7,14 +7,7 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { PodView } from '../facts/observe-pod.ts';
-import {
-  type CurrentLaunch,
-  currentLaunch,
-  isDisrupted,
-  isGated,
-  isOurs,
-  maxAttempts,
-} from '../facts/own-pod.ts';
+import { type Attempt, currentAttempt, isDisrupted, isGated, isOurs, maxAttempts } from '../facts/own-pod.ts';
 import { isInvalid, planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
@@ -30,16 +23,16 @@ import {
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { disruptedEvents, earliestAfter, withEnded } from './history.ts';
-import { create, obstacle, obstacleEvent, record } from './launch.ts';
+import { create, holdCause, holdEvent, record } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import {
   doneStatus,
-  hintedStatus,
-  hintOf,
   isEditedTooLate,
   stuckStatus,
   updatedStatus,
-  withoutHint,
+  waitingReason,
+  withCause,
+  withoutCause,
 } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
@@ -51,21 +44,21 @@ const deletionSlack = 60_000;
 const strippedPoll = 10_000;
 
 export function decideRunning(o: Observed): Draft {
-  const launch = currentLaunch(o);
+  const launch = currentAttempt(o);
   if (launch === undefined) {
     return nothing;
   }
   return endSurplusPods(o, launch.podUID, decideLaunched(o, launch));
 }
 
-function decideLaunched(o: Observed, launch: CurrentLaunch): Draft {
+function decideLaunched(o: Observed, launch: Attempt): Draft {
   const { view } = launch;
   if (view === undefined && !o.live) {
     return readLive;
   }
   const { status: recorded, events } = record(o, launch);
   // What the run waited for is found out anew each time.
-  const status = withoutHint(o, recorded);
+  const status = withoutCause(o, recorded);
   if (view === undefined) {
     // The launch first: podUID in status is what keeps a restarted operator from launching again.
     return launch.isNew ? { first: status, events } : decideLost(o, launch, status);
@@ -81,7 +74,7 @@ function decideLaunched(o: Observed, launch: CurrentLaunch): Draft {
 }
 
 /** The Pod is gone. If that was this operator's doing, status says why. */
-function decideLost(o: Observed, launch: CurrentLaunch, status: AtStatus): Draft {
+function decideLost(o: Observed, launch: Attempt, status: AtStatus): Draft {
   const { reason, message, exitCode } = status;
   if (o.at.spec.cancel === true) {
     return done(o, status, stoppedEnding(atReason.canceled, exitCode));
@@ -114,13 +107,13 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   return done(o, status, { ...ending, message }, running);
 }
 
-function mayRetry({ at: { spec } }: Observed, { attempt }: CurrentLaunch, status: AtStatus): boolean {
+function mayRetry({ at: { spec } }: Observed, { attempt }: Attempt, status: AtStatus): boolean {
   const isWanted = spec.disruptionPolicy === 'Retry' && spec.cancel !== true;
   return isWanted && attempt < maxAttempts && !isEditedTooLate(status);
 }
 
 /** Another Pod, under another name. Its 201 or its Pod makes the attempt count, not the intention. */
-function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Ending): Draft {
+function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Draft {
   if (o.ambiguous && !o.live) {
     return readLive;
   }
@@ -131,7 +124,7 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
     const { reason, message } = last;
     return {
       actions: [],
-      status: hintedStatus(o, ended.status, { reason, message }),
+      status: withCause(o, ended.status, { reason, message }),
       events: ended.events,
       requeueAt: notBefore,
     };
@@ -144,18 +137,18 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
   if (held !== undefined) {
     return settle(o, held, attempt, status);
   }
-  const trouble = obstacle(o, o.nextPod, attempt);
-  if (trouble === undefined) {
+  const cause = holdCause(o, o.nextPod, attempt);
+  if (cause === undefined) {
     return create(o, plan, attempt);
   }
   // Said once, as of the first attempt, and tried again for as long as it takes.
-  const { message } = trouble;
+  const { message } = cause;
   // The first Pod was valid: another API server may find the next one so.
-  const reason = trouble.reason === atReason.invalidTemplate ? atReason.podRejected : trouble.reason;
+  const reason = cause.reason === atReason.invalidTemplate ? atReason.podRejected : cause.reason;
   return {
     actions: [],
-    status: hintedStatus(o, ended.status, { reason, message }),
-    events: [...ended.events, ...(hintOf(o.at.status) === reason ? [] : [obstacleEvent(reason, message)])],
+    status: withCause(o, ended.status, { reason, message }),
+    events: [...ended.events, ...(waitingReason(o.at.status) === reason ? [] : [holdEvent(reason, message)])],
     requeueAfter: o.retryDelay,
     priority: retryPriority,
   };
@@ -164,7 +157,7 @@ function retry(o: Observed, launch: CurrentLaunch, status: AtStatus, last: Endin
 /** The status with the end of this attempt in its history, and the Event of it where it was not told before. */
 function endedStatus(
   o: Observed,
-  { view }: CurrentLaunch,
+  { view }: Attempt,
   status: AtStatus,
   last: Ending,
 ): { readonly status: AtStatus; readonly events: readonly AtEvent[] } {

@@ -4,7 +4,7 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
-import { currentLaunch, findAmong, podsAt } from '../facts/own-pod.ts';
+import { currentAttempt, findAmong, podsAt } from '../facts/own-pod.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
@@ -47,7 +47,7 @@ function draftOf(o: Observed): Draft {
   switch (phase) {
     case 'PENDING':
       // Our Pod exists, or existed: whatever the phase says, and however the spec was edited since.
-      return currentLaunch(o) === undefined ? decidePending(o) : decideRunning(o);
+      return currentAttempt(o) === undefined ? decidePending(o) : decideRunning(o);
     case 'RUNNING':
       return decideRunning(o);
     case 'DONE':

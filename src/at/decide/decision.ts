@@ -18,7 +18,7 @@ export interface KnownLaunch {
   readonly podUID: string;
   /** Epoch milliseconds at which the API server's 201 arrived. */
   readonly launchTime: number;
-  /** `launchedSpec` of the At it was made from. */
+  /** `specHash` of the At it was made from. */
   readonly launchedSpec?: string | undefined;
   /** The instant it was made for, epoch milliseconds. */
   readonly scheduledTime?: number | undefined;

@@ -9,7 +9,7 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
-import { type CurrentLaunch, isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
+import { type Attempt, isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import {
@@ -106,7 +106,7 @@ export function discard(o: Observed, pod: Pod): Action[] {
  */
 function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
   const view = observePod(pod);
-  const launch: CurrentLaunch = { attempt, podName: view.name, podUID: view.uid, view, isNew: true };
+  const launch: Attempt = { attempt, podName: view.name, podUID: view.uid, view, isNew: true };
   const { status, events } = record(o, launch);
   return { first: status, events };
 }

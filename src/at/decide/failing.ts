@@ -1,12 +1,12 @@
 /** Failing: what is told of a command that fails and is started again, and what can never start. */
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
-import { type PodView, troubleOf } from '../facts/observe-pod.ts';
+import { type PodView, waitingCause } from '../facts/observe-pod.ts';
 import type { AtEvent, Observed } from './decision.ts';
 import { effective, withDefaults } from './defaults.ts';
 import { pastRestarts } from './history.ts';
 import { saidBy, startError } from './outcome.ts';
-import { hintOf } from './run-status.ts';
+import { waitingReason } from './run-status.ts';
 import { clip, stated } from './statement.ts';
 
 /** So long a ConfigMap or Secret may be missing that a container needs, in milliseconds. */
@@ -27,7 +27,7 @@ export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtS
   const reason = atReason.commandFailing;
   const restarts = pastRestarts(status) + view.commandFailures - 1;
   const before = o.at.status ?? {};
-  const isTold = hintOf(before) === reason && (before.restarts ?? 0) >= restarts;
+  const isTold = waitingReason(before) === reason && (before.restarts ?? 0) >= restarts;
   const exitCode = isTold ? before.exitCode : view.last?.exitCode;
   const message = isTold ? (before.message ?? '') : clip(saidBy(view, tellsOutput(o)));
   const failing: AtStatus = {
@@ -44,7 +44,8 @@ export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtS
 
 /** Tells the first failure, without the words of the command. */
 export function failingEvents(o: Observed, status: AtStatus): readonly AtEvent[] {
-  const isFirst = hintOf(status) === atReason.commandFailing && hintOf(o.at.status) !== status.reason;
+  const isFirst =
+    waitingReason(status) === atReason.commandFailing && waitingReason(o.at.status) !== status.reason;
   const note = `the command failed${status.exitCode === undefined ? '' : ` with exit code ${status.exitCode}`} and is started again`;
   return isFirst ? [{ type: 'Warning', reason: atEvent.commandFailing, action: 'FollowPod', note }] : [];
 }
@@ -54,10 +55,10 @@ export function cannotStart(
   o: Observed,
   view: PodView,
 ): { readonly message: string; readonly exitCode?: number } | undefined {
-  const trouble = view.started ? undefined : troubleOf(view);
-  const isLasting = trouble?.reason === configError && (o.configErrorAge ?? 0) >= configErrorLimit;
-  if (trouble !== undefined && (trouble.reason === 'InvalidImageName' || isLasting)) {
-    return { message: `${trouble.reason}: ${trouble.message}` };
+  const cause = view.started ? undefined : waitingCause(view);
+  const isLasting = cause?.reason === configError && (o.configErrorAge ?? 0) >= configErrorLimit;
+  if (cause !== undefined && (cause.reason === 'InvalidImageName' || isLasting)) {
+    return { message: `${cause.reason}: ${cause.message}` };
   }
   const { last, commandFailures } = view;
   const isMissing = last?.reason === startError && missingProgram.test(last.message ?? '');

@@ -8,15 +8,16 @@ import { atAnnotation, atCondition, atEvent, atPodName, atReason } from '../../a
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import { type CurrentLaunch, isGated, recordedPod } from '../facts/own-pod.ts';
+import type { Cause } from '../facts/observe-pod.ts';
+import { type Attempt, isGated, recordedPod } from '../facts/own-pod.ts';
 import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
-import { launchedSpec, type Run, runOf } from '../plan/run.ts';
+import { type Run, runOf, specHash } from '../plan/run.ts';
 import type { AtEvent, Observed, Steps } from './decision.ts';
 import { imageFor, withImage } from './defaults.ts';
 import { disruptedEvents, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
-import { hintOf, isRescheduledTooLate, launchedStatus } from './run-status.ts';
+import { isRescheduledTooLate, launchedStatus, waitingReason } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
 
@@ -37,11 +38,7 @@ export function create(o: Observed, plan: Plan, attempt: number): Steps {
 }
 
 /** Why the API server does not take the Pod of this attempt, as far as this pass has found out. */
-export function obstacle(
-  o: Observed,
-  atName: Pod | undefined,
-  attempt: number,
-): { readonly reason: string; readonly message: string } | undefined {
+export function holdCause(o: Observed, atName: Pod | undefined, attempt: number): Cause | undefined {
   if (o.refusal !== undefined) {
     const { reason = atReason.podRejected, message } = o.refusal;
     return { reason, message };
@@ -60,14 +57,14 @@ export function obstacle(
   return undefined;
 }
 
-export function obstacleEvent(reason: string, message: string): AtEvent {
+export function holdEvent(reason: string, message: string): AtEvent {
   return { type: 'Warning', reason, action: 'CreatePod', note: message };
 }
 
 /** Status and Events of a launch; of one that status shows already, the status as it is. */
 export function record(
   o: Observed,
-  launch: CurrentLaunch,
+  launch: Attempt,
 ): { readonly status: AtStatus; readonly events: readonly AtEvent[] } {
   if (!launch.isNew) {
     return { status: o.at.status ?? {}, events: [] };
@@ -110,7 +107,7 @@ function historyBefore(o: Observed): AtStatus['history'] {
   const view = recordedPod(o);
   const ending = (view && endingOf(view)) ?? lostEnding;
   // What the run waits with between two attempts is why the last one was lost.
-  const reason = view === undefined ? (hintOf(status) ?? ending.reason) : ending.reason;
+  const reason = view === undefined ? (waitingReason(status) ?? ending.reason) : ending.reason;
   return withEnded(
     o,
     status,
@@ -139,7 +136,7 @@ function operatorDelayOf(
  */
 function acceptanceOf(
   o: Observed,
-  { attempt, view }: CurrentLaunch,
+  { attempt, view }: Attempt,
   run: Run,
   plan: Plan | InvalidPlan,
 ): readonly Statement[] {
@@ -150,7 +147,7 @@ function acceptanceOf(
   if (known === undefined) {
     return accepted;
   }
-  if (known !== launchedSpec(o.at)) {
+  if (known !== specHash(o.at)) {
     return editedTooLate;
   }
   const isMoved = view !== undefined && (isInvalid(plan) || plan.dueAt !== run.scheduledTime);
@@ -159,7 +156,7 @@ function acceptanceOf(
 
 function launchEvent(
   o: Observed,
-  { attempt, podName, view }: CurrentLaunch,
+  { attempt, podName, view }: Attempt,
   launchTime: number,
   scheduledTime: number | undefined,
 ): AtEvent {
@@ -169,13 +166,13 @@ function launchEvent(
   if (late > lateAfter) {
     const note = `${created} ${Math.round(late / 1000)} s late`;
     // It was tried in time and has been tried since: that the API server refused it was said when it did.
-    const obstruction = obstructionOf(o.at)?.reason ?? (o.obstructed ? 'requests that failed' : undefined);
-    return obstruction !== undefined
+    const reason = holdCondition(o.at)?.reason ?? (o.obstructed ? 'requests that failed' : undefined);
+    return reason !== undefined
       ? {
           type: 'Normal',
           reason: atEvent.launched,
           action: 'CreatePod',
-          note: `${note}, after ${obstruction}`,
+          note: `${note}, after ${reason}`,
         }
       : { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
   }
@@ -184,14 +181,14 @@ function launchEvent(
 }
 
 /** The condition that says why the API server has not taken the Pod so far. */
-function obstructionOf(at: At): Condition | undefined {
+function holdCondition(at: At): Condition | undefined {
   const launched = findCondition(at.status?.conditions, atCondition.launched);
   return launched?.status === 'False' ? launched : undefined;
 }
 
 /** Milliseconds by which the operator alone made the first launch of the At late, at least 0. */
 export function operatorLateness(at: At, launchTime: number, scheduledTime: number): number {
-  if (obstructionOf(at) !== undefined) {
+  if (holdCondition(at) !== undefined) {
     return 0;
   }
   const late = Math.max(0, lateness(at, launchTime, scheduledTime));

@@ -7,7 +7,7 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
-import type { PodView } from '../facts/observe-pod.ts';
+import type { Cause, PodView } from '../facts/observe-pod.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import type { Observed } from './decision.ts';
 import { withDefaults } from './defaults.ts';
@@ -102,22 +102,19 @@ function launchedCondition({ at, tracks }: Observed, podName: string): Statement
 }
 
 /**
- * RUNNING, with what the run waits for. The reason stands in the condition Launched, too: that is how a hint,
- * which ends nothing, differs from the cause of a stop that is under way ({@link withoutHint}).
+ * RUNNING, with what the run waits for. The reason stands in the condition Launched, too: that is how a cause
+ * that ends nothing differs from the cause of a stop that is under way ({@link withoutCause}).
  */
-export function hintedStatus(
-  o: Observed,
-  from: AtStatus,
-  { reason, message }: { readonly reason: string; readonly message: string },
-): AtStatus {
+export function withCause(o: Observed, from: AtStatus, { reason, message }: Cause): AtStatus {
   // Numbers and times in such a sentence change all the time; a write for each would be noise.
-  const said = hintOf(o.at.status) === reason ? (o.at.status?.message ?? clip(message)) : clip(message);
+  const said =
+    waitingReason(o.at.status) === reason ? (o.at.status?.message ?? clip(message)) : clip(message);
   const condition: Statement = { type: atCondition.launched, status: 'True', reason, message: said };
   return stated(o, { ...from, reason, ...(said === '' ? {} : { message: said }) }, [condition]);
 }
 
 /** Why the run waits, as status says it. */
-export function hintOf(status: AtStatus | undefined): string | undefined {
+export function waitingReason(status: AtStatus | undefined): string | undefined {
   const launched = findCondition(status?.conditions, atCondition.launched);
   return status?.reason !== undefined && launched?.status === 'True' && launched.reason === status.reason
     ? status.reason
@@ -125,8 +122,8 @@ export function hintOf(status: AtStatus | undefined): string | undefined {
 }
 
 /** The same status, as if the run had never waited. */
-export function withoutHint(o: Observed, status: AtStatus): AtStatus {
-  if (hintOf(status) === undefined) {
+export function withoutCause(o: Observed, status: AtStatus): AtStatus {
+  if (waitingReason(status) === undefined) {
     return status;
   }
   const { reason: _, message: __, ...rest } = status;

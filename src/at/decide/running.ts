@@ -4,12 +4,12 @@
  */
 import type { AtStatus } from '../../api/at.generated.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
-import { type PodView, troubleOf } from '../facts/observe-pod.ts';
-import { type CurrentLaunch, isGated } from '../facts/own-pod.ts';
+import { type PodView, waitingCause } from '../facts/observe-pod.ts';
+import { type Attempt, isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
 import type { AtEvent, Observed } from './decision.ts';
 import { configError, configErrorLimit, failingStatus } from './failing.ts';
-import { hintedStatus, updatedStatus } from './run-status.ts';
+import { updatedStatus, withCause } from './run-status.ts';
 
 /**
  * A start that comes so late after the launch is worth a status write of its own, in milliseconds, and so is
@@ -18,7 +18,7 @@ import { hintedStatus, updatedStatus } from './run-status.ts';
 const slowStart = 10_000;
 
 export interface Running {
-  readonly launch: CurrentLaunch;
+  readonly launch: Attempt;
   readonly view: PodView;
   readonly run: Run;
   /** Status with this launch in it. */
@@ -65,24 +65,22 @@ export function aliveStatus(o: Observed, running: Running): AtStatus {
   if (view.commandFailures > 0 && view.pod.spec.restartPolicy !== 'Never') {
     return failingStatus(o, view, status);
   }
-  const trouble = view.started ? undefined : troubleOf(view);
-  return trouble === undefined || o.now < view.createdAt + slowStart
-    ? status
-    : hintedStatus(o, status, trouble);
+  const cause = view.started ? undefined : waitingCause(view);
+  return cause === undefined || o.now < view.createdAt + slowStart ? status : withCause(o, status, cause);
 }
 
-/** When a deadline has to be looked at, or a hint to be given, unless something happens before. */
+/** When a deadline passes or status has to show the cause of a wait, unless something happens before. */
 export function nextDeadline(o: Observed, running: Running): { readonly requeueAt?: number } {
   const { now } = o;
   const { run, view } = running;
   const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
   const start = startOf(o, running);
-  const hint = view.createdAt + slowStart;
+  const causeShownAt = view.createdAt + slowStart;
   const mayWait = !view.started;
-  const configAge = troubleOf(view)?.reason === configError ? o.configErrorAge : undefined;
+  const configAge = waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
   const times = [
     ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimit - configAge)]),
-    ...(mayWait && now < hint && troubleOf(view) !== undefined ? [hint] : []),
+    ...(mayWait && now < causeShownAt && waitingCause(view) !== undefined ? [causeShownAt] : []),
     ...(mayWait && pendingTimeoutSeconds > 0
       ? [waitingSince(o, running) + pendingTimeoutSeconds * 1000]
       : []),

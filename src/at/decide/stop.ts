@@ -7,7 +7,7 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
-import { type PodView, type Stop, stopTimeAnnotation, troubleOf } from '../facts/observe-pod.ts';
+import { type PodView, type Stop, stopTimeAnnotation, waitingCause } from '../facts/observe-pod.ts';
 import type { DeletePod, Observed, PatchPod, StatusFirst, Steps } from './decision.ts';
 import { cannotStart } from './failing.ts';
 import { updatedStatus } from './run-status.ts';
@@ -54,7 +54,7 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
     pendingTimeoutSeconds > 0 &&
     isOver(o, waitingSince(o, running), pendingTimeoutSeconds)
   ) {
-    return troubleOf(view) ?? { reason: atReason.pendingTimeout, message: '' };
+    return waitingCause(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;
 }

@@ -49,6 +49,12 @@ export interface Stop {
 /** When the stop was asked for; next to the annotations of the API, for the operator itself. */
 export const stopTimeAnnotation = 'cnat.programming-kubernetes.info/stop-time';
 
+/** A reason in UpperCamelCase, with the message that explains it. */
+export interface Cause {
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** What a reason looks like, and an exit code. Whoever may write Pods may write other things there. */
 const word = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
 const code = /^-?\d{1,9}$/;
@@ -169,19 +175,19 @@ function stopOf({ metadata }: Pod): Stop | undefined {
  * What keeps the command from starting, as its At's reason and message; undefined when the Pod says nothing of it.
  * The kubelet starts the main container whether or not it could start the ones beside it.
  */
-export function troubleOf({
-  pod,
-}: PodView): { readonly reason: string; readonly message: string } | undefined {
+export function waitingCause({ pod }: PodView): Cause | undefined {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False') {
     return { reason: reasonOr(atReason.unschedulable, scheduled.reason), message: scheduled.message ?? '' };
   }
   const statuses = [...(pod.status?.initContainerStatuses ?? []), mainStatus(pod)];
-  const waiting = statuses.map((status) => status?.state?.waiting).find((state) => isTrouble(state?.reason));
+  const waiting = statuses
+    .map((status) => status?.state?.waiting)
+    .find((state) => blocksStart(state?.reason));
   return waiting?.reason === undefined
     ? undefined
     : {
-        reason: troubleName(reasonOr(atReason.pendingTimeout, waiting.reason)),
+        reason: stableReason(reasonOr(atReason.pendingTimeout, waiting.reason)),
         message: waiting.message ?? '',
       };
 }
@@ -190,11 +196,11 @@ function reasonOr(otherwise: string, reason: string | undefined): string {
   return reason !== undefined && word.test(reason) ? reason : otherwise;
 }
 
-function isTrouble(reason: string | undefined): boolean {
+function blocksStart(reason: string | undefined): boolean {
   return reason !== undefined && reason !== 'ContainerCreating' && reason !== 'PodInitializing';
 }
 
 /** The kubelet goes to and fro between the two. */
-function troubleName(reason: string): string {
+function stableReason(reason: string): string {
   return reason === 'ErrImagePull' ? atReason.imagePullBackOff : reason;
 }

@@ -15,8 +15,8 @@ import { observePod, type PodView } from './observe-pod.ts';
 /** Attempts that a run may take. */
 export const maxAttempts = 10;
 
-/** The launch that the run is in: what status records, or one that is not recorded yet. */
-export interface CurrentLaunch {
+/** The attempt that the run is in: what status records, or one that is not recorded yet. */
+export interface Attempt {
   readonly attempt: number;
   readonly podName: string;
   readonly podUID: string;
@@ -67,11 +67,11 @@ export function findAmong({ pod, nextPod, earlierPods }: ObservedPods): (name: s
 }
 
 /** Undefined when nothing has been launched. */
-export function currentLaunch(o: Observed): CurrentLaunch | undefined {
+export function currentAttempt(o: Observed): Attempt | undefined {
   const recorded = recordedAttempts(o.at);
   const next = recorded === 0 ? undefined : nextView(o);
   if (next !== undefined) {
-    return launchOf(next, recorded + 1, true);
+    return attemptOf(next, recorded + 1, true);
   }
   if (o.launch !== undefined && o.launch.attempt > recorded) {
     const { attempt, podName, podUID } = o.launch;
@@ -83,11 +83,11 @@ export function currentLaunch(o: Observed): CurrentLaunch | undefined {
   const isNew = recorded === 0 || podUID === undefined;
   const pod = isNew ? owned(o, o.pod) : withUid(o.pod, podUID);
   if (pod !== undefined) {
-    return launchOf(observePod(pod), Math.max(1, recorded), isNew);
+    return attemptOf(observePod(pod), Math.max(1, recorded), isNew);
   }
   const departed = isNew ? departedAt(o, podNames(o.at).current) : departedWith(o, podUID);
   if (departed !== undefined) {
-    return launchOf(departed, Math.max(1, recorded), isNew);
+    return attemptOf(departed, Math.max(1, recorded), isNew);
   }
   return recorded === 0
     ? undefined
@@ -173,6 +173,6 @@ function withUid(pod: Pod | undefined, uid: string | undefined): Pod | undefined
   return uid !== undefined && pod?.metadata.uid === uid ? pod : undefined;
 }
 
-function launchOf(view: PodView, attempt: number, isNew: boolean): CurrentLaunch {
+function attemptOf(view: PodView, attempt: number, isNew: boolean): Attempt {
   return { attempt, podName: view.name, podUID: view.uid, view, isNew };
 }

@@ -17,7 +17,7 @@ export interface Run {
   /** 0: no limit. */
   readonly pendingTimeoutSeconds: number;
   readonly activeDeadlineSeconds: number | undefined;
-  /** {@link launchedSpec} of the At as it was launched; undefined when the Pod does not tell it. */
+  /** {@link specHash} of the At as it was launched; undefined when the Pod does not tell it. */
   readonly launchedSpec: string | undefined;
   /** metadata.generation of the At that the Pod was made from; only Pods of ExactlyOnce tell it. */
   readonly generation: number | undefined;
@@ -59,7 +59,7 @@ export function formatRun(at: At, scheduledTime: number | undefined, made: Made)
     backoffLimit: spec.backoffLimit,
     pendingTimeoutSeconds: spec.pendingTimeoutSeconds,
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
-    launchedSpec: launchedSpec(at),
+    launchedSpec: specHash(at),
     ...(isExactlyOnce(at) ? { generation: at.metadata.generation } : {}),
     ...made,
   });
@@ -74,7 +74,7 @@ export function isExactlyOnce({ spec: { launchGuarantee } }: At): boolean {
  * A short name of what a Pod is made from, and whether others may follow: an edit that changes it changes what the
  * spec asks to be run. When it runs is not part of it. (The API server sorts the fields of a template.)
  */
-export function launchedSpec({ spec }: At): string {
+export function specHash({ spec }: At): string {
   const { command, argv, shell, image, template, disruptionPolicy } = spec;
   const { backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds } = spec;
   const terms = [backoffLimit, pendingTimeoutSeconds, activeDeadlineSeconds, disruptionPolicy];
