@@ -157,13 +157,13 @@ describe('another attempt that the API server refuses', () => {
   const refused = look({ ...lost, refusal: { message: 'exceeded quota: used 3' } });
   const waiting = withStatus(lost.at, refused.status);
 
-  it('is in status and in one Event, as the first one would be', () => {
+  it('is in status and in one Event after that of the lost one', () => {
     assert.equal(refused.status?.phase, 'RUNNING');
     assert.equal(refused.status?.reason, 'PodRejected');
     assert.equal(refused.status?.message, 'exceeded quota: used 3');
     assert.equal(condition(refused.status, 'Launched'), 'True PodRejected');
     assert.equal(condition(refused.status, 'Ready'), 'True Launched');
-    assert.deepEqual(eventReasons(refused), ['PodRejected (W)']);
+    assert.deepEqual(eventReasons(refused), ['Disrupted (W)', 'PodRejected (W)']);
     assert.equal(refused.requeueAfter, 250);
   });
 
