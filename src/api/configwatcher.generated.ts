@@ -246,9 +246,7 @@ export interface ConfigWatcherStatusPending {
   readonly repairs?: number;
   /** The owners in the middle of a restart. */
   readonly owners?: readonly ConfigWatcherStatusPendingOwner[];
-  /**
-   * UIDs of the owners whose Pod template somebody took the restart back from; they are not changed again.
-   */
+  /** UIDs of the owners whose Pod template was reverted during the restart; they are not changed again. */
   readonly revertedOwners?: readonly string[];
   /** What the change waits for. */
   readonly reason?: ConfigWatcherStatusPendingReason;

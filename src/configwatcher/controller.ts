@@ -170,7 +170,7 @@ function builderOf(
   const { informers, clock, randomness, log, registry } = host;
   const { maxConcurrentReconciles = 32 } = options;
   const podInformer = informers.informerFor(metadataOf(pods), podOptions);
-  // Whoever asked for the controller hands it to the manager.
+  // The caller hands the controller to the manager.
   return controllerManagedBy({ informers, clock, randomness, log, registry, add: () => {} })
     .named(controllerName)
     .watchesSource(

@@ -20,7 +20,7 @@ export interface ServedControllerOptions {
   readonly unless?: Resource;
   /** A kind that will do where this one is not served. */
   readonly orElse?: Resource;
-  /** True: nobody misses the kind, so the warm-up does not wait for it. */
+  /** True: the operator works without the kind, so the warm-up does not wait for it. */
   readonly optional: boolean;
   readonly client: Client;
   readonly clock: Clock;

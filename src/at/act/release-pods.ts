@@ -1,6 +1,6 @@
 /**
- * Release Pods: lets go what an operator that is gone for good still holds. Its finalizer keeps Pods whose end nobody
- * records any more, and its scheduling gate Pods that have never run. Needs no CRD: Pods are found by the label of an At.
+ * Release Pods: releases what an uninstalled operator still holds. Its finalizer keeps Pods whose end is not
+ * recorded any more, and its scheduling gate Pods that have never run. It needs no CRD: a label marks the Pods of an At.
  */
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';

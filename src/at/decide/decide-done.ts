@@ -24,7 +24,7 @@ export function decideDone(o: Observed): Draft {
   return endSurplusPods(o, o.at.status?.podUID, { actions: [], status, events: [], ...requeue });
 }
 
-/** What nobody could run stays refused, also when it is mended now. */
+/** A spec that could not run stays refused, also when it is corrected now. */
 function acceptance({ at }: Observed): readonly Statement[] {
   const said = findCondition(at.status?.conditions, atCondition.accepted);
   return said?.status === 'False' ? [] : editedAfterEnd;
@@ -46,7 +46,7 @@ function expiryOf(o: Observed): number | undefined {
   return Number.isFinite(expiry) ? expiry : undefined;
 }
 
-/** A fresh read first: a cached At may not show yet that somebody has lengthened its life. */
+/** Reads the At afresh first: the cache may not show yet that its TTL was raised. */
 function expire(o: Observed): Draft {
   if (!o.live) {
     return { need: 'at' };

@@ -36,7 +36,7 @@ export interface Preflight {
   readonly rejection?: Required<Refusal>;
 }
 
-/** What stands at the names of an At's Pods, whoever owns it. */
+/** The Pods that have the names of an At's Pods, also those with another owner. */
 export interface ObservedPods {
   /** At the name of the current attempt's Pod. */
   readonly pod: Pod | undefined;
@@ -137,7 +137,7 @@ export interface ReleasePod {
   readonly pod: Pod;
 }
 
-/** Removes the finalizer of exactly this Pod, whoever owns it. */
+/** Removes the finalizer of exactly this Pod, also when it has another owner. */
 export interface UntrackPod {
   readonly type: 'UntrackPod';
   readonly pod: Pod;

@@ -1,6 +1,6 @@
 /**
  * Launch: the creation of a Pod, for the first attempt and for those after it, and what a launch looks like
- * in status and Events. The fixed name is the lock: whoever is refused with AlreadyExists looks who has it.
+ * in status and Events. The fixed name is the lock: a replica that gets AlreadyExists reads the Pod with that name.
  */
 
 import type { At, AtStatus } from '../../api/at.generated.ts';

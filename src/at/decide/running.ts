@@ -57,7 +57,7 @@ export function steadyStatus(o: Observed, { launch, view, run, status }: Running
   return updatedStatus(o, status, isWorthAWrite ? { startTime: formatMilliTime(startTime) } : {});
 }
 
-/** {@link steadyStatus} of a run that nobody stops, with what keeps it from starting. */
+/** {@link steadyStatus} of a run that is not being stopped, with what keeps it from starting. */
 export function aliveStatus(o: Observed, running: Running): AtStatus {
   // A cause is there when the Pod came to life after all, between its note and the stop.
   const { reason: _, message: __, ...status } = steadyStatus(o, running);

@@ -1,6 +1,6 @@
 /**
- * Spec Events: what is said of an edit, once, with the first status that has seen it. Whoever describes an At
- * reads what was asked of it before what came of that, also when the edit makes it due at once.
+ * Spec Events: the Events of an edit, recorded once, with the first status that has seen it. `kubectl describe`
+ * shows what was requested before what came of it, also when the edit makes the At due at once.
  */
 import { atCondition, atEvent } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
@@ -10,7 +10,7 @@ import type { AtEvent, Observed } from './decision.ts';
 
 /** What is known of the spec. */
 interface Understood {
-  /** When the command runs, or ran; epoch milliseconds. Undefined when nobody knows. */
+  /** When the command runs, or ran; epoch milliseconds. Undefined when it is unknown. */
   readonly dueAt: number | undefined;
   readonly hasOperator: boolean;
 }

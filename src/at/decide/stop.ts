@@ -102,7 +102,7 @@ export function followStop(o: Observed, running: Running, started: Stop): Status
 
 /**
  * When a stopped Pod should have ended, epoch milliseconds: from then on it is to be deleted. Undefined when
- * nobody has stopped it, or nobody knows when.
+ * it was not stopped, or when the time of the stop is unknown.
  */
 export function stopOverdue({ pod, stop }: PodView): number | undefined {
   const grace = pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;

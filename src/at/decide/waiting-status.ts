@@ -53,7 +53,7 @@ export function suspendedStatus(o: Observed, plan: Plan): AtStatus {
   ]);
 }
 
-/** PENDING with a spec that nobody can run. */
+/** PENDING with a spec that cannot run. */
 export function invalidStatus(o: Observed, invalid: InvalidPlan): AtStatus {
   const { reason, message } = invalid;
   const { scheduledTime: _, podName: __, ...rest } = statusOf(o);

@@ -33,7 +33,7 @@ export interface PodView {
   /** The main container has ended for good, and the Pod goes on for others. */
   readonly isOutlived: boolean;
   readonly createdAt: number;
-  /** When the deletion that somebody asked for should have been over, epoch milliseconds. */
+  /** When the requested deletion should have completed, epoch milliseconds. */
   readonly deletionDue: number | undefined;
   readonly stop: Stop | undefined;
 }
@@ -55,7 +55,7 @@ export interface Cause {
   readonly message: string;
 }
 
-/** What a reason looks like, and an exit code. Whoever may write Pods may write other things there. */
+/** What a reason looks like, and an exit code. Other clients that may write Pods can write anything there. */
 const word = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
 const code = /^-?\d{1,9}$/;
 
@@ -117,7 +117,7 @@ function isStandIn(end: ContainerStateTerminated | undefined): boolean {
   return end?.reason === 'ContainerStatusUnknown' && instant(end.startedAt) === undefined;
 }
 
-/** Of the run that a lost node took with it nobody has said how it ended: what lastState tells is the one before. */
+/** No status shows how a run ended that was lost with its node: lastState describes the run before it. */
 function isCutOff(main: ContainerStatus | undefined, ended: PodView['ended']): boolean {
   return ended !== undefined && main?.state?.running !== undefined;
 }

@@ -33,7 +33,7 @@ export function recordedAttempts(at: At): number {
 
 /**
  * The names under which to look for Pods; `next` only where an attempt is recorded that another may follow.
- * Whoever creates a Pod has seen the attempt before it recorded, so that there is none under a further name.
+ * A replica creates a Pod only when it has seen the attempt before it recorded: no Pod exists under a further name.
  */
 export function podNames(at: At): {
   readonly earlier: readonly string[];
@@ -42,7 +42,7 @@ export function podNames(at: At): {
 } {
   const recorded = recordedAttempts(at);
   const name = (attempt: number): string => atPodName(at.metadata.name, attempt);
-  // A status that somebody forged may count any number of attempts.
+  // A forged status may count any number of attempts.
   const before = recorded > 1 ? Math.min(recorded - 1, maxAttempts) : 0;
   return {
     earlier: before === 0 ? [] : Array.from({ length: before }, (_, index) => name(index + 1)),

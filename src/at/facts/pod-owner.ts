@@ -1,4 +1,4 @@
-/** Pod owner: the At that a Pod was made for, by its name, also when somebody has taken the owner away. */
+/** Pod owner: the At that a Pod was made for, by its name, also when its owner reference was removed. */
 import { atPodLabel } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { controllerOf, type Pod } from '../../kubernetes/objects.ts';

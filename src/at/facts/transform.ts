@@ -1,6 +1,6 @@
 /**
  * Transforms: the parts of Ats and Pods that decisions read, for the informers' stores. An operator may hold a
- * hundred thousand waiting Ats for months; what nobody reads is not kept.
+ * hundred thousand waiting Ats for months; what no decision reads is not kept.
  */
 import type { At, AtSpec } from '../../api/at.generated.ts';
 import { atAnnotation, atPhase } from '../../api/at-constants.ts';

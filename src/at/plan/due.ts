@@ -13,7 +13,7 @@ export function isDue(at: At, now: number): boolean {
 
 /**
  * The instant at which the At is to be launched, in epoch milliseconds; infinity when it will not be as things are. Cheap
- * where status tells the instant. What nobody can run is never due: to say so must not go before a launch.
+ * where status tells the instant. A spec that cannot run is never due: reporting that must not go before a launch.
  */
 export function dueTime(at: At): number {
   const { metadata, spec, status } = at;

@@ -5,7 +5,7 @@
 import { isJson, type Json } from './template.ts';
 
 /** The usual id of a user without rights, as in distroless images. */
-const nobody = 65_532;
+const nonRootId = 65_532;
 
 /** The PodSpec with secure defaults, for itself and for every container in it. */
 export function withSecureDefaults(spec: Json): Json {
@@ -27,10 +27,10 @@ function settingsOf(value: unknown): Json {
 }
 
 function podSecurityContext(given: Json): Json {
-  // Whoever asks for root, or for whatever user the image names, gets no other one.
+  // A template that asks for root, or for the user of the image, keeps that user.
   const chosen = given.runAsUser === 0 || given.runAsNonRoot === false;
   return {
-    ...(chosen ? {} : { runAsNonRoot: true, runAsUser: nobody, runAsGroup: nobody }),
+    ...(chosen ? {} : { runAsNonRoot: true, runAsUser: nonRootId, runAsGroup: nonRootId }),
     seccompProfile: { type: 'RuntimeDefault' },
     ...given,
   };

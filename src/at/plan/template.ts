@@ -4,7 +4,7 @@
  */
 import type { AtSpec } from '../../api/at.generated.ts';
 
-/** Some JSON object whose fields nobody here knows. */
+/** A JSON object whose fields the operator does not know. */
 export type Json = Readonly<Record<string, unknown>>;
 
 export interface Template {

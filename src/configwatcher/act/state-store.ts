@@ -18,7 +18,7 @@ import { withRight } from '../facts/missing-right.ts';
 
 export type Written =
   | 'Written'
-  /** Somebody wrote first, so the decision may be about an old state. */
+  /** Another client wrote first, so the decision may be about an old state. */
   | 'Conflict'
   /** The watcher does not exist any more. */
   | 'Gone';
@@ -68,7 +68,7 @@ export class StateStore {
 
   /**
    * Nothing has to be written for this state. Where there is no status, the watch may still show the one of
-   * before: nobody told it that the CRD was replaced.
+   * before: the watch does not report that the CRD was replaced.
    */
   isStored({ status, metadata }: ConfigWatcher, state: WatcherState): boolean {
     const wanted = writeState(state);
@@ -101,7 +101,7 @@ export class StateStore {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       // The same answer for a missing subresource and a missing watcher: this throws for the second. One that was
-      // made anew since then is no witness: the states of all watchers would go where nobody reads them.
+      // made anew since then is no witness: the states of all watchers would go where no reader looks.
       const found = await this.#client.get(this.#resource, { namespace, name }, { signal });
       if (found.metadata.uid !== uid) throw error;
       this.#withoutStatusUntil = this.#clock.monotonic() + lookAgain;
@@ -141,7 +141,7 @@ function annotated({ metadata }: ConfigWatcher): WatcherState | undefined {
       ? readState(status)
       : undefined;
   } catch {
-    // Somebody else's text: as if there were none.
+    // A text of another author counts as none.
     return undefined;
   }
 }

@@ -19,7 +19,7 @@ export interface Change {
   readonly state: WatcherState;
   /** The sources of an edit that this pass saw first. */
   readonly edited: readonly SourceContent[];
-  /** A restart ends here, before so many of its Pods: nobody watches any more what it was for. */
+  /** A restart ends here, before so many of its Pods: the spec no longer names what it was for. */
   readonly abandoned?: number;
 }
 

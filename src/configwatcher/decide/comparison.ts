@@ -14,7 +14,7 @@ export interface Comparison {
   readonly known: readonly SourceState[];
   /** Whose content differs from the applied one, in the order of the spec. */
   readonly changed: readonly SourceContent[];
-  /** Whose content is neither the applied nor the pending one: somebody edited them. */
+  /** Whose content is neither the applied nor the pending one: they were edited. */
   readonly edited: readonly SourceContent[];
   /** A source is seen first. */
   readonly firstSight: boolean;
@@ -53,7 +53,7 @@ function effectiveHash(
 
 /**
  * What status says of the source. Where its keys or the hash key were changed while a change of it waits, that change
- * is still owed: nobody can tell any more whether the Pods have what counts now.
+ * is still owed: it is unknown whether the Pods have what counts now.
  */
 function entryFor(content: SourceContent, entries: readonly SourceState[]): SourceState | undefined {
   const comparable = entries.find((entry) => isComparable(content, entry));

@@ -28,7 +28,7 @@ function refused(
   state: WatcherState,
   conditions: WatcherState['conditions'],
 ): Pick<Steps, 'state' | 'actions' | 'memory'> {
-  // While a restart is held up nobody is late.
+  // While a restart is held up no owner is late.
   return {
     state: { ...state, observedGeneration, conditions },
     actions: [],

@@ -107,7 +107,7 @@ const maxDoublings = 40;
 
 /**
  * A change had to wait where its first content would have been applied before the cooldown was over. Later edits do
- * not count: whoever edits on and on would else seem to wait for the debounce only, and never have a longer gap.
+ * not count: otherwise a series of edits would seem to wait for the debounce only, and never get a longer gap.
  */
 function waitsInARow({ debounce, cooldown }: WatcherSpec, state: WatcherState, { since }: Pending): number {
   const { cooldownUntil, cooldownWaits = 0, lastRestart } = state;

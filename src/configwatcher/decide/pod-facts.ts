@@ -22,7 +22,7 @@ export interface PodFacts {
   readonly created: number;
   /** Has a deletionTimestamp: it is on its way out. */
   readonly terminating: boolean;
-  /** Succeeded or Failed: it serves nobody and will not start again. */
+  /** Succeeded or Failed: it serves no requests and does not start again. */
   readonly finished: boolean;
   /** With {@link terminating}: when its grace period is over, epoch ms. */
   readonly goneBy?: number;
@@ -101,7 +101,7 @@ function statusesOf({ status }: Pod): readonly ContainerStatus[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
-/** Terminal control characters would reach whoever reads the status with kubectl. */
+/** Terminal control characters would reach the terminal of a user who reads the status with kubectl. */
 function lastLineOf(text: string): string | undefined {
   const last = text.trimEnd().split('\n').at(-1) ?? '';
   return last.replace(/\p{Cc}/gu, ' ').slice(0, maxLastLine) || undefined;
@@ -173,7 +173,7 @@ function isMirror({ metadata }: Pod): boolean {
 function untouchedVersion({ metadata }: Pod): string | undefined {
   const { managedFields = [], resourceVersion } = metadata;
   const [first, ...others] = managedFields;
-  // Where somebody has emptied the list, a kubelet may be the only one in it.
+  // Where a client has emptied the list, a kubelet may be the only one in it.
   const isOfCreator = first !== undefined && first.subresource === undefined && others.length === 0;
   return isOfCreator ? resourceVersion : undefined;
 }

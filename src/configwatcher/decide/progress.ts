@@ -65,7 +65,7 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
     state: { ...state, ...counted, pending: { ...pending, reason } },
     memory: {
       ...observed.memory,
-      // While a restart is held up nobody is late.
+      // While a restart is held up no owner is late.
       progress: new Map(),
       ...(reason === 'Cooldown' && cooldownUntil !== undefined && { toldCooldown: cooldownUntil }),
     },
@@ -234,7 +234,7 @@ function pollOf({ stalled }: Plan): number {
   return stalled.some(({ because }) => because === 'Deadline') ? pollStalledMs : pollRunningMs;
 }
 
-/** The newest Pod cannot be younger than the cutoff unless somebody forged that, or set the server's clock. */
+/** The newest Pod cannot be younger than the cutoff unless the cutoff was forged, or the server's clock was set. */
 function boundedCutoff(pending: Pending, pods: readonly PodFacts[]): number | undefined {
   if (pending.cutoff === undefined || pods.length === 0) return undefined;
   return Math.min(pending.cutoff, Math.max(...pods.map(({ created }) => created)));

@@ -59,7 +59,7 @@ export type RolloutTurn =
  */
 export function rolloutTurn(facts: RolloutFacts, change: string, patched: boolean): RolloutTurn {
   if (facts.restartedFor === change) return facts.held ?? 'Wait';
-  // Somebody took the annotation back while the restart runs: that is a decision, and not fought.
+  // A user removed the annotation while the restart runs: that is a decision, which the operator respects.
   if (patched) return 'Reverted';
   return facts.held ?? 'Patch';
 }

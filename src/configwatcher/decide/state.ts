@@ -1,7 +1,7 @@
 /**
  * WatcherState: the status of a ConfigWatcher as decisions use it, with instants in epoch milliseconds.
  * Everything a restart needs to go on after a crash or a failover is in here; reading and writing are exact
- * opposites. What somebody forged or a lax schema let in is read as absent.
+ * opposites. A forged value, or one that a lax schema let in, is read as absent.
  */
 import {
   type ConfigWatcherStatus,

@@ -79,7 +79,7 @@ function isForRollout(
   if (held || rolloutRight === 'Denied') return false;
   if (restartedFor === memory.id) return true;
   const { attempts = 0, cause } = memory.refusals.get(key) ?? {};
-  // What somebody takes back in mid-restart is not set again.
+  // An annotation that a user removes during the restart is not set again.
   if (patched || (cause === 'Failure' && attempts >= maxRefusedTemplates)) return false;
   const isWhole = fresh.length === 0 && pods !== undefined && pods <= stale.length + terminating.length;
   return target !== undefined && facts.makesSelectedPods && isWhole;
@@ -124,8 +124,8 @@ function turnOfPods({ group, wanted, serving }: OwnerAvailability, input: TurnIn
   const { strategy } = input;
   const missing = Math.max(0, wanted - serving);
   const room = Math.max(0, unavailableLimit(strategy.maxUnavailable, wanted) - missing);
-  // Stale Pods that are not Ready serve nobody: they go at once and take nobody's room. So a content that
-  // kept the first batch from getting Ready is mended by the next edit.
+  // Stale Pods that are not Ready serve no requests: they are restarted at once and use none of the room. So a
+  // content that kept the first batch from getting Ready is mended by the next edit.
   const chosen = [...group.stale.filter(({ ready }) => !ready), ...lineOf(group, input).slice(0, room)];
   const refused = chosen.filter(({ uid }) => isRefused(input, uid) || isKept(group, uid, input));
   return {

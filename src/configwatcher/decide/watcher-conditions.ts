@@ -117,7 +117,7 @@ function stallReason({ stalled: stalls, blocked }: Plan): string {
 const stalls: Readonly<Record<StallReason, string>> = {
   Paused: 'its rollout is paused',
   OnDelete: 'its updateStrategy OnDelete rolls nothing out',
-  Reverted: 'somebody took the change of its template back',
+  Reverted: 'the change of its template was reverted',
   NewPodsNotAvailable: 'its new Pods do not become available, so no further Pod gets this content',
   Unschedulable: 'no node takes its new Pods',
   NodeLost: 'the node of a Pod does not answer',
@@ -229,7 +229,7 @@ export function conditionsOf(
 }
 
 /**
- * Conditions of a watcher that cannot follow its spec, until somebody edits that: Stalled, by which tools that wait
+ * Conditions of a watcher that cannot follow its spec, until the spec is edited: Stalled, by which tools that wait
  * for objects to get ready (all that judge by kstatus) know that there is nothing to wait for.
  */
 export function invalidSpec(observed: Observed, message: string): readonly Condition[] {

@@ -74,7 +74,7 @@ function statusOf({ metadata: { annotations = {} } }: KubernetesObject): ConfigW
     const status: unknown = JSON.parse(annotations[observed] ?? '');
     return typeof status === 'object' && status !== null && !Array.isArray(status) ? status : {};
   } catch {
-    // None yet, or somebody else's text: a first sight.
+    // No state yet, or a text of another author: the source is seen for the first time.
     return {};
   }
 }

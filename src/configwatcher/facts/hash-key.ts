@@ -2,7 +2,7 @@
  * HashKeyStore: the key under which hashes of Secrets are published. It is made once per installation and
  * kept in a Secret of the operator's namespace, so that an operator restart compares with the same key.
  *
- * Whoever loses the key loses no restart: hashes under another key are taken as a new baseline.
+ * A lost key loses no restart: hashes under another key are taken as a new baseline.
  */
 import { createHash } from 'node:crypto';
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
@@ -91,7 +91,7 @@ export class HashKeyStore {
   }
 }
 
-/** @throws {Error} for a Secret of that name that holds no key: somebody else's, or damaged. */
+/** @throws {Error} for a Secret of that name that holds no key: it has another owner, or is damaged. */
 function keyOf({ data }: Secret): HashKey {
   const secret = Buffer.from(data?.[field] ?? '', 'base64');
   if (secret.length < keyBytes) {

@@ -67,7 +67,7 @@ export function specOf(watcher: ConfigWatcher): WatcherSpec | InvalidSpec {
   return known;
 }
 
-/** Reads the spec of a watcher that nobody wrote as one; `invalid` says in its words that it is bad. */
+/** Reads the spec of a watcher that was not written as an object; `invalid` reports in its words that it is bad. */
 export function presentSpec(watcher: ConfigWatcher, invalid: InvalidSpec): void {
   const spec = readSpec(watcher.spec);
   specs.set(watcher, 'invalid' in spec ? invalid : spec);

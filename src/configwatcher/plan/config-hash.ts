@@ -110,7 +110,7 @@ export function contentHash(
 const maxNameLength = 63;
 const shortNameLength = 20;
 const digitsOfName = 12;
-/** 96 bits: what tells contents apart, and not what keeps somebody from making two that are alike. */
+/** 96 bits distinguish contents; they do not keep an attacker from making two that collide. */
 const digitsOfHash = 24;
 
 function cutName(name: string, length: number): string {
