@@ -57,7 +57,7 @@ const directory = await mkdtemp(join(tmpdir(), 'atwatch-demo-'));
 process.env.KUBECONFIG = join(directory, 'kubeconfig');
 await writeFile(process.env.KUBECONFIG, await readFile(kubeconfig), { mode: 0o600 });
 
-// Only what the demo brought goes away again: CRDs that were there hold somebody's objects.
+// Only what the demo brought goes away again: CRDs that were there may hold a user's objects.
 let broughtCrds = false;
 
 async function prepare(): Promise<void> {

@@ -32,7 +32,7 @@ const plugins: readonly KrewPlugin[] = [
   },
 ];
 
-/** The same bytes from the same files, whoever packs them and when. */
+/** The same bytes from the same files, on every machine and at any time. */
 async function pack(plugin: string): Promise<Buffer> {
   const fixed = [
     '--sort=name',

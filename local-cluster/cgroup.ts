@@ -30,7 +30,7 @@ function inheritCpuset(parent: string, group: string): void {
   }
 }
 
-/** Kubelet wants every controller in its group; whoever has not enabled them yet, as systemd does on demand, is we. */
+/** The kubelet needs every controller in its group; systemd enables them only on demand, so they are enabled here. */
 function createUnified(name: string, root: string): void {
   // Only the root of all may contain both processes and groups with controllers. A container sees a root that is not.
   if (existsSync(join(root, 'cgroup.type'))) {

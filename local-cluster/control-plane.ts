@@ -69,7 +69,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     try {
       return await assemble(programs, supervision, options, endpoint);
     } catch (error) {
-      // Between our look at the port and the API server's start somebody else may have taken it.
+      // Between our look at the port and the API server's start another process may have taken it.
       if (attempt === portAttempts || !String(error).includes('address already in use')) {
         throw error;
       }

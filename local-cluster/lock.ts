@@ -68,7 +68,7 @@ function breakLock(path: string, owner: number): void {
   }
 }
 
-/** Whether a process with this id runs, whoever owns it. One that has ended but is not buried yet does not. */
+/** Whether a process with this id runs, of any user. One that has ended but is not buried yet does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

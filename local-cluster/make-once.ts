@@ -37,7 +37,7 @@ async function makeAside(directory: string, make: (aside: string) => Promise<voi
   }
 }
 
-/** Whoever holds the lock is the only one at work, so these are of processes that were killed. */
+/** Only the process that holds the lock is at work, so these are of processes that were killed. */
 function removeAbandoned(prefix: string): void {
   for (const name of readdirSync(dirname(prefix))) {
     if (name.startsWith(basename(prefix))) {

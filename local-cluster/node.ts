@@ -233,7 +233,7 @@ async function startAgents({ programs, supervision, options, network, controlPla
   await wait('kube-proxy', limits.proxy, () => answers(`http://${network.node}:${proxyHealthPort}/healthz`));
 }
 
-/** Ready, and without the taint that keeps Pods away until somebody has noticed. */
+/** Ready, and without the taint that keeps Pods away until the node controller has noticed. */
 function isReady(body: string | undefined): boolean {
   if (body === undefined) {
     return false;

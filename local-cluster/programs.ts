@@ -60,7 +60,7 @@ export function missingAbilities(programs: Programs): string | undefined {
 }
 
 /**
- * A kubectl for a cluster that exists already: any will do, so that nobody builds Kubernetes just for that.
+ * A kubectl for a cluster that exists already: any version will do, so that Kubernetes is not built just for that.
  * The folder is what a PATH needs.
  */
 export async function findKubectl(signal?: AbortSignal): Promise<{ directory: string; path: string }> {

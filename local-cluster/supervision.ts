@@ -20,7 +20,7 @@ export interface SupervisionOptions {
   wrapper?: (directory: string) => readonly string[];
   /** Where the cluster's folder is made; default the system's folder for temporary files. */
   parentDirectory?: string;
-  /** Told of a program that ended although nobody stopped it. */
+  /** Called for a program that ended without being stopped. */
   onDeath?: ((error: ClusterError) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -170,7 +170,7 @@ export class Supervision {
   }
 }
 
-/** Whether the supervisor of the cluster in this folder is there: whoever connects and says nothing does no harm. */
+/** Whether the supervisor of the cluster in this folder is there. A client that connects and sends nothing is harmless. */
 export function isUp(directory: string): Promise<boolean> {
   return say(directory, '');
 }

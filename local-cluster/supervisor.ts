@@ -3,7 +3,7 @@
  *
  * It has a session of its own, so Ctrl-C does not reach it, and a channel to the process that asked for the
  * cluster. When that channel closes, for whatever reason, everything is stopped. The data is thrown away
- * afterwards, so nobody is asked to stop politely. A supervisor that is killed takes its children along where the
+ * afterwards, so no program is asked to stop politely. A supervisor that is killed takes its children along where the
  * program setpriv can arrange that (Linux).
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -49,7 +49,7 @@ function start(component: ComponentSpec): void {
     tell({ type: 'exited', name, reason });
     exitWhenStopped();
     if (detached) {
-      // Nobody is there to be told.
+      // No process is there to report it to.
       setTimeout(() => start(component), restartDelay);
     }
   };

@@ -4,7 +4,7 @@
  * loaded, and the parts of Node.js that it asks for.
  *
  * Each entry is a module of a package and what stands in its place. All are ES modules that say what they
- * export, so whoever imports more is told by the build.
+ * export, so the build fails for an import of more.
  */
 import { builtinModules } from 'node:module';
 import type { Plugin } from 'esbuild';

@@ -2,7 +2,7 @@
  * Makes the programs that check manifests, so that no test has to wait for that.
  *
  * What this machine cannot make is left out of the checks, with one line that says why. In continuous integration
- * (CI=true) that is a failure: nobody reads such lines there.
+ * (CI=true) that is a failure: such lines are not read there.
  */
 import { ClusterError } from '../../local-cluster/cluster-error.ts';
 import { buildChecks, installCheckov, NoProgramsError } from './programs.ts';

@@ -3,7 +3,7 @@
  * the cluster that KUBECONFIG names, else the local one if it is up.
  *
  * With --build alone it only sees to it that there is one, and says if there can be none, which leaves the tests of the
- * chart out. In continuous integration (CI=true) that is a failure: nobody reads such lines there.
+ * chart out. In continuous integration (CI=true) that is a failure: such lines are not read there.
  */
 import { ClusterError } from '../../local-cluster/cluster-error.ts';
 import { Interruption, startCommand } from '../../local-cluster/foreground.ts';
