@@ -31,7 +31,7 @@ export interface WorkloadReconcilerOptions {
   readonly modes: Modes;
   readonly secretAccess: boolean;
   readonly workloads: readonly Watched<Workload>[];
-  /** Kinds of which it is only said that they get no ConfigWatcher. */
+  /** Kinds that get no ConfigWatcher, which an Event reports. */
   readonly others: readonly Watched<KubernetesObject>[];
   /** In the group that they are made in. */
   readonly watchers: Watched<ConfigWatcher>;
@@ -40,7 +40,7 @@ export interface WorkloadReconcilerOptions {
 
 export class WorkloadReconciler implements Reconciler {
   readonly #options: WorkloadReconcilerOptions;
-  /** The last Warning about each object. What is still wrong is not said again; a restarted process says it once. */
+  /** The last Warning about each object. One that is still true is recorded again only by a new process. */
   readonly #warned = new Map<string, string>();
 
   constructor(options: WorkloadReconcilerOptions) {
@@ -58,15 +58,15 @@ export class WorkloadReconciler implements Reconciler {
     }
     const { resource } = watched;
     const { action, warning } = decide(workload, this.#found(resource, namespace, name));
-    let said = warning;
+    let reported = warning;
     try {
-      said = (action && (await this.#perform(action, context))) ?? warning;
+      reported = (action && (await this.#perform(action, context))) ?? warning;
     } catch (error) {
       // No edit of the workload mends that, so it is tried again.
-      if (isForbidden(error)) said = { reason: workloadEvent.forbidden, message: errorText(error) };
+      if (isForbidden(error)) reported = { reason: workloadEvent.forbidden, message: errorText(error) };
       throw error;
     } finally {
-      this.#warn(request, resource, workload, said, context);
+      this.#warn(request, resource, workload, reported, context);
     }
     return {};
   }

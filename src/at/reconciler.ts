@@ -53,7 +53,7 @@ export interface AtReconcilerOptions {
   readonly preflights?: Pick<Preflights, 'tried' | 'recall' | 'forget'>;
   /** Asked before each create. Absent: any author's Ats run. */
   readonly authorCheck?: AuthorCheck;
-  /** Told every status that was written, and the At as it was before. */
+  /** Called with every status that was written, and the At as it was before. */
   readonly onStatus?: (before: At, after: AtStatus) => void;
 }
 

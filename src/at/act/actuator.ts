@@ -52,7 +52,7 @@ export interface ActuatorOptions {
   /** Absent: any author's Ats run. */
   readonly authorCheck?: AuthorCheck;
   readonly recorder: Pick<EventRecorder, 'record'>;
-  /** Called with what a dry run has come to; absent: the API server has not said. */
+  /** Called with what a dry run has come to; absent: the API server gave no answer. */
   readonly onDryRun?: (at: At, preflight: Preflight | undefined) => void;
   /** Called with each status that was written, and the At as it was before. */
   readonly onStatus?: (before: At, after: AtStatus) => void;

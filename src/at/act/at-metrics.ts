@@ -109,6 +109,6 @@ function lateness(
   { launchTime = '', scheduledTime = '', operatorDelaySeconds = 0 }: AtStatus,
 ): number {
   const late = operatorLateness(at, parseTime(launchTime), parseTime(scheduledTime));
-  // Status knows of failed creates that no condition has told.
+  // Status knows of failed creates that no condition shows.
   return late < 1000 || operatorDelaySeconds > 0 ? late : 0;
 }

@@ -18,12 +18,12 @@ export function isRefusal(error: unknown): error is ApiError {
   return isTurnedDown(error) && !passes;
 }
 
-/** How the API server names what a webhook or an admission policy has said, and what becomes of one that is down. */
+/** How the API server names the answer of a webhook or an admission policy, and what becomes of one that is down. */
 const ofAdmission = /webhook "|AdmissionPolicy '/;
 
 /**
- * The template itself is wrong, and only an edit mends it: each cause names a field of the Pod, and neither a webhook
- * nor a policy has said so, which may change its mind.
+ * The template itself is wrong, and only an edit mends it: each cause names a field of the Pod, and it comes neither
+ * from a webhook nor from a policy, whose answer may change.
  */
 export function isInvalidPod(error: unknown): error is ApiError {
   if (!isInvalid(error)) return false;

@@ -14,7 +14,7 @@ import { delayAfter, isInvalidPod, isRefusal, maxDelayMs, mayHaveHappened } from
 import type { Candidate, Failure, LaunchTurns, Wait } from './launch-turns.ts';
 import type { Memory } from './memory.ts';
 
-/** From the first failure for its cause on, in milliseconds, a create without a definite answer is told. */
+/** From the first failure for its cause on, in milliseconds, a create without a definite answer is reported. */
 const tellAfterMs = 2000;
 
 export interface CreateFailuresOptions {
@@ -66,7 +66,7 @@ export class CreateFailures {
       : turns.failed(candidateOf(at), cause, failure, isAnswered);
   }
 
-  /** Too many requests, a token that is over: passes by itself, and is told where it lasts. */
+  /** Too many requests, a token that is over: passes without an edit, and is reported where it lasts. */
   #turnedAway(at: At, error: unknown): Wait | undefined {
     const { clock, memory } = this.#options;
     if (!(error instanceof ApiError)) {
@@ -89,7 +89,7 @@ export class CreateFailures {
     return { waitMs: delayAfter(memory.refused(at)), failure, since: Number.NEGATIVE_INFINITY };
   }
 
-  /** What the pass does about it. A mishap that passes at once is not told. */
+  /** What the pass does about it. A failure that passes at once is not reported. */
   hold(observed: Observed, { waitMs, failure, since }: Wait): Answer<Observed> {
     const { clock } = this.#options;
     const { reason, message } = failure;

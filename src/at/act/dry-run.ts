@@ -8,13 +8,13 @@ import type { Preflight } from '../decide/decision.ts';
 import { isInvalidPod, isNoDryRun } from './create-answer.ts';
 import { redact } from './redact.ts';
 
-/** In what a dry run is told of a field that does not exist: the create itself drops it without a word. */
+/** Marks the answer of a dry run about a field that does not exist: the create itself drops the field silently. */
 const strictDecodingError = 'strict decoding error: ';
 
 export interface DryRun {
   /** What the API server says of a field that does not exist. */
   readonly warning?: string;
-  /** Whether it would take the Pod. Absent: it has not said. */
+  /** Whether it would take the Pod. Absent: it gave no answer. */
   readonly preflight?: Preflight;
 }
 

@@ -170,11 +170,11 @@ export class Preflights implements Runnable {
     // What was edited meanwhile is tried anew.
     if (current === undefined || versionOf(current) !== versionOf(at)) return;
     this.#remember(at, preflight.rejection !== undefined, preflight);
-    const told = findCondition(current.status?.conditions, atCondition.podAdmitted);
+    const shown = findCondition(current.status?.conditions, atCondition.podAdmitted);
     const isShown =
       preflight.rejection === undefined
-        ? told?.status !== 'False'
-        : told?.status === 'False' && told.message === preflight.rejection.message;
+        ? shown?.status !== 'False'
+        : shown?.status === 'False' && shown.message === preflight.rejection.message;
     if (!isShown) wake(keyOf(at));
   }
 

@@ -1,7 +1,7 @@
 /**
  * Redact: an error about a Pod without the words of its command and the values of its environment. The
  * client takes out what the API server quotes in its own form (redact.ts); an admission webhook or policy may quote
- * anything in any form, and what is refused is told in Events, logs and status.
+ * anything in any form, and Events, logs and status show why a Pod is refused.
  */
 import type { Pod } from '../../kubernetes/objects.ts';
 import { ApiError } from '../../runtime/client/api-error.ts';

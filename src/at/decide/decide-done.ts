@@ -26,11 +26,11 @@ export function decideDone(o: Observed): Draft {
 
 /** A spec that could not run stays refused, also when it is corrected now. */
 function acceptance({ at }: Observed): readonly Statement[] {
-  const said = findCondition(at.status?.conditions, atCondition.accepted);
-  return said?.status === 'False' ? [] : editedAfterEnd;
+  const shown = findCondition(at.status?.conditions, atCondition.accepted);
+  return shown?.status === 'False' ? [] : editedAfterEnd;
 }
 
-/** The later of the end and of the status that told it, plus the time to live; epoch milliseconds. */
+/** The later of the end and of the status that showed it, plus the time to live; epoch milliseconds. */
 function expiryOf(o: Observed): number | undefined {
   const { at } = o;
   const ttlSecondsAfterFinished = effective(o, 'ttlSecondsAfterFinished');
@@ -39,9 +39,9 @@ function expiryOf(o: Observed): number | undefined {
     return undefined;
   }
   const ended = parseTime(at.status?.completionTime ?? '');
-  const told = findCondition(at.status?.conditions, atCondition.complete)?.lastTransitionTime ?? '';
+  const shown = findCondition(at.status?.conditions, atCondition.complete)?.lastTransitionTime ?? '';
   // Conditions have whole seconds, the rest of which is dropped.
-  const times = [ended, parseTime(told) + 999].filter((time) => !Number.isNaN(time));
+  const times = [ended, parseTime(shown) + 999].filter((time) => !Number.isNaN(time));
   const expiry = Math.max(...times) + ttlSecondsAfterFinished * 1000;
   return Number.isFinite(expiry) ? expiry : undefined;
 }

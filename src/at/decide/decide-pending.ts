@@ -89,9 +89,9 @@ function refusedTemplate({ at, preflight, refusal }: Observed): RefusedTemplate 
       return { reason: found.reason, message: clip(found.message), ...isRefused };
     }
   }
-  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
-  return told?.status === 'False' && told.reason === atReason.invalidTemplate
-    ? { reason: told.reason, message: told.message, ...isRefused }
+  const shown = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
+  return shown?.status === 'False' && shown.reason === atReason.invalidTemplate
+    ? { reason: shown.reason, message: shown.message, ...isRefused }
     : undefined;
 }
 
@@ -107,7 +107,7 @@ function deadlineSource(o: Observed): string {
   return isOwn ? '' : ` (${effective(o, 'startingDeadlineSeconds')}, the operator's default)`;
 }
 
-/** What kept the command from starting at this very instant, if the API server said so. */
+/** What kept the command from starting at this very instant, if the API server reported it. */
 function lastHoldReason({ at: { status } }: Observed, plan: Plan): string {
   const { reason, message = '', scheduledTime = '' } = status ?? {};
   const isHold = holdReasons.has(reason ?? '');
@@ -121,12 +121,12 @@ function lastHoldReason({ at: { status } }: Observed, plan: Plan): string {
 function endUnlaunched(
   o: Observed,
   end: Pick<Ending, 'outcome' | 'reason' | 'message'>,
-  said: AtStatus | undefined,
+  shown: AtStatus | undefined,
 ): Exclude<Draft, StatusFirst> {
   if (!o.live) {
     return readLive;
   }
-  const { podName: _, ...from } = said ?? {};
+  const { podName: _, ...from } = shown ?? {};
   const status = doneStatus(o, from, { ...end, exitCode: undefined, disrupted: false });
   const type = end.outcome === atOutcome.canceled ? 'Normal' : 'Warning';
   const { reason, message: note } = end;
@@ -135,8 +135,8 @@ function endUnlaunched(
 
 function refuse(o: Observed, invalid: InvalidPlan): Steps {
   const { reason, message } = invalid;
-  const said = findCondition(o.at.status?.conditions, atCondition.accepted);
-  const isKnown = said?.reason === reason && said.message === message && !isEdited(o.at);
+  const shown = findCondition(o.at.status?.conditions, atCondition.accepted);
+  const isKnown = shown?.reason === reason && shown.message === message && !isEdited(o.at);
   const event: AtEvent = { type: 'Warning', reason, action: 'ReadSpec', note: message };
   const events = [...resumedEvent(o), ...(isKnown ? [] : [event])];
   return { actions: [], status: invalidStatus(o, invalid), events };
@@ -164,10 +164,10 @@ function arm(o: Observed, plan: Plan): Steps {
   return { actions, status, events, requeueAt: plan.dueAt, priority: launchPriority };
 }
 
-/** Said once, and not with each dry run that is refused again. */
+/** One Event, and none for each further dry run that is refused. */
 function rejectionEvents({ at, preflight }: Observed): AtEvent[] {
-  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
-  return preflight?.rejection === undefined || told?.status === 'False'
+  const shown = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
+  return preflight?.rejection === undefined || shown?.status === 'False'
     ? []
     : [holdEvent(preflight.rejection.reason, preflight.rejection.message)];
 }
@@ -184,16 +184,16 @@ function launch(o: Observed, plan: Plan): Draft {
   return create(o, plan, 1);
 }
 
-/** Due, but the API server does not take the Pod: said once, tried again until the deadline. */
+/** Due, but the API server refuses the Pod: one Event is recorded, and the create is repeated until the deadline. */
 function hold(o: Observed, plan: Plan, reason: string, message: string): Steps {
-  const said = o.at.status?.reason === reason && !isEdited(o.at) ? (o.at.status.message ?? '') : undefined;
-  const isSame = said !== undefined && isSameBarNumbers(said, message);
-  const status = heldStatus(o, plan, reason, isSame ? said : message);
+  const shown = o.at.status?.reason === reason && !isEdited(o.at) ? (o.at.status.message ?? '') : undefined;
+  const isSame = shown !== undefined && isSameBarNumbers(shown, message);
+  const status = heldStatus(o, plan, reason, isSame ? shown : message);
   const deadline = startingDeadline(o, plan);
   return {
     actions: [],
     status,
-    events: [...specEvents(o, plan), ...(said === undefined ? [holdEvent(reason, message)] : [])],
+    events: [...specEvents(o, plan), ...(shown === undefined ? [holdEvent(reason, message)] : [])],
     requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
     priority: retryPriority,
   };

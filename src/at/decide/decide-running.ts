@@ -66,7 +66,7 @@ function decideLaunched(o: Observed, launch: Attempt): Draft {
   const running = { launch, view, run: runOf(o.at, view.pod), status, events };
   const gone = goneAt(o, view);
   if (gone !== undefined && o.now > gone) {
-    // That it has no node stays true; that it has not told its end may change at any time.
+    // That it has no node stays true; that its end is not in its status may change at any time.
     return gone === 0 || o.live ? decideHeld(o, running) : readLive;
   }
   const ending = endingOf(view, tellsOutput(o));
@@ -141,7 +141,7 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
   if (cause === undefined) {
     return create(o, plan, attempt);
   }
-  // Said once, as of the first attempt, and tried again for as long as it takes.
+  // One Event is recorded, as for the first attempt, and the create is repeated without a deadline.
   const { message } = cause;
   // The first Pod was valid: another API server may find the next one so.
   const reason = cause.reason === atReason.invalidTemplate ? atReason.podRejected : cause.reason;
@@ -154,7 +154,7 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
   };
 }
 
-/** The status with the end of this attempt in its history, and the Event of it where it was not told before. */
+/** The status with the end of this attempt in its history, and its Event where none was recorded before. */
 function endedStatus(
   o: Observed,
   { view }: Attempt,
@@ -221,13 +221,13 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
       running,
     );
   }
-  const told = findCondition(o.at.status?.conditions, atCondition.launched)?.reason;
+  const shown = findCondition(o.at.status?.conditions, atCondition.launched)?.reason;
   const warning: AtEvent = { type: 'Warning', reason: atEvent.podStuck, action: 'FollowPod', note: message };
   const stuck = stuckStatus(o, status, message);
   return {
     actions: [],
     status: stuck,
-    events: told === atReason.podUnreachable ? events : [...events, warning],
+    events: shown === atReason.podUnreachable ? events : [...events, warning],
     ...nextDeadline(o, running),
   };
 }
@@ -245,7 +245,7 @@ function relabel({ pod, uid, name }: PodView): Steps['actions'] {
 
 /**
  * The message, with the edit that came too late where the spec alone does not tell why there is no further attempt
- * or what was run. To what the command has said for itself nothing is added.
+ * or what was run. A message of the command itself is left as it is.
  */
 function lastMessage(o: Observed, from: AtStatus, { message, disrupted }: Ending): string {
   if (!isEditedTooLate(from) || (message !== '' && !disrupted)) {

@@ -73,8 +73,8 @@ function recording(events: readonly AtEvent[]): Effect[] {
 }
 
 /**
- * Stored under a laxer CRD than today's, the At takes no status until a user mends it: the Events are all that can be
- * said of it. It may also be a passing mistake of an admission policy, so the first tries are soon.
+ * Stored under a laxer CRD than today's, the At takes no status until a user mends it: the Events are all that can
+ * report it. It may also be a passing mistake of an admission policy, so the first tries are soon.
  */
 function unwritable(times: number, effects: readonly Effect[]): AtDecision {
   return {

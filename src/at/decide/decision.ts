@@ -207,7 +207,7 @@ export const launchPriority = 600;
 
 /**
  * Queue priority of an At that is due and was refused: thousands that will be refused again must hold up neither
- * another's launch nor what is to be said of one, nor the initial list. In an idle queue it changes nothing.
+ * another's launch nor its status, nor the initial list. In an idle queue it changes nothing.
  */
 export const retryPriority = -150;
 

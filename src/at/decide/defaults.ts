@@ -26,7 +26,7 @@ export function withDefaults(
 ): AtStatus {
   const applied = fields.flatMap((field) => {
     const value = o.at.spec[field] === undefined ? effective(o, field) : undefined;
-    // That the output is told is what the API says, too.
+    // By the API's default the output is in status, too.
     return value === undefined || value === true ? [] : [[field, value]];
   });
   return withApplied(status, Object.fromEntries(applied));

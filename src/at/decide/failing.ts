@@ -1,4 +1,4 @@
-/** Failing: what is told of a command that fails and is started again, and what can never start. */
+/** Failing: the status of a command that fails and is started again, and of one that can never start. */
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
 import { type PodView, waitingCause } from '../facts/observe-pod.ts';
@@ -37,9 +37,9 @@ export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtS
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(message === '' ? {} : { message }),
   };
-  const said = `the command failed${exitCode === undefined ? '' : ` with exit code ${exitCode}`} and is started again`;
-  const told = withDefaults(o, failing, ['outputInStatus']);
-  return stated(o, told, [{ type: atCondition.launched, status: 'True', reason, message: said }]);
+  const text = `the command failed${exitCode === undefined ? '' : ` with exit code ${exitCode}`} and is started again`;
+  const shown = withDefaults(o, failing, ['outputInStatus']);
+  return stated(o, shown, [{ type: atCondition.launched, status: 'True', reason, message: text }]);
 }
 
 /** Tells the first failure, without the words of the command. */

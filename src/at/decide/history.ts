@@ -20,7 +20,7 @@ export function currentRestarts(status: AtStatus, view: PodView | undefined): nu
   return view?.restarts ?? Math.max(0, (status.restarts ?? 0) - pastRestarts(status));
 }
 
-/** Whether the end of the current attempt is in the history: it is told when it ends, and stays as it was told. */
+/** Whether the end of the current attempt is in the history: it is recorded when the attempt ends, and never changes. */
 function isEndTold({ history = [], attempts = 1 }: AtStatus): boolean {
   return history.some(({ attempt }) => attempt === attempts);
 }
@@ -51,7 +51,7 @@ export function withEnded(
   return [...history.filter(({ attempt }) => attempt < attempts), entry];
 }
 
-/** The Event of the attempt that was lost last, unless the status before told it already. */
+/** The Event of the attempt that was lost last, unless the previous status showed it already. */
 export function disruptedEvents(before: AtStatus, history: AtStatus['history']): readonly AtEvent[] {
   const [last] = history?.slice(-1) ?? [];
   if (last === undefined || isEndTold(before)) return [];

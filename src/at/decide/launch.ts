@@ -118,7 +118,7 @@ function historyBefore(o: Observed): AtStatus['history'] {
 
 const disruptions: ReadonlySet<string> = new Set([atReason.evicted, atReason.podLost]);
 
-/** Milliseconds by which the operator was late; 0 when creates have failed, also where no condition has told that. */
+/** Milliseconds by which the operator was late; 0 when creates have failed, also where no condition shows that. */
 function operatorDelayOf(
   o: Observed,
   attempt: number,
@@ -165,7 +165,7 @@ function launchEvent(
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
   if (late > lateAfter) {
     const note = `${created} ${Math.round(late / 1000)} s late`;
-    // It was tried in time and has been tried since: that the API server refused it was said when it did.
+    // The create was sent in time and has been repeated since; an Event showed each cause of a refusal.
     const reason = holdCondition(o.at)?.reason ?? (o.obstructed ? 'requests that failed' : undefined);
     return reason !== undefined
       ? {

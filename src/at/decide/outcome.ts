@@ -128,19 +128,19 @@ export const startError = 'StartError';
 /** A reason of an end, as far as it says more than the exit code does. */
 const telling = /^(?!(?:Error|Completed)$)[A-Za-z][A-Za-z0-9]{0,127}$/;
 
-/** What the container said at its end, after what the kernel or the runtime calls it, such as OOMKilled. */
+/** The termination message of the container, after what the kernel or the runtime calls it, such as OOMKilled. */
 export function saidBy({ last }: PodView, withOutput: boolean): string {
   const { reason = '', message = '' } = last ?? {};
   // Of a start that failed the runtime tells why, not the command.
-  const said = withOutput || reason === startError ? message.trimEnd() : '';
+  const output = withOutput || reason === startError ? message.trimEnd() : '';
   if (!telling.test(reason)) {
-    return said;
+    return output;
   }
   // The end of a long output is kept, and what stands before it, too.
-  return said === '' ? reason : `${reason}: ${clip(said, maxMessageBytes - reason.length - 2)}`;
+  return output === '' ? reason : `${reason}: ${clip(output, maxMessageBytes - reason.length - 2)}`;
 }
 
-/** What the container said at its end, else why the Pod failed. */
+/** The termination message of the container, else why the Pod failed. */
 function messageOf(view: PodView, withOutput: boolean): string {
   return saidBy(view, withOutput) || (view.pod.status?.message ?? failedFirst(view) ?? '');
 }

@@ -1,6 +1,6 @@
 /**
  * Run status: the whole status of an At whose command was launched, or that ended without a launch, made from
- * the one it has. Every function here is told what was observed; none foresees.
+ * the one it has. Every function here gets what was observed; none predicts.
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
@@ -107,10 +107,10 @@ function launchedCondition({ at, tracks }: Observed, podName: string): Statement
  */
 export function withCause(o: Observed, from: AtStatus, { reason, message }: Cause): AtStatus {
   // Numbers and times in such a sentence change all the time; a write for each would be noise.
-  const said =
+  const shown =
     waitingReason(o.at.status) === reason ? (o.at.status?.message ?? clip(message)) : clip(message);
-  const condition: Statement = { type: atCondition.launched, status: 'True', reason, message: said };
-  return stated(o, { ...from, reason, ...(said === '' ? {} : { message: said }) }, [condition]);
+  const condition: Statement = { type: atCondition.launched, status: 'True', reason, message: shown };
+  return stated(o, { ...from, reason, ...(shown === '' ? {} : { message: shown }) }, [condition]);
 }
 
 /** Why the run waits, as status says it. */
@@ -136,7 +136,7 @@ export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: P
   const { outcome, reason, exitCode } = ending;
   const startTime = view?.startTime && Math.min(view.startTime, o.now);
   const restarts = pastRestarts(from) + currentRestarts(from, view);
-  // Once an attempt was lost, the last one is told like those before it.
+  // Once an attempt was lost, the last one is recorded like those before it.
   const history = from.history === undefined ? {} : { history: withEnded(o, from, ending, view) };
   const code = exitCode ?? from.exitCode;
   const status: AtStatus = {

@@ -40,7 +40,7 @@ function timeEvent({ at, now }: Observed, dueAt: number | undefined): AtEvent[] 
   const time = formatMilliTime(dueAt);
   const note = `runs at ${time}`;
   if (isResumed(at)) {
-    // What is due by now is launched, which is said then.
+    // An At that is due by now is launched, and the Event of the launch follows.
     return dueAt > now ? [event(atEvent.scheduled, note)] : [];
   }
   const isKnown = findCondition(at.status?.conditions, atCondition.accepted) !== undefined;

@@ -1,6 +1,6 @@
 /**
- * Waiting status: the whole status of an At that is PENDING, made from the one it has. Every function here is
- * told what was observed; none foresees.
+ * Waiting status: the whole status of an At that is PENDING, made from the one it has. Every function here
+ * gets what was observed; none predicts.
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
@@ -28,17 +28,17 @@ export function armedStatus(o: Observed, plan: Plan): AtStatus {
   ]);
 }
 
-/** What dry runs of the Pod of this very spec have come to; nothing is said as long as they pass. */
+/** What dry runs of the Pod of this very spec have come to; no condition shows it as long as they pass. */
 function admissionOf({ at, preflight }: Observed): Statement | undefined {
   const type = atCondition.podAdmitted;
   if (preflight?.rejection !== undefined) {
     const { reason, message } = preflight.rejection;
     return { type, status: 'False', reason, message: clip(message) };
   }
-  const told = isEdited(at) ? undefined : findCondition(at.status?.conditions, type);
-  if (told === undefined) return undefined;
-  return preflight === undefined || told.status === 'True'
-    ? { type, status: told.status, reason: told.reason, message: told.message }
+  const shown = isEdited(at) ? undefined : findCondition(at.status?.conditions, type);
+  if (shown === undefined) return undefined;
+  return preflight === undefined || shown.status === 'True'
+    ? { type, status: shown.status, reason: shown.reason, message: shown.message }
     : { type, status: 'True', reason: atReason.armed, message: 'a dry run of the Pod passed' };
 }
 
@@ -65,7 +65,7 @@ export function invalidStatus(o: Observed, invalid: InvalidPlan): AtStatus {
     ...(isRefusedTemplate(invalid)
       ? [{ type: atCondition.podAdmitted, status: 'False', reason, message } as const]
       : []),
-    // Suspended anew is told when there is something that could run.
+    // A new suspension is shown once the spec could run.
     ...(o.at.spec.suspend === true ? [] : resumed(o.at)),
   ]);
 }

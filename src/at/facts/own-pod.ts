@@ -161,7 +161,7 @@ function lastOf({ live }: Observed, pod: Pod | undefined): PodView | undefined {
   return live && isTold ? observePod({ ...pod, status: { ...pod.status, phase: 'Failed' } }) : undefined;
 }
 
-/** Whether Kubernetes has said on the Pod that it takes it away. */
+/** Whether a condition of the Pod shows that Kubernetes disrupts it. */
 export function isDisrupted({ status }: Pod): boolean {
   return (
     status?.conditions?.some(({ type, status: holds }) => type === 'DisruptionTarget' && holds === 'True') ??

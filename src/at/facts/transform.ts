@@ -35,13 +35,13 @@ function transformSpec({ spec, status }: At): AtSpec {
 }
 
 /**
- * What thousands of waiting Ats say alike, each in objects and texts of its own as parsed: half of their size.
+ * Values that thousands of waiting Ats share, each in objects and texts of its own as parsed: half of their size.
  * It may be shared because all that is cached is frozen. Forgotten all at once when there is too much of it:
- * what is said often is soon there again.
+ * a common value soon returns.
  */
 const shared = new Map<string, unknown>();
 const maxShared = 1000;
-/** Characters as JSON. Longer ones are not said alike by thousands, and would stay here. */
+/** Characters as JSON. Longer values are not shared by thousands of Ats, and would stay here. */
 const maxSharedLength = 2000;
 
 /** `holder` with a value of the field that others of the same content have, too. */
@@ -92,13 +92,13 @@ function isHeld({ metadata }: Pod): boolean {
 
 function transformStatus(status: NonNullable<Pod['status']>, main: string): NonNullable<Pod['status']> {
   const { phase, reason, message, startTime, conditions, containerStatuses, initContainerStatuses } = status;
-  const told = conditions?.filter(({ type }) => type === 'PodScheduled' || type === 'DisruptionTarget');
+  const relevant = conditions?.filter(({ type }) => type === 'PodScheduled' || type === 'DisruptionTarget');
   return {
     ...(phase === undefined ? {} : { phase }),
     ...(reason === undefined ? {} : { reason }),
     ...(message === undefined ? {} : { message }),
     ...(startTime === undefined ? {} : { startTime }),
-    ...(told === undefined ? {} : { conditions: told }),
+    ...(relevant === undefined ? {} : { conditions: relevant }),
     ...(containerStatuses === undefined
       ? {}
       : {

@@ -31,7 +31,7 @@ export class AnnotationStore implements WatcherStore {
   read(watcher: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {
     const state = readState(watcher.status);
     if (!remembered) return state;
-    // What was said of a bad selector stands in memory only, and is not to be said at every edit of the ConfigMap.
+    // The report of a bad selector is in memory only, and must not be repeated at every edit of the ConfigMap.
     const isKept = state.appliedHash !== undefined && !('invalid' in specOf(watcher));
     return isKept ? { ...state, matchedPods: remembered.matchedPods } : remembered;
   }

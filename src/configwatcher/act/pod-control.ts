@@ -1,6 +1,6 @@
 /**
- * PodControl: performs restarting writes, each with the uid of the Pod it means, and tells what the API
- * server said to each. One refusal or failure never keeps the others from being tried.
+ * PodControl: performs restarting writes, each with the uid of the Pod it means, and returns what the API
+ * server answered to each. One refusal or failure never keeps the others from being tried.
  */
 import { pods } from '../../kubernetes/objects.ts';
 import {

@@ -13,7 +13,7 @@ export interface Known {
   readonly memory: RestartMemory;
   /** As it was written last. */
   readonly state: WatcherState;
-  /** Monotonic ms since when the state has said the same of the sources. */
+  /** Monotonic ms since when the state shows the same sources. */
   readonly since: number;
 }
 

@@ -116,17 +116,17 @@ export function decide(observed: Observed): WatcherDecision {
   return typeof steps === 'string' ? { need: steps } : ordered(observed, steps);
 }
 
-/** The status first; then what is told of it; then the writes that it announces. */
+/** The status first; then its Events; then the writes that it announces. */
 function ordered(observed: Observed, steps: Steps): WatcherDecision {
   const { state, actions, events, memory, requeueAfter: asked, ...counts } = steps;
   const asLock = actions.some(({ type }) => type === 'RestartRollout');
   const waitsFor = state.pending && { waitsFor: state.pending.reason };
   const summary = { ...waitsFor, stalePods: state.stalePods, batch: actions.length };
-  const told: Effect[] = isNews(observed, steps) ? [{ type: 'RecordEvents', events, summary }] : [];
+  const recorded: Effect[] = isNews(observed, steps) ? [{ type: 'RecordEvents', events, summary }] : [];
   const restarts: Effect[] = actions.length > 0 ? [{ type: 'RestartPods', actions }] : [];
   const requeueAfter = sooner(asked, retryWait(memory, observed.now));
   return {
-    effects: [{ type: 'WriteStatus', state, memory, asLock, counts }, ...told, ...restarts],
+    effects: [{ type: 'WriteStatus', state, memory, asLock, counts }, ...recorded, ...restarts],
     ...(requeueAfter !== undefined && { requeueAfter }),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Observed and Decision: what {@link decide} is told and what it answers. Both are plain data; times are
+ * Observed and Decision: what {@link decide} gets and what it answers. Both are plain data; times are
  * epoch milliseconds of the API server's clock.
  */
 import type { OwnerReference } from '../../kubernetes/objects.ts';

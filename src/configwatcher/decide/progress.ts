@@ -262,7 +262,7 @@ export function advance(
   if (!pods) return 'pods';
   const running = isRunning(pending);
   const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods);
-  // Timestamps have whole seconds: only a Pod made in a later second than the cutoff is told from a stale
+  // Timestamps have whole seconds: only a Pod made in a later second than the cutoff is distinguishable from a stale
   // one, so nothing may be replaced before that second has begun; nor again after the server's clock was set back
   // behind it, when every replacement would look stale.
   const safeAt = (cutoff ?? Number.NEGATIVE_INFINITY) + 1000;

@@ -55,7 +55,7 @@ export const emptyMemory: RestartMemory = {
   announced: new Set(),
 };
 
-/** What the API server said last against one of an owner's Pods, or against the change of its template. */
+/** The last refusal by the API server for one of an owner's Pods, or for the change of its template. */
 export function refusalOf(
   { refusals }: RestartMemory,
   { key, stale }: { readonly key: string; readonly stale: readonly { readonly uid: string }[] },
@@ -64,7 +64,7 @@ export function refusalOf(
   return uids.map((uid) => refusals.get(uid)?.message).find((message) => message !== undefined);
 }
 
-/** Without what was said against these, owners or Pods. */
+/** Without the refusals for these owners or Pods. */
 export function withoutRefusalsOf(memory: RestartMemory, uids: readonly string[]): RestartMemory {
   const refusals = new Map(memory.refusals);
   for (const uid of uids) refusals.delete(uid);

@@ -47,7 +47,7 @@ export type StallReason =
 export interface Stall {
   readonly group: PodGroup;
   readonly because: StallReason;
-  /** What the API server said last against one of its Pods, or against the change of its template. */
+  /** The last refusal by the API server for one of its Pods, or for the change of its template. */
   readonly refusal: string | undefined;
   /** The new Pod that shows it. */
   readonly pod?: PodFacts;

@@ -17,7 +17,7 @@ import type { RestartMemory } from './restart-memory.ts';
 import type { PendingReason, WatcherState } from './state.ts';
 
 /** What a step tells about itself. */
-type Told = Pick<Step, 'plan' | 'sorted' | 'abandoned' | 'until'>;
+type Reported = Pick<Step, 'plan' | 'sorted' | 'abandoned' | 'until'>;
 
 type Statement = Pick<Condition, 'status' | 'reason' | 'message'>;
 
@@ -60,17 +60,17 @@ function upToDate({ lastRestart, conditions }: WatcherState, listed: SortedPods 
   const except = skipped > 0 ? `, except ${pods(skipped)} that the last restart left alone` : '';
   const message = `the Pods run with the content of now${except}`;
   const names = [...(listed?.unmanaged ?? []), ...(listed?.ofJobs ?? [])].map(({ name }) => name);
-  const said = findCondition(conditions, type.progressing)?.message ?? '';
-  const kept = said.startsWith(`${message}: `) ? said : message;
+  const shown = findCondition(conditions, type.progressing)?.message ?? '';
+  const kept = shown.startsWith(`${message}: `) ? shown : message;
   const words = names.length > 0 ? `${message}: ${nameThem(names)}` : kept;
   return { status: 'False', reason: reason.upToDate, message: words };
 }
 
 /** Stands until the next change: who looks at the watcher later shall not take all Pods for equal. */
-function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Told): Statement | undefined {
+function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Reported): Statement | undefined {
   const { restartAbandoned } = reason;
-  const said = findCondition(conditions, type.progressing);
-  if (abandoned === undefined) return !sorted && said?.reason === restartAbandoned ? said : undefined;
+  const shown = findCondition(conditions, type.progressing);
+  if (abandoned === undefined) return !sorted && shown?.reason === restartAbandoned ? shown : undefined;
   const message = `${pods(abandoned)} kept an older content: the spec was edited in mid-restart`;
   return { status: 'False', reason: restartAbandoned, message };
 }
@@ -84,7 +84,7 @@ function uncertainty({ replacedAt }: WatcherState): Statement | undefined {
   return { status: 'False', reason: reason.contentUncertain, message };
 }
 
-function progressing(state: WatcherState, step: Told): Statement {
+function progressing(state: WatcherState, step: Reported): Statement {
   const { pending, appliedHash } = state;
   if (appliedHash === undefined) {
     return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
@@ -102,7 +102,7 @@ function stuck({ conditions }: WatcherState, plan: Plan | undefined): Statement 
   return { status: 'True', reason: known?.reason ?? 'Stalled', message: known?.message ?? waits.Stalled };
 }
 
-/** Said of what lasts long; the end of a debounce moves with each edit. */
+/** Shown for waits that last long; the end of a debounce moves with each edit. */
 function endOf(reason: PendingReason, until: number | undefined): string {
   const lasts = reason === 'Cooldown' || reason === 'Window';
   return lasts && until !== undefined ? ` (until ${formatTime(until)})` : '';
@@ -199,7 +199,7 @@ export function conditionsOf(
   observed: Observed,
   state: WatcherState,
   comparison: Comparison,
-  step: Told,
+  step: Reported,
 ): readonly Condition[] {
   const { missing } = comparison;
   const { plan } = step;

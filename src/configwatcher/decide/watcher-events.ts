@@ -145,14 +145,14 @@ function conditionEvents(before: WatcherState, after: WatcherState): Note[] {
   return notes;
 }
 
-/** The owners whose Pods go now and that have not been told yet. */
+/** The owners whose Pods go now and that have got no Event yet. */
 function newOwners(observed: Observed, { plan, memory }: Step): PodGroup[] {
   const going = [
     ...(plan?.rollouts ?? []),
     ...(plan?.batch ?? []).flatMap(({ uid }) => plan?.ownerOf.get(uid) ?? []),
   ];
-  const told = observed.memory.id === memory.id ? observed.memory.announced : new Set();
-  return [...new Set(going)].filter(({ key }) => !told.has(key));
+  const announced = observed.memory.id === memory.id ? observed.memory.announced : new Set();
+  return [...new Set(going)].filter(({ key }) => !announced.has(key));
 }
 
 /** Kind and name of the source, and which of its keys changed where that is known. */
@@ -171,7 +171,7 @@ function restartNowEvents({ restartNow, state }: Observed, next: Step): Note[] {
   ];
 }
 
-/** Told once: the status keeps it. */
+/** One Event: the status keeps that it was recorded. */
 function rightEvents({ strategy }: WatcherSpec, before: WatcherState, after: WatcherState): Note[] {
   const isNews = strategy.type === 'Auto' && after.strategy === 'Evict' && before.strategy !== 'Evict';
   if (!isNews) return [];
@@ -195,7 +195,7 @@ function ownerEvents(observed: Observed, spec: WatcherSpec, next: Step): Decided
           ),
         ]
       : [];
-  const told = owners.map(({ owner }) => ({
+  const ofOwners = owners.map(({ owner }) => ({
     ...normal(
       configRestartEvent,
       'Restart',
@@ -203,7 +203,7 @@ function ownerEvents(observed: Observed, spec: WatcherSpec, next: Step): Decided
     ),
     regarding: owner,
   }));
-  return [...fallback, ...told];
+  return [...fallback, ...ofOwners];
 }
 
 /** The Events of one decision; `next` is its outcome with the new conditions in its state. */
