@@ -25,7 +25,7 @@ export function describeError(error: unknown): string {
   const texts: string[] = [];
   for (const cause of errorChain(error)) {
     const text = errorText(cause);
-    if (text !== '' && !texts.some((said) => said.includes(text))) texts.push(text);
+    if (text !== '' && !texts.some((earlier) => earlier.includes(text))) texts.push(text);
   }
   return texts.length === 0 ? errorText(error) : texts.join(': ');
 }

@@ -43,7 +43,7 @@ export const hangLimit = 60_000;
 /** When every worker of a controller has been in one reconcile for so long, the process should be restarted. */
 export const deadControllerLimit = 15 * 60_000;
 
-/** After `gracefulShutdownTimeout`, how long a stop waits for those that were told to break off. */
+/** After `gracefulShutdownTimeout`, how long a stop waits for work whose signal has been aborted. */
 export const breakOffLimit = 500;
 /** How long a stop waits for Events, and then for the lease to be given back. */
 export const flushLimit = 2000;

@@ -15,7 +15,7 @@ export class LogLimit {
     this.#clock = clock;
   }
 
-  /** @param write called unless there was a line about the subject lately; told how many were left out since. */
+  /** @param write called unless there was a line about the subject lately, with the number of lines left out since. */
   log(subject: string, write: (suppressed: number) => void): void {
     const now = this.#clock.monotonic();
     const seen = this.#subjects.get(subject);

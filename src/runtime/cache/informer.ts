@@ -10,7 +10,7 @@ import type { IndexFunction, Lister } from './lister.ts';
 /**
  * Called synchronously, in the order of the watch, once for each change it shows; what a handler throws is
  * logged and never stops it. An own write reaches handlers when it arrives in the watch, and no sooner, so
- * the lister may be ahead of what they are told.
+ * the lister may be ahead of their notifications.
  */
 export interface InformerHandler<T> {
   /** @param initial true for objects of the first list. */

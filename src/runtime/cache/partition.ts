@@ -13,7 +13,7 @@ import { OwnWrites } from './own-writes.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import type { Store } from './store.ts';
 
-/** What handlers are told. */
+/** The notifications of handlers. */
 export type Change<T> =
   | { readonly type: 'add'; readonly object: T }
   | { readonly type: 'update'; readonly previous: T; readonly object: T }

@@ -13,7 +13,7 @@ export function compareResourceVersions(left: string, right: string): number | u
   return left < right ? -1 : 1;
 }
 
-/** True when `version` is `other` or newer; false when that cannot be told. */
+/** True when `version` is `other` or newer; false when that is unknown. */
 export function isAtLeast(version: string, other: string): boolean {
   const order = compareResourceVersions(version, other);
   return order !== undefined && order >= 0;

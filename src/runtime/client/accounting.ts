@@ -14,7 +14,7 @@ export interface AccountingOptions {
   readonly clock: Clock;
   readonly metrics: ClientMetrics;
   readonly warnings: Warnings;
-  /** Told of every answer of Kubernetes itself when it was given. */
+  /** Called for every answer of Kubernetes itself, when it arrives. */
   readonly onAnswer?: ((answer: AnswerTime) => void) | undefined;
 }
 

@@ -35,7 +35,7 @@ export interface ApiClientOptions extends JsonRequestsOptions {
   readonly clock: Clock;
   /** Under which the server records the fields set, unless a call says otherwise. */
   readonly fieldManager: string;
-  /** Told each successful write. */
+  /** Called for each successful write. */
   readonly listeners: ReadonlySet<WriteListener>;
   readonly timeouts: Required<RequestTimeouts>;
 }

@@ -76,9 +76,9 @@ export interface Connection {
   readonly maxWatches: number;
   /** Whether requests of {@link client} are under way; watches do not count. */
   readonly isBusy: () => boolean;
-  /** Told each successful write but the Lease's, before its caller. Must not throw. Returns a remover. */
+  /** Called for each successful write but the Lease's, before its caller returns. Must not throw. Returns a remover. */
   onWrite(listener: WriteListener): () => void;
-  /** Told of each answer of Kubernetes itself when it was given. Returns a remover. */
+  /** Called for each answer of Kubernetes itself, when it arrives. Returns a remover. */
   onAnswer(listener: (answer: AnswerTime) => void): () => void;
   /** Breaks off everything in progress; later calls are refused. */
   close(): void;

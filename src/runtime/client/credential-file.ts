@@ -15,7 +15,7 @@ export class CredentialFile {
   /**
    * The content now, or the last one that could be read. Rejects when it never could.
    *
-   * @param kept told why it is not the content of now.
+   * @param kept called with the reason when it is not the current content.
    */
   async read(kept: (reason: unknown) => void): Promise<Buffer> {
     try {

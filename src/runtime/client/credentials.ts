@@ -33,7 +33,7 @@ const minAge = 5000;
 /** Milliseconds after which a plugin that never answers is run again. */
 const hungAfter = 60_000;
 
-/** @param kept told why an older content is given. */
+/** @param kept called with the reason when an older content is returned. */
 type Source = (kept: (reason: unknown) => void) => Promise<Buffer | undefined>;
 
 interface Flight {

@@ -16,7 +16,7 @@ export function deleteBody(options: DeleteOptions): object {
   };
 }
 
-/** A dry run of an eviction is said in its query. */
+/** The query of an eviction requests its dry run. */
 export function evictionBody({ namespace, name }: ObjectKey, options: DeleteOptions): object {
   return {
     apiVersion: 'policy/v1',

@@ -51,7 +51,7 @@ export class Endpoint {
   /**
    * Opens a connection.
    *
-   * @param opened told the TCP socket under the connection as soon as there is one.
+   * @param opened called with the TCP socket under the connection as soon as there is one.
    */
   connect(
     options: buildConnector.Options,

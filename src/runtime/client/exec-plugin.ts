@@ -1,6 +1,6 @@
 /**
  * Exec plugin: the command of a kubeconfig user that prints credentials, as an ExecCredential of
- * client.authentication.k8s.io. It is told what it is run for in KUBERNETES_EXEC_INFO, and has no standard input:
+ * client.authentication.k8s.io. KUBERNETES_EXEC_INFO describes what it is run for, and it has no standard input:
  * no person is there to answer its questions.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -56,7 +56,7 @@ export class ExecPlugin {
   /**
    * What the plugin gave the last time, or gives now when that has expired.
    *
-   * @param cluster what a plugin with `provideClusterInfo` is told of the cluster.
+   * @param cluster what a plugin with `provideClusterInfo` gets about the cluster.
    * @throws {Error} in whose message nothing is quoted of what the plugin printed on its standard output.
    */
   async credentials(cluster: object): Promise<PluginCredentials> {
@@ -154,7 +154,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The beginning of what the plugin said on its standard error. */
+/** The beginning of the plugin's standard error. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.trim().split('\n', 1)[0]?.slice(0, maxReasonLength) || 'the plugin failed without a message';

@@ -111,7 +111,7 @@ async function readPage<T extends KubernetesObject>(
   }
 }
 
-/** The body, whose own errors are told apart from those about what it says. */
+/** The body, whose own errors differ from those about its content. */
 async function* marked(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* body;

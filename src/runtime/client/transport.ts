@@ -26,7 +26,7 @@ export interface TransportOptions {
   /** Asked about every request that is not a GET; undefined for one that needs no leadership. */
   readonly gate: WriteGate | undefined;
   readonly requests: ConnectionPool;
-  /** Of the requests in that pool; each sort is told how they were answered. */
+  /** Of the requests in that pool; each kind is notified of their answers. */
   readonly sorts: Sorts;
   readonly watches: ConnectionPool;
   readonly timeouts: Required<RequestTimeouts>;

@@ -11,7 +11,7 @@ export type Written =
   | { readonly namespace: string; readonly name: string; readonly deleted: true; readonly uid?: string };
 
 /**
- * Called after each successful write, before the caller of the write is told. Must not throw.
+ * Called after each successful write, before the caller of the write gets its result. Must not throw.
  *
  * @param isOwn whether this write has certainly made the version. A write that changes nothing is answered with the
  *   version that is there, which may be another writer's; only a precondition tells the two apart.

@@ -46,7 +46,7 @@ export function controllerManagedBy(host: ControllerHost): ControllerBuilder {
 /** Names in use, by host: two controllers of one name would share their metrics. */
 const names = new WeakMap<ControllerHost, Set<string>>();
 
-/** What has been said of a controller so far. Each call but the last gives the builder back. */
+/** The configuration of a controller so far. Each call but the last returns the builder. */
 export class ControllerBuilder {
   readonly #host: ControllerHost;
   #name: string | undefined;

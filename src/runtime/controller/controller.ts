@@ -34,7 +34,7 @@ export interface ControllerOptions {
   /** Workers, and so the most reconciles at once. Default 1. */
   readonly maxConcurrentReconciles?: number;
   /**
-   * Milliseconds after which a reconcile is told to stop, through its context's signal. Its worker then goes
+   * Milliseconds after which the signal of a reconcile's context is aborted. Its worker then goes
    * on with other keys; its own key stays locked until its promise settles. Default: no limit.
    */
   readonly reconcileTimeout?: number;
@@ -183,7 +183,7 @@ export class Controller implements Runnable {
     }
   }
 
-  /** Resolves when the worker is free: the reconcile has ended, or has been told to by its timeout. */
+  /** Resolves when the worker is free: the reconcile has ended, or its timeout has aborted its signal. */
   #reconcile(item: WorkItem): Promise<void> {
     const { clock, randomness, reconcileTimeout } = this.#config;
     const request = requestOfKey(item.key);

@@ -1,6 +1,6 @@
 /**
  * OwnVersions: which versions of objects the reconciles of one controller have written, and for which key, so that
- * an event can be told from one that another writer has caused.
+ * an event is distinguishable from one that another writer has caused.
  */
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { isEnded, type Written } from '../client/written.ts';

@@ -10,7 +10,7 @@ export interface ReconcileScope {
   readonly controller: string;
   readonly request: Request;
   /**
-   * Told each successful write of the reconcile, before the reconciler knows of it.
+   * Called for each successful write of the reconcile, before the reconciler knows of it.
    *
    * @param isOwn whether the version is certainly that of this write, as {@link WriteListener} says.
    */

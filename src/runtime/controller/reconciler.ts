@@ -1,5 +1,5 @@
 /**
- * Reconciler: makes the world match what one object asks for. It is told only which object; it reads the
+ * Reconciler: makes the world match what one object asks for. It gets only the key of the object; it reads the
  * rest itself, so any number of events may be folded into one call, and a call may come without any event.
  */
 import type { Logger } from '../logger.ts';

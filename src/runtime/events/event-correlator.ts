@@ -26,7 +26,7 @@ export interface Series {
   lastObserved: number;
   /** The count that the API server knows; 0 before the Event was created. */
   sentCount: number;
-  /** Monotonic milliseconds, when the API server was last told. */
+  /** Monotonic milliseconds, of the last write to the API server. */
   sentAt: number;
   /** The Event to create; undefined once that was done. */
   event: Event | undefined;

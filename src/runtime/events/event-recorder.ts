@@ -4,7 +4,7 @@
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 
-/** What happened, as far as it is said to people. */
+/** What happened, for human readers. */
 export interface EventRecord {
   readonly type: 'Normal' | 'Warning';
   /** UpperCamelCase, for machines: `Launched`. ≤ 128 characters. */

@@ -164,7 +164,7 @@ class SyncProgress {
 }
 
 /**
- * Reads the Lease once, so that a missing right is said at once and not by never leading.
+ * Reads the Lease once, so that a missing right is an error at once, and not a replica that never leads.
  *
  * @throws {ManagerError} when that is forbidden.
  */

@@ -16,7 +16,7 @@ export interface WorkInProgress {
   readonly longest: number;
 }
 
-/** Told by the queue what happens to entries; one per queue. Times in ms. */
+/** Called by the queue for each change of an entry; one per queue. Times in ms. */
 export interface WorkqueueMetrics {
   /** Entries that may be taken now changed by `delta` at this priority. */
   depth(priority: number, delta: 1 | -1): void;

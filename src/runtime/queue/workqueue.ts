@@ -39,7 +39,7 @@ export interface WorkqueueOptions {
    * ready first comes first.
    */
   readonly flowOf?: (key: string) => string;
-  /** Told when `flowOf` or the `rateLimiter` threw or returned what it must not; the key goes on without it. */
+  /** Called when `flowOf` or the `rateLimiter` threw or returned what it must not; the key goes on without it. */
   readonly onFault?: OnFault;
   readonly metrics?: WorkqueueMetrics;
 }
@@ -163,7 +163,7 @@ export class Workqueue {
   }
 
   /**
-   * Final: workers that wait in `get` are told so, everything pending is dropped, later adds are ignored. Keys
+   * Final: `get` resolves for the workers that wait in it, everything pending is dropped, later adds are ignored. Keys
    * being processed may still be ended with `done`.
    */
   shutDown(): void {
