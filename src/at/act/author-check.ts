@@ -17,7 +17,7 @@ const policyLabel = 'cnat.programming-kubernetes.info/author-check';
 /** Of the lists of policies, in milliseconds: launches wait for them. */
 const readTimeoutMs = 5000;
 /** Milliseconds from the creation of a policy until every API server follows it, at the latest. */
-const inForceAfter = 10_000;
+const inForceAfterMs = 10_000;
 
 const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
 const policies: Resource = {
@@ -92,7 +92,7 @@ export class AuthorCheck {
     if (since === undefined) {
       return { refusal: 'no admission policy records the authors of Ats: apply config/author-check' };
     }
-    if (!(creationTime(at) >= since + inForceAfter)) {
+    if (!(creationTime(at) >= since + inForceAfterMs)) {
       return { refusal: 'it is older than the policy that records authors: delete it and create it again' };
     }
     const stamp = at.metadata.annotations?.[atAnnotation.author];

@@ -9,7 +9,7 @@ import { findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import { delayAfter } from './create-answer.ts';
 import type { Memory } from './memory.ts';
-import { conflictDelay, found } from './settle.ts';
+import { conflictDelayMs, found } from './settle.ts';
 
 /** For a read that a launch waits for, in milliseconds. */
 export const readTimeout = 5000;
@@ -33,7 +33,7 @@ export async function readLive(
   const at = answer && sanitize(answer);
   memory.read(observed.at, at);
   if (at === undefined || at.metadata.uid !== uid) {
-    return { next: 'end', result: { requeueAfter: conflictDelay } };
+    return { next: 'end', result: { requeueAfter: conflictDelayMs } };
   }
   const read = async (podName: string | undefined): Promise<Pod | undefined> =>
     podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));

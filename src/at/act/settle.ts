@@ -3,7 +3,7 @@ import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 
 /** Safety-net requeue after a write met something newer than the cache, in milliseconds: that arrives through the watch. */
-export const conflictDelay = 1000;
+export const conflictDelayMs = 1000;
 
 /** A write that comes too late ends the pass: what has overtaken it is in the cache soon, and decided upon then. */
 export async function settled<Facts>(
@@ -16,7 +16,7 @@ export async function settled<Facts>(
     return { next: 'goOn', facts };
   } catch (error) {
     if (isConflict(error) || isNotFound(error) || isOvertaken(error)) {
-      return { next: 'end', result: { requeueAfter: conflictDelay } };
+      return { next: 'end', result: { requeueAfter: conflictDelayMs } };
     }
     throw error;
   }

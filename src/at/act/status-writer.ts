@@ -12,7 +12,7 @@ import { findAmong, podsAt } from '../facts/own-pod.ts';
 import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import type { Memory } from './memory.ts';
-import { conflictDelay } from './settle.ts';
+import { conflictDelayMs } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
 
@@ -60,7 +60,7 @@ export class StatusWriter {
       if (isConflict(error) || isNotFound(error)) {
         // What a write had to precede must not be decided from the same version of the At once more.
         if (asLock) memory.overtaken(at);
-        return { next: 'end', result: { requeueAfter: conflictDelay } };
+        return { next: 'end', result: { requeueAfter: conflictDelayMs } };
       }
       // A launch may wait for this status.
       if (isDue(at, clock.now())) memory.obstructed(at);

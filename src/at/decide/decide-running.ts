@@ -39,9 +39,9 @@ import { followStop, notedStatus, stop, stopCause } from './stop.ts';
 import { endSurplusPods } from './surplus-pods.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
-const deletionSlack = 60_000;
+const deletionSlackMs = 60_000;
 /** How often to look at a Pod whose events no longer lead to its At, in milliseconds. */
-const strippedPoll = 10_000;
+const strippedPollMs = 10_000;
 
 export function decideRunning(o: Observed): Draft {
   const launch = currentAttempt(o);
@@ -168,10 +168,10 @@ function endedStatus(
 function decideAlive(o: Observed, running: Running): Draft {
   const { view, events } = running;
   if (!isOurs(o, view.pod)) {
-    return { actions: [], status: steadyStatus(o, running), events, requeueAfter: strippedPoll };
+    return { actions: [], status: steadyStatus(o, running), events, requeueAfter: strippedPollMs };
   }
   if (view.deletionDue !== undefined) {
-    return decideTerminating(o, running, view.deletionDue + deletionSlack);
+    return decideTerminating(o, running, view.deletionDue + deletionSlackMs);
   }
   if (view.stop !== undefined) {
     return followStop(o, running, view.stop);

@@ -16,8 +16,8 @@ import { letGo } from './exactly-once.ts';
 /** Statuses of one decision that have to stand before the next effect. More of them would be a loop. */
 const maxStatusesFirst = 4;
 /** Waits after the API server has found a status not valid, in milliseconds. */
-const firstInvalidDelay = 250;
-const maxInvalidDelay = 300_000;
+const firstInvalidDelayMs = 250;
+const maxInvalidDelayMs = 300_000;
 
 /** @throws {Error} when one status always asks for another one first. */
 export function decide(o: Observed): AtDecision {
@@ -79,6 +79,6 @@ function recording(events: readonly AtEvent[]): Effect[] {
 function unwritable(times: number, effects: readonly Effect[]): AtDecision {
   return {
     effects: times === 1 ? effects.filter(({ type }) => type === 'RecordEvents') : [],
-    requeueAfter: Math.min(maxInvalidDelay, firstInvalidDelay * 2 ** (times - 1)),
+    requeueAfter: Math.min(maxInvalidDelayMs, firstInvalidDelayMs * 2 ** (times - 1)),
   };
 }

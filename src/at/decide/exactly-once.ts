@@ -22,15 +22,15 @@ import {
   type Steps,
   type UntrackPod,
 } from './decision.ts';
-import { operatorLateness, podEventNet, record } from './launch.ts';
+import { operatorLateness, podEventRequeueMs, record } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
 import { deletion, versionOf } from './stop.ts';
 
 /** How long the end of a Pod that was deleted by force may be awaited, in milliseconds. */
-const forcedSlack = 60_000;
+const forcedSlackMs = 60_000;
 /** A release that comes so much later than its record, in milliseconds, is the launch that status shows. */
-const lateRelease = 1000;
+const lateReleaseMs = 1000;
 
 /** The Pod at that name that was never released, or that this At holds although its owner was taken away. */
 export function heldPod(o: Observed, atName: Pod | undefined): Pod | undefined {
@@ -60,7 +60,7 @@ export function withoutOutdated(o: Observed, draft: Draft): Draft {
 
 /** Goes on from the Pod that holds the name of this attempt: it is recorded, or goes away. */
 export function settle(o: Observed, pod: Pod, attempt: number, from: AtStatus): StatusFirst | Steps {
-  const wait: Steps = { actions: [], events: [], requeueAfter: podEventNet };
+  const wait: Steps = { actions: [], events: [], requeueAfter: podEventRequeueMs };
   if (attempt === 1 && pod === outdatedPod(o)) return wait;
   const isFenced = findCondition(o.at.status?.conditions, atCondition.launched)?.message === fenceOf(pod);
   if (isOurs(o, pod) && pod.metadata.deletionTimestamp === undefined && !isFenced) {
@@ -120,8 +120,8 @@ export function release(o: Observed, running: Running): Steps {
   const status = steadyStatus(o, running);
   const action: ReleasePod = { type: 'ReleasePod', pod: view.pod };
   const recordedAt = parseTime(status.launchTime ?? '');
-  const decision = { actions: [action], events, requeueAfter: podEventNet };
-  if (launch.attempt > 1 || !(o.now - recordedAt > lateRelease)) return { ...decision, status };
+  const decision = { actions: [action], events, requeueAfter: podEventRequeueMs };
+  if (launch.attempt > 1 || !(o.now - recordedAt > lateReleaseMs)) return { ...decision, status };
   const { scheduledTime = o.now } = run;
   const launchTime = formatMilliTime(o.now);
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
@@ -150,7 +150,7 @@ export function goneAt(o: Observed, { pod, ended, deletionDue }: PodView): numbe
   if (isGated(pod) && !isOurs(o, pod)) return 0;
   if (!isTracked(pod) || ended !== undefined || deletionDue === undefined) return undefined;
   if (!pod.spec.nodeName) return 0;
-  return pod.metadata.deletionGracePeriodSeconds === 0 ? deletionDue + forcedSlack : undefined;
+  return pod.metadata.deletionGracePeriodSeconds === 0 ? deletionDue + forcedSlackMs : undefined;
 }
 
 /** The operations of RFC 6902 that remove the gate of exactly this Pod, while it is this At's. */

@@ -10,7 +10,7 @@ import { waitingReason } from './run-status.ts';
 import { clip, stated } from './statement.ts';
 
 /** So long a ConfigMap or Secret may be missing that a container needs, in milliseconds. */
-export const configErrorLimit = 30_000;
+export const configErrorLimitMs = 30_000;
 
 export const configError = 'CreateContainerConfigError';
 
@@ -56,7 +56,7 @@ export function cannotStart(
   view: PodView,
 ): { readonly message: string; readonly exitCode?: number } | undefined {
   const cause = view.started ? undefined : waitingCause(view);
-  const isLasting = cause?.reason === configError && (o.configErrorAge ?? 0) >= configErrorLimit;
+  const isLasting = cause?.reason === configError && (o.configErrorAge ?? 0) >= configErrorLimitMs;
   if (cause !== undefined && (cause.reason === 'InvalidImageName' || isLasting)) {
     return { message: `${cause.reason}: ${cause.message}` };
   }

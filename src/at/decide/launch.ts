@@ -21,11 +21,11 @@ import { isRescheduledTooLate, launchedStatus, waitingReason } from './run-statu
 import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
 
-/** From here on a launch counts as late, in milliseconds. */
-const lateAfter = 5000;
+/** From this delay on a launch counts as late. */
+const lateAfterMs = 5000;
 
-/** Safety-net requeue, in milliseconds: the new Pod arrives through the watch. */
-export const podEventNet = 5000;
+/** Safety-net requeue: the new Pod arrives through the watch. */
+export const podEventRequeueMs = 5000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */
 export function create(o: Observed, plan: Plan, attempt: number): Steps {
@@ -33,7 +33,7 @@ export function create(o: Observed, plan: Plan, attempt: number): Steps {
   return {
     actions: [{ type: 'CreatePod', attempt, pod }],
     events: [],
-    requeueAfter: podEventNet,
+    requeueAfter: podEventRequeueMs,
   };
 }
 
@@ -163,7 +163,7 @@ function launchEvent(
   const author = view?.pod.metadata.annotations?.[atAnnotation.author];
   const created = `created Pod ${podName}${author === undefined ? '' : ` for ${author}`}`;
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
-  if (late > lateAfter) {
+  if (late > lateAfterMs) {
     const note = `${created} ${Math.round(late / 1000)} s late`;
     // The create was sent in time and has been repeated since; an Event showed each cause of a refusal.
     const reason = holdCondition(o.at)?.reason ?? (o.obstructed ? 'requests that failed' : undefined);

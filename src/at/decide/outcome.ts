@@ -109,12 +109,12 @@ function disruptionOf(view: PodView): string | undefined {
 }
 
 /** How far the clock of a node may be behind the API server's, in milliseconds. */
-const clockSlack = 5000;
+const clockSlackMs = 5000;
 
 /** Whether the Pod was deleted while it ran. One that has a finalizer may have failed by itself long before. */
 function isDeletedRun({ pod, deletionDue, finishTime }: PodView): boolean {
   const { deletionGracePeriodSeconds = 0 } = pod.metadata;
-  const askedFor = deletionDue && deletionDue - deletionGracePeriodSeconds * 1000 - clockSlack;
+  const askedFor = deletionDue && deletionDue - deletionGracePeriodSeconds * 1000 - clockSlackMs;
   return askedFor !== undefined && (finishTime === undefined || finishTime >= askedFor);
 }
 

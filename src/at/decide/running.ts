@@ -8,7 +8,7 @@ import { type PodView, waitingCause } from '../facts/observe-pod.ts';
 import { type Attempt, isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
 import type { AtEvent, Observed } from './decision.ts';
-import { configError, configErrorLimit, failingStatus } from './failing.ts';
+import { configError, configErrorLimitMs, failingStatus } from './failing.ts';
 import { updatedStatus, withCause } from './run-status.ts';
 
 /**
@@ -79,7 +79,7 @@ export function nextDeadline(o: Observed, running: Running): { readonly requeueA
   const mayWait = !view.started;
   const configAge = waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
   const times = [
-    ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimit - configAge)]),
+    ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimitMs - configAge)]),
     ...(mayWait && now < causeShownAt && waitingCause(view) !== undefined ? [causeShownAt] : []),
     ...(mayWait && pendingTimeoutSeconds > 0
       ? [waitingSince(o, running) + pendingTimeoutSeconds * 1000]

@@ -15,7 +15,7 @@ import { type Running, startOf, steadyStatus, waitingSince } from './running.ts'
 import { clip } from './statement.ts';
 
 /** How long after its grace period a stopped Pod may take to end, in milliseconds. */
-const stopSlack = 10_000;
+const stopSlackMs = 10_000;
 const defaultGraceSeconds = 30;
 
 export interface StopCause {
@@ -106,7 +106,7 @@ export function followStop(o: Observed, running: Running, started: Stop): Status
  */
 export function stopOverdue({ pod, stop }: PodView): number | undefined {
   const grace = pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
-  return stop?.time === undefined ? undefined : stop.time + grace * 1000 + stopSlack;
+  return stop?.time === undefined ? undefined : stop.time + grace * 1000 + stopSlackMs;
 }
 
 /** Deletes the Pod once status names the cause, which else would be gone with it. */

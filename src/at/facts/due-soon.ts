@@ -9,7 +9,7 @@ import { dueTime } from '../plan/due.ts';
 import { isEdited } from '../plan/phase.ts';
 
 /** Milliseconds. */
-const horizon = 120_000;
+const horizonMs = 120_000;
 const scanPeriod = 60_000;
 
 export class DueSoon {
@@ -33,7 +33,7 @@ export class DueSoon {
    */
   get isNear(): boolean {
     const now = this.#clock.now();
-    const isWorthIt = this.#next - now <= horizon;
+    const isWorthIt = this.#next - now <= horizonMs;
     if (isWorthIt && this.#clock.monotonic() - this.#scannedAt >= scanPeriod) void this.#scan();
     return now < this.#until;
   }
@@ -58,7 +58,7 @@ export class DueSoon {
   #see(at: At): void {
     if (isEdited(at)) return;
     const due = dueTime(at);
-    if (due - this.#clock.now() <= horizon) this.#until = Math.max(this.#until, due);
+    if (due - this.#clock.now() <= horizonMs) this.#until = Math.max(this.#until, due);
     else this.#next = Math.min(this.#next, due);
   }
 }

@@ -7,7 +7,7 @@ import type { RolloutRight } from '../decide/observed.ts';
 import type { PodOutcome } from '../decide/restart-memory.ts';
 
 /** Milliseconds after which a right that was missing may have been granted. */
-const maxAge = 3_600_000;
+const maxAgeMs = 3_600_000;
 
 export interface RolloutRightsOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -30,7 +30,7 @@ export class RolloutRights {
     if (!isJailed()) return 'Denied';
     const known = this.#known.get(namespace);
     if (typeof known !== 'object') return known;
-    return clock.monotonic() - known.deniedAt < maxAge ? 'Denied' : undefined;
+    return clock.monotonic() - known.deniedAt < maxAgeMs ? 'Denied' : undefined;
   }
 
   /** From the answer to a change of a template there. */

@@ -24,7 +24,7 @@ export type Written =
   | 'Gone';
 
 /** Milliseconds after which to try the status again, should discovery not tell before. */
-const lookAgain = 60_000;
+const lookAgainMs = 60_000;
 
 /** What a reconciler needs of the place where states are kept. */
 export type WatcherStore = Pick<StateStore, 'hasStatus' | 'read' | 'isStored' | 'write'>;
@@ -104,7 +104,7 @@ export class StateStore {
       // made anew since then is no witness: the states of all watchers would go where no reader looks.
       const found = await this.#client.get(this.#resource, { namespace, name }, { signal });
       if (found.metadata.uid !== uid) throw error;
-      this.#withoutStatusUntil = this.#clock.monotonic() + lookAgain;
+      this.#withoutStatusUntil = this.#clock.monotonic() + lookAgainMs;
       return false;
     }
     // From here on the annotation would be an old state, should the status disappear again. A crash before

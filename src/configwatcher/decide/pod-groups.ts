@@ -33,12 +33,12 @@ function runsToEnd({ controller, runsToEnd: ends }: PodFacts): boolean {
 }
 
 /** Milliseconds by which a node's clock may differ from the API server's. */
-const clockMargin = 1000;
+const clockMarginMs = 1000;
 
 /** Whether none of its containers can have read a content that came and went. */
 function neverLeft({ created, starts }: PodFacts, { from, until = Number.POSITIVE_INFINITY }: Staleness) {
   if (from === undefined || created >= from) return false;
-  return !starts.some((start) => start >= from - clockMargin && start <= until + clockMargin);
+  return !starts.some((start) => start >= from - clockMarginMs && start <= until + clockMarginMs);
 }
 
 function categoryOf(

@@ -90,11 +90,11 @@ interface Entry extends OwnerAvailability {
 }
 
 /** Milliseconds after its grace period by which a kubelet that lives has ended a Pod. */
-const maxOverdue = 60_000;
+const maxOverdueMs = 60_000;
 
 function lateReason({ group, wanted }: OwnerAvailability, now: number): StallReason {
   if (group.fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
-  const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdue <= now;
+  const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdueMs <= now;
   if (group.fresh.some(({ nodeLost }) => nodeLost) || group.terminating.some(isOverdue)) return 'NodeLost';
   return group.stale.length === 0 && group.live < wanted ? 'PodsMissing' : 'Deadline';
 }

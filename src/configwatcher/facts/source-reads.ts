@@ -56,7 +56,7 @@ interface SharedRead {
 }
 
 /** Milliseconds for which watchers of one source share a read. */
-const sharedFor = 2000;
+const sharedForMs = 2000;
 
 export function keyOf({ kind, name, keys }: WatchedSource): string {
   return `${kind}/${name}/${keysHash(keys) ?? ''}`;
@@ -95,7 +95,7 @@ export class SourceReads {
     const { namespace, source, seenVersion, knownSince } = request;
     const now = this.#clock.monotonic();
     for (const [key, { startedAt }] of this.#shared) {
-      if (now - startedAt > sharedFor) this.#shared.delete(key);
+      if (now - startedAt > sharedForMs) this.#shared.delete(key);
     }
     const key = `${namespace}/${keyOf(source)}`;
     let shared = this.#shared.get(key);
