@@ -21,9 +21,9 @@ export function addCronTabController(manager: Manager): void {
             if (!isAlreadyExists(error)) throw error;
           });
         }
-        // Crash window: the Ats exist, the status does not say so. The next pass is told that they exist.
+        // Crash window: the Ats exist, the status does not show them. The next pass gets AlreadyExists.
         if (!isDeepStrictEqual(status, cronTab.status)) {
-          // With the version that was decided from: whoever is behind must not set handledUntil back.
+          // With the version that was decided from: a stale controller must not set handledUntil back.
           const body = { metadata: { resourceVersion: cronTab.metadata.resourceVersion }, status };
           await client.patchStatus(cronTabs, { namespace, name }, { type: 'merge', body }, { signal });
           const {

@@ -15,10 +15,10 @@ export interface Decision {
   readonly requeueAt?: number;
 }
 
-/** Firings that nobody was there for are made up for if they are no older than this, ms. */
+/** Firings that passed while no controller ran are made up for if they are no older than this, ms. */
 export const catchUp = 60_000;
 
-/** Longer than {@link catchUp}: by the time an At is gone, nobody creates it again. */
+/** Longer than {@link catchUp}: by the time an At is gone, no controller creates it again. */
 const ttlSecondsAfterFinished = 600;
 
 /** @param now epoch milliseconds. */

@@ -107,7 +107,7 @@ export interface AtSpec {
    */
   readonly launchGuarantee?: AtSpecLaunchGuarantee;
   /**
-   * Whether the end of a failed command's output is told in status.message. Unset means what the operator was
+   * Whether status.message contains the end of a failed command's output. Unset means what the operator was
    * started with, which is true by default. It never stands in Events or logs.
    */
   readonly outputInStatus?: boolean;

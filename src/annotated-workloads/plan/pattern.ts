@@ -1,5 +1,5 @@
 /**
- * Pattern: the regular expressions of Reloader's annotations (Go's RE2 syntax), for names of objects. Anybody who may
+ * Pattern: the regular expressions of Reloader's annotations (Go's RE2 syntax), for names of objects. Any user who may
  * annotate a workload writes them, so a match takes time in proportion to the length of the pattern and of the name, as
  * it does in Go, and not what a backtracking engine may take. Pure.
  */

@@ -1,4 +1,4 @@
-/** Timeline: what happened to an At and its Pods, by everybody who has seen something of it. Pure. */
+/** Timeline: what happened to an At and its Pods, from every source that shows a part of it. Pure. */
 import type { At } from '../../api/at.generated.ts';
 import { mainContainerName } from '../../at/plan/run.ts';
 import type { ContainerState, Pod } from '../../kubernetes/objects.ts';

@@ -63,7 +63,7 @@ export interface CachedForm<T> {
 }
 
 /**
- * The frozen form of `object`, which must not be used by anybody else afterwards unless it is copied.
+ * The frozen form of `object`, which must not be used by other code afterwards unless it is copied.
  *
  * @throws what the transform throws, and a TypeError when it does not return that object.
  */

@@ -1,8 +1,8 @@
 /**
  * EventBroadcaster: takes what all EventRecorders of a process record and sends it, one call at a time, never
  * faster than its rate, and for a while only when nothing else is under way, so that Events take nothing from
- * the work they tell about. What does not fit into its queue is dropped and counted; nothing here is awaited by
- * a reconcile or fatal to anybody.
+ * the work they tell about. What does not fit into its queue is dropped and counted; no reconcile
+ * waits for an Event, and no failure here is fatal.
  */
 import type { Registry } from '@prometheus-io/client';
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';

@@ -66,7 +66,7 @@ export class EventSender {
   }
 
   #giveUp(series: Series, error: unknown): EventResult {
-    // An Event that has expired, or whose namespace is going away, is no news to anybody.
+    // An Event that has expired, or whose namespace is going away, is of no use any more.
     if (!isNotFound(error) && !isNamespaceTerminating(error)) {
       const { namespace, name } = series;
       this.#options.log.warn({ err: error, namespace, event: name }, 'an Event could not be sent');

@@ -1,6 +1,6 @@
 /**
  * Leadership: the fence. It knows until when this process may write, and answers from two clocks without
- * asking anybody, so that no stop, no suspended machine and no blocked event loop can make an old leader
+ * a request, so that no stop, no suspended machine and no blocked event loop can make an old leader
  * believe in itself.
  *
  * The right to write ends `term` after a renewal was *sent*. The rivals count a whole lease duration from

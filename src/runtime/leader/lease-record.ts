@@ -15,7 +15,7 @@ export interface LeaseHolder {
 
 /**
  * The lease as `holder` takes or renews it. With the resourceVersion of `current`, so that the API server
- * refuses it when anybody was faster.
+ * refuses it when another replica was faster.
  *
  * @param current as last read; undefined when there is none.
  * @param previous this holder's own last record, to go on from when the lease has been deleted.

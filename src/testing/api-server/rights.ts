@@ -29,7 +29,7 @@ const servedRights = {
   },
 } as const satisfies Readonly<Record<string, ServedResource>>;
 
-/** Where these are served, everybody but the cluster's own components needs rights; elsewhere everybody has all. */
+/** Where these are served, all users but the cluster's own components need rights; elsewhere all users have all rights. */
 export const rightsResources: readonly ServedResource[] = Object.values(servedRights);
 
 interface PolicyRule {
@@ -157,7 +157,7 @@ function covers(rule: PolicyRule, { verb, group, resource, subresource, name }: 
   );
 }
 
-/** Undefined for what anybody may ask: discovery, health and the version. */
+/** Undefined for what every user may ask: discovery, health and the version. */
 function attributesOf(request: ApiRequest, selector: string): Attributes | undefined {
   const [, root, ...rest] = request.path.split('/');
   const [group = '', , ...parts] = root === 'api' ? ['', ...rest] : rest;
