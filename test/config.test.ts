@@ -179,7 +179,7 @@ describe('parseCommandLine', () => {
     assert.deepEqual(parseCommandLine(['--version'], { ATWATCH_LOG_LEVEL: 'loud' }), { command: 'version' });
   });
 
-  it('gives a config that nobody can change', () => {
+  it('gives a config that cannot change', () => {
     const line = parseCommandLine([], {});
     assert.ok(
       line.command === 'run' && Object.isFrozen(line.config) && Object.isFrozen(line.config.namespaces),

@@ -212,7 +212,7 @@ describe('every story of one At, two operators and two faults', () => {
     { doubles: false },
   );
   holds(
-    'has a second Pod in the two documented windows only, when somebody deletes the first',
+    'has a second Pod in the two documented windows only, when a user deletes the first',
     { spec: {}, faults: [...crashes, 'late'], acts: ['kubelet', 'land', 'deletePod'], length: 5 },
     { doubles: true },
   );

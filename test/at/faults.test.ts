@@ -97,7 +97,7 @@ function endOf({ last, podsCreated, podsDeleted }: Life) {
   return { phase, outcome, reason, exitCode, attempts, podsCreated, podsDeleted };
 }
 
-/** Nobody knows whether the write that failed so was done. */
+/** It is unknown whether the write that failed so was done. */
 const ambiguous: Readonly<Record<string, Fault>> = {
   'an internal error': { kind: 'status', code: 500, reason: 'InternalError' },
   'an overloaded webhook': { kind: 'status', code: 503, reason: 'ServiceUnavailable' },

@@ -63,9 +63,9 @@ const stopped = (reason: string) => ({
 const imageless = inState(running, { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } });
 
 const waitingOnes: readonly Judged[] = [
-  { name: 'that nobody has looked at yet', at: waiting(), is: 'InProgress' },
+  { name: 'that has not been observed yet', at: waiting(), is: 'InProgress' },
   { name: 'that waits for its time', at: accepted(), is: 'Current' },
-  { name: 'with an edit that nobody has looked at yet', at: suspended, is: 'InProgress' },
+  { name: 'with an edit that has not been observed yet', at: suspended, is: 'InProgress' },
   { name: 'that is suspended', at: after(suspended, { now: longBeforeDue }), is: 'Current' },
   { name: 'with an impossible command', at: after(waiting({ command: `'` })), is: 'Failed' },
   { name: 'with an impossible schedule', at: after(waiting({ schedule: 'tomorrow' })), is: 'Failed' },

@@ -5,7 +5,7 @@ import { termsOf } from './rules.ts';
 import type { Creation, World } from './world.ts';
 
 /**
- * @param windows whether the guarantee is AtLeastOnce: a Pod that somebody deletes may then be created again by
+ * @param windows whether the guarantee is AtLeastOnce: a Pod that a user deletes may then be created again by
  *   a process that cannot know of it, or by a create that was sent before it was known.
  */
 export function assertKept(world: World, { windows }: { readonly windows: boolean }): void {

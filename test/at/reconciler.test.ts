@@ -150,7 +150,7 @@ describe('AtReconciler', () => {
   }
 
   for (const fault of ['failing', 'lostBefore'] as const) {
-    it(`says within seconds that creates fail, and blames nobody for it: ${fault}`, async () => {
+    it(`says within seconds that creates fail, and blames no one for it: ${fault}`, async () => {
       const { world, operator } = due();
       world.createFault = fault;
       for (let waited = 0; waited < 3000; waited += 250) {
@@ -198,7 +198,7 @@ describe('AtReconciler', () => {
     ['the read after a create without an answer', {}, ['lostBefore']],
     ['the intent', { launchGuarantee: 'AtMostOnce', backoffLimit: 0 }, []],
   ] as const satisfies readonly (readonly [string, Partial<AtSpec>, readonly Fault[]])[]) {
-    it(`launches within 2 s after the API server is back, however long nobody took ${name}`, async () => {
+    it(`launches within 2 s after the API server is back, however long it refused ${name}`, async () => {
       const world = new World(dueTime);
       world.createAt(spec);
       const operator = new Operator(world);

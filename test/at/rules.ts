@@ -28,7 +28,7 @@ export function brokenByStatus(before: At | undefined, after: At): string[] {
     'another Pod of the same attempt':
       old.podUID !== undefined && old.podUID !== next.podUID && old.attempts === next.attempts,
     'a write to an At that is being deleted': before?.metadata.deletionTimestamp !== undefined,
-    'a cancel that nobody asked for': next.outcome === 'Canceled' && after.spec.cancel !== true,
+    'a cancel that was not requested': next.outcome === 'Canceled' && after.spec.cancel !== true,
   };
   return namesOf(broken);
 }

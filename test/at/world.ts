@@ -26,7 +26,7 @@ export type Fault =
   | 'conflict'
   | 'stopBefore'
   | 'stopAfter';
-/** All but those after which somebody has to let the process go on. */
+/** All but those after which a caller has to let the process go on. */
 export const faults: readonly Fault[] = [
   'crashBefore',
   'crashAfter',
@@ -45,7 +45,7 @@ const writeTimeout = 4000;
 /** The process is gone; nothing of it goes on. */
 export class Crash extends Error {}
 
-/** What whoever sends a create can know. */
+/** What a sender of a create can know. */
 export interface Seen {
   /** The newest it has been shown. */
   readonly at: At | undefined;
@@ -92,7 +92,7 @@ export class World {
   readonly succeeded = new Set<string>();
   /** Milliseconds that each write takes. */
   latency = 0;
-  /** Nobody answers. */
+  /** No answer comes. */
   isDown = false;
   /** The fields of a status that a CRD of another version drops. */
   dropped: readonly (keyof AtStatus)[] = [];
@@ -139,7 +139,7 @@ export class World {
     if (at !== undefined) this.#store(this.ats, { ...at, metadata: { ...at.metadata, deletionTimestamp } });
   }
 
-  /** A Pod of somebody else. */
+  /** A Pod of another owner. */
   createStranger(name: string): void {
     this.#store(this.pods, {
       metadata: { name, namespace: 'default', uid: `pod-${this.#next()}` },
@@ -193,7 +193,7 @@ export class World {
     if (status.phase === 'Succeeded') this.succeeded.add(uid);
   }
 
-  /** Somebody takes a Pod away by force. */
+  /** A user takes a Pod away by force. */
   removePods(): void {
     for (const name of this.pods.keys()) this.#remove(name);
   }
@@ -203,7 +203,7 @@ export class World {
     return this.#stop.promise;
   }
 
-  /** Whoever is stopped goes on. */
+  /** A stopped process goes on. */
   goOn(): void {
     this.#goOn.resolve();
     this.#goOn = Promise.withResolvers();
@@ -223,7 +223,7 @@ export class World {
       try {
         apply();
       } catch {
-        // Nobody waits for the answer.
+        // No caller waits for the answer.
       }
     }
     this.#isLanding = false;
@@ -375,7 +375,7 @@ export class World {
     this.#hold(uid !== undefined && resourceVersion !== undefined, 'a Pod is patched in any version');
     const before = this.pods.get(name);
     const pod = this.#patch(this.pods, name, patch);
-    this.#hold(ownerOf(pod) === seen?.metadata.uid, 'a Pod of somebody else is patched');
+    this.#hold(ownerOf(pod) === seen?.metadata.uid, 'a Pod of another owner is patched');
     this.violations.push(...brokenByPatch(before, pod));
     return pod;
   }
@@ -436,7 +436,7 @@ export class World {
     const collection = this.#collection(plural);
     const current = this.#expect(collection, name, preconditions);
     const pod = plural === 'pods' ? this.pods.get(name) : undefined;
-    this.#hold(!pod || ownerOf(pod) === seen?.metadata.uid, 'a Pod of somebody else is deleted');
+    this.#hold(!pod || ownerOf(pod) === seen?.metadata.uid, 'a Pod of another owner is deleted');
     if (pod?.status?.startTime !== undefined && pod.status.phase !== 'Failed') {
       this.#mark(pod, 30);
     } else if (pod !== undefined) {

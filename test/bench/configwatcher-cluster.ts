@@ -1,6 +1,6 @@
 /**
  * Cluster for the ConfigWatcher benchmark: etcd and an API server alone, with an audit log, and the operator
- * as a child process. Deployments, ReplicaSets and Pods are written by the benchmark: nobody replaces a Pod.
+ * as a child process. Deployments, ReplicaSets and Pods are written by the benchmark: no controller replaces a Pod.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -178,7 +178,7 @@ export class WatcherCluster {
     });
   }
 
-  /** Milliseconds that the API server takes for so many evictions, of Pods that nobody watches. */
+  /** Milliseconds that the API server takes for so many evictions, of Pods that no watcher selects. */
   async nullEvictions(name: string, count: number, atATime = concurrency): Promise<number> {
     const namespace = await this.namespace(name);
     await this.createPods(namespace, count, {}, 'pod');
@@ -192,7 +192,7 @@ export class WatcherCluster {
   }
 
   /**
-   * The requests that a restart of one Pod takes, in their order, by somebody who decides nothing: the
+   * The requests that a restart of one Pod takes, in their order, by a client that decides nothing: the
    * content, the Pods and their owners together, the status, the eviction.
    */
   async nullRestart(namespace: string, shop: string): Promise<void> {
@@ -264,7 +264,7 @@ export class WatcherCluster {
     }
   }
 
-  /** What somebody asked of a namespace, successful or not. */
+  /** What a user requested of a namespace, successful or not. */
   async requests(namespace: string, by: RegExp): Promise<AuditedRequest[]> {
     return (await this.#allRequests(by)).filter((request) => request.namespace === namespace);
   }

@@ -176,7 +176,7 @@ export async function metadataEdits(cluster: WatcherCluster, count: number): Pro
   await sleep(untilCounted);
   const before = await cluster.requests(namespace, sentBy.operator);
   const begin = performance.now();
-  // Every eleventh edit is of a ConfigMap that nobody watches.
+  // Every eleventh edit is of a ConfigMap that no watcher selects.
   await inParallel(Math.round(count * 1.1), concurrency, async (index) => {
     const kind = index % 11 === 10 ? 'other' : 'shop';
     await cluster.edit(namespace, `${kind}-${index % shops}`, String(index), 'label');
@@ -208,7 +208,7 @@ export async function everySecond(cluster: WatcherCluster, seconds: number): Pro
     { name: 'defaults', spec: { debounce: {}, cooldown: {} } },
     { name: 'no debounce', spec: { debounce: { quiet: '0s' }, cooldown: {} } },
   ];
-  // At 0, 30, 90, 210 s …: whoever had to wait doubles the next gap.
+  // At 0, 30, 90, 210 s …: a watcher that had to wait doubles the next gap.
   const most = Math.ceil(Math.log2(seconds / 30 + 1)) + 1;
   const namespaces = await Promise.all(
     settings.map(({ name }) => cluster.namespace(`every-second-${name.replace(' ', '-')}`)),

@@ -34,7 +34,7 @@ class FaultyWorld extends World {
   }
 }
 
-/** An edit has been made, and nobody has seen it yet. */
+/** An edit has been made, and no pass has seen it yet. */
 async function begun(
   spec: Partial<ConfigWatcherSpec>,
   replicas: number,

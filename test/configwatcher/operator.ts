@@ -193,7 +193,7 @@ export async function lookUntil(
   }
 }
 
-/** Everybody works undisturbed until nothing is pending and nobody wants to look again, at most `limit` ms. */
+/** Everybody works undisturbed until nothing is pending and no replica wants to look again, at most `limit` ms. */
 export async function converge(
   world: World,
   operators: readonly Operator[],

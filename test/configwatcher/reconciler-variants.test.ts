@@ -125,7 +125,7 @@ describe('RolloutRestart', () => {
     assert.equal(patches(world), 1);
   });
 
-  it('that somebody takes back is Stalled and not fought; the next edit is a new one', async () => {
+  it('that a user takes back is Stalled and not fought; the next edit is a new one', async () => {
     const { world, operator, reason } = await stuck(({ workloads }) => {
       workloads[0]!.annotations = {};
       workloads[0]!.paused = true;
@@ -182,7 +182,7 @@ describe("under the book's CRD, which has no status", () => {
     assert.equal(world.watcher.status?.restartCount, 1);
   });
 
-  it('the state goes over and back although nobody touches the watcher', async () => {
+  it('the state goes over and back although no client touches the watcher', async () => {
     const { world, operator } = await settled();
     for (const withoutStatus of [true, false]) {
       world.replaceCrd({ withoutStatus });

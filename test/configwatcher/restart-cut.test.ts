@@ -1,5 +1,5 @@
 /**
- * A restart that is cut at every single call to the API server: the operator dies there, somebody edits
+ * A restart that is cut at every single call to the API server: the operator dies there, a user edits
  * there, or both. Where restart-once.test.ts tries stories at random, this tries each of these.
  */
 import assert from 'node:assert/strict';

@@ -234,7 +234,7 @@ class Play {
   }
 }
 
-/** creationTimestamps have whole seconds, so within the second of the record nobody can tell. */
+/** creationTimestamps have whole seconds, so within the second of the record the order is unknown. */
 function secondOf(time: number): number {
   return Math.floor(time / 1000);
 }
@@ -300,7 +300,7 @@ async function assertStory(setting: Setting, story: readonly Move[]): Promise<vo
   await converge(world, play.operators);
   assertEachOncePerContent(world);
   assertUpToDate(world);
-  assert.ok(world.pods.has(play.outsider.uid), 'a Pod that nobody selects was restarted');
+  assert.ok(world.pods.has(play.outsider.uid), 'a Pod that no selector matches was restarted');
   const ids = [...world.restartIds].filter((id) => id.startsWith(`${first} `));
   assert.ok(ids.length <= play.edits, `${ids.length} restarts for ${play.edits} edits`);
   const deletes = [setting.strategy, setting.second].includes('Delete');

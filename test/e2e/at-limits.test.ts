@@ -105,7 +105,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.equal(await namespace.kubectl('logs', 'long-pod'), 'begun');
   });
 
-  it('somebody who deletes the running Pod', async (t) => {
+  it('a user who deletes the running Pod', async (t) => {
     const namespace = await withNamespace(t);
     await run(namespace, 'lost', { command: 'sleep 600' });
     await started(namespace, 'lost');

@@ -143,7 +143,7 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
   });
 
   it('is installed, and an upgrade and a rollback repeat nothing', async (t) => {
-    // Other tests may have left CRDs here, as somebody may who comes from kubectl apply.
+    // Other tests may have left CRDs here, as a user may who comes from kubectl apply.
     const adopt = ['--take-ownership', '--force-conflicts'];
     const notes = await install(await olderChart(t), { image: imageValues(previous) }, ...adopt);
     assert.match(notes, /is installed as atwatch and serves the whole cluster/);

@@ -6,7 +6,7 @@ import { kubectl } from './kubectl.ts';
 
 describe('the demo', () => {
   it('tells the main job to its end', { timeout: 180_000 }, async () => {
-    // As on a cluster of somebody's, from which it has to remove what it brought.
+    // As on a user's cluster, from which it has to remove what it brought.
     const { ATWATCH_CLUSTER: _, ...env } = process.env;
     const options = { timeout: 170_000, env };
     const { stdout } = await promisify(execFile)(process.execPath, ['hack/demo.ts'], options);

@@ -83,7 +83,7 @@ suite('the firings of a CronTab', () => {
       again: '2030-01-31T12:31:00Z',
     },
     {
-      name: 'another expression counts from now: nobody asked for its firings of the past',
+      name: 'another expression counts from now: its past firings were not requested',
       spec: { cronSpec: everySecond },
       status: { cronSpec: '0 0 * * *', handledUntil: '2030-01-31T00:00:00Z' },
       now: noon + 400,

@@ -1,4 +1,4 @@
-/** The public entry of the runtime: whoever hovers over a name of it is told what it is. */
+/** The public entry of the runtime: an editor shows for each name what it is. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

@@ -140,7 +140,7 @@ export class FakeApiServer {
     this.core.unregister(resource);
   }
 
-  /** Stores an object as somebody else would, without a request. */
+  /** Stores an object as another client would, without a request. */
   put<T extends KubernetesObject>(resource: Resource<T>, object: T): T {
     const served = this.core.resources.find((other) => collectionOf(other) === collectionOf(resource));
     if (served === undefined) throw new Error(`${resource.plural} is not registered`);

@@ -1,6 +1,6 @@
 /**
  * Ats among many, with the bundle on an API server whose audit log is the judge: one that is due with a crowd of
- * another namespace, and good ones beside a thousand that nobody can run. What counts is the order and the number
+ * another namespace, and good ones beside a thousand that cannot run. What counts is the order and the number
  * of requests, which a slow machine does not change.
  */
 import assert from 'node:assert/strict';
@@ -137,7 +137,7 @@ describe('an At', () => {
   });
 });
 
-/** What nobody can run, by what is said of it. Only a CRD laxer than ours lets most of it in. */
+/** What cannot run, by its message. Only a CRD laxer than ours lets most of it in. */
 const mistakes: readonly { readonly reason: string; readonly spec: object }[] = [
   { reason: 'InvalidSchedule', spec: { schedule: 'soon' } },
   { reason: 'InvalidSchedule', spec: { schedule: '2030-02-30T00:00:00Z' } },
@@ -252,7 +252,7 @@ function reasonOf(name: string): string {
 }
 
 describe('a good At', () => {
-  it('is not late because of a thousand that nobody can run', { timeout }, async (t) => {
+  it('is not late because of a thousand that cannot run', { timeout }, async (t) => {
     const spaces = ['good', 'poison'];
     for (const name of [...spaces, 'full']) await server.namespace(name);
     await loosenCrd();
@@ -304,7 +304,7 @@ describe('a good At', () => {
     const { client } = server;
     const namespace = await server.namespace('doomed');
     const names = Array.from({ length: 20 }, (_, index) => `at-${index}`);
-    // There is nobody who would empty the namespace: it stays as it is.
+    // No controller empties the namespace: it stays as it is.
     for (const name of names) await createAt(namespace, name, { suspend: true });
     await operating(t, namespace);
     const all = async (reason: string) => {
@@ -336,7 +336,7 @@ describe('a good At', () => {
     const events = (await requestsOf(server.plane.auditLog ?? '', /^atwatch\//)).filter(
       (one) => one.what === 'create events' && one.namespace === namespace && one.code >= 400,
     );
-    assert.ok(events.length <= 3 * names.length, `${events.length} Events that nobody takes`);
+    assert.ok(events.length <= 3 * names.length, `${events.length} Events that are not accepted`);
     const lines = (await readFile(logOf([namespace]), 'utf8')).split('\n').length - linesBefore;
     assert.ok(lines <= 3 * names.length, `${lines} lines in the log`);
   });

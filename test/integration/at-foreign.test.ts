@@ -88,7 +88,7 @@ function touchable({ metadata, spec }: Pod): object {
   return { metadata: rest, spec };
 }
 
-/** An At that a finalizer of somebody else holds until the end of the test. */
+/** An At that a finalizer of another controller holds until the end of the test. */
 async function held(
   t: TestContext,
   spec: Partial<AtSpec>,
@@ -149,7 +149,7 @@ describe('what other hands have written', { concurrency: true }, () => {
     });
   });
 
-  describe('an At with a finalizer of somebody else', { concurrency: true }, () => {
+  describe('an At with a finalizer of another controller', { concurrency: true }, () => {
     it('runs, is deleted when its time to live is over, and is not written again', async (t) => {
       const { rig, finalize } = await held(t, { ttlSecondsAfterFinished: 0 });
       await rig.inPhase('RUNNING');
@@ -172,7 +172,7 @@ describe('what other hands have written', { concurrency: true }, () => {
     });
   });
 
-  describe('a run in which somebody meddles', { concurrency: true }, () => {
+  describe('a run in which a user meddles', { concurrency: true }, () => {
     it('is followed to its end, and its Pod not written, once its owner was taken away', async (t) => {
       const rig = await AtRig.create(t);
       await rig.startOperator();
@@ -190,7 +190,7 @@ describe('what other hands have written', { concurrency: true }, () => {
       assert.equal((await rig.inPhase('DONE', name, 60_000)).status?.outcome, 'Succeeded');
     });
 
-    it('is over when somebody says so, and the word of the Pod does not count any more', async (t) => {
+    it('is over when a user says so, and the status of the Pod does not count any more', async (t) => {
       const rig = await AtRig.create(t);
       await rig.startOperator();
       await rig.createAt();

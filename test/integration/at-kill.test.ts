@@ -1,5 +1,5 @@
 /**
- * kill −9 of the real program after each write of an At's life, when the API server has answered and nobody
+ * kill −9 of the real program after each write of an At's life, when the API server has answered and no client
  * has seen the answer; a second process takes over. The writes are those of a life without a kill. A kill
  * right before a write leaves what one after the write before it leaves, so that only the first has one.
  */

@@ -1,7 +1,7 @@
 /**
  * Killer: loaded into an operator before its own code. It names the writes that go to the API server, says
  * each on standard error, and kills the process with SIGKILL at the one that KILL_AT names: `before POST pods #2`
- * when nothing of the second has been sent, `after POST pods #2` when it has been answered and nobody has seen
+ * when nothing of the second has been sent, `after POST pods #2` when it has been answered and no client has seen
  * the answer. Which Event comes first differs from run to run, so a write is known by its kind and its number.
  */
 import { subscribe } from 'node:diagnostics_channel';

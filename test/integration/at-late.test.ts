@@ -1,4 +1,4 @@
-/** What comes too late for an At, on a real API server: creates that nobody waits for any more, and edits. */
+/** What comes too late for an At, on a real API server: creates that are not awaited any more, and edits. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
@@ -36,7 +36,7 @@ describe('a Pod that is created too late', { concurrency: true }, () => {
     const uid = status?.podUID ?? '';
     await rig.client.delete(pods, { namespace: rig.namespace, name: 'example-at-pod' }, { uid });
     await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
-    // Until it is seen to run it is only deleted: so nobody may look while a test makes a kubelet of itself.
+    // Until it is seen to run it is only deleted: so no kubelet may look while a test makes a kubelet of itself.
     await rig.stopOperators();
     await createLate(rig, { terminationGracePeriodSeconds: 0 });
     await rig.start();
@@ -76,7 +76,7 @@ describe('an edit that comes too late', { concurrency: true }, () => {
     assert.ok(await rig.isPodGone('example-at-pod-2'));
   });
 
-  it('is told of a run that nobody repeats', async (t) => {
+  it('is told of a run that is not repeated', async (t) => {
     const rig = await AtRig.create(t);
     await rig.createAt();
     await createLate(rig);

@@ -28,7 +28,7 @@ const priorityLevels: Resource<KubernetesObject & { readonly spec: object }> = {
 
 before(() => applyCrds());
 
-/** Somebody who may do anything, but hardly ever gets to it. */
+/** A user who may do anything, but hardly ever gets to it. */
 async function throttledUser(t: TestContext, client: Client, name: string): Promise<KubeConfig> {
   const metadata = { name };
   const all: Resource[] = [flowSchemas, priorityLevels];

@@ -167,7 +167,7 @@ describe('At, time', { concurrency: true }, () => {
 });
 
 describe('At, whose Pod it is', { concurrency: true }, () => {
-  it('never touches the Pod of somebody else (B4), and runs when that is gone', async (t) => {
+  it('never touches the Pod of another owner (B4), and runs when that is gone', async (t) => {
     const rig = await operating(t);
     const metadata = { namespace: rig.namespace, name: 'example-at-pod' };
     const stranger = await rig.client.create(pods, {
@@ -186,7 +186,7 @@ describe('At, whose Pod it is', { concurrency: true }, () => {
     assert.notEqual(running.status?.podUID, stranger.metadata.uid);
   });
 
-  it('tells of the Pod of somebody else when that has kept it from starting in time', async (t) => {
+  it('tells of the Pod of another owner when that has kept it from starting in time', async (t) => {
     const rig = await operating(t);
     await rig.client.create(pods, {
       metadata: { namespace: rig.namespace, name: 'example-at-pod' },

@@ -1,5 +1,5 @@
 /**
- * Audit log: which writes an API server was sent, by its own account. A refused one counts as well: whoever
+ * Audit log: which writes an API server was sent, by its own account. A refused one counts as well: a client that
  * may not write must not even try.
  */
 import assert from 'node:assert/strict';

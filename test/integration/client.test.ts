@@ -156,7 +156,7 @@ test('the version of a quiet watch moves on by bookmarks', async (t) => {
   );
 });
 
-test('a write that takes 6 s succeeds where nobody else may lead, and fails where somebody may', async (t) => {
+test('a write that takes 6 s succeeds where no other client may lead, and fails where another may', async (t) => {
   const namespace = await withNamespace(t);
   const late = async () => {
     await new Promise((resolve) => setTimeout(resolve, 6000));
@@ -312,7 +312,7 @@ describe('an eviction', () => {
   });
 });
 
-test('whoever is impersonated has only his own rights', async () => {
+test('an impersonated user has only its own rights', async () => {
   const kubeConfig = testKubeConfig();
   kubeConfig.users = kubeConfig.users.map((user) => ({ ...user, impersonateUser: 'nobody' }));
   const { client: nobody, close } = connect({

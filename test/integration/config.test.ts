@@ -1,6 +1,6 @@
 /**
  * config/default as an API server takes it: on a control plane of its own, because it has a fixed namespace
- * that a cluster somebody works with may hold already.
+ * that a cluster in use may hold already.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -106,7 +106,7 @@ describe('config/default', () => {
     await dryRun({ apiVersion: 'v1', kind: 'List', items });
   });
 
-  it('has a NetworkPolicy that lets the kubelet in and nobody else', async () => {
+  it('has a NetworkPolicy that lets the kubelet in and no other client', async () => {
     const get = ['get', 'networkpolicies', '--namespace=atwatch-system', '--output=json'];
     const [policy] = JSON.parse(await kubectl(...get)).items;
     assert.deepEqual(policy.spec.podSelector.matchLabels, {
@@ -151,7 +151,7 @@ describe('config/default', () => {
       listedRights(
         await kubectl('auth', 'can-i', '--list', '--no-headers', `--as=${user}`, `--namespace=${namespace}`),
       );
-    // Whoever is authenticated may ask who he is and what he may do.
+    // Every authenticated user may ask who it is and what it may do.
     const everybody = await listed('system:serviceaccount:default:nobody', 'default');
     const documented = await documentedRights({ always: true });
     assert.deepEqual(await listed(operator, 'default'), [...documented, ...everybody].sort());

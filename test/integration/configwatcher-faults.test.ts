@@ -1,4 +1,4 @@
-/** What goes wrong around a restart: it touches nobody else and is made good, on a real API server. */
+/** What goes wrong around a restart: it touches no other Pod and is made good, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';

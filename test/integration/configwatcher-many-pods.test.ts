@@ -12,7 +12,7 @@ import { inParallel } from '../fixtures/in-parallel.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
 const count = 1200;
-/** Of each Pod that nobody needs; 24 MB in all, and twice that with what it is parsed from. */
+/** Of each Pod that is not needed; 24 MB in all, and twice that with what it is parsed from. */
 const ballast = 'x'.repeat(20_000);
 /** Megabytes of heap that the operator gets: enough for itself, a page of Pods and its notes, and for no more. */
 const heap = 64;
@@ -58,7 +58,7 @@ it('a ConfigWatcher restarts very many big Pods in little memory', {
     return Promise.race([eventually(seen, patience), died]);
   };
   await until(({ appliedHash }) => appliedHash !== undefined);
-  // Nobody is to schedule them, which would take longer than the restart.
+  // No scheduler may place them, which would take longer than the restart.
   const spec = { schedulerName: 'nobody', containers: [{ name: 'app', image: 'webapp' }] };
   await inParallel(count, 32, async (index) => {
     const labels = { app: 'webapp' };

@@ -41,7 +41,7 @@ interface Rig {
   /** When each run began, performance.now(). */
   readonly runs: number[];
   readonly warnings: () => readonly object[];
-  /** Somebody else edits the CronTab. */
+  /** Another client edits the CronTab. */
   edit(cronSpec: string): Promise<unknown>;
 }
 

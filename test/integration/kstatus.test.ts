@@ -21,13 +21,13 @@ const deletionTimestamp = '2024-06-01T12:00:00Z';
 const watchers: { name: string; object: object; is: Judgement }[] = [
   // As the API server shows it before anybody has seen it: the CRD has this default.
   {
-    name: 'that nobody has seen',
+    name: 'that has not been seen',
     object: { ...watching(), status: { observedGeneration: -1 } },
     is: 'InProgress',
   },
   { name: 'that watches', object: decidedWatcher({}), is: 'Current' },
   {
-    name: 'whose edited spec nobody has seen',
+    name: 'whose edited spec has not been seen',
     object: decidedWatcher({}, { generation: 2 }),
     is: 'InProgress',
   },

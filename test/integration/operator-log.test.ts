@@ -7,7 +7,7 @@ import { applyCrds, withNamespace } from './support.ts';
 
 before(() => applyCrds());
 
-it('an operator whose log nobody reads any more ends when it is told to', { timeout: 120_000 }, async (t) => {
+it('an operator whose log is not read any more ends when it is asked to', { timeout: 120_000 }, async (t) => {
   const namespace = await withNamespace(t);
   const flags = ['--leader-elect=false', `--namespaces=${namespace}`];
   const operator = spawnOperator(process.env.KUBECONFIG ?? '', { flags });

@@ -40,7 +40,7 @@ suite('the packed package', () => {
     packed = tarball.files.map(({ path }: { path: string }) => path);
     assert.ok(packed.includes('dist/runtime.js'), 'dist/runtime.js is missing: run `make build` first');
     for (const file of await readdir('examples/crontab')) {
-      // What somebody has installed there to try it out is no part of the example.
+      // What a user has installed there to try it out is no part of the example.
       if (file !== 'node_modules' && file !== 'package-lock.json') {
         await cp(`examples/crontab/${file}`, join(folder, file));
       }

@@ -43,7 +43,7 @@ async function renderLayers([overlay, ...above]: readonly Overlay[], below?: str
   return await inOverlay({ ...overlay, resources }, (directory) => renderLayers(above, directory));
 }
 
-/** Each without a transformer, as somebody writes it who has read nothing about the policies. */
+/** Each without a transformer, as a user writes it who has read nothing about the policies. */
 const layers: Readonly<Record<string, readonly Overlay[]>> = {
   'nothing else': [{ resources: ['default'] }],
   'a namespace': [{ resources: ['default'], namespace: 'team-a' }],
@@ -135,7 +135,7 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
 
   const broken: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = [
     [
-      'because nobody is named',
+      'because no user is named',
       () => change('merge', { subjects: null }),
       /team-atwatch-operator-identity does not name the ServiceAccount of the operator/,
     ],

@@ -16,7 +16,7 @@ export interface PolicyWorld {
   clientOf(user: string): Client;
   /** Runs kubectl as administrator. */
   kubectl(args: readonly string[], input?: object): Promise<string>;
-  /** Runs kubectl as somebody else and resolves with what it refused, or with '' for success. */
+  /** Runs kubectl as another user and resolves with what it refused, or with '' for success. */
   refusal(user: string, args: readonly string[], input?: object): Promise<string>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Rights of users that exist in the tests only: whoever may do anything may also be somebody else. */
+/** Rights of users that exist in the tests only: a user with all rights may also impersonate another. */
 import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';

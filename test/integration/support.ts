@@ -113,7 +113,7 @@ export async function applyCrd(client: Client, body: KubernetesObject): Promise<
 }
 
 export interface EventuallyOptions {
-  /** Milliseconds; default 30 000: nobody waits for it but who is going to fail. */
+  /** Milliseconds; default 30 000: only a test that is going to fail waits so long. */
   readonly timeout?: number;
   /** Milliseconds between two tries; default 50. */
   readonly interval?: number;

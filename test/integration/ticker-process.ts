@@ -115,7 +115,7 @@ export class Ticks {
     return this.all.map(({ writer }) => writer).filter((writer, index, all) => writer !== all[index - 1]);
   }
 
-  /** Resolves with the next tick of somebody that comes after now and passes. */
+  /** Resolves with the next tick of a process that comes after now and passes. */
   async next(passes: (writer: string) => boolean, timeout: number, message: string): Promise<Tick> {
     const from = this.all.length;
     return await eventually(() => this.all.slice(from).find(({ writer }) => passes(writer)), {

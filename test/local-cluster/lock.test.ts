@@ -34,7 +34,7 @@ test('the lock of a process that has ended is taken over', async (t) => {
   const path = lockPath(t);
   const { pid } = spawnSync('true');
   writeFileSync(path, `${pid}\n`);
-  const release = await lock(path, { onWait: () => assert.fail('nobody holds it') });
+  const release = await lock(path, { onWait: () => assert.fail('it is free') });
   release();
 });
 

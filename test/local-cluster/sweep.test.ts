@@ -34,7 +34,7 @@ test('the folder of a cluster whose supervisor is gone is removed', async (t) =>
   assert.ok(!existsSync(neverStarted));
 });
 
-test('what is alive, just starting or nobody’s cluster stays', async (t) => {
+test('what is alive, just starting or of no cluster stays', async (t) => {
   const { parent, add } = place(t);
   const alive = add('atwatch-cluster-abc123', { age: long });
   const starting = add('atwatch-cluster-abc456');

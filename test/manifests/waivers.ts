@@ -27,7 +27,7 @@ export const waivers: readonly Waiver[] = [
   },
   {
     ...{ linter: 'kube-score', check: 'deployment-replicas', of: operator },
-    because: 'its Service is for Prometheus alone; nobody waits for an answer, so one replica will do',
+    because: 'its Service is for Prometheus alone; no client waits for an answer, so one replica will do',
   },
   {
     ...{ linter: 'checkov', check: 'CKV_K8S_38', of: operator },

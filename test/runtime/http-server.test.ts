@@ -182,7 +182,7 @@ describe('HttpServer', () => {
     assert.equal(await (await fetch(`http://${server.address}/`)).text(), 'hello');
   });
 
-  it('stops at once, whoever is still connected, and may be stopped twice', async () => {
+  it('stops at once, whatever clients are still connected, and may be stopped twice', async () => {
     const server = serve('127.0.0.1:0', () => new Promise(() => {}));
     await server.start();
     const port = Number(server.address?.split(':').at(-1));

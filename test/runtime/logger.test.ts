@@ -37,7 +37,7 @@ describe('errorFields', () => {
     assert.ok(JSON.stringify(errorFields(error)).length < 10_000);
   });
 
-  it('shows where an error came from that nobody expects', () => {
+  it('shows where an error came from that is not expected', () => {
     const fields = errorFields(new TypeError('x is not a function')) as { type: string; stack: string };
     assert.equal(fields.type, 'TypeError');
     assert.match(fields.stack, /logger\.test\.ts/);

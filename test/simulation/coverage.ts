@@ -62,7 +62,7 @@ export class Coverage {
     }
   }
 
-  /** Undefined also for one whose status somebody has made up. */
+  /** Undefined also for one whose status was made up. */
   #rowOf(resource: string, object: KubernetesObject): string | undefined {
     const { uid = '' } = object.metadata;
     const { runs, watchers } = this.#history;

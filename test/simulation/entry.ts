@@ -131,7 +131,7 @@ export interface LogEntry {
   readonly text: string;
 }
 
-/** No more faults and edits come, and everything that somebody waits for has had its time. */
+/** No more faults and edits come, and everything that is awaited has had its time. */
 export interface CalmEntry {
   readonly type: 'calm';
   readonly time: number;

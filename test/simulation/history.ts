@@ -87,7 +87,7 @@ export class History {
   readonly replicas = new Map<string, Replica>();
   /** Those that last, by id. */
   readonly faults = new Map<number, EntryOf<'fault'>>();
-  /** When the last fault began or ended, or somebody edited something. */
+  /** When the last fault began or ended, or a user edited something. */
   disturbedAt = 0;
   /** When the last fault began or ended. */
   faultedAt = 0;

@@ -41,7 +41,7 @@ function* numbered(name: string, count: number): Generator<string> {
 }
 
 /**
- * Flags of Node.js for a process that runs many seeds: errors are made by the thousand and nobody reads their stacks,
+ * Flags of Node.js for a process that runs many seeds: errors are made by the thousand and their stacks are not read,
  * most objects die young, and no function is so hot that compiling it early is a loss.
  */
 export const workerFlags: readonly string[] = [

@@ -41,7 +41,7 @@ export interface AtRun {
   goneAt: number | undefined;
   /** When the spec was edited last. */
   editedAt: number;
-  /** When the status was written last by somebody who is no replica. */
+  /** When the status was written last by a client that is no replica. */
   forgedAt: number | undefined;
   /** All there ever were, in the order of their creation. */
   readonly pods: RunPod[];

@@ -39,7 +39,7 @@ export interface WatcherRun {
   changeCount: number;
   /** When `pending` was cleared last. */
   appliedAt: number | undefined;
-  /** When the status was written last by somebody who is no replica. */
+  /** When the status was written last by a client that is no replica. */
   forgedAt: number | undefined;
 }
 

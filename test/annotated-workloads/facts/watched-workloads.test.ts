@@ -17,7 +17,7 @@ describe('an event of a ConfigWatcher', () => {
   for (const [title, metadata, expected] of [
     ['is for the workload that controls it', { name: 'any', ownerReferences: [owner] }, ['Deployment/web']],
     [
-      'is for nobody under another owner',
+      'is for no workload under another owner',
       { name: 'web', ownerReferences: [{ ...owner, kind: 'Other' }] },
       [],
     ],
@@ -26,7 +26,7 @@ describe('an event of a ConfigWatcher', () => {
       { name: 'statefulset-a-b' },
       ['StatefulSet/a-b'],
     ],
-    ['of a name of its own is for nobody', { name: 'webapp-config-watcher' }, []],
+    ['of a name of its own is for no workload', { name: 'webapp-config-watcher' }, []],
   ] as const) {
     it(title, () => {
       const requests = workloadsOf({ metadata: { namespace: 'shop', ...metadata }, spec });

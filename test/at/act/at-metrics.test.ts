@@ -120,7 +120,7 @@ describe('AtMetrics', () => {
     assert.match(text, /^atwatch_at_start_latency_seconds_count 0$/m);
   });
 
-  it('makes no series of a word that somebody has written on a Pod', async () => {
+  it('makes no series of a word that a client has written on a Pod', async () => {
     const text = await metricsOf([[{}, { outcome: 'Failed', reason: 'Surprise' }]]);
     assert.match(text, /^atwatch_at_finished_total\{outcome="Failed",reason="Other"\} 1$/m);
     assert.doesNotMatch(text, /Surprise/);

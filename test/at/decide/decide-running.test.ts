@@ -401,7 +401,7 @@ describe('decide, disruption with policy Retry', () => {
   });
 });
 
-describe('decide, a Pod that somebody deletes', () => {
+describe('decide, a Pod that a user deletes', () => {
   const at = launched(retrying);
   const deletionDue = dueTime + 30 * second;
   const pod = terminating(started(created(at)), deletionDue);
@@ -443,7 +443,7 @@ describe('decide, a Pod that somebody deletes', () => {
   });
 });
 
-describe('decide, a Pod whose ownerReference somebody took away', () => {
+describe('decide, a Pod whose ownerReference a user took away', () => {
   const at = { ...launched(), spec: { ...launched().spec, cancel: true } };
 
   it('is not written, and looked at again', () => {

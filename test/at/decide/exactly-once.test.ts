@@ -162,14 +162,14 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.equal(decide(observing({ at: next })).actions[0]?.type, 'CreatePod');
   });
 
-  it('takes the finalizer off a Pod whose owner somebody has taken away, and nothing else', () => {
+  it('takes the finalizer off a Pod whose owner a user has taken away, and nothing else', () => {
     const pod = ownedBy(created(at), undefined);
     const fence = decide(observing({ at, pod }));
     const decision = decide(observing({ at: withStatus(at, fence.status), pod }));
     assert.deepEqual(actionTypes(decision), ['UntrackPod']);
   });
 
-  it('adopts a Pod that runs, whoever removed its gate', () => {
+  it('adopts a Pod that runs, also when another client removed its gate', () => {
     const decision = decide(observing({ at, pod: started(released(created(at))) }));
     assert.equal(decision.status?.podUID, 'pod-uid-1');
   });

@@ -39,7 +39,7 @@ interface Containers {
   readonly proxy: Partial<ContainerStatus>;
 }
 
-/** The Pod as it is stored, with a container of somebody else in the first place. */
+/** The Pod as it is stored, with a container of another author in the first place. */
 function injected(pod: Pod, { command, proxy }: Containers, status: PodStatus): Pod {
   return {
     ...pod,
@@ -178,7 +178,7 @@ const rows: readonly Row[] = [
 
 const forms = { whole: (pod: Pod) => pod, transformed: transformPod } as const;
 
-describe('a Pod with a sidecar of somebody else in the first place', () => {
+describe('a Pod with a sidecar of another author in the first place', () => {
   for (const { it: title, spec = {}, containers, pod: status, now, actions = [], expected } of rows) {
     for (const [form, read] of Object.entries(forms)) {
       it(`${title}: ${form}`, () => {

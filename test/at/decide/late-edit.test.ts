@@ -94,7 +94,7 @@ describe('an edit that comes too late', () => {
 
   for (const [name, edit] of [
     ['another instant', { schedule: '2031-01-31T09:00:00Z' }],
-    ['a time that nobody can read', { schedule: '2030-01-31T09:00:00', timeZone: 'Mars/Olympus' }],
+    ['a time that cannot be read', { schedule: '2030-01-31T09:00:00', timeZone: 'Mars/Olympus' }],
   ] as const) {
     it(`is told and changes nothing when it asks for ${name}`, () => {
       const { at } = recorded({}, edit);
@@ -114,7 +114,7 @@ describe('an edit that comes too late', () => {
     assert.equal(status?.scheduledTime, '2030-01-31T09:00:00.000Z');
   });
 
-  describe('to a run that nobody repeats', () => {
+  describe('to a run that is not repeated', () => {
     const before = waiting();
     const pod = created(before);
     const at = edited(before, { command: 'echo NO' });

@@ -51,7 +51,7 @@ describe('decide, a command that failed by itself', () => {
     return decide(observing({ at, pod, now: finished + ms + second }));
   };
 
-  it('is not repeated because somebody deletes its Pod later', () => {
+  it('is not repeated because a user deletes its Pod later', () => {
     const decision = deletedAfter(10 * second);
     assert.deepEqual(decision.actions, []);
     assert.deepEqual([decision.status?.reason, decision.status?.exitCode], ['CommandFailed', 3]);

@@ -35,7 +35,7 @@ function canceled(at: At): At {
 }
 
 describe('a stop under way', () => {
-  it('is left to whoever deletes the Pod meanwhile', () => {
+  it('is left to the client that deletes the Pod meanwhile', () => {
     const at = canceled(launched());
     const alive = started(created(at));
     const [patch] = decide(observing({ at, pod: alive })).actions;
@@ -187,7 +187,7 @@ describe('stop in place', () => {
     assert.equal(again.requeueAt, dueTime + 1 + 40 * second);
   });
 
-  it('is asked for again when nobody can tell since when', () => {
+  it('is asked for again when the time of the stop is unknown', () => {
     const at = canceled(launched());
     const pod = started(created(at));
     const stopping = patched(pod, actionOf(decide(observing({ at, pod })), 'PatchPod'));

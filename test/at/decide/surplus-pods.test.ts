@@ -112,7 +112,7 @@ describe('a surplus Pod', () => {
       assert.deepEqual([uid, resourceVersion], ['surplus-uid', undefined]);
     });
 
-    it(`is let be when it has ended, is on its way out, or is somebody else's: ${name}`, () => {
+    it(`is let be when it has ended, is on its way out, or has another owner: ${name}`, () => {
       for (const change of [
         (pod: Pod) => evicted(pod),
         (pod: Pod) => terminating(started(pod), dueTime),

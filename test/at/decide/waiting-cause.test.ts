@@ -120,7 +120,7 @@ describe('a Pod that does not start', () => {
     assert.equal(condition(status, 'Launched'), 'True Launched');
   });
 
-  it('is lost, not stopped, when somebody deletes it', () => {
+  it('is lost, not stopped, when a user deletes it', () => {
     const { status } = look({ at: waitingFor(noNodes), live: true });
     assert.equal(status?.reason, 'PodLost');
     const patient = waitingFor(noNodes, launched({ disruptionPolicy: 'Retry' }));

@@ -1,4 +1,4 @@
-/** The run annotation of a Pod: whoever may write Pods may write anything there. */
+/** The run annotation of a Pod: a client that may write Pods may write anything there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mainContainerName, runAnnotation, runOf } from '../../../src/at/plan/run.ts';

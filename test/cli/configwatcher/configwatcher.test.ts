@@ -88,7 +88,7 @@ describe('the content of a source', () => {
     assert.equal(outdated(watcher(status(hash)), [{ source, object: undefined }]).length, 1);
   });
 
-  it('was edited by whoever wrote data last, not labels', () => {
+  it('was edited by the client that wrote data last, not labels', () => {
     assert.deepEqual(lastEdit(configMap), { time: Date.UTC(2026, 10, 22, 8, 50), manager: 'kubectl-edit' });
     assert.equal(lastEdit({ metadata: { name: 'x' } }), undefined);
   });

@@ -64,7 +64,7 @@ describe('strategy Auto', () => {
     const after = { ...afterwards(before, first, 1000), pods, owners: ownedBy(2, { rollout: begun }) };
     assert.deepEqual(ways(decided(after)), []);
     const paused = { ...after, owners: ownedBy(2, { rollout: { ...begun, held: 'Paused' as const } }) };
-    assert.deepEqual(ways(decided(paused)), ['EvictPod'], 'until somebody pauses it');
+    assert.deepEqual(ways(decided(paused)), ['EvictPod'], 'until a user pauses it');
   });
 
   it('evicts what is left when its template is taken back', () => {

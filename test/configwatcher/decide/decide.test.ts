@@ -423,7 +423,7 @@ describe('the restart', () => {
     assert.equal(decision.state.appliedHash, newContent.hash);
   });
 
-  it('never waits for a cutoff in the future that somebody forged', () => {
+  it('never waits for a cutoff in the future that was forged', () => {
     const pending = {
       hash: newContent.hash,
       since: anHourAgo,

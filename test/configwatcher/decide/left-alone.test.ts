@@ -36,7 +36,7 @@ describe('Pods that a restart leaves alone', () => {
   const upToDate = 'False: the Pods run with the content of now';
   const pods = [barePod({ name: 'bare' }), pod({ name: 'job-1', controller: job })];
 
-  it('are named by Progressing, also when nobody looks at Pods any more', () => {
+  it('are named by Progressing, also when no pass looks at Pods any more', () => {
     const facts = edited({ pods });
     const done = decided(facts);
     const except = `${upToDate}, except 2 Pods that the last restart left alone`;
@@ -144,7 +144,7 @@ describe('a change that waits while the spec is edited', () => {
   const facts = { sources: [newContent], pods, owners: ownedBy(4), matchedPods: 4 };
   const waiting = decided(facts);
 
-  it('is still owed when the keys are edited: nobody can tell any more what the Pods have', () => {
+  it('is still owed when the keys are edited: it is unknown what the Pods have', () => {
     const source = { ...webappConfig, keys: ['message'] };
     const sources = [found({ message: 'new' }, { source, keysHash: 'v1:k' })];
     const spec = { ...specOf(), sources: [source] };

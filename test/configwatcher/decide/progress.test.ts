@@ -20,7 +20,7 @@ function changed(overrides: Partial<Observed>): Partial<Observed> {
 }
 
 describe('a restart that runs', () => {
-  it('takes nobody while the clock of the server is behind its cutoff', () => {
+  it('takes no Pod while the clock of the server is behind its cutoff', () => {
     const pods = several(2, { created: now - 2000 });
     const hour = 3_600_000;
     const started = decided({ ...changed({ pods }), now: now + hour });
@@ -30,7 +30,7 @@ describe('a restart that runs', () => {
     assert.deepEqual([back.actions, back.requeueAfter], [[], hour]);
   });
 
-  it('never takes its replacements, whatever cutoff somebody forged', () => {
+  it('never takes its replacements, whatever forged cutoff it has', () => {
     const pods = several(2);
     const { state } = decided(changed({ pods }));
     const pending = { ...state.pending!, cutoff: now + 1e10 };

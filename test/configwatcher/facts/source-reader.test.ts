@@ -144,7 +144,7 @@ describe('SourceReader', () => {
         assert.equal(content.created, Date.UTC(2024, 0, 1));
       }
       reader = newReader();
-      assert.equal((await read({ applied })).replacesImmutable, undefined, 'nobody saw the first');
+      assert.equal((await read({ applied })).replacesImmutable, undefined, 'no pass saw the first');
     }
   });
 

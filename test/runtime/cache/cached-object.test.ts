@@ -47,7 +47,7 @@ describe('toCachedObject', () => {
     assert.deepEqual(object, widget({ spec: { size: 0 } }));
   });
 
-  it('leaves an object alone that somebody else has, whatever the transform keeps of it', () => {
+  it('leaves an object alone that another client has, whatever the transform keeps of it', () => {
     const owned = widget({ labels: { app: 'web' }, spec: { size: 1 } });
     const small = ({ metadata, spec }: Widget): Widget => ({ metadata, ...(spec && { spec }) });
     const object = toCachedObject(widgets, { ...whole, transform: small, copied: true }, owned);

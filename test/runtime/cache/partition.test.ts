@@ -213,7 +213,7 @@ describe('Partition with own writes', () => {
     assert.deepEqual(visible(), ['a@13']);
   });
 
-  it('lets somebody else end an object that has an own write', () => {
+  it('lets another client end an object that has an own write', () => {
     partition.observeWrite(widget({ rv: 13 }));
     assert.deepEqual(deletes({ rv: 14 }), ['delete a@14']);
     assert.deepEqual(visible(), []);

@@ -52,7 +52,7 @@ describe('Reflector after a failure', () => {
     await rig.assertWaits(1600);
   });
 
-  it('waits longer each time while nobody answers, and does not list for it', async () => {
+  it('waits longer each time while no answer comes, and does not list for it', async () => {
     let watch = await rig.listed();
     for (const delay of [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]) {
       await watch.refuse(cut);

@@ -305,7 +305,7 @@ describe('what a write has left behind', () => {
     await client.create(widgets, widget);
     assert.deepEqual(heard, []);
     await connection.leaseClient.delete(widgets, key);
-    assert.equal(seen.length, 1, 'the Lease is nobodys business');
+    assert.equal(seen.length, 1, 'the Lease is not reported');
   });
 });
 

@@ -228,7 +228,7 @@ describe('TLS', () => {
   }
 });
 
-/** A JSON Web Token that is valid for long; nobody here checks its signature. */
+/** A JSON Web Token that is valid for long; its signature is not checked here. */
 const idToken = ['{"alg":"none"}', '{"exp":9999999999}', 'x']
   .map((part) => Buffer.from(part).toString('base64url'))
   .join('.');

@@ -73,7 +73,7 @@ describe('an exec plugin', () => {
     assert.equal(runs(), 3);
   });
 
-  test('is run anew when its token has expired, and nobody waits for it', async () => {
+  test('is run anew when its token has expired, and no request waits for it', async () => {
     const { user, runs, setToken } = plugin();
     setToken('first', '2000-01-01T00:00:00Z');
     const credentials = new Credentials(rig.kubeConfig(user), rig.clock, rig.log);

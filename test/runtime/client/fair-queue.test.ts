@@ -81,7 +81,7 @@ describe('lanes', () => {
     assert.equal(underWay.join(''), 'abcabcabc');
   });
 
-  test('first come, first served, within a flow; nobody overtakes', () => {
+  test('first come, first served, within a flow; no request overtakes', () => {
     const line = new Line(1);
     const flow = line.queue.flow('a', sortOf());
     line.come(flow, 'first', 1);
@@ -93,7 +93,7 @@ describe('lanes', () => {
     assert.deepEqual(line.over(flow), ['third']);
   });
 
-  test('whoever quits is not called up', () => {
+  test('a request that quits is not called up', () => {
     const line = new Line(1);
     const flow = line.queue.flow('a', sortOf());
     line.come(flow, 'first', 1);

@@ -213,7 +213,7 @@ test('a file that is no YAML is not quoted, wherever in it the mistake is', () =
     `a: 1\n${token}: 2\n  b`,
   ]) {
     const load = () => loadKubeConfig({ env: { KUBECONFIG: file('c', text) } });
-    // As Node.js prints what nobody has caught, causes and all their properties included.
+    // As Node.js prints what is not caught, causes and all their properties included.
     assert.throws(load, (error) => error instanceof KubeConfigError && !inspect(error).includes(token));
   }
 });

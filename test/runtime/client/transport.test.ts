@@ -219,7 +219,7 @@ describe('the end of a call', () => {
     assert.equal(server.requests.length, 1);
   });
 
-  test('a server that nobody listens at was sent nothing', async () => {
+  test('a server that does not listen was sent nothing', async () => {
     const { client } = connectTo(server);
     await server.stop();
     await assert.rejects(client.create(configMaps, object), unanswered(false, /ECONNREFUSED/));
@@ -358,7 +358,7 @@ describe('a write that was given up can not be done later', () => {
     await Promise.all(reads);
   });
 
-  test('times that nobody can wait for are refused at once', () => {
+  test('times that are too long for a timer are refused at once', () => {
     for (const value of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(
         () => connectTo(server, { requestTimeouts: { write: value } }),

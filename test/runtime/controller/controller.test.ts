@@ -231,7 +231,7 @@ describe('Controller: workers', () => {
     await running;
   });
 
-  it('I20: a poison object that always fails delays nobody', async () => {
+  it('I20: a poison object that always fails delays no other object', async () => {
     const runs = new Map<string, number>();
     const { informer, clock, stop, running } = startController(async ({ name }) => {
       runs.set(name, (runs.get(name) ?? 0) + 1);

@@ -112,7 +112,7 @@ describe('enqueueRequestsFromMap', () => {
     );
   });
 
-  it('gives nobody twice for one event: a worker that waits would begin with the first', () => {
+  it('gives no key twice for one event: a worker that waits would begin with the first', () => {
     const previous = widget('a', { labels: { stays: '', old: '' } });
     const object = widget('a', { labels: { stays: '', new: '' } });
     assert.deepEqual(

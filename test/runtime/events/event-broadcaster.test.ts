@@ -121,7 +121,7 @@ describe('EventBroadcaster: sending', () => {
     assert.equal(calls.length, 3, 'all that have waited so long');
   });
 
-  it('waits for nobody at the end', async () => {
+  it('does not wait at the end', async () => {
     const { broadcaster, clock, record, world, calls } = setUp();
     world.busy = true;
     record('a');

@@ -275,7 +275,7 @@ describe('LeaderElector: keeping the lease', () => {
     assert.equal(a.elector.lost.aborted, true);
   });
 
-  it('keeps the lease over a sleep of the machine in which nobody else took it', async () => {
+  it('keeps the lease over a sleep of the machine in which no other client took it', async () => {
     const { clock, a } = await led();
     clock.suspend(60_000);
     assert.throws(() => a.leadership.assertMayWrite());
@@ -283,7 +283,7 @@ describe('LeaderElector: keeping the lease', () => {
     a.leadership.assertMayWrite();
   });
 
-  it('loses it in a sleep of the machine in which somebody else took it', async () => {
+  it('loses it in a sleep of the machine in which another client took it', async () => {
     const { clock, server, a } = await led();
     clock.suspend(60_000);
     server.edit((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'b' } }));

@@ -39,13 +39,13 @@ export class LeaseServer {
     this.#clock = clock;
   }
 
-  /** Somebody else's hand: an edit that no elector made. */
+  /** Another client's edit: an edit that no elector made. */
   edit(change: (lease: Lease) => Lease): void {
     if (!this.lease) throw new Error('there is no lease');
     this.#store(change(this.lease));
   }
 
-  /** Somebody deletes the lease. */
+  /** A user deletes the lease. */
   remove(): void {
     this.lease = undefined;
   }

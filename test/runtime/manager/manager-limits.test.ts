@@ -40,7 +40,7 @@ describe('Manager: durations', () => {
 });
 
 describe('Manager: ends with a sentence', () => {
-  it('when an error in a reconcile is caught by nobody, with its controller, object and request', async () => {
+  it('when an error in a reconcile is not caught, with its controller, object and request', async () => {
     const { world } = await running();
     const request = new TransportError(
       'PATCH https://10.0.0.1:6443/api/v1/namespaces/default/pods/p: cut',

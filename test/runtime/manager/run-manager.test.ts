@@ -56,7 +56,7 @@ test('a manager that fails is one sentence and exit code 1', async () => {
 for (const event of ['unhandledRejection', 'uncaughtException']) {
   test(`an ${event} is fatal`, async () => {
     const { host, seen, ended } = world();
-    host.emit(event, new Error('what nobody thought of'));
+    host.emit(event, new Error('what was not expected'));
     await ended;
     assert.deepEqual(seen.exits, [1]);
   });

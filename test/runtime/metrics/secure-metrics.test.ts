@@ -200,7 +200,7 @@ describe('who may read the metrics', () => {
     assert.equal(asked.length, 4);
   });
 
-  it('is nobody while the API server does not say so, and is asked for again then', async (t) => {
+  it('is no user while the API server does not say so, and is asked for again then', async (t) => {
     const { port, state } = await serving(t);
     state.isAway = true;
     assert.equal((await get(port, 'prometheus')).status, 500);

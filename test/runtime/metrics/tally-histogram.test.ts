@@ -6,7 +6,7 @@ import { fc } from '../../fixtures/property.ts';
 import { parseExposition } from './exposition.ts';
 
 const name = 'wait_seconds';
-const help = 'Seconds somebody waited';
+const help = 'Seconds of a wait';
 const buckets = [1e-8, 0.001, 0.1, 1, 10];
 const labels = { name: 'at', controller: 'at' };
 

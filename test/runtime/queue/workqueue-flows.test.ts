@@ -1,4 +1,4 @@
-/** Flows: keys of one priority that take turns, so that nobody's thousands hold up somebody else's few. */
+/** Flows: keys of one priority that take turns, so that the thousands of one flow do not hold up the few of another. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Workqueue } from '../../../src/runtime/queue/workqueue.ts';

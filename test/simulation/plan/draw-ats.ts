@@ -80,7 +80,7 @@ function podSpecOf(random: Random, chance: (feature: Feature) => boolean): Spec 
 
 /** No registry has it. */
 export const absentImage = 'absent';
-/** A label that a node has only when somebody gives it one. */
+/** A label that a node has only when a user gives it one. */
 const tapeDrive = { tape: 'yes' };
 
 /** What the API server accepts and the controller cannot. */
@@ -111,7 +111,7 @@ function templateOf(random: Random): Spec {
   };
 }
 
-/** Somebody's Ats of one name, one after the other. */
+/** A user's Ats of one name, one after the other. */
 interface Life extends Draw {
   readonly name: string;
   readonly crowdTime: number | undefined;
@@ -205,7 +205,7 @@ function editOf(draw: Draw): Spec {
   ])();
 }
 
-/** Somebody else's Pod under the name that the At needs. */
+/** Another owner's Pod under the name that the At needs. */
 function strangerOf(name: string, at: number): Deed {
   const metadata = { name, namespace, labels: { app: 'stranger' } };
   const spec = { containers: [{ name: 'main', image: 'busybox', command: ['serve'] }] };

@@ -1,6 +1,6 @@
 /**
  * Draws launches whose request is long on its way, of Ats that are given up meanwhile: the Pod that comes into being
- * then is one that nobody waits for any more.
+ * then is one that no client awaits any more.
  */
 import type { Random } from '../../../src/testing/random.ts';
 import { commandCanary, type Draw, namespace, startsAt } from './draw-ats.ts';

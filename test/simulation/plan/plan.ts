@@ -12,7 +12,7 @@ export interface ClockPlan {
   readonly drift: number;
 }
 
-/** What somebody does, with `at` in ms since the start. */
+/** What a user does, with `at` in ms since the start. */
 export type Deed =
   | {
       readonly at: number;

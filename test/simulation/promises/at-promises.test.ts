@@ -214,7 +214,7 @@ describe('liveness of At', () => {
       [],
     );
   });
-  it('L2 is broken by an end that nobody records', () => {
+  it('L2 is broken by an end that is not recorded', () => {
     const made = quiet('L2').change('pods', atPod('a-pod', 'first', 'a', failed), 'ADDED', 'replica-0');
     made.change('pods', atPod('a-pod', 'first', 'a', failed), 'MODIFIED');
     made.change('ats', at('a', 0, {}, { phase: 'RUNNING', podUID: 'first' }), 'MODIFIED', 'replica-0');

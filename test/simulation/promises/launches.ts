@@ -50,7 +50,7 @@ function twice(history: History, { pod, run }: { pod: RunPod; run: AtRun }): Fin
 
 function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun }): Finding | undefined {
   const { pod, run } = creation;
-  // Whoever writes the status by hand decides what the operator knows.
+  // A user who writes the status decides what the operator knows.
   if (run.forgedAt !== undefined) return undefined;
   const overlapping = run.pods.find(
     (one) => one.attempt < pod.attempt && one.endedAt === undefined && one.goneAt === undefined,

@@ -1,6 +1,6 @@
 /**
  * Liveness, R2 and R3: what must have happened by a certain time. A look is taken whenever the run is calm, which is
- * when no fault lasts and everything that somebody waits for has had its time.
+ * when no fault lasts and everything that is awaited has had its time.
  */
 import type { At } from '../../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';

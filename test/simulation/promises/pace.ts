@@ -73,7 +73,7 @@ function roomOf({ spec }: ConfigWatcher, wanted: number): number {
 
 function tooManyGone(history: History, pod: Pod): Finding | undefined {
   const owner = ownerOf(history, pod);
-  // A Pod that is not Ready serves nobody: it goes first, and does not count.
+  // A Pod that is not Ready serves no requests: it goes first, and does not count.
   if (owner === undefined || !reportsReady(pod)) return undefined;
   const { namespace = '', name } = pod.metadata;
   const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};

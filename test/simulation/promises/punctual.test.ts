@@ -129,7 +129,7 @@ describe('L6, nothing runs on', () => {
   };
   const stop = { 'cnat.programming-kubernetes.info/stop-reason': 'Canceled' };
 
-  it('is broken by a Pod that nobody has asked to stop for half a minute', () => {
+  it('is broken by a Pod that has not been asked to stop for half a minute', () => {
     assert.deepEqual(surplus().calm(29 * second).broken, []);
     assert.deepEqual(surplus().calm(31 * second).broken, ['L6']);
   });

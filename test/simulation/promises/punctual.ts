@@ -150,7 +150,7 @@ export const toldInTime: NamedPromise = {
       if (run === undefined || run.forgedAt !== undefined || !isTold(at) || isTold(before)) return undefined;
       const due = launchableAt(run);
       const late = time - due;
-      // A name that somebody else took later was free when it was due.
+      // A name that another client took later was free when it was due.
       const isFirst = run.pods.length === 0 && !history.freed.has(podKey(at));
       return isFirst && isUndisturbed(history, due) && late > toldWithin + slackOf(history)
         ? { text: `${at.metadata.name} was told ${seconds(late)} after it was due`, clue: 'told late' }

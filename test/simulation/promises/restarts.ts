@@ -314,7 +314,7 @@ export const nothingWithoutReason: NamedPromise = {
       const run = unfoundedRaise(history, entry);
       const before = run?.raises.at(-2)?.time ?? 0;
       return run !== undefined && !(run.idleEditAt !== undefined && run.idleEditAt > before)
-        ? { text: `${run.watcher.metadata.name} recorded a change that nobody made` }
+        ? { text: `${run.watcher.metadata.name} recorded a change that was not made` }
         : undefined;
     },
   }),

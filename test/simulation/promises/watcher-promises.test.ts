@@ -88,7 +88,7 @@ describe('S8 and S9, nothing without a reason', () => {
 });
 
 describe('S10 and S15, which Pods go and how', () => {
-  it('S10 is broken by a Pod that nobody selects', () => {
+  it('S10 is broken by a Pod that no selector matches', () => {
     const made = watched('S10').change('pods', webPod('other', { app: 'other' }));
     assert.deepEqual(made.request('create', 'pods', 'other', eviction).broken, ['S10']);
     assert.deepEqual(watched('S10').request('create', 'pods', 'old', eviction).broken, []);
@@ -229,7 +229,7 @@ describe('R4 and L5, how many requests', () => {
 });
 
 describe('L4, some replica leads', () => {
-  it('is broken by a Lease that nobody renews', () => {
+  it('is broken by a Lease that is not renewed', () => {
     const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
     const made = new HandMade(['L4']).add(started).request('update', 'leases', 'atwatch', { body: '{}' });
     assert.deepEqual(made.calm(10 * second).broken, []);

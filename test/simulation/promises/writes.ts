@@ -14,7 +14,7 @@ class Leases {
   readonly hasLed = new Set<string>();
   /** Whether there is an election at all. */
   isElected = false;
-  /** Undefined: nobody, or somebody who is no replica. */
+  /** Undefined: no writer, or a client that is no replica. */
   holder: string | undefined;
   takenAt = 0;
 
@@ -31,7 +31,7 @@ class Leases {
     this.holder = next;
   }
 
-  /** Written by somebody else. */
+  /** Written by another client. */
   overwritten({ spec }: Lease): void {
     this.holder = this.#identities.get(spec?.holderIdentity ?? '');
   }

@@ -37,7 +37,7 @@ export class Cluster extends SimulatedCluster {
     return this.#kubelets;
   }
 
-  /** Whoever wants to see the changes has said so by now. */
+  /** Every subscriber has subscribed by now. */
   start(history: History): void {
     for (const name of [namespace, operatorNamespace]) {
       this.request('admin', 'POST', '/api/v1/namespaces', { metadata: { name } });

@@ -22,7 +22,7 @@ interface Sent {
   readonly sentAt: number;
 }
 
-/** A request of a replica, for whoever wants to strike at it. */
+/** A request of a replica, for a fault that aims at it. */
 export interface OwnRequest {
   readonly replica: string;
   readonly method: string;
@@ -106,7 +106,7 @@ export class Recorder {
     };
   }
 
-  /** Somebody who is no replica acts in this turn. */
+  /** A client that is no replica acts in this turn. */
   acts(user: string): void {
     this.#by = { replica: undefined, sentAt: this.#simulation.now, user };
   }
@@ -187,7 +187,7 @@ interface ExchangeListener {
   readonly replied: () => void;
 }
 
-/** One request on a connection, with somebody who looks on. */
+/** One request on a connection, with an observer. */
 class ObservedExchange implements Dispatcher.DispatchHandler {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #listener: ExchangeListener;
