@@ -39,7 +39,7 @@ export const editedAfterEnd: readonly Statement[] = [
     type: atCondition.accepted,
     status: 'True',
     reason: atReason.editedTooLate,
-    message: 'the spec was edited after the end: of that only ttlSecondsAfterFinished has an effect',
+    message: 'the spec was edited after the end: only ttlSecondsAfterFinished takes effect',
   },
 ];
 

@@ -92,7 +92,7 @@ export class Actuator {
     const wasSaid = this.#saidWithoutStatus;
     this.#saidWithoutStatus = !store.hasStatus;
     if (store.hasStatus || wasSaid) return;
-    const note = 'the installed CRD has no status: the state is kept in an annotation, defaults apply';
+    const note = 'the installed CRD has no status: the state is kept in an annotation, and defaults apply';
     const reason = watcherEvent.statusUnavailable;
     log.warn(note);
     recorder.record(resource, watcher, { type: 'Warning', reason, action: 'WriteStatus', note });

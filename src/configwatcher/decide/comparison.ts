@@ -10,7 +10,7 @@ import type { SourceState, WatcherState } from './state.ts';
 export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */
   readonly wanted: readonly SourceHash[];
-  /** What status says of each source, and for one seen first its content of now. */
+  /** What status says of each source, and for one seen first its current content. */
   readonly known: readonly SourceState[];
   /** Whose content differs from the applied one, in the order of the spec. */
   readonly changed: readonly SourceContent[];

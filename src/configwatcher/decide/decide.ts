@@ -95,7 +95,7 @@ function withReplacement({ oldestPod }: Observed, state: WatcherState): WatcherS
 }
 
 /**
- * The number of selected Pods follows the watch; in mid-restart, and in the moment of its end, it would only
+ * The number of selected Pods follows the watch; during a restart, and in the moment of its end, it would only
  * flicker. A state that keeps no number (annotation mode, after a start) has none to stay at.
  */
 function matchedPods({ state: before, matchedPods: watched }: Observed, after: WatcherState): number {

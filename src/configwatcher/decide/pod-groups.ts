@@ -66,7 +66,7 @@ export interface Staleness {
   readonly from?: number | undefined;
   /** With {@link from}: when the applied content was seen again; containers that start later read that. */
   readonly until?: number | undefined;
-  /** Pods created later run with the content of now. Absent: there was no Pod when the change was seen. */
+  /** Pods created later run with the current content. Absent: there was no Pod when the change was seen. */
   readonly cutoff?: number | undefined;
 }
 

@@ -26,7 +26,7 @@ export function triggerOf(
   before: Restart | undefined,
 ): Trigger | undefined {
   const first = changed[0];
-  // Back to the applied content in mid-restart: nothing differs any more, the cause is the one before.
+  // Back to the applied content during the restart: nothing differs any more, the cause is the one before.
   if (!first) return before?.trigger;
   const { kind, name } = first.source;
   const { changedKeys, manager } = first;

@@ -58,7 +58,7 @@ export function sourceNames(contents: Comparison['missing']): string {
 function upToDate({ lastRestart, conditions }: WatcherState, listed: SortedPods | undefined): Statement {
   const skipped = lastRestart?.skippedUnmanaged ?? 0;
   const except = skipped > 0 ? `, except ${pods(skipped)} that the last restart left alone` : '';
-  const message = `the Pods run with the content of now${except}`;
+  const message = `the Pods run with the current content${except}`;
   const names = [...(listed?.unmanaged ?? []), ...(listed?.ofJobs ?? [])].map(({ name }) => name);
   const shown = findCondition(conditions, type.progressing)?.message ?? '';
   const kept = shown.startsWith(`${message}: `) ? shown : message;
@@ -71,7 +71,7 @@ function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Report
   const { restartAbandoned } = reason;
   const shown = findCondition(conditions, type.progressing);
   if (abandoned === undefined) return !sorted && shown?.reason === restartAbandoned ? shown : undefined;
-  const message = `${pods(abandoned)} kept an older content: the spec was edited in mid-restart`;
+  const message = `${pods(abandoned)} kept an older content: the spec was edited during the restart`;
   return { status: 'False', reason: restartAbandoned, message };
 }
 

@@ -93,7 +93,7 @@ function skippedNote({ unmanaged, ofJobs }: SortedPods): string {
 
 function abandonedNote(restarted: number, abandoned: number): Note {
   const left = `${pods(abandoned)} with an older content left`;
-  const note = `${pods(restarted)} restarted, ${left}: the spec does not watch any more what changed`;
+  const note = `${pods(restarted)} restarted, ${left}: the spec no longer watches what changed`;
   return warning(watcherEvent.restartAbandoned, 'Restart', note);
 }
 

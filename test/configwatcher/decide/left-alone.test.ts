@@ -33,7 +33,7 @@ function progressing({ state }: Steps): string | undefined {
 }
 
 describe('Pods that a restart leaves alone', () => {
-  const upToDate = 'False: the Pods run with the content of now';
+  const upToDate = 'False: the Pods run with the current content';
   const pods = [barePod({ name: 'bare' }), pod({ name: 'job-1', controller: job })];
 
   it('are named by Progressing, also when no pass looks at Pods any more', () => {
@@ -128,14 +128,14 @@ describe('a spec that does not watch any more what is being restarted for', () =
     const terminating = rest.map((one) => ({ ...one, terminating: true }));
     const decision = decided({ ...afterwards(facts, started, 1000), ...other, pods: terminating });
     assert.equal(decision.events.at(-1)?.reason, 'RestartCompleted');
-    assert.equal(progressing(decision), 'False: the Pods run with the content of now');
+    assert.equal(progressing(decision), 'False: the Pods run with the current content');
   });
 
   it('says nothing of it any more after the next restart', () => {
     const decision = decided({ ...afterwards(facts, started, 1000), ...other, pods: rest });
     const sources = [found({ a: '2' }, elsewhere)];
     const settled = decided({ ...afterwards({ ...facts, ...other, sources }, decision, 60_000), pods: [] });
-    assert.equal(progressing(settled), 'False: the Pods run with the content of now');
+    assert.equal(progressing(settled), 'False: the Pods run with the current content');
   });
 });
 
