@@ -21,10 +21,10 @@ try {
   process.exitCode = await Interruption.during(async (interruption) => {
     const args = process.argv.slice(2);
     const onlyBuild = args.join() === '--build';
-    const obstacle = onlyBuild ? whyNoHelm() : undefined;
-    if (obstacle !== undefined) {
+    const reason = onlyBuild ? whyNoHelm() : undefined;
+    if (reason !== undefined) {
       const leftOut = process.env.CI !== 'true';
-      console.error(`${leftOut ? 'the tests of the chart are left out: ' : ''}${obstacle}`);
+      console.error(`${leftOut ? 'the tests of the chart are left out: ' : ''}${reason}`);
       return leftOut ? 0 : 1;
     }
     const helm = await findHelm(interruption.signal);

@@ -60,8 +60,8 @@ const buildah = { program: 'buildah', debianPackage: 'buildah' };
  * @throws {NoBuilderError} when this machine lacks what it takes. {ImageError} when the build fails.
  */
 export async function imageArchive(): Promise<ImageArchive> {
-  const obstacle = whyNoArchive();
-  if (obstacle !== undefined) throw new NoBuilderError(obstacle);
+  const reason = whyNoArchive();
+  if (reason !== undefined) throw new NoBuilderError(reason);
   const node = realpathSync(join(sourceDirectory, 'node_modules', '.bin', 'node'));
   const hash = contentHash(node);
   const path = join(cacheDirectory(), `image-${hash}.tar`);

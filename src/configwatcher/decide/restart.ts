@@ -237,7 +237,7 @@ function provesContent({ isBack, group, serving, ...entry }: Entry, cutoff: numb
   );
 }
 
-/** Under Auto a template that may not be changed is no obstacle: the Pods are evicted. */
+/** Under Auto a template that may not be changed does not stop the restart: the Pods are evicted. */
 function withoutTemplates(input: PlanInput, groups: readonly PodGroup[]): PlanInput {
   if (input.strategy.type !== 'Auto' || input.rolloutRight !== 'Denied') return input;
   const owners = groups.map(({ key }) => key);

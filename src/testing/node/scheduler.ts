@@ -93,7 +93,7 @@ export class Scheduler {
     const { view, writes, time } = this.#cluster;
     const fits = view
       .list(nodes)
-      .filter((node) => obstacle(pod, node, 0) === undefined)
+      .filter((node) => unfitReason(pod, node, 0) === undefined)
       .map(({ metadata }) => metadata.name);
     const victim = preempted(
       view.list(pods).filter(({ spec }) => fits.includes(spec.nodeName ?? '')),
@@ -165,7 +165,7 @@ export function candidates(
   const reasons = new Map<string, number>();
   for (const node of all) {
     const used = usedOn(node.metadata.name);
-    const reason = obstacle(pod, node, used);
+    const reason = unfitReason(pod, node, used);
     if (reason === undefined) fitting.push({ node, used });
     else reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
@@ -174,7 +174,7 @@ export function candidates(
   return { fitting, message: `0/${all.length} nodes are available: ${counted.join(', ')}.` };
 }
 
-function obstacle(pod: Pod, node: Node, used: number): string | undefined {
+function unfitReason(pod: Pod, node: Node, used: number): string | undefined {
   if (!matchesNode(pod.spec, node)) return "node(s) didn't match Pod's node affinity/selector";
   const [taint] = untolerated(pod.spec, node, ['NoSchedule', 'NoExecute']);
   if (taint?.key === 'node.kubernetes.io/unschedulable') return 'node(s) were unschedulable';
