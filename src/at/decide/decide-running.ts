@@ -23,7 +23,7 @@ import {
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { disruptedEvents, earliestAfter, withEnded } from './history.ts';
-import { create, holdCause, holdEvent, record } from './launch.ts';
+import { create, holdCause, holdEvent, launchStatus } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import {
   doneStatus,
@@ -56,7 +56,7 @@ function decideLaunched(o: Observed, launch: Attempt): Draft {
   if (view === undefined && !o.live) {
     return readLive;
   }
-  const { status: recorded, events } = record(o, launch);
+  const { status: recorded, events } = launchStatus(o, launch);
   // What the run waited for is found out anew each time.
   const status = withoutCause(o, recorded);
   if (view === undefined) {

@@ -22,7 +22,7 @@ import {
   type Steps,
   type UntrackPod,
 } from './decision.ts';
-import { operatorLateness, podEventRequeueMs, record } from './launch.ts';
+import { launchStatus, operatorLateness, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
 import { deletion, versionOf } from './stop.ts';
@@ -107,7 +107,7 @@ export function discard(o: Observed, pod: Pod): Action[] {
 function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
   const view = observePod(pod);
   const launch: Attempt = { attempt, podName: view.name, podUID: view.uid, view, isNew: true };
-  const { status, events } = record(o, launch);
+  const { status, events } = launchStatus(o, launch);
   return { first: status, events };
 }
 

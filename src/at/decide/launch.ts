@@ -17,7 +17,7 @@ import type { AtEvent, Observed, Steps } from './decision.ts';
 import { imageFor, withImage } from './defaults.ts';
 import { disruptedEvents, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
-import { isRescheduledTooLate, launchedStatus, waitingReason } from './run-status.ts';
+import { isRescheduledTooLate, runningStatus, waitingReason } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
 
@@ -62,7 +62,7 @@ export function holdEvent(reason: string, message: string): AtEvent {
 }
 
 /** Status and Events of a launch; of one that status shows already, the status as it is. */
-export function record(
+export function launchStatus(
   o: Observed,
   launch: Attempt,
 ): { readonly status: AtStatus; readonly events: readonly AtEvent[] } {
@@ -90,7 +90,7 @@ export function record(
     acceptance,
     history: attempt === 1 ? undefined : historyBefore(o),
   };
-  const status = withImage(launchedStatus(o, launched), run.defaultImage);
+  const status = withImage(runningStatus(o, launched), run.defaultImage);
   if (attempt > 1) {
     const disrupted = disruptedEvents(o.at.status ?? {}, launched.history);
     return { status, events: [...disrupted, launchEvent(o, launch, launchTime, scheduledTime)] };

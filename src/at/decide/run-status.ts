@@ -31,7 +31,7 @@ export interface Launched {
 }
 
 /** RUNNING: the Pod is there, or is known to have been. */
-export function launchedStatus(o: Observed, launched: Launched): AtStatus {
+export function runningStatus(o: Observed, launched: Launched): AtStatus {
   const {
     reason: _,
     message: __,
