@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { configMaps } from '../../kubernetes/objects.ts';
-import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
+import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { readState, type WatcherState, writeState } from '../decide/state.ts';
 import { withRight } from '../facts/missing-right.ts';
@@ -52,7 +52,7 @@ export class AnnotationStore implements WatcherStore {
       return 'Written';
     } catch (error) {
       if (isConflict(error)) return 'Conflict';
-      if (isNotFound(error)) return 'Gone';
+      if (isProvenNotFound(error)) return 'Gone';
       throw error;
     }
   }

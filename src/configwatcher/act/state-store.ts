@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import type { Resource } from '../../kubernetes/objects.ts';
-import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
+import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { readState, type WatcherState, writeState } from '../decide/state.ts';
@@ -83,7 +83,7 @@ export class StateStore {
       return 'Written';
     } catch (error) {
       if (isConflict(error)) return 'Conflict';
-      if (isNotFound(error)) return 'Gone';
+      if (isProvenNotFound(error)) return 'Gone';
       throw error;
     }
   }
@@ -99,7 +99,7 @@ export class StateStore {
       const update = this.#client.updateStatus(this.#resource, { ...watcher, status }, { signal });
       await withRight('update', `${this.#resource.plural}/status`, update);
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (!isProvenNotFound(error)) throw error;
       // The same answer for a missing subresource and a missing watcher: this throws for the second. One that was
       // made anew since then is no witness: the states of all watchers would go where no reader looks.
       const found = await this.#client.get(this.#resource, { namespace, name }, { signal });

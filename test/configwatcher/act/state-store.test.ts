@@ -8,7 +8,8 @@ import type { Client } from '../../../src/runtime/client/client.ts';
 import { FakeClock } from '../../fake/clock.ts';
 import { applied, watching } from '../../fixtures/configwatcher.ts';
 
-const notFound = () => Promise.reject(new ApiError('not found', 404, {}));
+const notFound = () => Promise.reject(new ApiError('not found', 404, { reason: 'NotFound' }));
+const page = () => Promise.reject(new ApiError('404 page not found', 404, {}));
 const { signal } = new AbortController();
 
 async function write(answers: Partial<Client>) {
@@ -40,6 +41,12 @@ describe('StateStore, told that there is nothing to write a status to', () => {
   it('does nothing where another one of that name is there by now', async () => {
     const result = await write({ updateStatus: notFound, ...finds('another') });
     assert.deepEqual(result, { written: 'Gone', hasStatus: true });
+  });
+
+  it('tries again after a page of a proxy, which proves neither', async () => {
+    await assert.rejects(write({ updateStatus: page, get: page }), /page not found/);
+    await assert.rejects(write({ updateStatus: page, ...finds(undefined) }), /page not found/);
+    await assert.rejects(write({ updateStatus: notFound, get: page }), /page not found/);
   });
 });
 

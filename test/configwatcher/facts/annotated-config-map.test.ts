@@ -141,15 +141,19 @@ describe('the state of an annotated ConfigMap', () => {
     assert.equal(store.read(next, { ...state, matchedPods: 9 }).matchedPods, 9);
   });
 
-  for (const { code, expected } of [
-    { code: 409, expected: 'Conflict' },
-    { code: 404, expected: 'Gone' },
+  for (const { code, reason, expected } of [
+    { code: 409, reason: 'Conflict', expected: 'Conflict' },
+    { code: 404, reason: 'NotFound', expected: 'Gone' },
   ]) {
     it(`answers ${code} with ${expected}`, async () => {
-      const { written } = await write(() => Promise.reject(new ApiError('no', code, {})));
+      const { written } = await write(() => Promise.reject(new ApiError('no', code, { reason })));
       assert.equal(written, expected);
     });
   }
+
+  it('is written again after a page of a proxy, which proves no absence', async () => {
+    await assert.rejects(write(() => Promise.reject(new ApiError('404 page not found', 404, {}))), /page/);
+  });
 
   it('is never written where the selector is bad', () => {
     const bad = watcherOf(configMap({ [selector]: '' }));
