@@ -3,7 +3,7 @@ import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { workloadEvent } from '../api/configwatcher-constants.ts';
 import type { KubernetesObject, Resource } from '../kubernetes/objects.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
-import { ApiError, isConflict, isForbidden, isInvalid, isNotFound } from '../runtime/client/api-error.ts';
+import { ApiError, isConflict, isForbidden, isInvalid, isProvenNotFound } from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
 import {
   type ReconcileContext,
@@ -140,7 +140,7 @@ export class WorkloadReconciler implements Reconciler {
       return undefined;
     } catch (error) {
       // Another one of its name, or none: an event shows it.
-      if (type === 'Delete' && (isNotFound(error) || isConflict(error))) return undefined;
+      if (type === 'Delete' && (isProvenNotFound(error) || isConflict(error))) return undefined;
       if (isRefused(error)) return { reason: workloadEvent.invalidAnnotation, message: error.message };
       throw error;
     }

@@ -170,6 +170,18 @@ describe('the reconciler of annotated workloads', () => {
     });
   }
 
+  it('deletes again after a page of a proxy, which proves no absence', async () => {
+    const { answers, calls, look, put } = world();
+    put(asking);
+    await look();
+    put();
+    answers.failure = refusal(404, '', '404 page not found');
+    await assert.rejects(look(), answers.failure);
+    delete answers.failure;
+    await look();
+    assert.deepEqual(calls.slice(1), ['delete deployment-web w', 'delete deployment-web w']);
+  });
+
   it('says of other kinds that they get none', async () => {
     const { events, jobs, look } = world();
     jobs.objects.set('once', {
