@@ -89,6 +89,9 @@ interface Entry extends OwnerAvailability {
   readonly yields: boolean;
 }
 
+/** Milliseconds until an owner is looked at again whose controller has not seen its newest spec; no event may tell. */
+const behindWait = 1000;
+
 /** Milliseconds after its grace period by which a kubelet that lives has ended a Pod. */
 const maxOverdueMs = 60_000;
 
@@ -288,6 +291,7 @@ export function planRestart(facts: PlanInput): Plan {
     lookAgainAt: earliest([
       ...refused.map((uid) => memory.refusals.get(uid)?.retryAt).filter((time) => (time ?? 0) > now),
       ...inPlace.map(({ nextAvailableAt }) => nextAvailableAt),
+      ...inPlace.filter(({ group }) => group.facts.rollout?.isBehind).map(() => now + behindWait),
       ...[...inPlace, ...alone]
         .filter(({ stall }) => !stall)
         .map(({ progress }) => progress.since + strategy.progressDeadline),

@@ -26,6 +26,8 @@ export interface RolloutFacts {
   readonly version?: string;
   /** How many Pods its controller counts, whatever their labels and revision. */
   readonly pods?: number;
+  /** Its controller has not seen its newest spec, so nobody can tell yet which Pods it is about to replace. */
+  readonly isBehind?: true;
   /** Present where it replaces Pods of older revisions by RollingUpdate, and has observed its newest template. */
   readonly target?: RolloutTarget;
 }

@@ -151,6 +151,8 @@ function isKept({ stale }: PodGroup, uid: string, input: TurnInput): boolean {
 export function turnOf(owner: OwnerAvailability, input: TurnInput): Turn {
   const { group } = owner;
   if (group.stale.length === 0) return noTurn;
+  // A rollout of its own may begin at this moment: what is evicted now would be replaced twice.
+  if (group.facts.rollout?.isBehind) return { ...noTurn, rollsOut: true };
   if (group.outdated.length > 0) return stuckInOrder(group, input);
   return turnOfRollout(group, input) ?? turnOfPods(owner, input);
 }

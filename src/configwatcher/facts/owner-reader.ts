@@ -14,6 +14,7 @@ import { withRight } from './missing-right.ts';
 import {
   deploymentNamedBy,
   deployments,
+  isBehind,
   replicaSets,
   revisionOf,
   rolloutOf,
@@ -153,7 +154,9 @@ export class OwnerReader {
     const outdated = notBefore.get(uid) ?? Number.NEGATIVE_INFINITY;
     const isUsable = (readAt: number) =>
       isRecent(readAt, now, maxAge) && readAt > outdated && readAt >= changedAt;
-    if (known && isUsable(known.readAt)) return known.workload;
+    // Of a ReplicaSet what it has seen does not matter.
+    const isSettled = resource === replicaSets || !known?.workload || !isBehind(known.workload);
+    if (known && isSettled && isUsable(known.readAt)) return known.workload;
     const reading = this.#read(resource, reference, request);
     if (resource === replicaSets && mayBeOfDeployment(known)) this.#readAhead(reference, request);
     const workload = await reading;

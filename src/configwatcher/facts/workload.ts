@@ -91,6 +91,11 @@ function targetOf(
   return revision === undefined ? undefined : { revision, partition };
 }
 
+/** Whether its controller has yet to look at its newest spec. A controller that does not say what it has seen is never late. */
+export function isBehind({ metadata: { generation = 0 }, status = {} }: Workload): boolean {
+  return status.observedGeneration !== undefined && status.observedGeneration < generation;
+}
+
 /** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
 export function rolloutOf(
   resource: Resource,
@@ -111,6 +116,7 @@ export function rolloutOf(
       ...(restartedFor !== undefined && { restartedFor }),
       ...(version !== undefined && { version }),
       ...(pods !== undefined && { pods }),
+      ...(isBehind(workload) && { isBehind: true }),
       ...(target && { target }),
     },
   };

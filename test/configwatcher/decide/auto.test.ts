@@ -55,6 +55,22 @@ describe('strategy Auto', () => {
     });
   }
 
+  for (const type of ['Auto', 'Evict', 'RolloutRestart'] as const) {
+    it(`${type} waits a second while the owner's controller has not seen its newest template`, () => {
+      const spec = specOf({ cooldown: { base: '0s' }, strategy: { type } });
+      const pods = [...several(2), pod({ created: now - 1000, ready: false })];
+      const behind = facts({ rollout: { pods: 3, isBehind: true } }, { spec, pods });
+      const decision = decided(behind);
+      assert.deepEqual([ways(decision), decision.requeueAfter], [[], 1000]);
+      const rolling = { pods: 3, target: { revision: '2', partition: 0 } };
+      const seen = {
+        ...afterwards(behind, decision, 1000),
+        owners: ownedBy(2, { rollout: rolling, revision: '1' }),
+      };
+      assert.deepEqual(ways(decided(seen)), [], 'and then for its rollout');
+    });
+  }
+
   it('waits for the rollout that it has begun, however many Pods are new', () => {
     const before = facts();
     const first = decided(before);

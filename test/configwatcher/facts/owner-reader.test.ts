@@ -187,6 +187,23 @@ describe('OwnerReader', () => {
     assert.equal((await readAt([set], 10_000)).gets.length, 6, 'nor one of the future');
   });
 
+  it('reads again an owner whose controller has not seen its newest spec', async () => {
+    const [reference, spec] = [owner('Deployment', 'web'), { replicas: 4, template }];
+    const deployment = (observedGeneration: number) => {
+      const { metadata, ...rest } = workload('Deployment', 'web', { spec, status: { observedGeneration } });
+      return { ...rest, metadata: { ...metadata, generation: 2 } };
+    };
+    const objects = [deployment(1)];
+    const readAt = readerOf(objects);
+    const isBehind = async (now: number) =>
+      (await readAt([reference], now)).facts.get(reference.uid)?.rollout?.isBehind;
+    assert.equal(await isBehind(0), true);
+    objects[0] = deployment(2);
+    assert.equal(await isBehind(10), undefined);
+    await isBehind(20);
+    assert.equal(readAt.gets.length, 2, 'after that it is remembered');
+  });
+
   it('reads again what this process wrote since then, and only that', async () => {
     const readAt = readerOf([
       workload('Deployment', 'web', { spec: { replicas: 4, template } }),
