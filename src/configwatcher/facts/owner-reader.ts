@@ -103,6 +103,7 @@ export class OwnerReader {
     }
     const ahead: AgedRequest['ahead'] = new Map();
     const aged = { ...request, maxAge: goodFor(references.size), ahead };
+    await this.#forgetRollingOut([...references.values()], aged);
     // ReplicaSets of one Deployment ask for it once.
     const parents = new Map<string, Promise<OwnerFacts>>();
     const entries = [...references.values()].map(async (reference) => {
@@ -115,6 +116,15 @@ export class OwnerReader {
       if (reference) found.set(place.uid, await this.#factsOf(reference, aged, parents));
     }
     return found;
+  }
+
+  /** A ReplicaSet seen first may be of a rollout that its Deployment, as it is remembered, has not begun. */
+  async #forgetRollingOut(references: readonly OwnerReference[], request: AgedRequest): Promise<void> {
+    const added = references.filter(
+      (reference) => workloadOf(reference) === replicaSets && !this.#remembered.has(reference.uid),
+    );
+    const sets = await Promise.all(added.map((reference) => this.#get(replicaSets, reference, request)));
+    for (const set of sets) this.#remembered.delete((set && controllerOf(set)?.uid) ?? '');
   }
 
   async #factsOf(

@@ -204,6 +204,33 @@ describe('OwnerReader', () => {
     assert.equal(readAt.gets.length, 2, 'after that it is remembered');
   });
 
+  it('reads a Deployment again with the first Pod of a new ReplicaSet: its rollout has begun', async () => {
+    const [deployment, before, after] = [
+      owner('Deployment', 'web'),
+      owner('ReplicaSet', 'web-6c5f9b'),
+      owner('ReplicaSet', 'web-7d8b5c'),
+    ];
+    const revision = (number: string) => {
+      const { metadata, ...rest } = workload('Deployment', 'web', { spec: { replicas: 4, template } });
+      return {
+        ...rest,
+        metadata: { ...metadata, annotations: { 'deployment.kubernetes.io/revision': number } },
+      };
+    };
+    const sets = [before, after].map(({ name }) => workload('ReplicaSet', name, {}, deployment));
+    const objects = [revision('1'), ...sets];
+    const readAt = readerOf(objects);
+    const target = async (owners: readonly OwnerReference[], now: number) =>
+      (await readAt(owners, now)).facts.get(before.uid)?.rollout?.target?.revision;
+    assert.equal(await target([before], 0), '1');
+    objects[0] = revision('2');
+    assert.equal(await target([before], 100), '1', 'nothing tells of it');
+    assert.equal(await target([before, after], 200), '2');
+    const { length } = readAt.gets;
+    await target([before, after], 300);
+    assert.equal(readAt.gets.length, length, 'and remembers it');
+  });
+
   it('reads again what this process wrote since then, and only that', async () => {
     const readAt = readerOf([
       workload('Deployment', 'web', { spec: { replicas: 4, template } }),
