@@ -53,7 +53,9 @@ function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'mes
   if (isForbidden(error) && isMissingRight(message)) return { cause: 'Forbidden', message: rightFor(action) };
   // The eviction API cannot choose between budgets and never will; deleting instead would break them all.
   const several = error.code === 500 && message.includes('more than one PodDisruptionBudget');
-  return { cause: several ? 'SeveralBudgets' : 'Failure', message, ...retryAfter };
+  // Of an API server that is away: it says nothing of the Pod, nor of the template.
+  const isAway = [502, 503, 504].includes(error.code);
+  return { cause: several ? 'SeveralBudgets' : isAway ? 'NoAnswer' : 'Failure', message, ...retryAfter };
 }
 
 /**

@@ -128,6 +128,11 @@ describe('PodControl', () => {
     ],
     ['500', refused(500, { message: 'm' }), { uid, result: 'Refused', cause: 'Failure', message: 'm' }],
     [
+      '503 of a proxy',
+      refused(503, { message: 'm' }),
+      { uid, result: 'Refused', cause: 'NoAnswer', message: 'm' },
+    ],
+    [
       '403',
       refused(403, { reason: 'Forbidden', message: unauthorized }),
       { uid, result: 'Refused', cause: 'Forbidden', message: 'create pods/eviction' },
