@@ -18,12 +18,13 @@ import {
   requestKey,
 } from '../../runtime/controller/reconciler.ts';
 import { decide } from '../decide/decide.ts';
-import type { AtDefaults, Effect, Need, Observed } from '../decide/decision.ts';
+import type { AtDefaults, Effect, Need, Observed, WriteStatus } from '../decide/decision.ts';
 import type { DepartedPods } from '../facts/departed-pods.ts';
 import { podsAt } from '../facts/own-pod.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { Actuator } from './actuator.ts';
 import type { AuthorCheck } from './author-check.ts';
+import { mostDelay } from './create-answer.ts';
 import type { LaunchTurns } from './launch-turns.ts';
 import { readLive } from './live-read.ts';
 import { Memory } from './memory.ts';
@@ -119,8 +120,9 @@ export class StandbyLaunch {
 
   async #perform(effect: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
     if (!belongsToLaunch(effect, observed)) {
-      // That the deadline is over, for example: it is the leader's to write, and nothing hurries the next look.
-      return { next: 'end', result: {} };
+      // Only the leader goes on. Thousands that are read over and over meanwhile would hold up the launches.
+      const leastMs = observed.refusal === undefined ? mostDelay : 0;
+      return { next: 'end', result: { requeueAfter: Math.max(observed.retryDelay, leastMs) } };
     }
     const answer = await this.#actuator.perform(effect, observed, context);
     if (effect.type === 'CreatePod' && answer.next === 'goOn') this.#remember(observed.at);
@@ -140,11 +142,15 @@ function belongsToLaunch(effect: Effect, { at }: Observed): boolean {
     case 'CreatePod':
       return effect.attempt === 1;
     case 'WriteStatus':
-      return effect.asLock && effect.status.phase === atPhase.running && at.status?.podUID === undefined;
+      return isExactlyOnce(at) && effect.asLock && isFirstRecord(effect, at);
     case 'ReleasePod':
     case 'RecordEvents':
       return true;
     default:
       return false;
   }
+}
+
+function isFirstRecord({ status }: WriteStatus, at: At): boolean {
+  return status.phase === atPhase.running && at.status?.podUID === undefined;
 }

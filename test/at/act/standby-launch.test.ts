@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
+import { ats } from '../../../src/api/resources.ts';
+import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
+import { StandbyLaunch } from '../../../src/at/act/standby-launch.ts';
+import { ApiError } from '../../../src/runtime/client/api-error.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
+import { silentLogger } from '../../../src/runtime/logger.ts';
+import { FakeClock } from '../../fake/clock.ts';
+import { accepted, created, dueTime } from '../../fixtures/at.ts';
+
+const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
+
+/** A standby whose caches show this At without a Pod, and what it sends. */
+function standby(at: At, { now = dueTime + 1500 } = {}) {
+  const sent: string[] = [];
+  const clock = new FakeClock({ now });
+  const turns = new LaunchTurns(clock);
+  const client = {
+    get: async (resource: unknown) => {
+      sent.push(resource === ats ? 'get at' : 'get pod');
+      if (resource === ats) return at;
+      throw new ApiError('not there', 404, { reason: 'NotFound' });
+    },
+    create: async () => {
+      sent.push('create');
+      return created(at);
+    },
+    patchStatus: async () => {
+      sent.push('status');
+      return at;
+    },
+  };
+  const launch = new StandbyLaunch({
+    ...{ client: client as unknown as Client, clock, tracks: true },
+    ats: { get: () => at, list: () => [at], byIndex: () => [] } as never,
+    pods: { get: () => undefined, list: () => [], byIndex: () => [] } as never,
+    departed: { of: () => [] },
+    turns,
+  });
+  return { sent, turns, launch: () => launch.launch(at, context) };
+}
+
+describe('a standby', () => {
+  it('reads the At, and creates its Pod', async () => {
+    const { sent, launch } = standby(accepted());
+    await launch();
+    assert.deepEqual(sent, ['get at', 'create']);
+  });
+
+  it('looks seldom at an At that the leader has to end', async () => {
+    const { sent, launch } = standby(accepted({ startingDeadlineSeconds: 1 }));
+    const { requeueAfter = 0 } = await launch();
+    assert.ok(!sent.includes('create'));
+    assert.ok(requeueAfter >= 10_000, `looks again after ${requeueAfter} ms`);
+  });
+
+  it('looks no sooner than at its turn at an At of a namespace whose quota is full', async () => {
+    const { sent, turns, launch } = standby(accepted());
+    const quota = { reason: 'PodRejected', message: 'exceeded quota: q' };
+    for (const name of 'abcdefgh') {
+      turns.failed({ key: `default/${name}`, namespace: 'default', version: '1' }, 'q pods', quota);
+    }
+    assert.deepEqual(await launch(), { requeueAfter: 60_000 });
+    assert.deepEqual(sent, ['get at']);
+  });
+
+  it('leaves the record of a launch that is not ExactlyOnce to the leader, also where the Pod is gone', async () => {
+    const { sent, launch } = standby(accepted());
+    await launch();
+    const { requeueAfter = 0 } = await launch();
+    assert.ok(!sent.includes('status'), `sent ${sent.join(', ')}`);
+    assert.ok(requeueAfter >= 10_000, `looks again after ${requeueAfter} ms`);
+  });
+});
