@@ -142,8 +142,9 @@ export class Failover implements Runnable {
 
   /** Goes on with the line, as far as launches are free. */
   #advance(abort: AbortSignal): void {
-    const now = this.#options.clock.monotonic();
-    while (this.#launches.size < maxLaunches) {
+    const { clock, hasLed } = this.#options;
+    const now = clock.monotonic();
+    while (this.#launches.size < maxLaunches && !hasLed()) {
       const candidate = this.#line.pop();
       if (candidate === undefined) return;
       const isReady = candidate.seenMs >= this.#delayMs && now >= candidate.retryAt;

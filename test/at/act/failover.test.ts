@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
+import { Failover } from '../../../src/at/act/failover.ts';
+import { silentLogger } from '../../../src/runtime/logger.ts';
+import { FakeClock, settle } from '../../fake/clock.ts';
+import { accepted } from '../../fixtures/at.ts';
+
+const delayMs = 1000;
+const maxLaunches = 16;
+
+type OnAdd = (pod: object, initial: boolean) => void;
+
+function launchable(name: string): At {
+  const at = accepted();
+  return { ...at, metadata: { ...at.metadata, name, uid: `uid-of-${name}` } };
+}
+
+/** A standby that sees so many launchable Ats, and whose launches end when the test says so. */
+class Standby {
+  readonly clock = new FakeClock();
+  readonly begun: string[] = [];
+  hasLed = false;
+  silenceMs = 0;
+  readonly #ends: (() => void)[] = [];
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+  #onAdd: OnAdd = () => {};
+
+  constructor(count: number) {
+    const found = Array.from({ length: count }, (_, index) => launchable(`at-${index}`));
+    const informer = {
+      sinceLastContact: () => this.silenceMs,
+      addHandler: (handler: { onAdd: OnAdd }) => {
+        this.#onAdd = handler.onAdd;
+        return () => {};
+      },
+    };
+    const launch = (at: At) => {
+      this.begun.push(at.metadata.name);
+      const { promise, resolve } = Promise.withResolvers<object>();
+      this.#ends.push(() => resolve({}));
+      return promise;
+    };
+    const failover = new Failover({
+      ...{ clock: this.clock, log: silentLogger, random: () => 0, delayMs },
+      ...{ ats: informer, pods: informer as never, hasLed: () => this.hasLed },
+      launchable: { look: () => ({ ats: found, nextDue: Infinity }), stop() {} } as never,
+      launch: { launch, hasLaunched: () => false, forget() {}, stop() {} } as never,
+    });
+    this.#ended = failover.start(this.#stop.signal, this.#stop.signal);
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 50) {
+      this.clock.advance(50);
+      await settle();
+    }
+  }
+
+  /** The first launch that goes on ends. */
+  async endLaunch(): Promise<void> {
+    this.#ends.shift()?.();
+    await settle();
+  }
+
+  /** The Pod of another At appears. */
+  podAppears(): void {
+    const owner = { kind: 'At', name: 'other', uid: 'other', controller: true };
+    this.#onAdd({ metadata: { name: 'other-pod', ownerReferences: [owner] } }, false);
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    while (this.#ends.length > 0) await this.endLaunch();
+    await this.#ended;
+  }
+}
+
+describe('the failover of a standby', () => {
+  it('begins after the delay, with 16 launches at a time', async () => {
+    const standby = new Standby(20);
+    await standby.pass(delayMs - 100);
+    assert.equal(standby.begun.length, 0);
+    await standby.pass(200);
+    assert.equal(standby.begun.length, maxLaunches);
+    await standby.endLaunch();
+    assert.equal(standby.begun.length, maxLaunches + 1);
+    await standby.end();
+  });
+
+  it('waits anew when the Pod of another At appears', async () => {
+    const standby = new Standby(1);
+    await standby.pass(delayMs - 100);
+    standby.podAppears();
+    await standby.pass(delayMs - 100);
+    assert.equal(standby.begun.length, 0);
+    await standby.pass(300);
+    assert.equal(standby.begun.length, 1);
+    await standby.end();
+  });
+
+  it('begins nothing while nothing was heard of the API server for 90 s', async () => {
+    const standby = new Standby(1);
+    standby.silenceMs = 90_001;
+    await standby.pass(2 * delayMs);
+    assert.equal(standby.begun.length, 0);
+    standby.silenceMs = 0;
+    await standby.pass(200);
+    assert.equal(standby.begun.length, 1);
+    await standby.end();
+  });
+
+  it('begins nothing more from the moment on in which the process leads', async () => {
+    const standby = new Standby(20);
+    await standby.pass(delayMs + 100);
+    standby.hasLed = true;
+    await standby.endLaunch();
+    assert.equal(standby.begun.length, maxLaunches);
+    await standby.end();
+  });
+});
