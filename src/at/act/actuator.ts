@@ -170,8 +170,8 @@ export class Actuator {
       }
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
       const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
-      const { launchedSpec, scheduledTime } = runOf(at, pod);
-      memory.launched(at, { ...launch, launchedSpec, scheduledTime });
+      const { launchedSpec, scheduledTime, defaultImage } = runOf(at, pod);
+      memory.launched(at, { ...launch, launchedSpec, scheduledTime, defaultImage });
       return { next: 'goOn', facts: observed };
     } catch (caught) {
       const error = redact(caught, pod);

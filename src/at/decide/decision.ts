@@ -22,6 +22,8 @@ export interface KnownLaunch {
   readonly launchedSpec?: string | undefined;
   /** The instant it was made for, epoch milliseconds. */
   readonly scheduledTime?: number | undefined;
+  /** The operator's default image, where it was made with it. */
+  readonly defaultImage?: string | undefined;
 }
 
 /** Why the create that was tried just now, or that waits for its turn, has made no Pod. */

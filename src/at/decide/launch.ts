@@ -90,7 +90,7 @@ export function launchStatus(
     acceptance,
     history: attempt === 1 ? undefined : historyBefore(o),
   };
-  const status = withImage(runningStatus(o, launched), run.defaultImage);
+  const status = withImage(runningStatus(o, launched), run.defaultImage ?? known?.defaultImage);
   if (attempt > 1) {
     const disrupted = disruptedEvents(o.at.status ?? {}, launched.history);
     return { status, events: [...disrupted, launchEvent(o, launch, launchTime, scheduledTime)] };

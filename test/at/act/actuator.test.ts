@@ -6,6 +6,8 @@ import type { AuthorCheck } from '../../../src/at/act/author-check.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
 import { type DeleteAt, type DeletePod, retryPriority } from '../../../src/at/decide/decision.ts';
+import { isInvalid, planOf } from '../../../src/at/plan/plan.ts';
+import { buildPod } from '../../../src/at/plan/pod.ts';
 import { type Pod, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Client, WriteOptions } from '../../../src/runtime/client/client.ts';
@@ -79,6 +81,22 @@ describe('a create', () => {
       assert.equal(await mayExistAfter(error), expected);
     });
   }
+});
+
+describe('a create that succeeded', () => {
+  it('is remembered with the default image of its Pod, which the next attempt has, too', async () => {
+    const memory = new Memory();
+    const performer = new Performer({
+      client: { create: async () => pod } as unknown as Client,
+      ...{ clock: new FakeClock(), memory, turns: new LaunchTurns(new FakeClock()) },
+      recorder: { record: () => assert.fail('no Event') },
+    });
+    const [plan, image] = [planOf(at), 'registry.example/tools:1'];
+    assert.ok(!isInvalid(plan));
+    const action = { type: 'CreatePod', pod: buildPod(at, plan, 1, { image }), attempt: 1 } as const;
+    await performer.perform(action, observing({ at }), context);
+    assert.equal(memory.recall(at).launch?.defaultImage, image);
+  });
 });
 
 describe('a create that failed', () => {

@@ -60,6 +60,15 @@ describe('the default image', () => {
     assert.equal(status?.operatorDefaults, undefined);
   });
 
+  it('of a later attempt is that of the first, also where only this process knows that there was a Pod', () => {
+    const at = accepted({ disruptionPolicy: 'Retry' });
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime: justAfterDue };
+    const gone = { at, launch: { ...launch, defaultImage: defaults.image }, live: true };
+    const { status } = decided(defaults, gone);
+    assert.equal(status?.operatorDefaults?.image, defaults.image);
+    assert.equal(imageOf(podOf(defaults, gone)), defaults.image);
+  });
+
   it('of a later attempt is that of the first', () => {
     const at = accepted({ disruptionPolicy: 'Retry' });
     const pod = stored(podOf(defaults, { at }));
