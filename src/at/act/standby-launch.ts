@@ -31,6 +31,8 @@ import { Memory } from './memory.ts';
 
 /** First wait before a create that was refused is tried again, in milliseconds. */
 const firstRetryDelayMs = 250;
+/** A read that took longer is not relied on, in milliseconds: as long as a leader may write after a renewal. */
+const maxReadMs = 10_000;
 /** So many launches are remembered, the newest. A leader records them long before there are as many. */
 const maxRemembered = 100_000;
 
@@ -114,8 +116,11 @@ export class StandbyLaunch {
       ...this.#memory.recall(at),
     };
     const need = observed.ambiguous === true || this.hasLaunched(at.metadata.uid ?? '') ? 'pods' : 'at';
+    const askedAt = clock.monotonic();
     const answer = await readLive({ ...this.#options, memory: this.#memory }, need, observed, signal);
-    return answer.next === 'decide' ? answer.facts : undefined;
+    // No lease says that this process has not been stopped meanwhile, and the At suspended.
+    const isFresh = clock.monotonic() - askedAt < maxReadMs;
+    return answer.next === 'decide' && isFresh ? answer.facts : undefined;
   }
 
   async #perform(effect: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {

@@ -13,13 +13,14 @@ import { accepted, created, dueTime } from '../../fixtures/at.ts';
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 
 /** A standby whose caches show this At without a Pod, and what it sends. */
-function standby(at: At, { now = dueTime + 1500 } = {}) {
+function standby(at: At, { stoppedMs = 0 } = {}) {
   const sent: string[] = [];
-  const clock = new FakeClock({ now });
+  const clock = new FakeClock({ now: dueTime + 1500 });
   const turns = new LaunchTurns(clock);
   const client = {
     get: async (resource: unknown) => {
       sent.push(resource === ats ? 'get at' : 'get pod');
+      clock.advance(stoppedMs);
       if (resource === ats) return at;
       throw new ApiError('not there', 404, { reason: 'NotFound' });
     },
@@ -47,6 +48,12 @@ describe('a standby', () => {
     const { sent, launch } = standby(accepted());
     await launch();
     assert.deepEqual(sent, ['get at', 'create']);
+  });
+
+  it('does not rely on a read during which the process was stopped: the At may be suspended by now', async () => {
+    const { sent, launch } = standby(accepted(), { stoppedMs: 60_000 });
+    await launch();
+    assert.deepEqual(sent, ['get at']);
   });
 
   it('looks seldom at an At that the leader has to end', async () => {
