@@ -32,12 +32,15 @@ export class LaunchableAts {
   readonly #near = new Set<string>();
   readonly #removeHandler: () => void;
   #scannedAt = Number.NEGATIVE_INFINITY;
+  /** Epoch milliseconds at which the next one may be launchable, by the last look. */
+  #nextDue = Number.POSITIVE_INFINITY;
 
-  /** @param onSeen called when an At comes near. */
+  /** @param onSeen called when an At comes near that is due before all that the last look has found near. */
   constructor(options: LaunchableAtsOptions, onSeen: () => void) {
     this.#options = options;
     const see = (at: At) => {
-      if (this.#see(at)) onSeen();
+      const isKnown = this.#near.has(keyOf(at));
+      if (this.#see(at) && !isKnown && dueTime(at) < this.#nextDue) onSeen();
     };
     this.#removeHandler = options.ats.addHandler({
       onAdd: see,
@@ -60,6 +63,7 @@ export class LaunchableAts {
       if (due > now) nextDue = Math.min(nextDue, due);
       else if (at !== undefined && this.#lacksPodOnly(at)) found.push(at);
     }
+    this.#nextDue = nextDue;
     return { ats: found, nextDue };
   }
 
