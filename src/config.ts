@@ -218,7 +218,7 @@ export function releasePodsUsage(): string {
     ...releasePodsFlags.flatMap(described),
     '',
     "The cluster is found as kubectl finds it: KUBECONFIG, ~/.kube/config, or the Pod's ServiceAccount. Its",
-    'user needs list, patch and delete on Pods, and to see whether an operator still runs, list on Leases.',
+    'user needs list, patch and delete on Pods, and without --force list on Leases of all namespaces.',
     '',
   ].join('\n');
 }

@@ -235,7 +235,7 @@ export const releasePodsFlags: readonly Flag[] = [
     boolean: true,
     default: 'false',
     placeholder: '',
-    description: 'also while an operator holds the Lease "atwatch"',
+    description: 'also while an operator holds the Lease "atwatch", or where that cannot be seen',
     ...trueOrFalse,
   },
 ];

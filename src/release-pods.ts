@@ -39,7 +39,7 @@ export async function runReleasePods(
   });
   connection.onAnswer((answer) => clock.observe(answer));
   try {
-    if (!config.force) await assertNoOperator(connection.client, clock, print);
+    if (!config.force) await assertNoOperator(connection.client, clock);
     return (await releasePods({ ...config, client: connection.client, print })) === 0 ? 0 : 1;
   } finally {
     connection.close();
@@ -47,16 +47,12 @@ export async function runReleasePods(
 }
 
 /** An operator that runs without election holds no Lease: that one is not seen. */
-async function assertNoOperator(
-  client: Client,
-  clock: ServerClock,
-  print: (line: string) => void,
-): Promise<void> {
+async function assertNoOperator(client: Client, clock: ServerClock): Promise<void> {
   const options = { fieldSelector: 'metadata.name=atwatch' };
   const found = await client.list(leases, options).catch((error: unknown) => {
     if (!isForbidden(error)) throw error;
-    print('it is not known whether an operator still runs: you may not list Leases');
-    return { items: [] };
+    const sentence = 'it is not known whether an operator still runs, because you may not list Leases';
+    throw new Error(`${sentence}: if you have uninstalled it, add --force`, { cause: error });
   });
   const held = found.items.find(({ spec }) => {
     const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = spec ?? {};
