@@ -176,7 +176,7 @@ export class Actuator {
     } catch (caught) {
       const error = redact(caught, pod);
       if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
-      const failed = this.#failures.failed(at, error, pod.metadata.name, log);
+      const failed = this.#failures.failed(at, error, pod, log);
       if (failed === undefined) throw this.#retryError(error, observed, pod);
       return this.#failures.hold(observed, failed);
     }

@@ -1,4 +1,5 @@
 /** Create answer: what an error in answer to the create or the patch of a Pod says about what became of it. */
+import type { Pod } from '../../kubernetes/objects.ts';
 import {
   ApiError,
   isConflict,
@@ -22,14 +23,34 @@ export function isRefusal(error: unknown): error is ApiError {
 const ofAdmission = /webhook "|AdmissionPolicy '/;
 
 /**
- * The template itself is wrong, and only an edit mends it: each cause names a field of the Pod, and it comes neither
+ * The template itself is wrong, and only an edit mends it: each cause names a field of the Pod as it was sent, and it comes neither
  * from a webhook nor from a policy, whose answer may change.
  */
-export function isInvalidPod(error: unknown): error is ApiError {
-  if (!isInvalid(error)) return false;
-  const { message, status } = error as ApiError;
-  const causes = status.details?.causes ?? [];
-  return causes.length > 0 && causes.every(({ field }) => field) && !ofAdmission.test(message);
+export function isInvalidPod(error: unknown, pod: Pod): error is ApiError {
+  const fields = invalidFields(error);
+  const isOfPod = fields.length > 0 && fields.every((field) => field !== '' && !isAdded(field, pod));
+  return isOfPod && !ofAdmission.test((error as ApiError).message);
+}
+
+/** The field that is not valid, where a webhook or a policy has added it to the Pod: of that the answer says nothing. */
+export function addedField(error: unknown, pod: Pod): string | undefined {
+  return invalidFields(error).find((field) => isAdded(field, pod));
+}
+
+function invalidFields(error: unknown): readonly string[] {
+  const causes = isInvalid(error) ? ((error as ApiError).status.details?.causes ?? []) : [];
+  return causes.map(({ field = '' }) => field);
+}
+
+/** Whether the path names an item of a list that the Pod as it was sent does not have: `spec.containers[1].image`. */
+function isAdded(field: string, pod: Pod): boolean {
+  let value: unknown = pod;
+  for (const name of field.match(/[^.[\]]+/g) ?? []) {
+    const isMissing = value === undefined || (Array.isArray(value) && Number(name) >= value.length);
+    if (isMissing && /^\d+$/.test(name)) return true;
+    value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+  }
+  return false;
 }
 
 /** What says nothing about the Pod: some webhooks refuse every dry run. */

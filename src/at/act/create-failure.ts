@@ -4,13 +4,21 @@
  */
 import type { At } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
 import { ApiError, isInvalid, TransportError } from '../../runtime/client/api-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority } from '../decide/decision.ts';
-import { delayAfter, isInvalidPod, isRefusal, maxDelayMs, mayHaveHappened } from './create-answer.ts';
+import {
+  addedField,
+  delayAfter,
+  isInvalidPod,
+  isRefusal,
+  maxDelayMs,
+  mayHaveHappened,
+} from './create-answer.ts';
 import type { Candidate, Failure, LaunchTurns, Wait } from './launch-turns.ts';
 import type { Memory } from './memory.ts';
 
@@ -46,14 +54,14 @@ export class CreateFailures {
   }
 
   /** The create has failed. Undefined for what passes by itself, and for a create that was never sent. */
-  failed(at: At, error: unknown, podName: string, log: Logger): Wait | undefined {
+  failed(at: At, error: unknown, pod: Pod, log: Logger): Wait | undefined {
     const { memory, turns } = this.#options;
     memory.obstructed(at);
     if (mayHaveHappened(error)) {
       memory.unanswered(at);
     }
     const waitMs = isRefusal(error) ? delayAfter(memory.refused(at)) : 0;
-    const failure = failureOf(error, podName);
+    const failure = failureOf(error, pod);
     if (failure === undefined) {
       return this.#turnedAway(at, error);
     }
@@ -113,14 +121,15 @@ interface CreateFailure extends Failure {
   readonly isAnswered: boolean;
 }
 
-function failureOf(error: unknown, podName: string): CreateFailure | undefined {
-  if (isInvalidPod(error)) {
+function failureOf(error: unknown, pod: Pod): CreateFailure | undefined {
+  if (isInvalidPod(error, pod)) {
     const { message } = error;
     return { reason: atReason.invalidTemplate, message, cause: undefined, isAnswered: true };
   }
   if (isRefusal(error)) {
     const { message } = error;
-    return { reason: atReason.podRejected, message, cause: causeOf(error), isAnswered: true };
+    const cause = causeOf(error) ?? addedField(error, pod);
+    return { reason: atReason.podRejected, message, cause, isAnswered: true };
   }
   if (!mayHaveHappened(error)) {
     return undefined;
@@ -130,7 +139,7 @@ function failureOf(error: unknown, podName: string): CreateFailure | undefined {
     return { reason: atReason.createFailed, message: error.message, cause, isAnswered: true };
   }
   const why = error instanceof TransportError ? `: ${error.message}` : '';
-  const message = `the API server did not answer the create of Pod ${podName}${why}`;
+  const message = `the API server did not answer the create of Pod ${pod.metadata.name}${why}`;
   return { reason: atReason.createFailed, message, cause: 'no answer', isAnswered: false };
 }
 

@@ -39,7 +39,7 @@ async function preflight(client: Client, pod: Pod, options: WriteOptions): Promi
     const error = redact(caught, pod);
     if (!(error instanceof ApiError) || isNoDryRun(error)) return undefined;
     if (error.code !== 400 && !isForbidden(error) && !isInvalid(error)) return undefined;
-    const reason = isInvalidPod(error) ? atReason.invalidTemplate : atReason.podRejected;
+    const reason = isInvalidPod(error, pod) ? atReason.invalidTemplate : atReason.podRejected;
     return { rejection: { reason, message: error.message } };
   }
 }

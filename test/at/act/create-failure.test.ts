@@ -7,7 +7,7 @@ import { StatusWriter, type StatusWriterOptions } from '../../../src/at/act/stat
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, dueTime, longBeforeDue, observing } from '../../fixtures/at.ts';
+import { accepted, created, dueTime, longBeforeDue, observing } from '../../fixtures/at.ts';
 
 const at = accepted();
 
@@ -19,7 +19,7 @@ describe('a create that is turned away for a reason that passes', () => {
   const world = () => {
     const [clock, memory] = [new FakeClock(), new Memory()];
     const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
-    const fail = (error: Error) => failures.failed(at, error, 'example-at-pod', silentLogger);
+    const fail = (error: Error) => failures.failed(at, error, created(at), silentLogger);
     return { clock, memory, fail };
   };
 
