@@ -3,7 +3,13 @@ import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { workloadEvent } from '../api/configwatcher-constants.ts';
 import type { KubernetesObject, Resource } from '../kubernetes/objects.ts';
 import type { Lister } from '../runtime/cache/lister.ts';
-import { ApiError, isConflict, isForbidden, isInvalid, isProvenNotFound } from '../runtime/client/api-error.ts';
+import {
+  ApiError,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isProvenNotFound,
+} from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
 import {
   type ReconcileContext,

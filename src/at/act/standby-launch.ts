@@ -24,7 +24,7 @@ import { podsAt } from '../facts/own-pod.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { Actuator } from './actuator.ts';
 import type { AuthorCheck } from './author-check.ts';
-import { mostDelay } from './create-answer.ts';
+import { maxDelayMs } from './create-answer.ts';
 import type { LaunchTurns } from './launch-turns.ts';
 import { readLive } from './live-read.ts';
 import { Memory } from './memory.ts';
@@ -126,7 +126,7 @@ export class StandbyLaunch {
   async #perform(effect: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
     if (!belongsToLaunch(effect, observed)) {
       // Only the leader goes on. Thousands that are read over and over meanwhile would hold up the launches.
-      const leastMs = observed.refusal === undefined ? mostDelay : 0;
+      const leastMs = observed.refusal === undefined ? maxDelayMs : 0;
       return { next: 'end', result: { requeueAfter: Math.max(observed.retryDelay, leastMs) } };
     }
     const answer = await this.#actuator.perform(effect, observed, context);

@@ -86,7 +86,7 @@ describe('a create', () => {
 describe('a create that succeeded', () => {
   it('is remembered with the default image of its Pod, which the next attempt has, too', async () => {
     const memory = new Memory();
-    const performer = new Performer({
+    const actuator = new Actuator({
       client: { create: async () => pod } as unknown as Client,
       ...{ clock: new FakeClock(), memory, turns: new LaunchTurns(new FakeClock()) },
       recorder: { record: () => assert.fail('no Event') },
@@ -94,7 +94,7 @@ describe('a create that succeeded', () => {
     const [plan, image] = [planOf(at), 'registry.example/tools:1'];
     assert.ok(!isInvalid(plan));
     const action = { type: 'CreatePod', pod: buildPod(at, plan, 1, { image }), attempt: 1 } as const;
-    await performer.perform(action, observing({ at }), context);
+    await actuator.perform(action, observing({ at }), context);
     assert.equal(memory.recall(at).launch?.defaultImage, image);
   });
 });

@@ -152,7 +152,10 @@ describe('the state of an annotated ConfigMap', () => {
   }
 
   it('is written again after a page of a proxy, which proves no absence', async () => {
-    await assert.rejects(write(() => Promise.reject(new ApiError('404 page not found', 404, {}))), /page/);
+    await assert.rejects(
+      write(() => Promise.reject(new ApiError('404 page not found', 404, {}))),
+      /page/,
+    );
   });
 
   it('is never written where the selector is bad', () => {
