@@ -75,6 +75,11 @@ export class Actuator {
     this.#statuses.forget(key);
   }
 
+  /** Milliseconds until the turn of the At to send its create; undefined: now. */
+  waitMs(at: At): number | undefined {
+    return this.#failures.wait(at)?.waitMs;
+  }
+
   read(need: Need, observed: Observed, { signal }: ReconcileContext): Promise<Answer<Observed>> {
     return readLive(this.#options, need, observed, signal);
   }

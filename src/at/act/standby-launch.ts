@@ -92,6 +92,10 @@ export class StandbyLaunch {
   async launch(at: At, context: ReconcileContext): Promise<Result> {
     const { namespace = '', name } = at.metadata;
     const request = { namespace, name };
+    const isCreated = this.hasLaunched(at.metadata.uid ?? '');
+    // Not even read: there may be thousands of which one asks for all.
+    const waitMs = isCreated ? undefined : this.#performer.waitMs(at);
+    if (waitMs !== undefined) return { requeueAfter: waitMs };
     const result = await this.#pass.reconcile(request, context);
     // The Pod waits for its record and its release.
     return this.hasLaunched(at.metadata.uid ?? '') && isExactlyOnce(at)
