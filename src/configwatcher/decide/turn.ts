@@ -55,9 +55,14 @@ export function isRefused({ memory, now }: TurnInput, uid: string): boolean {
   return (memory.refusals.get(uid)?.retryAt ?? 0) > now;
 }
 
-/** Its controller waits for a broken Pod to get Ready and does not replace it, kubernetes#67250. */
-function stuckInOrder({ owner, stale }: PodGroup, input: TurnInput): Turn {
-  const stuck = owner.kind === 'StatefulSet' ? stale.filter(({ ready }) => !ready) : [];
+/**
+ * Its controller waits for a broken Pod to get Ready and does not replace it: a new one that an earlier content keeps
+ * from that, and of a StatefulSet any, kubernetes#67250.
+ */
+function stuckInOrder({ owner, stale, outdated }: PodGroup, input: TurnInput): Turn {
+  const isStuck = (pod: PodFacts) =>
+    owner.kind === 'StatefulSet' || (outdated.length > 0 && !outdated.includes(pod));
+  const stuck = stale.filter((pod) => !pod.ready && isStuck(pod));
   return {
     ...noTurn,
     rollsOut: true,

@@ -71,6 +71,33 @@ describe('strategy Auto', () => {
     });
   }
 
+  for (const type of ['Auto', 'Evict', 'RolloutRestart'] as const) {
+    it(`${type} replaces what keeps a rollout from going on: new Pods that an earlier content broke`, () => {
+      const controller = { ...pod().controller!, uid: 'newest-rs' };
+      const broken = pod({ created: now - 120_000, ready: false, controller });
+      const slow = pod({ created: now - 30_000, ready: false, controller });
+      const rolling = {
+        pods: 5,
+        target: { revision: '2', partition: 0 },
+        restartedFor: 'an earlier content',
+      };
+      const [[uid, deployment] = []] = [...ownedBy(3, { rollout: rolling, revision: '1' })];
+      assert.ok(uid !== undefined && deployment !== undefined);
+      const owners = new Map([
+        [uid, deployment],
+        [controller.uid, { ...deployment, revision: '2' }],
+      ]);
+      const spec = specOf({ cooldown: { base: '0s' }, strategy: { type } });
+      const pods = [...several(2), pod({ ready: false }), broken, slow];
+      const { actions } = decided({ ...due, spec, pods, owners });
+      assert.deepEqual(
+        actions.map((action) => [action.type, 'pod' in action && action.pod.uid]),
+        [['EvictPod', broken.uid]],
+        'its controller replaces the others',
+      );
+    });
+  }
+
   it('waits for the rollout that it has begun, however many Pods are new', () => {
     const before = facts();
     const first = decided(before);
