@@ -94,7 +94,7 @@ export class StandbyLaunch {
     const request = { namespace, name };
     const isCreated = this.hasLaunched(at.metadata.uid ?? '');
     // Not even read: there may be thousands of which one asks for all.
-    const waitMs = isCreated ? undefined : this.#performer.waitMs(at);
+    const waitMs = isCreated ? undefined : this.#actuator.waitMs(at);
     if (waitMs !== undefined) return { requeueAfter: waitMs };
     const result = await this.#pass.reconcile(request, context);
     // The Pod waits for its record and its release.
