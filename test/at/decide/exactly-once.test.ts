@@ -77,6 +77,14 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.deepEqual(untracked.spec.schedulingGates, [{ name: recordedGate }]);
   });
 
+  it('says where the result goes with the Pod, because it has no finalizer', () => {
+    for (const tracks of [true, false]) {
+      const [first] = decide(observing({ at, pod: created(at), tracks })).locks;
+      const launched = first?.conditions?.find(({ type }) => type === 'Launched');
+      assert.equal(launched?.message.includes('its result is lost if the Pod is deleted'), !tracks);
+    }
+  });
+
   it('records which Pod it is before it releases it', () => {
     const pod = created(at);
     const record = decide(observing({ at, pod, now: justAfterDue + second }));
