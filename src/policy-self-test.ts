@@ -5,8 +5,9 @@
  * so, and strategy Auto leaves the templates of workloads alone.
  */
 import { Gauge, type Registry } from '@prometheus-io/client';
-import { configWatchers } from './api/resources.ts';
-import { type Pod, pods } from './kubernetes/objects.ts';
+import type { ConfigWatcher } from './api/configwatcher.generated.ts';
+import { configWatchers, configWatchersCom } from './api/resources.ts';
+import { type Pod, pods, type Resource } from './kubernetes/objects.ts';
 import { ApiError } from './runtime/client/api-error.ts';
 import type { Client } from './runtime/client/client.ts';
 import { type Clock, sleep } from './runtime/clock.ts';
@@ -78,7 +79,8 @@ export class PolicySelfTest implements Runnable {
       if (ofPods === 'admitted') await this.#tell(notInForce, stop);
       else if (ofUpdates === 'admitted') await this.#tell(updatesNotInForce, stop);
       else if (ofPods === 'refused') await this.#tell(undefined, stop);
-      await sleep(clock, ofPods === 'unknown' ? retryPeriod : period, stop).catch(() => {});
+      const isKnown = ofPods === 'admitted' || (ofPods === 'refused' && ofUpdates !== 'unknown');
+      await sleep(clock, isKnown ? period : retryPeriod, stop).catch(() => {});
     }
   }
 
@@ -100,17 +102,31 @@ export class PolicySelfTest implements Runnable {
     return 'admitted';
   }
 
-  /** Gives any of them a label. */
+  /** Gives any ConfigWatcher a label, in whichever group there is one. */
   async #changeWatcher(signal: AbortSignal): Promise<Answer> {
+    const { client } = this.#options;
+    const body = { metadata: { labels: { 'atwatch-policy-self-test': 'true' } } };
+    for (const resource of [configWatchers, configWatchersCom]) {
+      const watcher = await this.#anyOf(resource, signal);
+      if (watcher === undefined) continue;
+      await client.patch(resource, watcher.metadata, { type: 'merge', body }, { dryRun: true, signal });
+      return 'admitted';
+    }
+    return 'unknown';
+  }
+
+  /** Undefined also where the group is not served, or not for this operator. */
+  async #anyOf(resource: Resource<ConfigWatcher>, signal: AbortSignal) {
     const { client, namespaces } = this.#options;
     const [namespace] = namespaces;
-    const options = { ...(namespace !== undefined && { namespace }), metadataOnly: true, signal };
-    const { items } = await client.list(configWatchers, options);
-    const [watcher] = items;
-    if (!watcher) return 'unknown';
-    const body = { metadata: { labels: { 'atwatch-policy-self-test': 'true' } } };
-    await client.patch(configWatchers, watcher.metadata, { type: 'merge', body }, { dryRun: true, signal });
-    return 'admitted';
+    try {
+      const options = { ...(namespace !== undefined && { namespace }), metadataOnly: true, signal };
+      const { items } = await client.list(resource, options);
+      return items[0];
+    } catch (error) {
+      if (error instanceof ApiError) return undefined;
+      throw error;
+    }
   }
 
   async #tell(admitted: string | undefined, signal: AbortSignal): Promise<void> {

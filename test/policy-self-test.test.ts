@@ -31,11 +31,17 @@ function start(t: TestContext, ...answers: readonly (Error | 'admitted')[]) {
 }
 
 interface Updates {
-  readonly watchers: readonly object[];
+  readonly watchers: readonly object[] | (() => readonly object[]);
+  /** The group that they are in; the other one is not served. */
+  readonly group?: string;
   readonly patched: Error | 'admitted';
 }
 
-function startWith(t: TestContext, answers: readonly (Error | 'admitted')[], { watchers, patched }: Updates) {
+function startWith(
+  t: TestContext,
+  answers: readonly (Error | 'admitted')[],
+  { watchers, patched, group = 'k8spatterns.io' }: Updates,
+) {
   const clock = new FakeClock();
   const registry = new Registry();
   const events: EventRecord[] = [];
@@ -47,11 +53,12 @@ function startWith(t: TestContext, answers: readonly (Error | 'admitted')[], { w
       if (answer instanceof Error) throw answer;
       return object;
     },
-    async list() {
-      return { items: watchers, resourceVersion: '1' };
+    async list(resource: { group: string }) {
+      if (resource.group !== group) throw new ApiError('not found', 404, { code: 404 });
+      return { items: typeof watchers === 'function' ? watchers() : watchers, resourceVersion: '1' };
     },
-    async patch(_resource: object, object: object, _patch: object, options: { dryRun?: boolean }) {
-      assert.equal(options.dryRun, true);
+    async patch(resource: { group: string }, object: object, _patch: object, options: { dryRun?: boolean }) {
+      assert.deepEqual([resource.group, options.dryRun], [group, true]);
       if (patched instanceof Error) throw patched;
       return object;
     },
@@ -134,4 +141,23 @@ test('without any ConfigWatcher the answer about Pods counts', async (t) => {
   const { clock, inForce, isInForce } = startWith(t, [refusal], { watchers: [], patched: 'admitted' });
   await clock.advanceAsync(0);
   assert.deepEqual([await inForce(), isInForce()], ['1', true]);
+});
+
+test('a ConfigWatcher is looked for each minute until there is one', async (t) => {
+  const stored: object[] = [];
+  const { clock, isInForce } = startWith(t, [refusal], { watchers: () => stored, patched: 'admitted' });
+  await clock.advanceAsync(0);
+  assert.equal(isInForce(), true);
+  stored.push({ metadata: { namespace: 'shop', name: 'w' } });
+  await clock.advanceAsync(60_000);
+  assert.equal(isInForce(), false);
+});
+
+test('a ConfigWatcher of the second group serves as well', async (t) => {
+  const { clock, isInForce } = startWith(t, [refusal], {
+    ...{ watchers: [{ metadata: { namespace: 'shop', name: 'w' } }], group: 'k8spatterns.com' },
+    patched: 'admitted',
+  });
+  await clock.advanceAsync(0);
+  assert.equal(isInForce(), false);
 });

@@ -12,6 +12,7 @@ import { configMaps, type KubernetesObject, type Resource } from '../kubernetes/
 import type { InformerOptions } from '../runtime/cache/informer.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { findServed } from '../runtime/client/discovery.ts';
+import { sleep } from '../runtime/clock.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import { annotationChanged, generationChanged, or } from '../runtime/controller/predicate.ts';
@@ -46,6 +47,8 @@ export interface AnnotatedWorkloadsOptions extends Modes {
 }
 
 const name = 'annotated-workloads';
+/** Between two questions about the groups that are served. */
+const discoveryRetryMs = 1000;
 /** Two writes; longer means that the API server hangs. */
 const reconcileTimeout = 60_000;
 const maxBackoff = 60_000;
@@ -67,13 +70,17 @@ export function addAnnotatedWorkloadsController(
   options: AnnotatedWorkloadsOptions,
 ): void {
   const { client, clock, log } = host;
+  // What is chosen here holds for the life of the process, so that an error is no answer.
   const isServed = (signal: AbortSignal) => async (resource: Resource) => {
-    try {
-      return (await findServed(client, resource, { signal })) !== undefined;
-    } catch (err) {
-      log.warn({ err, group: resource.group }, 'discovery failed');
-      return false;
+    while (!signal.aborted) {
+      try {
+        return (await findServed(client, resource, { signal })) !== undefined;
+      } catch (err) {
+        if (!signal.aborted) log.warn({ err, group: resource.group }, 'discovery failed');
+        await sleep(clock, discoveryRetryMs, signal).catch(() => {});
+      }
     }
+    return false;
   };
   const make = async (signal: AbortSignal) => {
     const [group = configWatchers] = await served([configWatchers, configWatchersCom], isServed(signal));
