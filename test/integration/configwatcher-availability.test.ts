@@ -5,7 +5,7 @@ import { configWatchers } from '../../src/api/resources.ts';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import type { Resource } from '../../src/kubernetes/objects.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
-import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -59,6 +59,41 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       const done = await shop.until('the good content is applied', isApplied, { timeout: 90_000 });
       await shop.allReady(12);
       assert.equal(shop.seen.length, 25);
+      assert.equal(
+        done.conditions?.some(({ type }) => type === 'Stalled'),
+        false,
+      );
+    });
+  }
+
+  for (const trouble of ['breaksPods', 'crashesPods'] as const) {
+    it(`by Auto leaves all twelve Deployments serving when its content ${trouble}, and is mended by the next edit`, {
+      timeout,
+    }, async (t) => {
+      const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
+      const shop = await shopOf(t, names);
+      await shop.watch({
+        ...atOnce,
+        cooldown: { base: '10m' },
+        strategy: { type: 'Auto', progressDeadlineSeconds: trouble === 'breaksPods' ? 15 : 600 },
+      });
+      await shop.baselined();
+      shop[trouble] = true;
+      await shop.patchConfigMap({ data: { message: 'bad' } });
+      await shop.until('the broken Pod is told', (status) =>
+        Boolean(status.conditions?.some(({ reason }) => reason === 'NewPodsNotAvailable')),
+      );
+      await shop.quiet();
+      assert.equal(shop.seen.length, 13, 'one Deployment was touched');
+      const ready = (await shop.pods()).filter(isReady);
+      assert.equal(ready.length, 12, 'every Deployment serves');
+
+      shop[trouble] = false;
+      await shop.edit({ windows: closed });
+      await shop.patchConfigMap({ data: { message: 'good' } });
+      const isApplied = ({ pending }: { readonly pending?: object }) => pending === undefined;
+      const done = await shop.until('the good content is applied', isApplied, { timeout: 90_000 });
+      await shop.allReady(12);
       assert.equal(
         done.conditions?.some(({ type }) => type === 'Stalled'),
         false,

@@ -61,7 +61,7 @@ function podTemplate(configMap: string, deployment: string) {
   };
 }
 
-function isReady({ status }: Pod): boolean {
+export function isReady({ status }: Pod): boolean {
   return (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 
