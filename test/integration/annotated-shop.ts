@@ -45,6 +45,10 @@ export interface WorkloadShape {
   readonly secrets?: readonly string[];
   readonly container?: Partial<Container>;
   readonly podSpec?: object;
+  /** Default: the label `app` alone. */
+  readonly selector?: Readonly<Record<string, string>>;
+  /** Of its Pods, beside `app`. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly replicas?: number;
   readonly image?: string;
   readonly paused?: boolean;
@@ -157,7 +161,7 @@ export class AnnotatedShop {
       spec: {
         ...(kind !== 'DaemonSet' && { replicas }),
         ...(paused && { paused }),
-        selector: { matchLabels: { app: name } },
+        selector: { matchLabels: shape.selector ?? { app: name } },
         template: this.#template(kind, name, shape),
       },
     };
@@ -184,7 +188,7 @@ export class AnnotatedShop {
       tolerations: [{ key: 'shop', operator: 'Exists' }],
     };
     return {
-      metadata: { labels: { app: name }, annotations: template },
+      metadata: { labels: { app: name, ...shape.labels }, annotations: template },
       spec: {
         terminationGracePeriodSeconds: 0,
         containers: [{ name: 'app', image, envFrom, ...container }],

@@ -107,6 +107,29 @@ describe('a workload with restart-on-change', { timeout }, () => {
     assert.deepEqual(await shop.restarts(), { 'deployment-a': 1, 'deployment-b': 1 });
   });
 
+  for (const kind of ['Deployment', 'StatefulSet'] as const) {
+    it(`of kind ${kind} leaves alone what another one has made, although its selector matches it`, {
+      timeout,
+    }, async (t) => {
+      const shop = await AnnotatedShop.open(t);
+      await shop.operator(['--annotated-workloads']);
+      await shop.config('animals', { animal: 'cat' });
+      const labels = { tier: 'front' };
+      const options = JSON.stringify({ ...JSON.parse(quick), strategy: { type: 'Evict' } });
+      const annotations = { ...asking, 'k8spatterns.io/restart-options': options };
+      await shop.workload(kind, 'web', { annotations, labels, selector: labels, from: ['animals'] });
+      const selector = { ...labels, app: 'web-canary' };
+      await shop.workload('Deployment', 'web-canary', { labels, selector, from: ['animals'] });
+      await shop.allReady();
+      const { spec } = await shop.baselined(`${kind.toLowerCase()}-web`);
+      assert.deepEqual(spec.podSelector, labels);
+      await shop.config('animals', { animal: 'dog' });
+      await shop.restarted(`${kind.toLowerCase()}-web`, 1);
+      await shop.allReady();
+      assert.deepEqual([shop.replaced('web'), shop.replaced('web-canary')], [1, 0]);
+    });
+  }
+
   it('has one rollout when ConfigMap and template change together: #992 of Reloader', {
     timeout,
   }, async (t) => {

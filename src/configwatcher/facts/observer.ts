@@ -19,6 +19,7 @@ import type { WatcherState } from '../decide/state.ts';
 import { labelSelectorOf, selects } from '../plan/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
 import { withRight } from './missing-right.ts';
+import { isOfWorkload, ownWorkload } from './own-workload.ts';
 import { OwnerReader } from './owner-reader.ts';
 import { type ReadRequest, type SecretAccess, SourceReader } from './source-reader.ts';
 import { specOf } from './watched-objects.ts';
@@ -83,7 +84,7 @@ export class Observer {
       spec,
       state,
       sources: [],
-      ...this.#watchedPods(namespace, spec),
+      ...this.#watchedPods(watcher, spec),
       memory,
       now: this.now(),
       ...(restartNow && { restartNow: restartNow.slice(0, maxRestartNow) }),
@@ -132,7 +133,7 @@ export class Observer {
       case 'contents':
         return { sources: await this.#readSources(watcher, observed, { afresh: true, knownSince, signal }) };
       case 'pods':
-        return { pods: await this.#listPods(observed, spec, signal) };
+        return { pods: await this.#listPods(watcher, observed, spec, signal) };
       case 'owners':
         return { owners: await this.#readOwners(observed, spec, observed.pods ?? [], signal) };
     }
@@ -173,7 +174,12 @@ export class Observer {
    * Without a resourceVersion: the API server answers from a quorum, so no Pod that exists is missing. Where a
    * restart can follow at once, the owners that the watch knows are read meanwhile; OwnerReader keeps them.
    */
-  async #listPods(observed: Observed, spec: WatcherSpec, signal: AbortSignal): Promise<PodFacts[]> {
+  async #listPods(
+    watcher: ConfigWatcher,
+    observed: Observed,
+    spec: WatcherSpec,
+    signal: AbortSignal,
+  ): Promise<PodFacts[]> {
     const { namespace } = observed;
     const labelSelector = labelSelectorOf(spec.selector);
     const list = this.#options.client.list<Pod>(pods, {
@@ -183,16 +189,21 @@ export class Observer {
       signal,
     });
     const listed = withRight('list', pods.plural, list);
-    const [{ items }] = await Promise.all([listed, this.#readOwnersAhead(observed, spec, signal)]);
+    const [{ items }] = await Promise.all([listed, this.#readOwnersAhead(watcher, observed, spec, signal)]);
     const versions = observed.sources.map(({ version }) => version);
     const isAfterSources = (pod: string) =>
       versions.every((version) => version !== undefined && (compareResourceVersions(pod, version) ?? 0) > 0);
-    return items.map((pod) => podFactsOf(pod, isAfterSources));
+    return ofOwnWorkload(watcher, items).map((pod) => podFactsOf(pod, isAfterSources));
   }
 
-  async #readOwnersAhead(observed: Observed, spec: WatcherSpec, signal: AbortSignal): Promise<void> {
+  async #readOwnersAhead(
+    watcher: ConfigWatcher,
+    observed: Observed,
+    spec: WatcherSpec,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (!mayRestartNow(spec, observed.state, observed.now)) return;
-    const references = this.#selectedPods(observed.namespace, spec).map((pod) => {
+    const references = this.#selectedPods(watcher, spec).map((pod) => {
       const controller = controllerOf(pod);
       return controller ? { controller } : {};
     });
@@ -201,21 +212,33 @@ export class Observer {
   }
 
   /** As the watch knows them. */
-  #selectedPods(namespace: string, { selector }: WatcherSpec): KubernetesObject[] {
-    return this.#options.pods
-      .list(namespace)
+  #selectedPods(watcher: ConfigWatcher, { selector }: WatcherSpec): readonly KubernetesObject[] {
+    const selected = this.#options.pods
+      .list(watcher.metadata.namespace)
       .filter(({ metadata }) => !metadata.deletionTimestamp && selects(selector, metadata.labels));
+    return ofOwnWorkload(watcher, selected);
   }
 
   #watchedPods(
-    namespace: string,
+    watcher: ConfigWatcher,
     spec: WatcherSpec | InvalidSpec,
   ): Pick<Observed, 'matchedPods' | 'oldestPod'> {
-    const selected = 'invalid' in spec ? [] : this.#selectedPods(namespace, spec);
+    const selected = 'invalid' in spec ? [] : this.#selectedPods(watcher, spec);
     const created = selected.map(({ metadata }) => parseTime(metadata.creationTimestamp ?? ''));
     const oldest = created.reduce((first, one) => Math.min(first, one), Number.POSITIVE_INFINITY);
     return { matchedPods: selected.length, ...(Number.isFinite(oldest) && { oldestPod: oldest }) };
   }
+}
+
+/** Without those that another workload has made, where the watcher belongs to one. */
+function ofOwnWorkload<T extends KubernetesObject>(
+  watcher: ConfigWatcher,
+  selected: readonly T[],
+): readonly T[] {
+  const workload = ownWorkload(watcher);
+  return workload === undefined
+    ? selected
+    : selected.filter((pod) => isOfWorkload(controllerOf(pod), workload));
 }
 
 /** What this process wrote to, or could not write to, is read again: the one after that, the other before. */
