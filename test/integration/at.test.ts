@@ -451,7 +451,7 @@ describe('At, a Pod that the API server rejects', { concurrency: true }, () => {
       );
       assert.match(
         at.status?.message ?? '',
-        /^Pod ".*-pod" is invalid: spec\.dnsPolicy: Unsupported value: "Nowhere"/,
+        /^Pod ".*-pod" is invalid: spec\.dnsPolicy: Unsupported value: supported values: "ClusterFirst/,
       );
     }
     // Another process does not try what status refuses.
