@@ -128,8 +128,11 @@ describe('the words of a template that the API server refuses', () => {
       assert.doesNotMatch(JSON.stringify(status), /canary/i, `the status of ${name}`);
       const warned = async (at: string) =>
         (await rig.events(at)).some((event) => isRefusal(event.split(' ')[0]));
-      await eventually(() => warned(name), { message: `the Event of ${name}` });
-      await eventually(() => warned(`${name}-far`), { message: `the Event of the dry run of ${name}` });
+      await eventually(() => warned(name), { timeout: 90_000, message: `the Event of ${name}` });
+      await eventually(() => warned(`${name}-far`), {
+        timeout: 90_000,
+        message: `the Event of the dry run of ${name}`,
+      });
     }
     await rig.stopOperators();
     const { items } = await rig.client.list(events, { namespace: rig.namespace });
