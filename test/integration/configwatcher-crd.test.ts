@@ -115,7 +115,8 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     }
     await shop.allReady(1);
     await shop.startOperator();
-    await shop.watch();
+    // As the sample has it, which names no strategy.
+    await shop.watch({ strategy: { type: 'Auto' } });
     await shop.baselined();
     const key = { namespace, name: 'webapp-config-watcher' };
     const status = async () => (await client.get(configWatchersCom, key)).status;
