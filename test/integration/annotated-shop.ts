@@ -18,7 +18,7 @@ import {
 } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
-import { events } from './configwatcher-shop.ts';
+import { events, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
 const nodes: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
@@ -64,6 +64,8 @@ export class AnnotatedShop {
   readonly #seen = new Map<string, Set<string>>();
   readonly #replicas = new Map<string, number>();
   #operator: OperatorProcess | undefined;
+  /** No Pod starts while this is true. */
+  isKubeletSlow = false;
 
   static async open(t: TestContext): Promise<AnnotatedShop> {
     await applyCrds();
@@ -121,7 +123,7 @@ export class AnnotatedShop {
     since.set(uid, appeared);
     if (deletionTimestamp !== undefined) {
       await this.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, uid });
-    } else if (!isReady(pod) && performance.now() - appeared >= startup) {
+    } else if (!this.isKubeletSlow && !isReady(pod) && performance.now() - appeared >= startup) {
       const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
       await this.client.patchStatus(pods, { namespace, name }, { type: 'merge', body });
     }
@@ -139,6 +141,11 @@ export class AnnotatedShop {
       return found.length === wanted && found.every((pod) => isReady(pod) && !pod.metadata.deletionTimestamp);
     };
     return eventually(isDone, { timeout: 60_000, message: `${wanted} Pods are Ready` });
+  }
+
+  /** Resolves when an edit has a later second than the creation of each Pod. */
+  async olderThanEdits(): Promise<void> {
+    await untilOlderThanEdits(await this.#pods());
   }
 
   async podNames(): Promise<readonly string[]> {

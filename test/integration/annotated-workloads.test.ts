@@ -140,6 +140,9 @@ describe('a workload with restart-on-change', { timeout }, () => {
     await shop.baselined('deployment-web');
     await shop.allReady();
     const before = await shop.revision('web');
+    await shop.olderThanEdits();
+    // A Pod that started before the operator has listed the Pods would rightly be restarted.
+    shop.isKubeletSlow = true;
     await shop.config('a', { key: 'second' });
     await shop.workload('Deployment', 'web', {
       annotations: { [auto]: 'true' },
@@ -147,6 +150,10 @@ describe('a workload with restart-on-change', { timeout }, () => {
       replicas: 2,
       image: 'app:2',
     });
+    await shop.untilWatcher('deployment-web', ({ status }) =>
+      Boolean(status?.pending ?? status?.lastRestart),
+    );
+    shop.isKubeletSlow = false;
     await shop.untilWatcher(
       'deployment-web',
       ({ status }) => status?.lastRestart !== undefined && !status.pending,

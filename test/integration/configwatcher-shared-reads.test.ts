@@ -22,7 +22,7 @@ import { eventually } from './support.ts';
 
 const watchers = 200;
 const edits = 5;
-const maxReads = 5;
+const maxReads = 20;
 const namespace = 'default';
 const large = 'x'.repeat(500_000);
 

@@ -69,6 +69,12 @@ function isScheduled({ status }: Pod): boolean {
   return (status?.conditions ?? []).some((one) => one.type === 'PodScheduled' && one.status === 'True');
 }
 
+/** Resolves when an edit has a later second than the creation of each of the Pods: the API server tells whole seconds. */
+export async function untilOlderThanEdits(existing: readonly Pod[]): Promise<void> {
+  const created = existing.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
+  await eventually(() => Date.now() >= Math.max(...created) + 1000, { interval: 20 });
+}
+
 export class Shop {
   readonly namespace: string;
   readonly client: Client;
@@ -78,6 +84,8 @@ export class Shop {
   breaksPods = false;
   /** The program in Pods that appear while this is true ends soon after each start. */
   crashesPods = false;
+  /** No Pod starts while this is true. */
+  isKubeletSlow = false;
   readonly #crashing = new Set<string>();
   readonly #broken = new Set<string>();
   readonly #stopping = new AbortController();
@@ -127,7 +135,7 @@ export class Shop {
         this.#meet(uid);
         const appeared = since.get(uid) ?? performance.now();
         since.set(uid, appeared);
-        if (isReady(pod) || performance.now() - appeared < startup) continue;
+        if (this.isKubeletSlow || isReady(pod) || performance.now() - appeared < startup) continue;
         await this.#start(pod).catch(() => {});
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -146,11 +154,15 @@ export class Shop {
     const { uid = '', name } = pod.metadata;
     const isStuck = this.#broken.has(uid) || this.#crashing.has(uid);
     if (!isStuck) await this.getsReady(name);
-    else if (!isScheduled(pod)) await this.#getsStuck(name, this.#crashing.has(uid));
+    else if (!isScheduled(pod)) await this.#getsStuck(pod, this.#crashing.has(uid));
   }
 
-  /** A Pod with a node, of which there is none here: for the scheduler it stays without. */
-  async #getsStuck(name: string, crashes: boolean): Promise<void> {
+  /**
+   * A Pod with a node, of which there is none here: for the scheduler it stays without. The version keeps an old list
+   * from undoing what a test has done to the Pod since.
+   */
+  async #getsStuck({ metadata }: Pod, crashes: boolean): Promise<void> {
+    const { name, resourceVersion } = metadata;
     const terminated = { exitCode: 3, reason: 'Error', message: 'no such port' };
     const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: false, restartCount: 2 };
     const waiting = { reason: 'CrashLoopBackOff' };
@@ -160,7 +172,7 @@ export class Shop {
       { type: 'Ready', status: 'False' },
     ];
     const status = { phase: 'Running', conditions, ...(crashes && { containerStatuses }) };
-    const body = { status };
+    const body = { metadata: { resourceVersion }, status };
     await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
@@ -314,6 +326,11 @@ export class Shop {
       },
       { timeout: 30_000, message: `${replicas} Pods are Ready` },
     );
+  }
+
+  /** Resolves when an edit has a later second than the creation of each Pod. */
+  async olderThanEdits(): Promise<void> {
+    await untilOlderThanEdits(await this.pods());
   }
 
   watcher(name = 'webapp-config-watcher'): Promise<ConfigWatcher> {

@@ -64,14 +64,19 @@ describe('a node', { skip: whyNoNode() ?? false }, () => {
     await cluster.kubectl(['patch', 'deployment', 'web', '--patch', JSON.stringify(patch)]);
     await kubectl('expose deployment web --type=NodePort --port=80 --target-port=8080');
     await kubectl(`rollout status deployment/web ${patience}`);
-    const podAddress = await kubectl('get pods -l app=web -o jsonpath={.items[-1:].status.podIP}');
     const [address, port] = (
       await kubectl('get service web -o jsonpath={.spec.clusterIP}:{.spec.ports[0].nodePort}')
     ).split(':');
     const fetchText = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(3000) })).text();
-    assert.equal(await fetchText(`http://${podAddress}:8080/any/path`), 'Hello\n');
-    const atNodePort = () => fetchText(`http://${cluster.node?.address}:${port}/`);
-    assert.equal(await waitFor({ what: 'kube-proxy', limit: 20_000 }, atNodePort), 'Hello\n');
+    // The rollout is complete before the old Pod is gone and before kube-proxy has heard of it.
+    const says = async (url: string) => (await fetchText(url)) === 'Hello\n';
+    await waitFor({ what: 'the new Pod', limit: 60_000 }, async () => {
+      const addresses = await kubectl('get pods -l app=web -o jsonpath={.items[*].status.podIP}');
+      return addresses !== '' && !addresses.includes(' ') && says(`http://${addresses}:8080/any/path`);
+    });
+    await waitFor({ what: 'kube-proxy', limit: 60_000 }, () =>
+      says(`http://${cluster.node?.address}:${port}/`),
+    );
 
     await run('client', { command: ['wget', '-q', '-O', '-', `http://${address}/`] });
     await kubectl(`wait pod/client --for=jsonpath={.status.phase}=Succeeded ${patience}`);
