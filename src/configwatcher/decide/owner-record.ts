@@ -1,5 +1,6 @@
 /** Owner record: what status says of the restart of each owner, for people. */
 import type { OwnerAvailability } from './availability.ts';
+import { isBudgetRefusal, type RestartMemory } from './restart-memory.ts';
 import type { OwnerRecord } from './state.ts';
 import type { Turn } from './turn.ts';
 
@@ -11,9 +12,18 @@ export interface OwnerOutcome extends Pick<OwnerAvailability, 'group' | 'serving
 /** Owners that are named; the rest are counted. */
 const shownOwners = 10;
 
-function reasonOf({ stall, turn, group, lacks }: OwnerOutcome): string {
+/** What the last try met, during its next one as well: a reason that changed with each try would be a write for each. */
+function refusalReasonOf({ group, turn }: OwnerOutcome, memory: RestartMemory): string | undefined {
+  const uids = [group.key, ...group.stale.map(({ uid }) => uid)].filter((uid) => memory.refusals.has(uid));
+  if (uids.length + turn.refused.length === 0) return undefined;
+  return uids.some((uid) => isBudgetRefusal(memory, uid)) ? 'EvictionBlocked' : 'Refused';
+}
+
+function reasonOf(outcome: OwnerOutcome, memory: RestartMemory): string {
+  const { stall, group, lacks } = outcome;
   if (stall) return stall.because;
-  if (turn.refused.length > 0) return 'EvictionBlocked';
+  const refused = refusalReasonOf(outcome, memory);
+  if (refused !== undefined) return refused;
   if (group.outdated.length > 0) return 'RolloutInProgress';
   return lacks || group.terminating.length + group.stale.length > 0 ? 'InProgress' : 'Available';
 }
@@ -28,21 +38,32 @@ function rank({ reason }: OwnerRecord): number {
  * The owners that the restart has reached.
  *
  * @param inPlace those in the middle of it.
+ * @param memory of what the API server refused.
  */
 export function recordOwners(
   entries: readonly OwnerOutcome[],
   inPlace: readonly OwnerOutcome[],
   cutoff: number | undefined,
+  memory: RestartMemory,
 ): readonly OwnerRecord[] {
   const records = entries.flatMap((entry): OwnerRecord[] => {
-    const { group, serving, stall, turn } = entry;
+    const { group, serving, stall } = entry;
     const restarted = group.fresh.filter(({ created }) => cutoff !== undefined && created > cutoff).length;
     const isReached =
-      restarted > 0 || inPlace.includes(entry) || stall || turn.refused.length + group.terminating.length > 0;
+      restarted > 0 ||
+      inPlace.includes(entry) ||
+      stall ||
+      group.terminating.length > 0 ||
+      refusalReasonOf(entry, memory) !== undefined;
     if (!isReached) return [];
     const { kind, name } = group.owner;
     return [
-      { name: `${kind}/${name}`.slice(0, 128), restarted, available: serving, reason: reasonOf(entry) },
+      {
+        name: `${kind}/${name}`.slice(0, 128),
+        restarted,
+        available: serving,
+        reason: reasonOf(entry, memory),
+      },
     ];
   });
   const sorted = records.sort(

@@ -281,7 +281,7 @@ export function planRestart(facts: PlanInput): Plan {
     places: inPlace.map(placeOf),
     proven,
     unavailable: broken.length,
-    records: recordOwners(entries, inPlace, cutoff),
+    records: recordOwners(entries, inPlace, cutoff, memory),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
     isDone: sorted.stale.length + sorted.terminating.length + open.length === 0,
     stalled: stallsOf(entries, alone),
