@@ -40,7 +40,9 @@ class Clockwork {
     while (this.#queue.length > 0) {
       const item = await this.#queue.get();
       assert.ok(item);
-      const decision = decide(observing({ at: accepted(), now: this.clock.now() }));
+      const facts = { at: accepted(), now: this.clock.now() };
+      const first = decide(observing(facts));
+      const decision = first.need === undefined ? first : decide(observing({ ...facts, live: true }));
       if (actionTypes(decision).includes('CreatePod')) this.launches.push(this.clock.now());
       else if (decision.requeueAt !== undefined) this.#queue.addAt(item.key, decision.requeueAt);
       this.#queue.done(item.key);

@@ -20,6 +20,8 @@ export interface WatcherRun {
   baselineAt: number | undefined;
   /** When each source was there for the first time in the watcher's life, by kind and name. */
   readonly firstSights: Map<string, number>;
+  /** When a source was made last. */
+  restoredAt: number;
   /** What counted of each source when its keys were edited, or it was added, while nothing was pending. */
   readonly baselines: Map<string, { readonly time: number; readonly content: string }>;
   /** What counts of all sources, now. */
@@ -109,6 +111,7 @@ export class Watchers {
         content: '',
         settledContent: '',
         revertedAt: 0,
+        restoredAt: 0,
         changes: [],
         idleEditAt: undefined,
         raises: [],
@@ -165,6 +168,7 @@ export class Watchers {
       );
       if (source === undefined) continue;
       this.#sight(run, time);
+      if (change === 'ADDED') run.restoredAt = time;
       const now = contentOf(source, change === 'DELETED' ? undefined : object);
       if (now === contentOf(source, change === 'ADDED' ? undefined : previous)) {
         run.idleEditAt = time;

@@ -26,7 +26,8 @@ export class StatusPace {
   readonly #places = new Map<string, number>();
 
   /**
-   * Milliseconds until the status of this At may be written; 0: now. Its place is kept until then.
+   * Milliseconds until the status of this At may be written; 0: now. Its place is kept until it is forgotten, so that
+   * a status that the API server refuses waits for its back-off alone.
    *
    * @param key of the At.
    * @param group its namespace and reason.
@@ -34,14 +35,11 @@ export class StatusPace {
    */
   wait(key: string, group: string, now: number): number {
     const place = this.#places.get(key) ?? this.#take(group, now);
-    if (place > now) {
-      this.#places.set(key, place);
-      return place - now;
-    }
-    this.#places.delete(key);
-    return 0;
+    this.#places.set(key, place);
+    return Math.max(0, place - now);
   }
 
+  /** The status was written, or nothing of this name matters any more. */
   forget(key: string): void {
     this.#places.delete(key);
   }

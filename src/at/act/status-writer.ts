@@ -6,7 +6,7 @@ import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
-import { errorFields } from '../../runtime/logger.ts';
+import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority, type WriteStatus } from '../decide/decision.ts';
 import { findAmong, podsAt } from '../facts/own-pod.ts';
 import { isDue } from '../plan/due.ts';
@@ -42,37 +42,32 @@ export class StatusWriter {
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<Observed>> {
-    const { client, clock, memory, onStatus } = this.#options;
+    const { client, memory, onStatus } = this.#options;
     const { at } = observed;
-    const paused = this.#paceOf(at, status);
+    const { namespace = '', name } = at.metadata;
+    const key = requestKey({ namespace, name });
+    const paused = this.#paceOf(key, at, status);
     if (paused > 0) {
       return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
     }
     const body = statusPatch(at, status);
     if (body === undefined) {
+      this.forget(key);
       return { next: 'goOn', facts: observed };
     }
-    const { namespace = '', name } = at.metadata;
     let written: At;
     try {
       written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) {
+        this.forget(key);
         // What a write had to precede must not be decided from the same version of the At once more.
         if (asLock) memory.overtaken(at);
         return { next: 'end', result: { requeueAfter: conflictDelayMs } };
       }
-      // A launch may wait for this status.
-      if (isDue(at, clock.now())) memory.obstructed(at);
-      if (!isInvalid(error)) {
-        throw error;
-      }
-      log.error(
-        { err: errorFields(error) },
-        'the status cannot be written: the API server finds it not valid',
-      );
-      return { next: 'decide', facts: { ...observed, unwritable: memory.unwritable(at) } };
+      return this.#refused(error, observed, log);
     }
+    this.forget(key);
     memory.written(at);
     onStatus?.(at, status);
     const facts = { ...observed, at: written, ...podsAt(written, findAmong(observed)) };
@@ -81,13 +76,28 @@ export class StatusWriter {
     return { next: isStored ? 'goOn' : 'decide', facts };
   }
 
+  /** @throws the error, unless it says that the status is not valid. */
+  #refused(error: unknown, observed: Observed, log: Logger): Answer<Observed> {
+    const { clock, memory } = this.#options;
+    const { at } = observed;
+    // A launch may wait for this status.
+    if (isDue(at, clock.now())) memory.obstructed(at);
+    if (!isInvalid(error)) throw error;
+    const unwritable = memory.unwritable(at);
+    // Each further try finds the same, until a user mends the At.
+    const level = unwritable === 1 ? 'error' : 'debug';
+    log[level](
+      { err: errorFields(error) },
+      'the status cannot be written: the API server finds it not valid',
+    );
+    return { next: 'decide', facts: { ...observed, unwritable } };
+  }
+
   /** Milliseconds for which a status waits that says why a due At has no Pod. */
-  #paceOf(at: At, status: AtStatus): number {
+  #paceOf(key: string, at: At, status: AtStatus): number {
     if (!isRefused({ ...at, status }) || isRefusedFor(at, status.reason)) {
       return 0;
     }
-    const { namespace = '', name } = at.metadata;
-    const key = requestKey({ namespace, name });
-    return this.#pace.wait(key, `${namespace}/${status.reason}`, this.#options.clock.monotonic());
+    return this.#pace.wait(key, `${at.metadata.namespace}/${status.reason}`, this.#options.clock.monotonic());
   }
 }

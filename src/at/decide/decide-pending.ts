@@ -23,7 +23,7 @@ import {
 } from './decision.ts';
 import { effective, imageFor } from './defaults.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
-import { create, holdCause, holdEvent } from './launch.ts';
+import { create, holdCause, holdEvent, operatorLateness } from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
 import { resumedEvent, specEvents } from './spec-events.ts';
@@ -36,6 +36,9 @@ import {
   unlaunchedStatus,
   waitingStatus,
 } from './waiting-status.ts';
+
+/** A launch that the operator has made later than this, in milliseconds, does not rest on the cache alone. */
+const restsOnCacheMs = 30_000;
 
 /** Nearer to its time than this, a Pod is not tried: a slow answer must not make it late. */
 const dryRunLeadMs = 10_000;
@@ -181,7 +184,15 @@ function launch(o: Observed, plan: Plan): Draft {
   if (cause !== undefined) {
     return hold(o, plan, cause.reason, cause.message);
   }
-  return create(o, plan, 1);
+  return !o.live && o.obstructed !== true && isFromLongAgo(o, plan) ? readLive : create(o, plan, 1);
+}
+
+/**
+ * Whether the instant passed so long ago that another process may have launched the At since, unseen by a cache that
+ * stood still: that of a process which has just begun to lead, or whose connection was dead.
+ */
+function isFromLongAgo({ at, now }: Observed, { dueAt }: Plan): boolean {
+  return operatorLateness(at, now, dueAt) > restsOnCacheMs;
 }
 
 /** Due, but the API server refuses the Pod: one Event is recorded, and the create is repeated until the deadline. */

@@ -25,7 +25,7 @@ import {
 import { launchStatus, operatorLateness, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
-import { deletion, versionOf } from './stop.ts';
+import { deletion } from './stop.ts';
 
 /** How long the end of a Pod that was deleted by force may be awaited, in milliseconds. */
 const forcedSlackMs = 60_000;
@@ -94,10 +94,7 @@ function fenceOf({ metadata: { name, uid } }: Pod): string {
 export function discard(o: Observed, pod: Pod): Action[] {
   const isGoing = pod.metadata.deletionTimestamp !== undefined || !isOurs(o, pod);
   const view = observePod(pod);
-  return [
-    ...(isGoing ? [] : [{ ...deletion(view), ...versionOf(view) }]),
-    ...(isTrackedFor(o, pod) ? [untrack(pod)] : []),
-  ];
+  return [...(isGoing ? [] : [deletion(view)]), ...(isTrackedFor(o, pod) ? [untrack(pod)] : [])];
 }
 
 /**

@@ -78,7 +78,7 @@ export function stop(o: Observed, running: Running, cause: StopCause): StatusFir
   const { view, events } = running;
   if (!view.seen) {
     // Its resourceVersion: a kubelet that takes the Pod meanwhile makes this a Pod to be stopped.
-    return erase(o, running, cause, { ...deletion(view), ...versionOf(view) });
+    return erase(o, running, cause, deletion(view));
   }
   if (cause.message !== undefined && !isNoted(running, cause)) {
     return note(o, running, cause);
@@ -138,15 +138,11 @@ export function notedStatus(o: Observed, running: Running, cause: StopCause): At
   });
 }
 
-/** Deletes exactly this Pod. */
+/** Deletes exactly this Pod as it was seen: a user may have taken it from its At since. */
 export function deletion({ pod, name, uid }: PodView): DeletePod {
-  return { type: 'DeletePod', namespace: pod.metadata.namespace ?? '', name, uid };
-}
-
-/** The precondition that the Pod is as it was seen. */
-export function versionOf({ pod }: PodView): { readonly resourceVersion?: string } {
-  const { resourceVersion } = pod.metadata;
-  return resourceVersion === undefined ? {} : { resourceVersion };
+  const { namespace = '', resourceVersion } = pod.metadata;
+  const precondition = resourceVersion === undefined ? {} : { resourceVersion };
+  return { type: 'DeletePod', namespace, name, uid, ...precondition };
 }
 
 /** Meets the Pod only in the version that was seen, so that a stop is never written on a Pod that has ended. */

@@ -10,7 +10,7 @@ import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { phaseOf } from '../plan/phase.ts';
 import type { Action, AtEvent, Draft, Observed } from './decision.ts';
 import { discard, untrack } from './exactly-once.ts';
-import { deletion, stopOverdue, stopPatch, versionOf } from './stop.ts';
+import { deletion, stopOverdue, stopPatch } from './stop.ts';
 
 /** What is to be done about a Pod that is not the one of the run. */
 interface Step {
@@ -72,7 +72,7 @@ function stepFor(o: Observed, pod: Pod, isOfRun: boolean): Step {
 
 function stopFor(o: Observed, view: PodView): Step {
   if (!view.seen) {
-    return { first: [{ ...deletion(view), ...versionOf(view) }], events: [stopEvent(o, view)] };
+    return { first: [deletion(view)], events: [stopEvent(o, view)] };
   }
   const overdue = stopOverdue(view);
   if (overdue === undefined) {

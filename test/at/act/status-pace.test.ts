@@ -41,4 +41,11 @@ describe('the statuses that say why due Ats have no Pod', () => {
     pace.forget('one');
     assert.ok(pace.wait('one', 'shop/PodRejected', 0) > wait);
   });
+
+  it('keep it after their turn, too, so that one that is refused waits for its back-off alone', () => {
+    const pace = new StatusPace();
+    timesOf(pace, 'shop/PodRejected', 1000);
+    const wait = pace.wait('one', 'shop/PodRejected', 0);
+    for (const later of [0, 5, 10, 20]) assert.equal(pace.wait('one', 'shop/PodRejected', wait + later), 0);
+  });
 });

@@ -223,8 +223,24 @@ describe('decide, PENDING and due', () => {
   });
 
   it('runs a schedule that is long past, as the samples of the book are', () => {
-    const at = waiting({ schedule: '2019-04-12T10:12:00Z' });
+    const at = waiting(
+      { schedule: '2019-04-12T10:12:00Z' },
+      { creationTimestamp: new Date(justAfterDue - 1000).toISOString() },
+    );
     assert.deepEqual(actionTypes(decide(observing({ at }))), ['CreatePod']);
+  });
+
+  it('asks the API server first when its time passed long ago: another process may have launched it', () => {
+    const at = accepted();
+    const late = { at, now: dueTime + 31 * second };
+    assert.deepEqual(actionTypes(decide(observing({ at, now: dueTime + 30 * second }))), ['CreatePod']);
+    assert.equal(decide(observing(late)).need, 'pods');
+    assert.deepEqual(actionTypes(decide(observing({ ...late, live: true }))), ['CreatePod']);
+  });
+
+  it('asks for that once: a create that was refused is repeated without it', () => {
+    const late = { at: accepted(), now: dueTime + 31 * second, obstructed: true };
+    assert.deepEqual(actionTypes(decide(observing(late))), ['CreatePod']);
   });
 
   it('takes no cached stranger for an answer of the API server', () => {
@@ -287,7 +303,8 @@ describe('decide, PENDING with startingDeadlineSeconds', () => {
   const lastMoment = dueTime + 60 * second;
 
   it('still launches at the last moment', () => {
-    assert.deepEqual(actionTypes(decide(observing({ at, now: lastMoment }))), ['CreatePod']);
+    const last = observing({ at, now: lastMoment, live: true });
+    assert.deepEqual(actionTypes(decide(last)), ['CreatePod']);
   });
 
   it('asks the API server before it says Missed', () => {

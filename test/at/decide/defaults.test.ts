@@ -88,12 +88,13 @@ describe('the default starting deadline', () => {
     assert.equal(status?.outcome, 'Missed');
     assert.deepEqual(status?.operatorDefaults, defaults);
     assert.match(status?.message ?? '', /^startingDeadlineSeconds \(60, the operator's default\) were over/);
-    assert.deepEqual(actionTypes(decided(defaults, { at: accepted(), now: late - 2000 })), ['CreatePod']);
+    const inTime = { at: accepted(), now: late - 2000, live: true };
+    assert.deepEqual(actionTypes(decided(defaults, inTime)), ['CreatePod']);
   });
 
   it('gives way to that of the At', () => {
     const at = accepted({ startingDeadlineSeconds: 3600 });
-    assert.deepEqual(actionTypes(decided(defaults, { at, now: late })), ['CreatePod']);
+    assert.deepEqual(actionTypes(decided(defaults, { at, now: late, live: true })), ['CreatePod']);
     const missed = decided(defaults, { at, now: dueTime + 3601 * second, live: true }).status;
     assert.equal(missed?.operatorDefaults, undefined);
     assert.match(missed?.message ?? '', /^startingDeadlineSeconds were over/);

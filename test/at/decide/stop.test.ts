@@ -250,7 +250,10 @@ describe('stop in place', () => {
     assert.equal(noted.locks[0]?.reason, 'Canceled');
     const deletion = decide(observing({ at: withStatus(at, noted.locks[0]), pod: stopping, now: overdue }));
     assert.deepEqual(deletion.actions, [
-      { type: 'DeletePod', namespace: 'default', name: 'example-at-pod', uid: 'pod-uid-1' },
+      {
+        ...{ type: 'DeletePod', namespace: 'default', name: 'example-at-pod', uid: 'pod-uid-1' },
+        resourceVersion: stopping.metadata.resourceVersion,
+      },
     ]);
   });
 });

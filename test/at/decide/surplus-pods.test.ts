@@ -95,7 +95,7 @@ describe('a surplus Pod', () => {
       assert.equal(actionOf(decide(of(surplusOf)), 'DeletePod').resourceVersion, '20');
     });
 
-    it(`is stopped in place when it runs, then deleted by its uid when it does not end: ${name}`, () => {
+    it(`is stopped in place when it runs, then deleted as it was seen when it does not end: ${name}`, () => {
       const running = (at: At, attempt?: number) => started(surplusOf(at, attempt));
       const patch = actionOf(decide(of(running)), 'PatchPod');
       assert.equal(stopReasonIn(patch), reason);
@@ -109,7 +109,8 @@ describe('a surplus Pod', () => {
       );
       assert.equal(early.requeueAt, overdue);
       const { uid, resourceVersion } = actionOf(decide({ ...of(stopping), now: overdue }), 'DeletePod');
-      assert.deepEqual([uid, resourceVersion], ['surplus-uid', undefined]);
+      const seen = of(stopping).at;
+      assert.deepEqual([uid, resourceVersion], ['surplus-uid', stopping(seen).metadata.resourceVersion]);
     });
 
     it(`is let be when it has ended, is on its way out, or has another owner: ${name}`, () => {

@@ -98,6 +98,8 @@ function messageOf(answer: string): string {
 
 function runAgain(history: History, { object, by }: ChangeEntry): Finding | undefined {
   const run = history.runs.ofPod(object.metadata.uid);
+  // A user who writes the status decides which Pod the run is.
+  if (run?.forgedAt !== undefined) return undefined;
   const succeeded = run?.pods.find(
     (one) => one.uid !== object.metadata.uid && one.succeeded && one.stop === undefined,
   );

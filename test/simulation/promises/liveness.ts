@@ -415,7 +415,7 @@ export const reasonsAreTold: NamedPromise = {
         const run = replica === undefined || !isBlame ? undefined : runOfEvent(history, body);
         // A process knows of what it was refused itself.
         const isOwn = (history.replicas.get(replica ?? '')?.startedAt ?? 0) < (run ? launchableAt(run) : 0);
-        const what = run && isOwn ? refusals.after(run.at, launchableAt(run)) : undefined;
+        const what = run && isOwn ? refusals.after(run.at, launchableAt(run), replica) : undefined;
         return run === undefined || what === undefined
           ? undefined
           : {
@@ -439,7 +439,7 @@ export const reasonsAreTold: NamedPromise = {
   },
 };
 
-/** What the API server has refused of each At: its Pod, or a status that the launch waits for. */
+/** What the API server has refused each replica of an At: its Pod, or a status that the launch waits for. */
 class Refusals {
   readonly #pods = new Map<string, number>();
   readonly #statuses = new Map<string, number>();
@@ -449,14 +449,20 @@ class Refusals {
     if (replica === undefined || code < 400 || code === 409) return;
     if (isRefusedPod(request)) {
       const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
-      this.#pods.set(`${namespace}/${metadata?.name}`, time);
-    } else if (resource === 'ats' && verb === 'patch') this.#statuses.set(`${namespace}/${name}`, time);
+      this.#pods.set(`${replica} ${namespace}/${metadata?.name}`, time);
+    } else if (resource === 'ats' && verb === 'patch')
+      this.#statuses.set(`${replica} ${namespace}/${name}`, time);
   }
 
-  /** What of it was refused since then. */
-  after({ metadata: { namespace = '', name } }: At, since: number): 'Pod' | 'status' | undefined {
-    if ((this.#pods.get(`${namespace}/${name}-pod`) ?? 0) > since) return 'Pod';
-    return (this.#statuses.get(`${namespace}/${name}`) ?? 0) > since ? 'status' : undefined;
+  /** What of it was refused that replica since then. */
+  after(
+    { metadata: { namespace = '', name } }: At,
+    since: number,
+    replica = '',
+  ): 'Pod' | 'status' | undefined {
+    const key = `${replica} ${namespace}/${name}`;
+    if ((this.#pods.get(`${key}-pod`) ?? 0) > since) return 'Pod';
+    return (this.#statuses.get(key) ?? 0) > since ? 'status' : undefined;
   }
 }
 

@@ -167,6 +167,7 @@ function startBy({
   baselineAt,
   revertedAt,
   specs,
+  restoredAt,
 }: WatcherRun): number | undefined {
   const isHeld =
     spec.suspend === true ||
@@ -179,7 +180,9 @@ function startBy({
   const isOther = changes.some((one) => one > settledAt - undisturbedFor && one <= settledAt);
   if (isHeld || first === undefined || last === undefined || isOther) return undefined;
   const { quiet = '2s', max = '30s' } = spec.debounce ?? {};
-  return Math.min(first + durationOf(max), last + durationOf(quiet));
+  // A source that is missing holds the restart until it is there.
+  const from = Math.max(first, restoredAt);
+  return Math.min(from + durationOf(max), last + durationOf(quiet));
 }
 
 export const restartBeginsInTime: NamedPromise = {
