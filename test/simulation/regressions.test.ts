@@ -161,6 +161,74 @@ const regressions: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'statuses that say why Pods are refused were refused themselves: each was tried 40 times a second, without a back-off',
+    promise: 'R4',
+    plan: {
+      deeds: ['a', 'b', 'c', 'd', 'e'].flatMap((name) => [
+        at(name, { schedule: '2024-01-01T00:00:30Z' }),
+        {
+          at: 36_000,
+          do: 'patch',
+          resource: 'ats',
+          name,
+          body: { metadata: { labels: { touched: 'true' } } },
+        },
+      ]),
+      faults: [
+        {
+          ...{ at: 20_000, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 40_000 },
+          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
+        },
+        {
+          ...{ at: 25_000, fault: 'refuse', method: '', path: '/ats', code: 403, for: 35_000 },
+          message: 'the operator cannot do that',
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'an At was deleted without its Pod: the Pod was deleted from an old view in which it was its own',
+    promise: 'S10',
+    plan: {
+      seed: 'mwsr6fq6-398',
+      duration: 2 * minute,
+      deeds: [
+        at('at-0', {
+          ...{ schedule: '2024-01-01T00:00:35.749Z', command: 'job --for=120000 --exit=3 --fails=1' },
+          ...{ backoffLimit: 6, launchGuarantee: 'ExactlyOnce', activeDeadlineSeconds: 1 },
+        }),
+        { at: 77_000, do: 'delete', resource: 'ats', name: 'at-0', propagation: 'Orphan' },
+      ],
+      faults: [{ at: 66_875, fault: 'stale-cache', server: 0, for: 53_125 }],
+    },
+  },
+  {
+    sentence:
+      'a replica whose connection was dead met an At that another one had launched long ago, and launched it again',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'mwsr6fq6-52', duration: 30 * minute, replicas: 2 },
+      clocks: [
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+      ],
+      deeds: [
+        at('at-31', { schedule: '2024-01-01T00:19:09.4090001Z', image: 'absent' }, 1_077_475),
+        at(
+          'at-23',
+          { schedule: '2024-01-01T00:19:09.409Z', command: 'job --for=0', backoffLimit: 0 },
+          1_108_168,
+        ),
+      ],
+      faults: [
+        { at: 1_077_477, fault: 'half-open', replica: 0 },
+        { at: 1_149_460, fault: 'crd-removed', resource: 'ats', for: 3782 },
+      ],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {
