@@ -27,7 +27,12 @@ export {
   pods,
   type Resource,
 } from './kubernetes/objects.ts';
-export { controllerRef, isControlledBy } from './kubernetes/owner.ts';
+export {
+  AlreadyOwnedError,
+  controllerRef,
+  isControlledBy,
+  setControllerReference,
+} from './kubernetes/owner.ts';
 export { formatTime, parseTime } from './kubernetes/time.ts';
 export type {
   Informer,
@@ -48,25 +53,51 @@ export {
   isTooManyRequests,
   TransportError,
 } from './runtime/client/api-error.ts';
+export type { CallOptions, WriteOptions } from './runtime/client/call-options.ts';
 export type {
-  CallOptions,
+  ApplyOptions,
   Client,
+  DeleteCollectionOptions,
   DeleteOptions,
-  JsonPatchOperation,
   ListOptions,
   ListResult,
   MetadataOnly,
   ObjectKey,
-  Patch,
+  Page,
+  PageOptions,
+  SelectorOptions,
   Status,
-  WriteOptions,
 } from './runtime/client/client.ts';
 export { type Connection, type ConnectOptions, connect } from './runtime/client/connect.ts';
 export { discover, findServed, type ServedResource } from './runtime/client/discovery.ts';
+export { finalizerPatch, hasFinalizer } from './runtime/client/finalizer.ts';
 export { KubeConfigError } from './runtime/client/kubeconfig-entries.ts';
 export { type KubeConfigSources, loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
 export type { PartialObjectMetadata, Whole } from './runtime/client/partial-object.ts';
+export {
+  type Applied,
+  type ApplyPatch,
+  applyPatch,
+  type DeepPartial,
+  type JsonPatch,
+  type JsonPatchOperation,
+  type MergeBody,
+  type Merged,
+  type MergePatch,
+  type NewObject,
+  type Patch,
+  type PatchOf,
+  type StatusBody,
+  type StatusPatchOf,
+  statusPatch,
+} from './runtime/client/patch.ts';
 export type { RequestTimeouts } from './runtime/client/request-timeouts.ts';
+export type {
+  Scale,
+  SubresourceClient,
+  SubresourceQuery,
+  SubresourceReadOptions,
+} from './runtime/client/subresource-client.ts';
 export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
 export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
 export {

@@ -1,7 +1,7 @@
 /** Patches: what the API server makes of an object and a patch of it. */
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
-import type { JsonPatchOperation } from '../../src/runtime/client/client.ts';
+import type { JsonPatchOperation } from '../../src/runtime/client/patch.ts';
 
 export function apiError(code: number, reason: string, message = reason): ApiError {
   return new ApiError(message, code, { code, reason, message });

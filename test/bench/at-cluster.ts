@@ -94,7 +94,7 @@ export class BenchCluster {
     const state = { terminated: { exitCode: 0, reason: 'Completed', startedAt: time, finishedAt: time } };
     const { name: container = '', image = '' } = spec.containers[0] ?? {};
     const main = { name: container, image, imageID: '', ready: false, restartCount: 0, state };
-    const body = { status: { phase: 'Succeeded', startTime: time, containerStatuses: [main] } };
+    const body = { status: { phase: 'Succeeded' as const, startTime: time, containerStatuses: [main] } };
     await this.client.patchStatus(pods, { namespace, name }, { type: 'merge', body });
   }
 

@@ -18,13 +18,8 @@ import type {
 } from '../../src/kubernetes/objects.ts';
 import { formatTime } from '../../src/kubernetes/time.ts';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
-import type {
-  Client,
-  DeleteOptions,
-  ListOptions,
-  ObjectKey,
-  Patch,
-} from '../../src/runtime/client/client.ts';
+import type { Client, DeleteOptions, ListOptions, ObjectKey } from '../../src/runtime/client/client.ts';
+import type { Patch } from '../../src/runtime/client/patch.ts';
 import {
   act,
   controllerOf,
@@ -258,6 +253,9 @@ export class World {
 
   /** The API server, as `operator` calls it; `turn` is awaited before each call. */
   client(operator: string, turn: () => Promise<void>, answered: () => void): Client {
+    const notThere = () => {
+      throw new Error('not in this world');
+    };
     const unused = () => Promise.reject(new Error('not in this world'));
     const call = async <T>(request: string, answer: () => T): Promise<T> => {
       await turn();
@@ -303,6 +301,10 @@ export class World {
           ) as never;
         }),
       patchStatus: unused,
+      apply: unused,
+      deleteCollection: unused,
+      pages: notThere,
+      subresource: notThere,
       getRaw: unused,
     };
   }

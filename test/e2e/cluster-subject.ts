@@ -61,7 +61,8 @@ export async function clusterSubject(t: TestContext, client: Client): Promise<Wo
         metadata: { ...metadata, namespace },
       } as unknown as T);
     },
-    patch: (resource, name, body) => client.patch(resource, { namespace, name }, { type: 'merge', body }),
+    patch: (resource, name, body) =>
+      client.patch(resource, { namespace, name }, { type: 'merge', body: body as never }),
     delete: (resource, name, fields = {}) =>
       client.delete(resource, inNamespace(resource, name), { propagationPolicy: 'Background', ...fields }),
     async evict({ metadata }) {

@@ -124,7 +124,7 @@ export class AnnotatedShop {
     if (deletionTimestamp !== undefined) {
       await this.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, uid });
     } else if (!this.isKubeletSlow && !isReady(pod) && performance.now() - appeared >= startup) {
-      const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+      const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } } as const;
       await this.client.patchStatus(pods, { namespace, name }, { type: 'merge', body });
     }
   }

@@ -44,7 +44,7 @@ async function createAt(namespace: string, name: string, spec: object = {}): Pro
 
 /** What an operator says of a new At whose time has not come. */
 async function accept(namespace: string, name: string, due: number): Promise<void> {
-  const said = { status: 'True', reason: 'Armed', message: '', lastTransitionTime: seconds(due) };
+  const said = { status: 'True' as const, reason: 'Armed', message: '', lastTransitionTime: seconds(due) };
   const scheduledTime = new Date(due).toISOString();
   const status = { observedGeneration: 1, scheduledTime, conditions: [{ type: 'Accepted', ...said }] };
   await server.client.patchStatus(ats, { namespace, name }, { type: 'merge', body: { status } });

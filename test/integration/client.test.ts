@@ -68,7 +68,7 @@ async function runningPod(
   await eventually(async () => (await client.create(pods, pod)) && true, {
     message: `the Pod ${name} is created`,
   });
-  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } as const;
   return client.patchStatus(pods, { namespace, name }, { type: 'merge', body: { status } });
 }
 
@@ -78,9 +78,13 @@ test('a wrong type is Invalid, and the error does not quote the object', async (
   await client.create(configMaps, { metadata: key, data: { password: 's3cret' } });
   await client.create(widgets, { metadata: key, spec: { size: 1, text: 's3cret' } });
   const attempts = [
-    () => client.patch(configMaps, key, { type: 'merge', body: { data: { n: 7 } } }),
-    () => client.patch(widgets, key, { type: 'merge', body: { spec: { size: 's3cret' } } }),
-    () => client.patchStatus(widgets, key, { type: 'merge', body: { status: { phase: { s3cret: 1 } } } }),
+    () => client.patch(configMaps, key, { type: 'merge', body: { data: { n: 7 as never } } }),
+    () => client.patch(widgets, key, { type: 'merge', body: { spec: { size: 's3cret' as never } } }),
+    () =>
+      client.patchStatus(widgets, key, {
+        type: 'merge',
+        body: { status: { phase: { s3cret: 1 } as never } },
+      }),
   ];
   for (const attempt of attempts) {
     await assert.rejects(attempt, (error) => {

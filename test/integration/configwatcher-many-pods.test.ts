@@ -68,7 +68,7 @@ it('a ConfigWatcher restarts very many big Pods in little memory', {
       spec,
     });
     // A Pod that has not started reads the new content anyway, and is left alone.
-    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } as const;
     const podKey = { namespace, name: `pod-${index}` };
     await client.patchStatus(pods, podKey, { type: 'merge', body: { status } });
   });

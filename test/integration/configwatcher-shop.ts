@@ -171,14 +171,14 @@ export class Shop {
       { type: 'PodScheduled', status: 'True' },
       { type: 'Ready', status: 'False' },
     ];
-    const status = { phase: 'Running', conditions, ...(crashes && { containerStatuses }) };
+    const status = { phase: 'Running' as const, conditions, ...(crashes && { containerStatuses }) };
     const body = { metadata: { resourceVersion }, status };
     await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
   /** Makes a Pod Ready, one that is not to start by itself, too. */
   async getsReady(name: string): Promise<void> {
-    const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+    const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } } as const;
     await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 

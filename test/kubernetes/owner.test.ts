@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
-import type { Pod } from '../../src/kubernetes/objects.ts';
-import { controllerRef, isControlledBy } from '../../src/kubernetes/owner.ts';
+import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
+import {
+  AlreadyOwnedError,
+  controllerRef,
+  isControlledBy,
+  setControllerReference,
+} from '../../src/kubernetes/owner.ts';
 
 const at = { metadata: { name: 'nightly', namespace: 'ops', uid: 'uid-1' } };
 
@@ -33,4 +38,36 @@ test('the uid decides, and only of the controller', () => {
   assert.equal(isControlledBy(podWith([ours]), 'uid-of-a-re-created-at'), false);
   assert.equal(isControlledBy(podWith([{ ...ours, controller: false }]), 'uid-1'), false);
   assert.equal(isControlledBy(podWith(undefined), 'uid-1'), false);
+});
+
+test('an object gets one controller, in its own namespace, once', () => {
+  const pod: KubernetesObject = { metadata: { name: 'p', namespace: 'ops' } };
+  const owned = setControllerReference(pod, ats, at);
+  assert.deepEqual(owned.metadata.ownerReferences, [controllerRef(ats, at)]);
+  assert.deepEqual(pod, { metadata: { name: 'p', namespace: 'ops' } });
+  assert.equal(setControllerReference(owned, ats, at), owned);
+  const other = { metadata: { ...at.metadata, name: 'other', uid: 'uid-2' } };
+  assert.throws(
+    () => setControllerReference(owned, ats, other),
+    (error) => {
+      assert.ok(error instanceof AlreadyOwnedError);
+      assert.equal(error.message, 'p is controlled by At nightly, and cannot be by At other');
+      return true;
+    },
+  );
+  const elsewhere = { metadata: { name: 'p', namespace: 'dev' } };
+  assert.throws(
+    () => setControllerReference(elsewhere, ats, at),
+    /At ops\/nightly cannot own objects of namespace dev/,
+  );
+  assert.throws(
+    () => setControllerReference({ metadata: { name: 'node' } }, ats, at),
+    /cannot own an object without/,
+  );
+});
+
+test('an owner without control becomes the controller, and stays one reference', () => {
+  const { controller: _, ...plain } = controllerRef(ats, at);
+  const pod = { metadata: { name: 'p', namespace: 'ops', ownerReferences: [plain] } };
+  assert.deepEqual(setControllerReference(pod, ats, at).metadata.ownerReferences, [controllerRef(ats, at)]);
 });

@@ -5,7 +5,8 @@
 import { atPhase } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { pods } from '../../kubernetes/objects.ts';
-import type { Client, Patch } from '../../runtime/client/client.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { Patch } from '../../runtime/client/patch.ts';
 import { reviews } from './author-check.ts';
 
 class NotALaunchError extends Error {
@@ -14,8 +15,8 @@ class NotALaunchError extends Error {
 
 /** @param client whose writes do not ask whether this process leads. */
 export function launchClient(client: Client): Client {
-  const refused = (): Promise<never> =>
-    Promise.reject(new NotALaunchError('not sent: a standby launches Ats and writes nothing else'));
+  const refusal = () => new NotALaunchError('not sent: a standby launches Ats and writes nothing else');
+  const refused = (): Promise<never> => Promise.reject(refusal());
   return {
     get: client.get.bind(client),
     list: client.list.bind(client),
@@ -31,6 +32,12 @@ export function launchClient(client: Client): Client {
     updateStatus: refused,
     delete: refused,
     evict: refused,
+    apply: refused,
+    deleteCollection: refused,
+    pages: (resource, options) => client.pages(resource, options),
+    subresource: () => {
+      throw refusal();
+    },
   };
 }
 

@@ -4,12 +4,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { At, AtStatus } from '../../api/at.generated.ts';
+import type { StatusBody } from '../../runtime/client/patch.ts';
 
 /**
  * The body of a merge patch for the status subresource; undefined when nothing changes. It carries the
  * resourceVersion: an At that has changed since, or is another one of the same name, is not touched.
  */
-export function statusPatch(at: At, status: AtStatus): object | undefined {
+export function statusPatch(at: At, status: AtStatus): StatusBody<object> | undefined {
   const before: Readonly<Record<string, unknown>> = { ...at.status };
   const after: Readonly<Record<string, unknown>> = { ...status };
   const fields = new Set([...Object.keys(before), ...Object.keys(after)]);

@@ -47,7 +47,8 @@ export function listAnswer<T>(asked: Asked, resource: Resource, answer: unknown)
   throw refused(asked, answer, `a list of ${resource.plural}`);
 }
 
-function isObjectOf(resource: Resource, answer: unknown, nameless = false): boolean {
+/** Whether it is an object of this resource, with a name unless it needs none. */
+export function isObjectOf(resource: Resource, answer: unknown, nameless = false): boolean {
   if (!isJson(answer) || !isJson(answer.metadata)) return false;
   const { apiVersion, kind, metadata } = answer;
   if (!nameless && (typeof metadata.name !== 'string' || metadata.name === '')) return false;

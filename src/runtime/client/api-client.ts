@@ -2,57 +2,53 @@
  * ApiClient: the {@link Client} over a {@link Transport}: which path, query, content type and body each
  * verb has in the Kubernetes REST API, and what comes back.
  */
-import { type KubernetesObject, pods, type Resource } from '../../kubernetes/objects.ts';
+import { type KubernetesObject, type ObjectMeta, pods, type Resource } from '../../kubernetes/objects.ts';
 import type { Clock } from '../clock.ts';
-import { type Asked, deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
+import { deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
 import type {
+  ApplyOptions,
   CallOptions,
   Client,
+  DeleteCollectionOptions,
   DeleteOptions,
   ListOptions,
   ListResult,
   ObjectKey,
-  Patch,
+  Page,
+  PageOptions,
   WatchEvent,
   WatchOptions,
   WriteOptions,
 } from './client.ts';
+import { deleteCollection, readPages } from './collection.ts';
 import { deleteBody, evictionBody } from './delete-body.ts';
-import type { HttpRequest } from './http-request.ts';
 import { JsonRequests, type JsonRequestsOptions } from './json-requests.ts';
 import { metadataListType, metadataType } from './media-types.ts';
-import { objectBody } from './object-body.ts';
 import { listPages } from './paged-list.ts';
-import { patchRequest } from './patch-request.ts';
-import { isOwnVersion, preconditionOf } from './precondition.ts';
+import { type Applied, applyPatch, type NewObject, type PatchOf, type StatusPatchOf } from './patch.ts';
 import type { RequestTimeouts } from './request-timeouts.ts';
-import { collectionPath, creationPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
+import { collectionPath, creationPath, objectPath, withQuery } from './resource-path.ts';
+import { Subresource } from './subresource.ts';
+import type { SubresourceClient } from './subresource-client.ts';
 import { typed } from './typed.ts';
 import { watchEvents } from './watch-stream.ts';
-import { isEnded, type WriteListener, type Written, writtenByDelete } from './written.ts';
+import { Writes, type WritesOptions } from './writes.ts';
+import { isEnded, writtenByDelete } from './written.ts';
 
-export interface ApiClientOptions extends JsonRequestsOptions {
+export interface ApiClientOptions extends JsonRequestsOptions, WritesOptions {
   readonly clock: Clock;
-  /** Under which the server records the fields set, unless a call says otherwise. */
-  readonly fieldManager: string;
-  /** Called for each successful write. */
-  readonly listeners: ReadonlySet<WriteListener>;
   readonly timeouts: Required<RequestTimeouts>;
 }
-
-type WriteRequest = Asked &
-  Pick<HttpRequest, 'method' | 'path' | 'body' | 'contentType'> & {
-    /** The version that the write expects; undefined for an unconditional one. */
-    readonly precondition: string | undefined;
-  };
 
 export class ApiClient implements Client {
   readonly #options: ApiClientOptions;
   readonly #requests: JsonRequests;
+  readonly #writes: Writes;
 
   constructor(options: ApiClientOptions) {
     this.#options = options;
     this.#requests = new JsonRequests(options);
+    this.#writes = new Writes(options, this.#requests);
   }
 
   async get<T extends KubernetesObject>(
@@ -103,20 +99,20 @@ export class ApiClient implements Client {
     return watchEvents<T>(stream, (object) => typed(resource, object), this.#options.clock);
   }
 
-  create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
-    const { namespace, name, generateName } = object.metadata;
+  create<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: NewObject<T>,
+    options?: WriteOptions,
+  ): Promise<T> {
+    const { namespace, name = '', generateName } = object.metadata as Partial<ObjectMeta>;
     const path = creationPath(resource, namespace);
-    return this.#store(
-      resource,
-      { method: 'POST', path, nameless: !name && !generateName },
-      { object },
-      options,
-    );
+    const asked = { method: 'POST', path, nameless: !name && !generateName } as const;
+    return this.#writes.store(resource, asked, { object }, options);
   }
 
   update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
     const path = objectPath(resource, object.metadata);
-    return this.#store(resource, { method: 'PUT', path }, { object, replaced: object }, options);
+    return this.#writes.store(resource, { method: 'PUT', path }, { object, replaced: object }, options);
   }
 
   updateStatus<T extends KubernetesObject>(
@@ -127,25 +123,35 @@ export class ApiClient implements Client {
     const path = objectPath(resource, object.metadata, 'status');
     // Of the rest the server takes no notice.
     const replaced = { status: Reflect.get(object, 'status') };
-    return this.#store(resource, { method: 'PUT', path }, { object, replaced }, options);
+    return this.#writes.store(resource, { method: 'PUT', path }, { object, replaced }, options);
   }
 
   patch<T extends KubernetesObject>(
     resource: Resource<T>,
     key: ObjectKey,
-    patch: Patch,
+    patch: PatchOf<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#patch(resource, objectPath(resource, key), patch, options);
+    return this.#writes.patch(resource, objectPath(resource, key), patch, options);
   }
 
   patchStatus<T extends KubernetesObject>(
     resource: Resource<T>,
     key: ObjectKey,
-    patch: Patch,
+    patch: StatusPatchOf<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#patch(resource, objectPath(resource, key, 'status'), patch, options);
+    return this.#writes.patch(resource, objectPath(resource, key, 'status'), patch, options);
+  }
+
+  apply<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: Applied<T>,
+    { force = false, subresource, ...options }: ApplyOptions = {},
+  ): Promise<T> {
+    const fieldManager = options.fieldManager ?? this.#options.fieldManager;
+    const path = objectPath(resource, object.metadata as ObjectKey, subresource);
+    return this.#writes.patch(resource, path, applyPatch(object, { fieldManager, force }), options);
   }
 
   async delete<T extends KubernetesObject>(
@@ -162,7 +168,29 @@ export class ApiClient implements Client {
     const answer = deleteAnswer(request, resource, await this.#requests.send(request));
     if (options.dryRun) return;
     const written = writtenByDelete(resource, key, answer, options.uid);
-    this.#notify(resource, written, 'deleted' in written || isEnded(written));
+    this.#writes.notify(resource, written, 'deleted' in written || isEnded(written));
+  }
+
+  deleteCollection<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: DeleteCollectionOptions,
+  ): Promise<void> {
+    return deleteCollection(this.#requests, resource, options);
+  }
+
+  pages<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: PageOptions = {},
+  ): AsyncIterable<Page<T>> {
+    return readPages(this.#requests, resource, { timeout: this.#options.timeouts.list, ...options });
+  }
+
+  subresource<S extends object>(resource: Resource, key: ObjectKey, name: string): SubresourceClient<S> {
+    const { transport, fieldManager } = this.#options;
+    return new Subresource<S>({
+      ...{ resource, path: objectPath(resource, key, name), requests: this.#requests, writes: this.#writes },
+      ...{ transport, fieldManager },
+    });
   }
 
   async evict(key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
@@ -179,53 +207,5 @@ export class ApiClient implements Client {
 
   async getRaw(path: string, options: CallOptions & { readonly text?: boolean } = {}): Promise<unknown> {
     return options.text ? await this.#requests.text(path, options) : await this.#requests.read(path, options);
-  }
-
-  async #store<T extends KubernetesObject>(
-    resource: Resource<T>,
-    asked: Asked & { readonly method: 'POST' | 'PUT' },
-    { object, replaced }: { readonly object: T; readonly replaced?: unknown },
-    options: WriteOptions = {},
-  ): Promise<T> {
-    const body = objectBody(asked, resource, object, replaced);
-    const query = { fieldManager: options.fieldManager ?? this.#options.fieldManager };
-    const precondition = object.metadata.resourceVersion;
-    return this.#write(resource, { ...asked, body, precondition }, query, options);
-  }
-
-  #patch<T extends KubernetesObject>(
-    resource: Resource<T>,
-    path: string,
-    patch: Patch,
-    options: WriteOptions = {},
-  ): Promise<T> {
-    const fieldManager = options.fieldManager ?? this.#options.fieldManager;
-    const { query, ...body } = patchRequest(patch, fieldManager);
-    const request = { method: 'PATCH', path, ...body } as const;
-    return this.#write(resource, { ...request, precondition: preconditionOf(patch) }, query, options);
-  }
-
-  async #write<T extends KubernetesObject>(
-    resource: Resource<T>,
-    { precondition, ...request }: WriteRequest,
-    query: Readonly<Record<string, QueryValue>>,
-    options: WriteOptions,
-  ): Promise<T> {
-    const { dryRun, fieldValidation, signal, timeout, sendWithin } = options;
-    const path = withQuery(request.path, {
-      timeout: this.#requests.serverTimeout(request.method, options),
-      dryRun: dryRun ? 'All' : undefined,
-      fieldValidation,
-      ...query,
-    });
-    const answer = await this.#requests.send({ ...request, path, signal, timeout, sendWithin });
-    const object = typed(resource, objectAnswer(request, resource, answer));
-    const isOwn = request.method === 'POST' || isEnded(object) || isOwnVersion(precondition, object);
-    if (!dryRun) this.#notify(resource, object, isOwn);
-    return object;
-  }
-
-  #notify(resource: Resource, written: Written, isOwn: boolean): void {
-    for (const listener of this.#options.listeners) listener(resource, written, isOwn);
   }
 }

@@ -4,43 +4,17 @@
  * {@link TransportError} when there was none (api-error.ts).
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import type { CallOptions, WriteOptions } from './call-options.ts';
 import type { PartialObjectMetadata, Whole } from './partial-object.ts';
+import type { Applied, NewObject, PatchOf, StatusPatchOf } from './patch.ts';
+import type { Scale, SubresourceClient } from './subresource-client.ts';
+
+export type { CallOptions, WriteOptions } from './call-options.ts';
 
 /** Namespace and name; `namespace` is absent for cluster-scoped resources. */
 export interface ObjectKey {
   readonly namespace?: string;
   readonly name: string;
-}
-
-/** Of every call. */
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-  /**
-   * Milliseconds for the whole call, retries included. Default 30 000 for reads and 5 000 for writes
-   * (`requestTimeouts` of the connection). With leader election a write has 5 000 at most: what a leader sends must
-   * be over before another process may lead.
-   */
-  readonly timeout?: number;
-}
-
-/** Of every write but deletes. */
-export interface WriteOptions extends CallOptions {
-  /** `dryRun=All`: the server validates and admits, and stores nothing. */
-  readonly dryRun?: boolean;
-  /**
-   * `Strict`: a field that the server does not know is refused with 400. Absent: the server drops it, and says so in
-   * a header only.
-   */
-  readonly fieldValidation?: 'Strict';
-  /** Name under which the server records the fields set; default the client's own. */
-  readonly fieldManager?: string;
-  /**
-   * Milliseconds after which it is not sent any more, however long the process was stopped before; it then
-   * rejects with a `TransportError` that says so. Default: as `timeout`.
-   */
-  readonly sendWithin?: number;
-  /** Milliseconds after its arrival at which the server gives it up. Default, and most: four fifths of `timeout`. */
-  readonly serverTimeout?: number;
 }
 
 /** Which objects of a collection, in the string form of the API; both must hold. */
@@ -82,6 +56,20 @@ export interface ListResult<T> {
   readonly resourceVersion: string;
 }
 
+/** Which objects to read page by page. */
+export interface PageOptions extends CallOptions, SelectorOptions {
+  /** Absent or empty: all namespaces. */
+  readonly namespace?: string;
+  /** Objects per page. Default 500. */
+  readonly limit?: number;
+}
+
+/** One page of a collection. */
+export interface Page<T> extends ListResult<T> {
+  /** Objects behind this page, where the server says so: not with selectors. */
+  readonly remaining: number | undefined;
+}
+
 /** What to watch, and from where. */
 export interface WatchOptions extends SelectorOptions {
   readonly signal: AbortSignal;
@@ -121,25 +109,6 @@ export interface Status {
   };
 }
 
-/** One operation of RFC 6902. `path` and `from` are JSON Pointers. */
-export interface JsonPatchOperation {
-  readonly op: 'add' | 'remove' | 'replace' | 'test' | 'move' | 'copy';
-  readonly path: string;
-  readonly from?: string;
-  readonly value?: unknown;
-}
-
-/** The three patch types in use. Strategic merge is left out: custom resources do not have it. */
-export type Patch =
-  | { readonly type: 'merge'; readonly body: object }
-  | { readonly type: 'json'; readonly operations: readonly JsonPatchOperation[] }
-  | {
-      readonly type: 'apply';
-      readonly body: object;
-      readonly fieldManager: string;
-      readonly force?: boolean;
-    };
-
 /** metav1.DeleteOptions, with the preconditions flat. */
 export interface DeleteOptions extends CallOptions {
   /** The object is deleted only if it still has this uid; otherwise 409 Conflict. */
@@ -148,6 +117,22 @@ export interface DeleteOptions extends CallOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
   readonly dryRun?: boolean;
+}
+
+/** Of a server-side apply. */
+export interface ApplyOptions extends WriteOptions {
+  /** True: takes over fields that other managers own. Default false: such a conflict is a 409. */
+  readonly force?: boolean;
+  /** Such as `status`. Default: the object itself, without its subresources. */
+  readonly subresource?: string;
+}
+
+/** Which objects of a namespace to delete, and how. */
+export interface DeleteCollectionOptions
+  extends Omit<DeleteOptions, 'uid' | 'resourceVersion'>,
+    SelectorOptions {
+  /** Required for namespaced resources: the API has no deletion across namespaces. */
+  readonly namespace?: string;
 }
 
 /**
@@ -195,8 +180,24 @@ export interface Client {
     resource: Resource<T>,
     options: WatchOptions,
   ): Promise<AsyncIterable<WatchEvent<T | PartialObjectMetadata>>>;
-  /** `object.metadata.namespace` says where. */
-  create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
+  /** The collection page by page, so that little of a large one is held at once. A 410 means: begin again. */
+  pages<T extends KubernetesObject>(resource: Resource<T>, options?: PageOptions): AsyncIterable<Page<T>>;
+  /** `object.metadata.namespace` says where; the server appends to `generateName` what makes the name unique. */
+  create<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: NewObject<NoInfer<T>>,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /**
+   * Server-side apply: the object is created, or gets these fields, of which this field manager is then the owner; a
+   * field that it applied before and leaves out now is removed. 409 while another manager owns one of them, unless
+   * `force` takes it over. apiVersion and kind are filled in.
+   */
+  apply<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: Applied<NoInfer<T>>,
+    options?: ApplyOptions,
+  ): Promise<T>;
   /**
    * PUT; `object.metadata.resourceVersion` makes it conditional. What was read with `metadataOnly` is refused, since
    * it would empty the object, and so is an object with an integer beyond ±2^53, which is not what is stored any more.
@@ -216,14 +217,14 @@ export interface Client {
   patch<T extends KubernetesObject>(
     resource: Resource<T>,
     key: ObjectKey,
-    patch: Patch,
+    patch: PatchOf<NoInfer<T>>,
     options?: WriteOptions,
   ): Promise<T>;
   /** {@link patch} of the status subresource. */
   patchStatus<T extends KubernetesObject>(
     resource: Resource<T>,
     key: ObjectKey,
-    patch: Patch,
+    patch: StatusPatchOf<NoInfer<T>>,
     options?: WriteOptions,
   ): Promise<T>;
   /** Resolves when the server has accepted the deletion, not when the object is gone. */
@@ -232,6 +233,17 @@ export interface Client {
     key: ObjectKey,
     options?: DeleteOptions,
   ): Promise<void>;
+  /**
+   * Deletes what the selectors select, without any all objects of the namespace. What the caches show of it comes
+   * through the watch.
+   */
+  deleteCollection<T extends KubernetesObject>(
+    resource: Resource<T>,
+    options: DeleteCollectionOptions,
+  ): Promise<void>;
+  /** A subresource of one object: `scale`, `log`, `eviction`, `token`, or any other. */
+  subresource(resource: Resource, key: ObjectKey, name: 'scale'): SubresourceClient<Scale>;
+  subresource<S extends object>(resource: Resource, key: ObjectKey, name: string): SubresourceClient<S>;
   /** policy/v1 Eviction of a Pod, with the uid as precondition. 429 when a disruption budget forbids it. */
   evict(key: ObjectKey, options: DeleteOptions): Promise<void>;
   /** Plain GET of a path that is no object, such as `/apis/apps/v1`. With `text` the body as it is, as of `/readyz`. */

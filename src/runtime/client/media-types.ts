@@ -1,5 +1,5 @@
 /** Media types of the Kubernetes REST API: how an answer is asked for, and what a patch's body is. */
-import type { Patch } from './client.ts';
+import type { Patch } from './patch.ts';
 
 /** The object with metadata only. */
 export const metadataType = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

@@ -14,7 +14,11 @@ import type { QueryValue } from './resource-path.ts';
 
 /** What the API server sends for a list; items carry no apiVersion and kind. */
 export interface RawList<T> {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
   readonly items?: readonly T[] | null;
 }
 

@@ -4,7 +4,7 @@
  * a write that changes nothing is answered with whatever version is there.
  */
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
-import type { JsonPatchOperation, Patch } from './client.ts';
+import type { JsonPatchOperation, Patch } from './patch.ts';
 
 /** The resourceVersion that the patch expects; undefined for an unconditional one. */
 export function preconditionOf(patch: Patch): string | undefined {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AtStatus } from '../../../src/api/at.generated.ts';
 import { ats } from '../../../src/api/resources.ts';
 import { reviews } from '../../../src/at/act/author-check.ts';
 import { launchClient } from '../../../src/at/act/launch-client.ts';
@@ -36,7 +37,7 @@ function limited() {
 
 test('reads, creates, the review, the record and the release are sent', async () => {
   const { sent, client } = limited();
-  const recorded = { metadata: { resourceVersion: '7' }, status: { phase: 'RUNNING', podUID: 'u' } };
+  const recorded = { metadata: { resourceVersion: '7' }, status: { phase: 'RUNNING', podUID: 'u' } } as const;
   await client.get(ats, key);
   await client.list(pods);
   await client.create(pods, pod);
@@ -57,8 +58,8 @@ test('nothing else leaves the process', async () => {
   const { sent, client } = limited();
   const refused = (write: Promise<unknown>) =>
     assert.rejects(write, /^NotALaunchError: not sent: a standby launches/);
-  const status = { phase: 'RUNNING', podUID: 'u' };
-  const merge = (body: object) => ({ type: 'merge', body }) as const;
+  const status = { phase: 'RUNNING', podUID: 'u' } as const;
+  const merge = <B extends object>(body: B) => ({ type: 'merge', body }) as const;
   await refused(client.create(configMaps, { metadata: { name: 'a' } }));
   await refused(client.delete(pods, key));
   await refused(client.evict(key, {}));
@@ -71,10 +72,18 @@ test('nothing else leaves the process', async () => {
   await refused(client.patch(pods, key, { type: 'json', operations: unguarded }));
   const more = [...releaseOperations(pod), ...untrackOperations(pod)];
   await refused(client.patch(pods, key, { type: 'json', operations: more }));
-  await refused(client.patchStatus(pods, key, merge({ metadata: { resourceVersion: '7' }, status })));
+  await refused(
+    client.patchStatus(
+      pods,
+      key,
+      merge({ metadata: { resourceVersion: '7' }, status: { ...status, phase: 'Running' } as const }),
+    ),
+  );
   await refused(client.patchStatus(ats, key, merge({ status })));
   for (const other of [{ phase: 'DONE', podUID: 'u' }, { phase: 'RUNNING' }, { reason: 'PodRejected' }]) {
-    await refused(client.patchStatus(ats, key, merge({ metadata: { resourceVersion: '7' }, status: other })));
+    await refused(
+      client.patchStatus(ats, key, merge({ metadata: { resourceVersion: '7' }, status: other as AtStatus })),
+    );
   }
   assert.deepEqual(sent, []);
 });

@@ -122,6 +122,9 @@ export class ScriptedWatch {
   }
 }
 
+const notScripted = () => {
+  throw new Error('this call is not scripted');
+};
 const unscripted = () => Promise.reject(new Error('this call is not scripted'));
 
 export class ScriptedClient implements Client {
@@ -133,6 +136,10 @@ export class ScriptedClient implements Client {
   readonly patchStatus = unscripted;
   readonly delete = unscripted;
   readonly evict = unscripted;
+  readonly apply = unscripted;
+  readonly deleteCollection = unscripted;
+  readonly pages = notScripted;
+  readonly subresource = notScripted;
   /** What is answered to GETs of paths that are no collections, such as `/apis`; the others with 404. */
   readonly documents = new Map<string, unknown>();
   readonly #calls: (ScriptedList | ScriptedWatch)[] = [];

@@ -8,8 +8,9 @@ import {
   isTooManyRequests,
   TransportError,
 } from '../../../src/runtime/client/api-error.ts';
-import type { Client, JsonPatchOperation } from '../../../src/runtime/client/client.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import type { Connection } from '../../../src/runtime/client/connect.ts';
+import type { JsonPatchOperation } from '../../../src/runtime/client/patch.ts';
 import { type Widget, widgets } from '../../conformance/subject.ts';
 import { FakeApiServer, type RecordedRequest } from '../../fake/api-server.ts';
 import { FakeClock, settle } from '../../fake/clock.ts';
@@ -65,9 +66,9 @@ describe('requests', () => {
       line: `PUT ${base}/a/status?fieldManager=me application/json`,
     },
     {
-      call: () => client.patch(widgets, key, { type: 'merge', body: { a: null } }),
+      call: () => client.patch(widgets, key, { type: 'merge', body: { spec: null } }),
       line: `PATCH ${base}/a?fieldManager=me application/merge-patch+json`,
-      body: { a: null },
+      body: { spec: null },
     },
     {
       call: () => client.patchStatus(widgets, key, json),
@@ -77,7 +78,7 @@ describe('requests', () => {
     {
       call: () => client.patch(widgets, key, apply),
       line: `PATCH ${base}/a?fieldManager=f application/apply-patch+yaml`,
-      body: { kind: 'Widget' },
+      body: { apiVersion: 'conformance.example.com/v1', kind: 'Widget' },
     },
     {
       call: () => client.patch(widgets, key, { ...apply, force: true }),
@@ -225,7 +226,7 @@ describe('what a write has left behind', () => {
       ({ op: 'test', path: '/metadata/resourceVersion', value }) as const;
     const size = (value: number) => ({ op: 'replace', path: '/spec/size', value }) as const;
     const json = (...operations: JsonPatchOperation[]) => ({ type: 'json', operations }) as const;
-    const merge = (body: object) => ({ type: 'merge', body }) as const;
+    const merge = <B extends object>(body: B) => ({ type: 'merge', body }) as const;
     const at = () => ({ metadata: { resourceVersion } });
     const rows: readonly { name: string; call: () => Promise<Widget>; isOwn: boolean }[] = [
       {
@@ -354,7 +355,7 @@ describe('answers', () => {
     update: () => client.update(widgets, widget),
     updateStatus: () => client.updateStatus(widgets, widget),
     patch: () => client.patch(widgets, key, merge),
-    patchStatus: () => client.patchStatus(widgets, key, merge),
+    patchStatus: () => client.patchStatus(widgets, key, { type: 'merge', body: { status: {} } }),
     delete: () => client.delete(widgets, key),
     list: () => client.list(widgets),
     evict: () => client.evict(key, {}),

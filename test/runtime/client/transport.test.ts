@@ -54,7 +54,7 @@ describe('the write gate', () => {
       () => client.create(configMaps, object),
       () => client.update(configMaps, object),
       () => client.patch(configMaps, key, patch),
-      () => client.patchStatus(configMaps, key, patch),
+      () => client.patchStatus(configMaps, key, { type: 'merge', body: { status: {} } }),
       () => client.delete(configMaps, key),
       () => client.evict(key, {}),
     ];
