@@ -141,6 +141,13 @@ export {
   type PriorityFunction,
   type Source,
 } from './runtime/controller/source.ts';
+export type {
+  LeaseDiagnostic,
+  ReconcileEvent,
+  RequestEvent,
+  SpanEvent,
+  WatchDiagnostic,
+} from './runtime/diagnostics.ts';
 export type { EventRecord, EventRecorder } from './runtime/events/event-recorder.ts';
 export type { HealthCheck } from './runtime/health/health-checks.ts';
 export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
@@ -151,6 +158,8 @@ export { Manager } from './runtime/manager/manager.ts';
 export { ManagerError } from './runtime/manager/manager-error.ts';
 export type { LeaderElectionOptions, ManagerOptions } from './runtime/manager/manager-options.ts';
 export { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
+export { traceWith } from './runtime/open-telemetry.ts';
+export type { OpenTelemetryApi, TraceSpan } from './runtime/open-telemetry-api.ts';
 export { ExponentialBackoff, type RateLimiter } from './runtime/queue/rate-limiter.ts';
 export { type Randomness, systemRandomness } from './runtime/randomness.ts';
 // biome-ignore-end lint/performance/noBarrelFile: the one deliberate entry ends here.

@@ -5,7 +5,9 @@
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Client, WatchEvent, WatchOptions } from '../client/client.ts';
+import { collectionPath, resourceOf } from '../client/resource-path.ts';
 import type { Clock, Timer } from '../clock.ts';
+import { tellWatch, type WatchDiagnostic } from '../diagnostics.ts';
 
 /** Milliseconds for the answer to the request itself. */
 const openLimit = 30_000;
@@ -83,6 +85,7 @@ export class WatchSession<T extends KubernetesObject> {
    * @throws {WatchLimitError} {@link InitialEventsError}, the signal's reason, or what the client throws.
    */
   async *run(signal: AbortSignal, opened: () => void): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    let failure: unknown;
     const onAbort = () => {
       this.#controller.abort(signal.reason);
     };
@@ -97,6 +100,7 @@ export class WatchSession<T extends KubernetesObject> {
       this.#controller.signal.throwIfAborted();
       this.#openedAt = this.#lastEvent = this.#clock.monotonic();
       opened();
+      tellWatch(() => ({ type: 'opened', resource: this.#title }));
       this.#checkLimits();
       for await (const event of stream) {
         this.#controller.signal.throwIfAborted();
@@ -106,14 +110,26 @@ export class WatchSession<T extends KubernetesObject> {
       }
       this.#controller.signal.throwIfAborted();
     } catch (error) {
+      failure = error;
       // A transport wraps or replaces the reason of an abort; here it is known.
       this.#controller.signal.throwIfAborted();
       throw error;
     } finally {
+      tellWatch(() =>
+        this.#ended(this.#controller.signal.aborted ? this.#controller.signal.reason : failure),
+      );
       this.#timer?.cancel();
       signal.removeEventListener('abort', onAbort);
       this.close();
     }
+  }
+
+  get #title(): string {
+    return resourceOf(collectionPath(this.#resource)) ?? this.#resource.plural;
+  }
+
+  #ended(error: unknown): WatchDiagnostic {
+    return { type: 'ended', resource: this.#title, events: this.events, error };
   }
 
   /** Aborts when a limit is over, otherwise looks again when the next one may be: one timer, not one per line. */

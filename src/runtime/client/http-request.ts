@@ -22,6 +22,8 @@ export interface HttpRequest {
   readonly compressed?: boolean;
   /** In which lane it waits. Default: that of the code that is running. */
   readonly lane?: string | undefined;
+  /** Sent as well. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** True: the write gate is not asked. */
   readonly ungated?: boolean | undefined;
 }
@@ -35,6 +37,7 @@ export function dispatchOptions(
     contentType = 'application/json',
     body,
     compressed,
+    headers: more,
   }: HttpRequest,
   { endpoint, headers: credentials }: CredentialSet,
   userAgent: string,
@@ -42,6 +45,8 @@ export function dispatchOptions(
   const headers = ['accept', accept, 'user-agent', userAgent];
   if (body !== undefined) headers.push('content-type', contentType);
   if (compressed && !isLoopback(endpoint.server)) headers.push('accept-encoding', 'gzip');
+  // Never in the place of those above, nor of the credentials.
+  for (const [name, value] of Object.entries(more ?? {})) headers.push(name, value);
   headers.push(...credentials);
   const { pathname } = endpoint.server;
   const prefix = pathname === '/' ? '' : pathname.replace(/\/$/, '');

@@ -18,6 +18,7 @@ import { type Sorts, unlimited } from './request-limits.ts';
 import type { RequestTimeouts } from './request-timeouts.ts';
 import { errorOfResponse } from './response-error.ts';
 import { outcomeOf, retryDelay } from './retry.ts';
+import { tracedRequest } from './traced-request.ts';
 import type { WriteGate } from './write-gate.ts';
 
 export interface TransportOptions {
@@ -69,7 +70,7 @@ export class Transport {
    * @throws {ApiError} for any other answer. @throws {TransportError} when there was none.
    */
   async request(request: HttpRequest): Promise<Buffer> {
-    const exchange = await this.#perform(request, 'whole');
+    const exchange = await tracedRequest(request, (traced) => this.#perform(traced, 'whole'));
     return (await exchange.response).body;
   }
 
@@ -79,7 +80,7 @@ export class Transport {
    * @throws {ApiError} for any other answer. @throws {TransportError} when there was none, also from the iterable.
    */
   async parts(request: HttpRequest): Promise<AsyncIterable<Buffer>> {
-    const exchange = await this.#perform(request, 'parts');
+    const exchange = await tracedRequest(request, (traced) => this.#perform(traced, 'parts'));
     try {
       return decoded(streamOf(exchange), (await exchange.response).headers);
     } catch (error) {

@@ -9,6 +9,7 @@
 import type { Registry } from '@prometheus-io/client';
 import { CallbackFaults } from '../callback.ts';
 import { assertTimerDelay, type Clock } from '../clock.ts';
+import { asReconcile } from '../diagnostics.ts';
 import { errorFields, type Logger } from '../logger.ts';
 import { ExponentialBackoff, type RateLimiter } from '../queue/rate-limiter.ts';
 import { type WorkItem, Workqueue } from '../queue/workqueue.ts';
@@ -16,7 +17,7 @@ import { workqueueMetrics } from '../queue/workqueue-metrics.ts';
 import type { Randomness } from '../randomness.ts';
 import { Calls } from './calls.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
+import { type Outcome, outcomeOf, withOutcome } from './outcome.ts';
 import { inScope, type ReconcileScope } from './reconcile-scope.ts';
 import {
   type ReconcileContext,
@@ -228,7 +229,9 @@ export class Controller implements Runnable {
       ...{ controller: this.name, request },
       wrote: (written, isOwn) => this.#wakes.wrote(key, written, isOwn),
     };
-    const outcome = await inScope(scope, () => outcomeOf(() => reconciler.reconcile(request, context)));
+    const reconcile = () => outcomeOf(() => reconciler.reconcile(request, context));
+    const about = () => ({ controller: this.name, ...request, reconcileID: context.reconcileID });
+    const outcome = await inScope(scope, () => asReconcile(about, (event) => withOutcome(event, reconcile)));
     const duration = clock.monotonic() - begin;
     this.#metrics.ended(outcome.kind, duration);
     this.#wakes.end(key, outcome, priority);

@@ -4,6 +4,7 @@
  */
 import { ApiError } from '../client/api-error.ts';
 import { isDelay, maxRetryAfter } from '../delay.ts';
+import type { ReconcileEvent } from '../diagnostics.ts';
 import { errorChain, errorText } from '../error-chain.ts';
 import type { RateLimitedOptions } from '../queue/add-options.ts';
 import { type Result, RetryError, TerminalError } from './reconciler.ts';
@@ -30,6 +31,19 @@ export async function outcomeOf(reconcile: () => Promise<Result>): Promise<Outco
     if (!isError(error)) return { kind: 'panic', error: asError(error) };
     return error instanceof TerminalError ? { kind: 'terminal', error } : { kind: 'error', error };
   }
+}
+
+/** Notes the outcome in the event of the reconcile, if there is one. */
+export async function withOutcome(
+  event: ReconcileEvent | undefined,
+  reconcile: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const outcome = await reconcile();
+  if (event !== undefined) {
+    event.outcome = outcome.kind;
+    if ('error' in outcome) event.error = outcome.error;
+  }
+  return outcome;
 }
 
 /** A wish that no queue can grant is the reconciler's error, tried again as any other. */

@@ -11,6 +11,7 @@ import type { Registry } from '@prometheus-io/client';
 import { isAlreadyExists, isConflict } from '../client/api-error.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, sleep, type Timer } from '../clock.ts';
+import { tellLease } from '../diagnostics.ts';
 import { checkedDurations, leaseCallLimit, leaseCallsPerDeadline, retryJitter } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { againOnConflict } from './conflict.ts';
@@ -241,6 +242,7 @@ export class LeaderElector {
     const standstill = this.#standstill.describe(this.#leadership.term / 2);
     const cause = standstill === undefined ? why : `${why}; ${standstill} before that`;
     this.#log.error({ why: cause }, 'lost the lease');
+    tellLease(() => ({ type: 'lost', lease: this.#lease, identity: this.#identity, why: cause }));
     this.#lost.abort(new LeadershipLostError(`lost the leader lease ${this.#lease}: ${cause}`));
   }
 }

@@ -5,6 +5,7 @@
 import { isNotFound } from '../client/api-error.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
+import { type LeaseDiagnostic, tellLease } from '../diagnostics.ts';
 import { type Instant, instantOf } from './leadership.ts';
 import { holderOf, type Lease, leases } from './lease.ts';
 import { type LeaseHolder, releasedLease, takenLease } from './lease-record.ts';
@@ -50,7 +51,9 @@ export class LeaseLock {
    */
   async take(current: Lease | undefined, signal: AbortSignal): Promise<Instant> {
     const sent = instantOf(this.#clock);
+    const type = this.#written === undefined ? 'acquired' : 'renewed';
     await this.#write(takenLease(this.#holder, current, this.#written, sent.wall), signal);
+    this.#tell(type);
     return sent;
   }
 
@@ -59,6 +62,12 @@ export class LeaseLock {
     const current = this.#known ?? (await this.read(signal));
     if (current === undefined || holderOf(current) !== this.#holder.identity) return;
     await this.#write(releasedLease(this.#holder, current, this.#clock.now()), signal);
+    this.#tell('released');
+  }
+
+  #tell(type: LeaseDiagnostic['type']): void {
+    const { namespace, name, identity } = this.#holder;
+    tellLease(() => ({ type, lease: `${namespace}/${name}`, identity }));
   }
 
   async #write(lease: Lease, signal: AbortSignal): Promise<void> {
