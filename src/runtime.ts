@@ -33,6 +33,7 @@ export {
   isControlledBy,
   setControllerReference,
 } from './kubernetes/owner.ts';
+export { type LabelSelector, labelMatcher, labelSelectorText } from './kubernetes/selector.ts';
 export { formatTime, parseTime } from './kubernetes/time.ts';
 export type {
   Informer,
@@ -41,7 +42,7 @@ export type {
   MetadataInformerOptions,
 } from './runtime/cache/informer.ts';
 export type { Informers } from './runtime/cache/informers.ts';
-export type { IndexFunction, Lister } from './runtime/cache/lister.ts';
+export type { IndexFunction, Lister, ListFilter } from './runtime/cache/lister.ts';
 export {
   ApiError,
   isAlreadyExists,
@@ -69,7 +70,13 @@ export type {
   Status,
 } from './runtime/client/client.ts';
 export { type Connection, type ConnectOptions, connect } from './runtime/client/connect.ts';
-export { discover, findServed, type ServedResource } from './runtime/client/discovery.ts';
+export {
+  discover,
+  findServed,
+  NotServedError,
+  resourceFor,
+  type ServedResource,
+} from './runtime/client/discovery.ts';
 export { finalizerPatch, hasFinalizer } from './runtime/client/finalizer.ts';
 export { KubeConfigError } from './runtime/client/kubeconfig-entries.ts';
 export { type KubeConfigSources, loadKubeConfig } from './runtime/client/load-kubeconfig.ts';

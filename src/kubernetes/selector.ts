@@ -66,6 +66,29 @@ export function printLabelSelector(requirements: readonly LabelRequirement[]): s
   return requirements.map(printRequirement).join(',');
 }
 
+/**
+ * A metav1.LabelSelector in the string form, as `labelSelector` of lists, watches and informers has it.
+ *
+ * @throws {SyntaxError} for what the API server would refuse: an unknown operator, a list of values that is empty or
+ *   has no place, or a key or value that is none.
+ */
+export function labelSelectorText(selector: LabelSelector): string {
+  const requirements = labelRequirements(selector);
+  for (const requirement of requirements) assertLegal(requirement);
+  return printLabelSelector(requirements);
+}
+
+/**
+ * Whether an object has the labels that a selector selects, as a function of the object.
+ *
+ * @throws {SyntaxError} for a text that is no label selector. @throws {RangeError} for an unknown operator.
+ */
+export function labelMatcher(selector: string | LabelSelector): (object: KubernetesObject) => boolean {
+  const requirements =
+    typeof selector === 'string' ? parseLabelSelector(selector) : labelRequirements(selector);
+  return ({ metadata }) => matchesLabels(requirements, metadata.labels);
+}
+
 /** Whether all requirements hold. */
 export function matchesLabels(
   requirements: readonly LabelRequirement[],
@@ -141,6 +164,20 @@ function printRequirement({ key, operator, values }: LabelRequirement): string {
       return key;
     case 'DoesNotExist':
       return `!${key}`;
+  }
+}
+
+const labelKey = /^(?:[a-z0-9.-]{1,253}\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
+const labelValue = /^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/;
+
+/** In the text a comma or a parenthesis would select something else. */
+function assertLegal({ key, operator, values }: LabelRequirement): void {
+  const hasValues = operator === 'In' || operator === 'NotIn';
+  if (!labelKey.test(key)) throw new SyntaxError(`"${key}" is no key of a label`);
+  const wrong = values.find((value) => !labelValue.test(value));
+  if (wrong !== undefined) throw new SyntaxError(`"${wrong}" is no value of a label`);
+  if (hasValues !== values.length > 0) {
+    throw new SyntaxError(`${key} ${operator} ${hasValues ? 'needs values' : 'has no values'}`);
   }
 }
 

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import {
   type LabelRequirement,
   type LabelSelector,
+  labelMatcher,
   labelRequirements,
+  labelSelectorText,
   matchesFields,
   matchesLabels,
   parseFieldSelector,
@@ -173,4 +175,39 @@ describe('metav1.LabelSelector', () => {
       }),
     );
   });
+});
+
+describe('labelSelectorText', () => {
+  it('says the same as the object', () => {
+    const selector: LabelSelector = {
+      matchLabels: { app: 'web', empty: '' },
+      matchExpressions: [
+        { key: 'example.com/tier', operator: 'In', values: ['front', 'back'] },
+        { key: 'app', operator: 'NotIn', values: ['db'] },
+        { key: 'missing', operator: 'DoesNotExist' },
+        { key: 'app', operator: 'Exists' },
+      ],
+    };
+    const text = labelSelectorText(selector);
+    assert.equal(text, 'app=web,empty=,example.com/tier in (front,back),app notin (db),!missing,app');
+    for (const form of [text, selector]) {
+      assert.equal(labelMatcher(form)({ metadata: { name: 'a', labels } }), true);
+      assert.equal(labelMatcher(form)({ metadata: { name: 'a', labels: { ...labels, app: 'db' } } }), false);
+      assert.equal(labelMatcher(form)({ metadata: { name: 'a' } }), false);
+    }
+    assert.equal(labelSelectorText({}), '');
+  });
+
+  const wrong: readonly LabelSelector[] = [
+    { matchLabels: { app: 'a,b' } },
+    { matchLabels: { 'a=b': 'c' } },
+    { matchExpressions: [{ key: 'app', operator: 'In', values: [] }] },
+    { matchExpressions: [{ key: 'app', operator: 'Exists', values: ['a'] }] },
+    { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['a)'] }] },
+  ];
+  for (const selector of wrong) {
+    it(`refuses ${JSON.stringify(selector)}`, () => {
+      assert.throws(() => labelSelectorText(selector), SyntaxError);
+    });
+  }
 });

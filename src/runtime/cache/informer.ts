@@ -24,6 +24,11 @@ export interface InformerHandler<T> {
 export interface InformerOptions<T extends KubernetesObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /**
+   * Namespaces to watch, so that rights in these are enough. Default: those of the Manager. Empty: all. Without meaning
+   * for cluster-scoped resources.
+   */
+  readonly namespaces?: readonly string[];
   /** Watch {@link PartialObjectMetadata} only. */
   readonly metadataOnly?: boolean;
   /** Named indexes for {@link Lister.byIndex}. An object for which one throws is not found by it. */

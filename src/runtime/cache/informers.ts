@@ -30,7 +30,7 @@ export interface InformersOptions {
 
 interface Entry {
   readonly informer: SharedInformer<KubernetesObject>;
-  readonly transform: unknown;
+  readonly options: { readonly namespaces?: readonly string[]; readonly transform?: unknown };
 }
 
 /** Started and stopped by the Manager. */
@@ -63,7 +63,7 @@ export class Informers {
   }
 
   /**
-   * The informer for a resource; the same one for the same selectors and `metadataOnly`. New indexes are
+   * The informer for a resource; the same one for the same selectors, namespaces and `metadataOnly`. New indexes are
    * added to it. It runs from {@link start} on, or at once after that.
    *
    * @throws {RangeError} when it exists with another transform (also with one where none is asked for
@@ -77,10 +77,10 @@ export class Informers {
     resource: Resource<T>,
     options: InformerOptions<T> = {},
   ): Informer<T> {
-    const key = keyOf(resource, options);
+    const key = keyOf(resource, options, this.#namespacesOf(resource, options));
     const known = this.#entries.get(key);
     if (known !== undefined) {
-      if (known.transform !== options.transform) {
+      if (known.options.transform !== options.transform) {
         throw new RangeError(`the informer for ${resourceName(resource)} exists with another transform`);
       }
       // The key holds the resource, which determines T.
@@ -88,17 +88,18 @@ export class Informers {
       informer.addIndexes(options.indexes ?? {});
       return informer;
     }
-    if (this.#signal !== undefined) this.#assertWatches(this.watches + this.#watchesOf(resource));
+    if (this.#signal !== undefined) this.#assertWatches(this.watches + this.#watchesOf(resource, options));
     const informer = this.#create(resource, options);
     const shared = informer as unknown as SharedInformer<KubernetesObject>;
-    this.#entries.set(key, { informer: shared, transform: options.transform });
+    this.#entries.set(key, { informer: shared, options });
     if (this.#signal !== undefined) void shared.run(this.#signal);
     return informer;
   }
 
   /** Watches that the informers have open when all is well: one for each namespace, or for all namespaces together. */
   get watches(): number {
-    return this.#all().reduce((sum, { resource }) => sum + this.#watchesOf(resource), 0);
+    const all = [...this.#entries.values()];
+    return all.reduce((sum, { informer, options }) => sum + this.#watchesOf(informer.resource, options), 0);
   }
 
   /**
@@ -148,13 +149,16 @@ export class Informers {
     );
   }
 
-  #watchesOf(resource: Resource): number {
-    return Math.max(1, this.#namespacesOf(resource).length);
+  #watchesOf(resource: Resource, options: Pick<InformerOptions<never>, 'namespaces'>): number {
+    return Math.max(1, this.#namespacesOf(resource, options).length);
   }
 
   /** Empty: all namespaces with one watch, or a cluster-scoped resource. */
-  #namespacesOf({ namespaced }: Resource): readonly string[] {
-    return namespaced ? [...new Set(this.#options.namespaces)] : [];
+  #namespacesOf(
+    { namespaced }: Resource,
+    { namespaces = this.#options.namespaces }: Pick<InformerOptions<never>, 'namespaces'>,
+  ): readonly string[] {
+    return namespaced ? [...new Set(namespaces)] : [];
   }
 
   #create<T extends KubernetesObject>(resource: Resource<T>, options: InformerOptions<T>): SharedInformer<T> {
@@ -166,7 +170,7 @@ export class Informers {
         clock,
         log,
         random,
-        namespaces: this.#namespacesOf(resource),
+        namespaces: this.#namespacesOf(resource, options),
         loads: this.#loads,
         counters: this.#metrics?.countersFor(name) ?? uncounted,
       },
@@ -182,8 +186,20 @@ function isSameResource(one: Resource, other: Resource): boolean {
   return one.plural === other.plural && one.group === other.group && one.version === other.version;
 }
 
-function keyOf<T extends KubernetesObject>(resource: Resource<T>, options: InformerOptions<T>): string {
+function keyOf<T extends KubernetesObject>(
+  resource: Resource<T>,
+  options: InformerOptions<T>,
+  namespaces: readonly string[],
+): string {
   const { group, version, plural } = resource;
   const { labelSelector = '', fieldSelector = '', metadataOnly = false } = options;
-  return JSON.stringify([group, version, plural, labelSelector, fieldSelector, metadataOnly]);
+  return JSON.stringify([
+    group,
+    version,
+    plural,
+    labelSelector,
+    fieldSelector,
+    metadataOnly,
+    [...namespaces].sort(),
+  ]);
 }

@@ -3,7 +3,8 @@
  * {@link Lister}; what goes in, and when, is decided by the {@link Partition}s that fill it.
  */
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
-import type { IndexFunction, Lister } from './lister.ts';
+import { labelMatcher } from '../../kubernetes/selector.ts';
+import type { IndexFunction, Lister, ListFilter } from './lister.ts';
 
 /** One named index. Most values lead to a single object, which is then held without a Set around it. */
 class ObjectIndex<T extends KubernetesObject> {
@@ -55,8 +56,15 @@ export class Store<T extends KubernetesObject> implements Lister<T> {
     return this.#namespaces.get(namespace)?.get(name);
   }
 
-  list(namespace?: string): T[] {
-    return [...this.objects(namespace)];
+  list(namespace?: string, filter?: ListFilter<T>): T[] {
+    if (filter === undefined) return [...this.objects(namespace)];
+    const { labelSelector = '', matches = () => true } = filter;
+    const isSelected = labelMatcher(labelSelector);
+    const found: T[] = [];
+    for (const object of this.objects(namespace)) {
+      if (isSelected(object) && matches(object)) found.push(object);
+    }
+    return found;
   }
 
   byIndex(index: string, value: string): T[] {

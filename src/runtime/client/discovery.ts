@@ -2,7 +2,7 @@
  * Discovery: which resources the API server serves in a group and version, for example whether a CRD is
  * installed, and with a status subresource.
  */
-import type { Resource } from '../../kubernetes/objects.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { isNotFound, TransportError } from './api-error.ts';
 import type { CallOptions, Client } from './client.ts';
 import { groupVersionPath } from './resource-path.ts';
@@ -60,6 +60,33 @@ export async function findServed(
   options?: CallOptions,
 ): Promise<ServedResource | undefined> {
   return (await discover(client, resource, options)).get(resource.plural);
+}
+
+/**
+ * The resource of a kind that is known by its names only, `resourceFor(client, 'apps/v1', 'Deployment')`, as the API
+ * server has it. Ask once and keep it.
+ *
+ * @throws {NotServedError} when no such kind is served. Rejects with what the client throws, too.
+ */
+export async function resourceFor<T extends KubernetesObject = KubernetesObject>(
+  client: Client,
+  apiVersion: string,
+  kind: string,
+  options?: CallOptions,
+): Promise<Resource<T>> {
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  const served = await discover(client, { group, version }, options);
+  const found = [...served.values()].find((resource) => resource.kind === kind);
+  if (found === undefined) {
+    const why = served.size === 0 ? 'there is no such group and version' : 'the group has no such kind';
+    throw new NotServedError(`${kind} of ${apiVersion} is not served: ${why}`);
+  }
+  return { group, version, kind, plural: found.plural, namespaced: found.namespaced };
+}
+
+/** The API server has no such kind. */
+export class NotServedError extends Error {
+  override readonly name = 'NotServedError';
 }
 
 function resourcesOf(answer: unknown): readonly ApiResource[] | undefined {

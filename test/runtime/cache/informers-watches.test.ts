@@ -37,6 +37,20 @@ describe('the watches of informers', () => {
     assert.equal(somewhere.watches, 3);
   });
 
+  it('may be for other namespaces than the default ones, which makes another informer', () => {
+    const informers = informersOf({ namespaces: ['a'] });
+    const inA = informers.informerFor(widgets);
+    assert.equal(informers.informerFor(widgets, { namespaces: ['a'] }), inA);
+    const inBoth = informers.informerFor(widgets, { namespaces: ['b', 'a'] });
+    assert.notEqual(inBoth, inA);
+    assert.equal(informers.informerFor(widgets, { namespaces: ['a', 'b', 'a'] }), inBoth);
+    assert.equal(informers.watches, 3);
+    informers.informerFor(widgets, { namespaces: [] });
+    assert.equal(informers.watches, 4);
+    informers.informerFor(clusterWide, { namespaces: ['a', 'b'] });
+    assert.equal(informers.watches, 5);
+  });
+
   it('that are more than there are connections are refused at the start, with the limit', () => {
     const informers = informersOf({ namespaces: ['a', 'b', 'c'], maxWatches: 3 });
     informers.informerFor(widgets);

@@ -25,6 +25,30 @@ describe('Store', () => {
     assert.equal(store.size, 2);
   });
 
+  it('filters by labels, fields and namespace', () => {
+    const labelled = (name: string, namespace: string, app?: string): Widget => ({
+      metadata: { name, namespace, ...(app !== undefined && { labels: { app } }) },
+      spec: { owner: name },
+    });
+    for (const object of [
+      labelled('a', 'x', 'web'),
+      labelled('b', 'x', 'db'),
+      labelled('c', 'y', 'web'),
+      labelled('d', 'y'),
+    ])
+      store.set(object);
+    const found = (...args: Parameters<Store<Widget>['list']>) =>
+      store.list(...args).map(({ metadata }) => metadata.name);
+    assert.deepEqual(found(undefined, { labelSelector: 'app=web' }), ['a', 'c']);
+    assert.deepEqual(found('x', { labelSelector: 'app!=web' }), ['b']);
+    const matchExpressions = [{ key: 'app', operator: 'Exists' }];
+    assert.deepEqual(found('y', { labelSelector: { matchExpressions } }), ['c']);
+    assert.deepEqual(found(undefined, { labelSelector: {}, matches: ({ spec }) => spec?.owner === 'd' }), [
+      'd',
+    ]);
+    assert.throws(() => found(undefined, { labelSelector: 'a b' }), SyntaxError);
+  });
+
   it('keeps cluster-scoped objects under the empty namespace', () => {
     const object: Widget = { metadata: { name: 'a' } };
     store.set(object);

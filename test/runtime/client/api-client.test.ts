@@ -398,3 +398,15 @@ describe('answers', () => {
     await assert.rejects(client.get(configMaps, key), /configmaps "a" not found/);
   });
 });
+
+test('a log is read as text, and while it arrives', async () => {
+  const text = 'one\ntwo\n';
+  server.fail({ resource: 'pods', times: 2 }, { kind: 'status', code: 200, text });
+  const log = client.subresource(pods, key, 'log');
+  assert.equal(await log.text({ query: { container: 'main', tailLines: 2, previous: undefined } }), text);
+  assert.equal(line(), 'GET /api/v1/namespaces/n/pods/a/log?container=main&tailLines=2');
+  const chunks: Buffer[] = [];
+  for await (const chunk of await log.stream({ query: { follow: true } })) chunks.push(chunk);
+  assert.equal(Buffer.concat(chunks).toString(), text);
+  assert.equal(line(), 'GET /api/v1/namespaces/n/pods/a/log?follow=true');
+});

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { configMaps } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
-import { discover, findServed } from '../../../src/runtime/client/discovery.ts';
+import { discover, findServed, NotServedError, resourceFor } from '../../../src/runtime/client/discovery.ts';
 import { widgets } from '../../conformance/subject.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { connectTo } from '../../fake/connection.ts';
@@ -43,4 +43,19 @@ test('no answer, another error and a strange answer are not taken for "not serve
     await assert.rejects(findServed(client, widgets), TransportError);
   }
   await assert.rejects(findServed(client, widgets, { signal: AbortSignal.abort() }), TransportError);
+});
+
+test('a kind is found by its names', async () => {
+  server.register(widgets);
+  assert.deepEqual(await resourceFor(client, 'conformance.example.com/v1', 'Widget'), widgets);
+  assert.deepEqual(await resourceFor(client, 'v1', 'ConfigMap'), configMaps);
+  await assert.rejects(resourceFor(client, 'conformance.example.com/v1', 'Gadget'), (error) => {
+    assert.ok(error instanceof NotServedError);
+    assert.equal(
+      error.message,
+      'Gadget of conformance.example.com/v1 is not served: the group has no such kind',
+    );
+    return true;
+  });
+  await assert.rejects(resourceFor(client, 'nowhere/v1', 'Gadget'), /there is no such group and version/);
 });
