@@ -108,9 +108,11 @@ export type {
 export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
 export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
 export {
+  type BuilderHost,
   type ControllerBuilder,
   type ControllerHost,
   controllerManagedBy,
+  type Host,
   type WatchOptions,
 } from './runtime/controller/builder.ts';
 export type { Controller, ControllerOptions } from './runtime/controller/controller.ts';

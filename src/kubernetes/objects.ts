@@ -68,6 +68,8 @@ export interface Resource<T extends KubernetesObject = KubernetesObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** True: it has a status subresource. A Manager does not start where the API server has none. */
+  readonly status?: boolean;
   /** Never present at run time: ties the descriptor to the type of its objects. */
   readonly objectType?: T;
 }

@@ -74,6 +74,11 @@ export class InformerMetrics {
     this.#informers.set(resource, [...(this.#informers.get(resource) ?? []), informer]);
   }
 
+  remove(resource: string, informer: MeasuredInformer): void {
+    const rest = (this.#informers.get(resource) ?? []).filter((one) => one !== informer);
+    this.#informers.set(resource, rest);
+  }
+
   #gauge(
     registry: Registry,
     name: string,

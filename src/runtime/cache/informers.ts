@@ -9,6 +9,7 @@ import type { PartialObjectMetadata } from '../client/partial-object.ts';
 import type { Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { aborted } from '../time-limit.ts';
 import type { Informer, InformerOptions, MetadataInformerOptions } from './informer.ts';
 import { InformerMetrics, uncounted } from './informer-metrics.ts';
 import { LoadSlots } from './load-slots.ts';
@@ -30,6 +31,8 @@ export interface InformersOptions {
 
 interface Entry {
   readonly informer: SharedInformer<KubernetesObject>;
+  /** Aborted when this one is removed, or all are stopped. */
+  readonly stop: AbortController;
   readonly options: { readonly namespaces?: readonly string[]; readonly transform?: unknown };
 }
 
@@ -91,8 +94,9 @@ export class Informers {
     if (this.#signal !== undefined) this.#assertWatches(this.watches + this.#watchesOf(resource, options));
     const informer = this.#create(resource, options);
     const shared = informer as unknown as SharedInformer<KubernetesObject>;
-    this.#entries.set(key, { informer: shared, options });
-    if (this.#signal !== undefined) void shared.run(this.#signal);
+    const entry = { informer: shared, options, stop: new AbortController() };
+    this.#entries.set(key, entry);
+    if (this.#signal !== undefined) this.#run(entry, this.#signal);
     return informer;
   }
 
@@ -111,13 +115,40 @@ export class Informers {
     if (this.#signal !== undefined) throw new Error('the informers have been started already');
     this.#assertWatches(this.watches);
     this.#signal = signal;
-    for (const informer of this.#all()) void informer.run(signal);
+    for (const entry of this.#entries.values()) this.#run(entry, signal);
+  }
+
+  /**
+   * Ends the watches of an informer, whose lister stays as it is then. Whoever asks for it again gets a new one, so
+   * stop first what reads it. Nothing happens when it was removed before.
+   */
+  remove<T extends KubernetesObject>(informer: Informer<T>): void {
+    for (const [key, { informer: known, stop }] of this.#entries) {
+      if ((known as unknown) !== informer) continue;
+      this.#entries.delete(key);
+      this.#metrics?.remove(resourceName(known.resource), known);
+      stop.abort(new Error('the informer is removed'));
+    }
+  }
+
+  /** The resources that there are informers for. */
+  get resources(): Resource[] {
+    return this.#all().map(({ resource }) => resource);
+  }
+
+  #run({ informer, stop }: Entry, signal: AbortSignal): void {
+    if (signal.aborted) stop.abort(signal.reason);
+    const onAbort = () => stop.abort(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true, signal: stop.signal });
+    void informer.run(stop.signal);
   }
 
   /** Resolves when every informer, also one asked for meanwhile, has synced. Rejects when the signal aborts. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     while (!this.hasSynced) {
-      await Promise.all(this.#all().map((informer) => informer.waitForSync(signal)));
+      signal.throwIfAborted();
+      const entries = [...this.#entries.values()];
+      await Promise.all(entries.map((entry) => syncOf(entry, signal)));
     }
   }
 
@@ -180,6 +211,12 @@ export class Informers {
     this.#metrics?.add(name, informer);
     return informer;
   }
+}
+
+/** Resolves when it has synced, or is removed. */
+async function syncOf({ informer, stop }: Entry, signal: AbortSignal): Promise<void> {
+  const gone = aborted(stop.signal).then(() => signal.throwIfAborted());
+  await Promise.race([informer.waitForSync(signal), gone]);
 }
 
 function isSameResource(one: Resource, other: Resource): boolean {

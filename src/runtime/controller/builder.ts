@@ -3,12 +3,14 @@
  *
  *     controllerManagedBy(manager).for(ats).owns(pods).complete(reconciler);
  */
-import type { Registry } from '@prometheus-io/client';
+import { Registry } from '@prometheus-io/client';
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import type { Informer, InformerOptions } from '../cache/informer.ts';
+import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
+import type { EventRecorder } from '../events/event-recorder.ts';
 import type { Logger } from '../logger.ts';
-import type { Randomness } from '../randomness.ts';
+import { type Randomness, systemRandomness } from '../randomness.ts';
 import { Controller, type ControllerOptions } from './controller.ts';
 import { type EventHandler, enqueueRequestForObject, enqueueRequestForOwner } from './event-handler.ts';
 import type { Predicate } from './predicate.ts';
@@ -16,18 +18,35 @@ import type { Reconciler } from './reconciler.ts';
 import type { Runnable } from './runnable.ts';
 import { informerSource, type PriorityFunction, type Source } from './source.ts';
 
-/** What a controller needs of the Manager. */
-export interface ControllerHost {
+/** What the builder needs of the Manager. */
+export interface BuilderHost {
   readonly informers: {
     /** The shared informer of this resource and these options; it is made at the first call. */
     informerFor<T extends KubernetesObject>(resource: Resource<T>, options?: InformerOptions<T>): Informer<T>;
   };
   readonly clock: Clock;
-  readonly randomness: Randomness;
+  /** Default {@link systemRandomness}. */
+  readonly randomness?: Randomness;
   readonly log: Logger;
-  readonly registry: Registry;
+  /** Default: metrics that are not shown. */
+  readonly registry?: Registry;
   /** Takes over the life of the controller. */
   add(runnable: Runnable): void;
+}
+
+/** {@link BuilderHost} as a Manager is one. */
+export interface ControllerHost extends BuilderHost {
+  readonly randomness: Randomness;
+  readonly registry: Registry;
+}
+
+/**
+ * What controllers are set up with. A function that takes a Host and not a Manager can be tested with a double of it.
+ */
+export interface Host extends BuilderHost {
+  readonly client: Client;
+  /** As `reportingController` in the Events: `domain/name` or a plain name. */
+  recorder(controllerName: string): EventRecorder;
 }
 
 /** How one resource is watched for a controller. */
@@ -39,23 +58,23 @@ export interface WatchOptions<T extends KubernetesObject> extends InformerOption
 }
 
 /** Begins the sentence; {@link ControllerBuilder.complete} ends it. */
-export function controllerManagedBy(host: ControllerHost): ControllerBuilder {
+export function controllerManagedBy(host: BuilderHost): ControllerBuilder {
   return new ControllerBuilder(host);
 }
 
 /** Names in use, by host: two controllers of one name would share their metrics. */
-const names = new WeakMap<ControllerHost, Set<string>>();
+const names = new WeakMap<BuilderHost, Set<string>>();
 
 /** The configuration of a controller so far. Each call but the last returns the builder. */
 export class ControllerBuilder {
-  readonly #host: ControllerHost;
+  readonly #host: BuilderHost;
   #name: string | undefined;
   #for: Resource | undefined;
   #options: ControllerOptions = {};
   /** Made in `complete`: owned kinds need to know the owner, whichever is named first. */
   readonly #sources: (() => Source)[] = [];
 
-  constructor(host: ControllerHost) {
+  constructor(host: BuilderHost) {
     this.#host = host;
   }
 
@@ -135,7 +154,7 @@ export class ControllerBuilder {
       );
     }
     const sources = this.#sources.map((make) => make());
-    const { clock, randomness, log, registry } = host;
+    const { clock, randomness = systemRandomness, log, registry = new Registry() } = host;
     const controller = new Controller({
       ...this.#options,
       ...{ name, reconciler, sources, clock, randomness, log, registry },

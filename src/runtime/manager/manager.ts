@@ -12,7 +12,7 @@ import { Informers } from '../cache/informers.ts';
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connect.ts';
 import { openGate } from '../client/write-gate.ts';
-import type { ControllerHost } from '../controller/builder.ts';
+import type { ControllerHost, Host } from '../controller/builder.ts';
 import { currentScope } from '../controller/reconcile-scope.ts';
 import type { Runnable } from '../controller/runnable.ts';
 import { EventBroadcaster } from '../events/event-broadcaster.ts';
@@ -25,6 +25,7 @@ import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { ServerClock } from '../server-clock.ts';
 import { aborted, endsWithin } from '../time-limit.ts';
+import { assertDeclared } from './declared-resources.ts';
 import { ManagerError, unexpectedError } from './manager-error.ts';
 import type { ManagerOptions } from './manager-options.ts';
 import { Probes } from './probes.ts';
@@ -32,7 +33,7 @@ import { RunnableGroup } from './runnable-group.ts';
 import { assertUsable, awaitSync } from './startup.ts';
 
 /** One per process, started once. */
-export class Manager implements ControllerHost {
+export class Manager implements Host, ControllerHost {
   /** The API server's time; leader election goes by the machine's own clock. */
   readonly clock: ServerClock;
   readonly randomness: Randomness;
@@ -126,9 +127,14 @@ export class Manager implements ControllerHost {
     return this.#events.recorder(controllerName);
   }
 
-  /** Before {@link start} only. */
+  /** While this Manager runs, too: the runnable is then warmed up, and started at once if its like are. */
   add(runnable: Runnable): void {
     this.#runnables.add(runnable);
+  }
+
+  /** Stops a Runnable, such as a Controller, while the others go on. Resolves when what it had begun has ended. */
+  remove(runnable: Runnable): Promise<void> {
+    return this.#runnables.remove(runnable);
   }
 
   /** A further check of `/readyz`. It throws, or rejects, as long as this process cannot do its work. */
@@ -183,7 +189,7 @@ export class Manager implements ControllerHost {
       await this.#probes.start();
       await assertUsable(this.connection.leaseClient, this.#options, signal);
       this.informers.start(this.#informersStop.signal);
-      await this.#warmUp(signal);
+      await Promise.all([this.#warmUp(signal), this.#checkResources(signal)]);
       this.#ready = true;
       this.log.info({ leaderElection: this.#elector !== undefined }, 'ready');
       this.#runnables.start(false);
@@ -207,6 +213,11 @@ export class Manager implements ControllerHost {
       () => informers.loaded,
     );
     signal.throwIfAborted();
+  }
+
+  /** Beside the warm-up, so that no start takes longer for it. */
+  #checkResources(signal: AbortSignal): Promise<void> {
+    return assertDeclared(this.connection.leaseClient, this.informers.resources, signal);
   }
 
   async #lead(signal: AbortSignal): Promise<void> {

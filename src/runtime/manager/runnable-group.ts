@@ -18,9 +18,19 @@ export interface RunnableGroupOptions {
   readonly onFailure: (error: Error) => void;
 }
 
+interface Entry {
+  readonly runnable: Runnable;
+  /** Of this one alone; it follows that of the group. */
+  readonly stop: AbortController;
+  /** False while one that was added after the start warms up. */
+  ready: boolean;
+}
+
 export class RunnableGroup {
   readonly #options: RunnableGroupOptions;
-  readonly #runnables = new Map<string, Runnable>();
+  readonly #runnables = new Map<string, Entry>();
+  /** Which are started: those that need leadership, and those that do not. */
+  readonly #started = new Set<boolean>();
   readonly #running = new Map<Runnable, Promise<void>>();
   #begun = false;
 
@@ -28,34 +38,69 @@ export class RunnableGroup {
     this.#options = options;
   }
 
+  /** One that is added while the others run is warmed up, and started as soon as its like are. */
   add(runnable: Runnable): void {
-    if (this.#begun) throw new Error(`${runnable.name} was added after the start`);
+    if (this.#options.stop.aborted) throw new Error(`${runnable.name} was added after the stop`);
     if (this.#runnables.has(runnable.name)) throw new Error(`there is a runnable ${runnable.name} already`);
-    this.#runnables.set(runnable.name, runnable);
+    const entry: Entry = { runnable, stop: new AbortController(), ready: !this.#begun };
+    this.#runnables.set(runnable.name, entry);
+    const onStop = () => entry.stop.abort(this.#options.stop.reason);
+    this.#options.stop.addEventListener('abort', onStop, { once: true, signal: entry.stop.signal });
+    if (this.#begun) void this.#admit(entry);
+  }
+
+  /** Stops one; resolves when it has ended. Its name is free then. */
+  async remove(runnable: Runnable): Promise<void> {
+    const entry = this.#runnables.get(runnable.name);
+    if (entry?.runnable !== runnable) throw new Error(`there is no such runnable ${runnable.name}`);
+    entry.stop.abort(new Error(`${runnable.name} is stopped`));
+    await this.#running.get(runnable);
+    this.#runnables.delete(runnable.name);
   }
 
   /** Resolves when all are warm. */
   async warmUp(): Promise<void> {
     this.#begun = true;
     await Promise.all(
-      Array.from(this.#runnables.values(), (runnable) =>
-        inLane(runnable.name, () => runnable.warmUp?.(this.#options.stop)),
-      ),
+      Array.from(this.#runnables.values(), async (entry) => {
+        try {
+          await warmUpOf(entry);
+        } catch (error) {
+          // One that was removed meanwhile holds up no start.
+          if (!entry.stop.signal.aborted || this.#options.stop.aborted) throw error;
+        }
+      }),
     );
+  }
+
+  async #admit(entry: Entry): Promise<void> {
+    try {
+      await warmUpOf(entry);
+      entry.ready = true;
+      if (this.#started.has(entry.runnable.needsLeaderElection)) this.#start(entry);
+    } catch (cause) {
+      if (!entry.stop.signal.aborted) this.#failed(entry.runnable, cause);
+    }
   }
 
   /** Starts those that need leadership, or those that do not. After a stop has begun: none. */
   start(needsLeaderElection: boolean): void {
-    const { stop, abort, onFailure } = this.#options;
-    for (const runnable of this.#runnables.values()) {
-      if (runnable.needsLeaderElection !== needsLeaderElection || stop.aborted) continue;
-      const ended = inLane(runnable.name, async () => runnable.start(stop, abort))
-        .catch((cause: unknown) => {
-          onFailure(new Error(`${runnable.name} failed: ${describeError(cause)}`, { cause }));
-        })
-        .finally(() => this.#running.delete(runnable));
-      this.#running.set(runnable, ended);
+    this.#started.add(needsLeaderElection);
+    for (const entry of this.#runnables.values()) {
+      if (entry.ready && entry.runnable.needsLeaderElection === needsLeaderElection) this.#start(entry);
     }
+  }
+
+  #start({ runnable, stop: { signal } }: Entry): void {
+    if (signal.aborted) return;
+    const ended = inLane(runnable.name, async () => runnable.start(signal, this.#options.abort))
+      .catch((cause: unknown) => this.#failed(runnable, cause))
+      .finally(() => this.#running.delete(runnable));
+    this.#running.set(runnable, ended);
+  }
+
+  #failed({ name }: Runnable, cause: unknown): void {
+    this.#options.onFailure(new Error(`${name} failed: ${describeError(cause)}`, { cause }));
   }
 
   /** @throws {Error} the first complaint of one that is at work. */
@@ -76,4 +121,8 @@ export class RunnableGroup {
   async ended(): Promise<void> {
     await Promise.all(this.#running.values());
   }
+}
+
+async function warmUpOf({ runnable, stop }: Entry): Promise<void> {
+  await inLane(runnable.name, () => runnable.warmUp?.(stop.signal));
 }

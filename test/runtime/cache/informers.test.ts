@@ -55,6 +55,31 @@ function writeTo(lines: string[]): InformerHandler<Widget> {
   };
 }
 
+describe('Informers that are removed', () => {
+  beforeEach(() => setUp());
+
+  it('end their watches, hold up nothing, and are new when they are asked for again', async () => {
+    const informer = informers.informerFor(widgets);
+    const other = informers.informerFor({ ...widgets, plural: 'gadgets' });
+    informers.start(controller.signal);
+    const synced = informers.waitForSync(controller.signal);
+    const watch = await client.nextWatch();
+    await watch.accept(added({ name: 'a' }), initialEventsEnd(10));
+    await client.nextWatch();
+    assert.equal(informers.hasSynced, false);
+    informers.remove(other);
+    await synced;
+    assert.deepEqual([informers.hasSynced, informers.watches], [true, 1]);
+    informers.remove(informer);
+    informers.remove(informer);
+    await settle();
+    assert.equal(watch.isAborted, true);
+    assert.equal(informer.lister.size, 1);
+    assert.notEqual(informers.informerFor(widgets), informer);
+    await client.nextWatch();
+  });
+});
+
 describe('Informers and their handlers', () => {
   beforeEach(() => setUp());
 

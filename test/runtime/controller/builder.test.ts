@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { controllerManagedBy } from '../../../src/runtime/controller/builder.ts';
+import { controllerManagedBy, type Host } from '../../../src/runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../../../src/runtime/controller/event-handler.ts';
 import type { Reconciler } from '../../../src/runtime/controller/reconciler.ts';
+import type { Manager } from '../../../src/runtime/manager/manager.ts';
 import { settle } from '../../fake/clock.ts';
 import { fakeHost, gadgets, series, type Widget, widget, widgets } from './fixtures.ts';
 
@@ -175,3 +176,23 @@ export function types(): void {
   // @ts-expect-error unknown option
   builder.withOptions({ workers: 3 });
 }
+
+describe('Host', () => {
+  it('can be a double: what a set-up needs and no more', () => {
+    const { informerFor, clock, log } = fakeHost();
+    const added: unknown[] = [];
+    const host: Host = {
+      client: {} as Host['client'],
+      informers: { informerFor },
+      ...{ clock, log },
+      recorder: () => ({ record: () => {} }),
+      add: (runnable) => added.push(runnable),
+    };
+    const setUp = (given: Host) => controllerManagedBy(given).for(widgets).complete(idle);
+    const controller = setUp(host);
+    assert.deepEqual(added, [controller]);
+    // The Manager is a Host, too: this compiles.
+    const withManager = (manager: Manager) => setUp(manager);
+    assert.equal(typeof withManager, 'function');
+  });
+});

@@ -68,7 +68,6 @@ describe('Manager: the way up', () => {
   it('is started only once', async () => {
     const { world } = await running();
     await assert.rejects(world.manager.start(world.stop.signal), /only once/);
-    assert.throws(() => world.add('late'), /after the start/);
   });
 
   it('refuses two runnables of one name', () => {
@@ -83,6 +82,41 @@ describe('Manager: the way up', () => {
     world.manager.informers.observeWrite = (_, written) => seen.push(written);
     for (const listener of world.writeListeners) listener(pods, regarding, true);
     assert.deepEqual(seen, [regarding]);
+  });
+});
+
+describe('Manager: while it runs', () => {
+  it('takes a runnable up, warm and under leadership, and stops it alone', async () => {
+    const { world } = await running();
+    const late = world.add('late', { isWarm: false });
+    await settle();
+    assert.deepEqual([late.stop?.aborted, late.started], [false, false]);
+    late.warm.resolve();
+    await settle();
+    assert.equal(late.started, true);
+    await world.manager.remove(late);
+    assert.deepEqual([late.stop?.aborted, late.abort?.aborted, world.isRunning], [true, false, true]);
+    world.add('late');
+    assert.throws(() => world.add('late'), /already/);
+    await assert.rejects(world.manager.remove(late), /there is no such runnable late/);
+  });
+
+  it('holds one back on a standby until that leads', async () => {
+    const { clock, leases } = await pair();
+    const c = new ManagerWorld({ clock, leases, leaderElection: true, identity: 'c' });
+    c.start();
+    await clock.advanceAsync(5000);
+    const leading = c.add('leading');
+    const everywhere = c.add('everywhere', { needsLeaderElection: false });
+    await settle();
+    assert.notEqual(leading.stop, undefined);
+    assert.deepEqual([leading.started, everywhere.started], [false, true]);
+  });
+
+  it('refuses one after the stop', async () => {
+    const { world } = await running();
+    world.stop.abort();
+    assert.throws(() => world.add('late'), /after the stop/);
   });
 });
 
