@@ -5,12 +5,12 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { type Crd, readCrd } from '../src/scaffold/crd.ts';
+import { printTypes } from '../src/scaffold/types.ts';
 import { printApiDocs } from './generate/api-docs.ts';
 import { bundleFiles } from './generate/bundle.ts';
 import { chartFiles } from './generate/chart.ts';
-import { type Crd, readCrd } from './generate/crd.ts';
 import { printSecondGroup, secondGroup } from './generate/second-group.ts';
-import { printTypes } from './generate/types.ts';
 
 /** Path and text of every generated file, paths relative to the project. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
@@ -18,7 +18,10 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const configWatcher = { ...(await readCrd('crds/configwatchers.yaml')), otherGroups: [secondGroup] };
   const types = (crd: Crd): [string, string] => [
     `src/api/${crd.kind.toLowerCase()}.generated.ts`,
-    printTypes(crd),
+    printTypes([crd], {
+      header: `Generated from ${crd.path} by hack/generate.ts (make generate). Do not edit.`,
+      ...{ objects: '../kubernetes/objects.ts', resource: false, schema: true },
+    }),
   ];
   const files = new Map([
     types(at),

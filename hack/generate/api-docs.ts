@@ -2,7 +2,7 @@
  * Prints docs/api.md: for each kind its names, its columns and a table of fields per object, with types,
  * defaults, limits and rules. Everything in it stands in the CRDs.
  */
-import { type Crd, isConditions, type Schema } from './crd.ts';
+import { type Crd, isConditions, type Schema } from '../../src/scaffold/crd.ts';
 
 /** The whole text of docs/api.md. */
 export function printApiDocs(crds: readonly Crd[]): string {

@@ -1,5 +1,5 @@
 /** Descriptors: how OLM's console shows and edits a field. Pure. */
-import type { Schema } from './crd.ts';
+import type { Schema } from '../../src/scaffold/crd.ts';
 
 const ui = 'urn:alm:descriptor:com.tectonic.ui';
 const kubernetes = 'urn:alm:descriptor:io.kubernetes';

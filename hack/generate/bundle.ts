@@ -6,8 +6,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
+import type { Crd } from '../../src/scaffold/crd.ts';
 import { descriptors } from './bundle-descriptors.ts';
-import type { Crd } from './crd.ts';
 
 /** By OLM's convention, what comes before `stable`. */
 const channel = 'candidate';

@@ -2,7 +2,7 @@
  * Prints the CRD of ConfigWatcher's second API group: the book's examples moved from k8spatterns.io to
  * k8spatterns.com, and users of either keep their manifests. The two CRDs differ in the group alone.
  */
-import type { Crd } from './crd.ts';
+import type { Crd } from '../../src/scaffold/crd.ts';
 
 export const secondGroup = 'k8spatterns.com';
 

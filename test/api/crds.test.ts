@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCrd, type Schema } from '../../hack/generate/crd.ts';
+import { readCrd, type Schema } from '../../src/scaffold/crd.ts';
 
 const files = ['crds/ats.yaml', 'crds/configwatchers.yaml'];
 

@@ -6,9 +6,10 @@ import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { printApiDocs } from '../../hack/generate/api-docs.ts';
 import { describedValues, withValuesTable } from '../../hack/generate/chart.ts';
-import type { Crd, Schema } from '../../hack/generate/crd.ts';
-import { readCrd } from '../../hack/generate/crd.ts';
-import { printTypes } from '../../hack/generate/types.ts';
+import { type Crd, readCrd, type Schema } from '../../src/scaffold/crd.ts';
+import { printTypes } from '../../src/scaffold/types.ts';
+
+const options = { header: '', objects: '../kubernetes/objects.ts', resource: false, schema: true };
 
 /** A CRD with this spec and a status of one field. */
 function crdWith(spec: Schema): Crd {
@@ -30,6 +31,7 @@ function crdWith(spec: Schema): Crd {
     kind: 'CronTab',
     plural: 'crontabs',
     shortNames: ['ct'],
+    namespaced: true,
     version: { name: 'v1', schema: { openAPIV3Schema } },
   };
 }
@@ -116,7 +118,7 @@ const rows: readonly { it: string; spec: Schema; prints: readonly string[]; omit
 
 for (const { it, spec, prints, omits } of rows) {
   test(`types: ${it}`, () => {
-    const text = printTypes(crdWith({ properties: {}, ...spec }));
+    const text = printTypes([crdWith({ properties: {}, ...spec })], options);
     for (const expected of prints) {
       assert.ok(text.includes(expected), `${expected}\nis not in\n${text}`);
     }
@@ -126,7 +128,7 @@ for (const { it, spec, prints, omits } of rows) {
 
 test('types: what has no TypeScript is an error that names the field', () => {
   const crd = crdWith({ properties: { odd: { type: 'null', description: 'x' } } });
-  assert.throws(() => printTypes(crd), /CronTabSpecOdd: no TypeScript for type null/);
+  assert.throws(() => printTypes([crd], options), /CronTabSpecOdd: no TypeScript for type null/);
 });
 
 test('docs: a field shows type, default, limits and refusals, safe for a table', () => {

@@ -1,9 +1,9 @@
 /**
- * Crd: one CustomResourceDefinition of crds/, as far as the generator reads it. `x-kubernetes-*` keywords are
- * named as in the YAML.
+ * Crd: one version of a CustomResourceDefinition, as far as generators read it. `x-kubernetes-*` keywords are named as
+ * in the YAML.
  */
 import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 
 export interface ValidationRule {
   readonly rule: string;
@@ -46,6 +46,7 @@ export interface PrinterColumn {
 
 export interface CrdVersion {
   readonly name: string;
+  readonly storage?: boolean;
   readonly additionalPrinterColumns?: readonly PrinterColumn[];
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
   readonly schema: { readonly openAPIV3Schema: Schema };
@@ -58,6 +59,7 @@ export interface Crd {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
+  readonly namespaced: boolean;
   readonly shortNames: readonly string[];
   /** Further groups that serve the same kind. */
   readonly otherGroups?: readonly string[];
@@ -75,15 +77,42 @@ export async function readCrd(path: string): Promise<Crd> {
   if (spec.versions.length !== 1) {
     throw new Error(`${path}: expected one version, found ${spec.versions.length}`);
   }
-  return {
-    path,
-    text,
-    group: spec.group,
-    kind: spec.names.kind,
-    plural: spec.names.plural,
-    shortNames: spec.names.shortNames ?? [],
-    version: spec.versions[0],
-  };
+  return crdOf(path, text, spec, spec.versions[0]);
+}
+
+interface DefinitionSpec {
+  readonly group: string;
+  readonly scope: string;
+  readonly names: { readonly kind: string; readonly plural: string; readonly shortNames?: readonly string[] };
+  readonly versions: readonly CrdVersion[];
+}
+
+function crdOf(path: string, text: string, spec: DefinitionSpec, version: CrdVersion): Crd {
+  const { group, scope, names } = spec;
+  const { kind, plural, shortNames = [] } = names;
+  return { path, text, group, kind, plural, shortNames, version, namespaced: scope === 'Namespaced' };
+}
+
+/**
+ * The CRDs of a file that may hold other objects, too; of each the version that is stored.
+ *
+ * @throws {Error} when there is none, or one without a schema.
+ */
+export function crdsIn(path: string, text: string): Crd[] {
+  const found = parseAllDocuments(text)
+    .map((document) => document.toJS())
+    .filter((object) => object?.kind === 'CustomResourceDefinition')
+    .map(({ spec }: { spec: DefinitionSpec }) => {
+      const version = spec.versions.find(({ storage }) => storage);
+      if (version?.schema?.openAPIV3Schema === undefined) {
+        throw new Error(
+          `${path}: ${spec.names.plural}.${spec.group} has no schema of apiextensions.k8s.io/v1`,
+        );
+      }
+      return crdOf(path, text, spec, version);
+    });
+  if (found.length === 0) throw new Error(`${path} has no CustomResourceDefinition`);
+  return found;
 }
 
 /** `maxUnavailable` → `MaxUnavailable`. */
