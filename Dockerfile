@@ -15,7 +15,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY LICENSE ./
-COPY hack/build.ts hack/build-runtime.tsconfig.json hack/image-root.ts hack/
+COPY hack/build.ts hack/image-root.ts hack/
 COPY hack/build hack/build
 COPY src src
 RUN node hack/build.ts

@@ -49,6 +49,10 @@ packages: node_modules/.package-lock.json
 generate: packages ## Write what follows from the CRDs and from config/: types, schemas, docs/api.md, the chart's copies.
 	@$(NODE) hack/generate.ts
 
+.PHONY: generate-kubernetes-types
+generate-kubernetes-types: packages ## Write src/kubernetes/types from the local cluster's API server, for a new Kubernetes.
+	@$(NODE) hack/kubernetes-types.ts
+
 .PHONY: manifests
 manifests: packages ## Render CONFIG (default: config/default) to standard output.
 	@$(RENDER)
@@ -96,7 +100,7 @@ lint-manifests: check-programs ## Check alerts, dashboard and rendered manifests
 	@$(NODE_TEST) 'test/manifests/*.test.ts'
 
 .PHONY: test-integration
-test-integration: build check-programs ## Run the integration tests on a real API server.
+test-integration: build package-runtime check-programs ## Run the integration tests on a real API server.
 	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=3 'test/integration/**/*.test.ts'
 
 .PHONY: test-e2e
@@ -142,8 +146,15 @@ bench-at: build ## Measure the kind At on an API server of its own; ARGS="--hots
 .PHONY: build
 build: packages dist/atwatch.js ## Bundle the operator into dist/atwatch.js, and the kubectl plugins into dist/kubectl-*.
 
-dist/atwatch.js: $(SOURCES) hack/build.ts $(wildcard hack/build/*.ts) hack/build-runtime.tsconfig.json node_modules/.package-lock.json
+dist/atwatch.js: $(SOURCES) hack/build.ts $(wildcard hack/build/*.ts) node_modules/.package-lock.json
 	@$(NODE) hack/build.ts
+
+.PHONY: package-runtime
+package-runtime: packages dist/runtime-package/package.json ## Build the package @atwatch/runtime into dist/runtime-package, ready for npm pack.
+
+PACKAGE_SOURCES := $(wildcard hack/package-runtime.ts hack/package/* hack/build/*.ts local-cluster/* examples/notes/*)
+dist/runtime-package/package.json: $(SOURCES) $(PACKAGE_SOURCES) docs/runtime.md node_modules/.package-lock.json
+	@$(NODE) hack/package-runtime.ts
 
 PLUGIN_DIR ?= /usr/local/bin
 .PHONY: install-plugins

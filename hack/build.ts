@@ -1,12 +1,9 @@
 /**
  * Bundles the operator into one file, dist/atwatch.js: it starts several times faster than loading some
  * thousand modules, and an image needs nothing but Node.js beside it. The kubectl plugins are one file each,
- * too. Beside those stands what other packages import as atwatch/runtime: one module without its
- * dependencies, and its declarations.
+ * too. What other packages import is made by hack/package-runtime.ts.
  */
-import { execFile } from 'node:child_process';
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { build, type Metafile } from 'esbuild';
 import { bundledPackages } from './build/bundled-packages.ts';
 import { noticesOf } from './build/notices.ts';
@@ -69,16 +66,3 @@ const components = bundledPackages([operator]).map((bundled) =>
 );
 await writeFile('dist/atwatch.spdx.json', spdxOf(product, components));
 await writeFile('dist/atwatch.cdx.json', cycloneDxOf(product, components));
-
-await build({
-  entryPoints: ['src/runtime.ts'],
-  outfile: 'dist/runtime.js',
-  bundle: true,
-  packages: 'external',
-  platform: 'node',
-  format: 'esm',
-  target,
-  logLevel: 'warning',
-});
-await rm('dist/types', { recursive: true, force: true });
-await promisify(execFile)('node_modules/.bin/tsc', ['-p', 'hack/build-runtime.tsconfig.json']);

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { ClusterError } from './cluster-error.ts';
 import { type ComponentSpec, type FromSupervisor, stopSocket, type ToSupervisor } from './messages.ts';
 import { waitFor } from './wait.ts';
@@ -45,7 +45,8 @@ export class Supervision {
     const supervisor = [
       process.execPath,
       '--disable-warning=ExperimentalWarning',
-      script('supervisor.ts'),
+      // In the runtime's package both are JavaScript.
+      script(`supervisor${extname(import.meta.filename)}`),
       this.directory,
     ];
     const command = [...(wrapper?.(this.directory) ?? []), ...supervisor];

@@ -1,5 +1,5 @@
 /**
- * The public entry of the runtime, `atwatch/runtime`: everything an operator for another kind is built of,
+ * The public entry of the runtime, `@atwatch/runtime`: everything an operator for another kind is built of,
  * and no more. What is not named here may change at any time. docs/runtime.md explains it.
  *
  * It stands beside src/runtime/ and not inside, because it also offers what src/api/ knows about objects of
@@ -43,6 +43,7 @@ export type {
 } from './runtime/cache/informer.ts';
 export type { Informers } from './runtime/cache/informers.ts';
 export type { IndexFunction, Lister, ListFilter } from './runtime/cache/lister.ts';
+export { compareResourceVersions } from './runtime/cache/resource-version.ts';
 export {
   ApiError,
   isAlreadyExists,
@@ -51,6 +52,7 @@ export {
   isForbidden,
   isInvalid,
   isNotFound,
+  isProvenNotFound,
   isTooManyRequests,
   TransportError,
 } from './runtime/client/api-error.ts';
@@ -107,6 +109,7 @@ export type {
 } from './runtime/client/subresource-client.ts';
 export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
 export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
+export { ClockProbe } from './runtime/clock-probe.ts';
 export {
   type BuilderHost,
   type ControllerBuilder,
@@ -141,6 +144,8 @@ export {
   type Request,
   type Result,
   RetryError,
+  requestKey,
+  requestOfKey,
   TerminalError,
 } from './runtime/controller/reconciler.ts';
 export type { Runnable } from './runtime/controller/runnable.ts';
@@ -157,9 +162,11 @@ export type {
   SpanEvent,
   WatchDiagnostic,
 } from './runtime/diagnostics.ts';
+export { describeError, errorText } from './runtime/error-chain.ts';
 export type { EventRecord, EventRecorder } from './runtime/events/event-recorder.ts';
 export type { HealthCheck } from './runtime/health/health-checks.ts';
 export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
+export { leases } from './runtime/leader/lease.ts';
 export type { Durations } from './runtime/limits.ts';
 export { errorFields, type Logger, type LogMethod, silentLogger } from './runtime/logger.ts';
 export { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
@@ -169,6 +176,8 @@ export type { LeaderElectionOptions, ManagerOptions } from './runtime/manager/ma
 export { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
 export { traceWith } from './runtime/open-telemetry.ts';
 export type { OpenTelemetryApi, TraceSpan } from './runtime/open-telemetry-api.ts';
+export { Pace } from './runtime/pace.ts';
 export { ExponentialBackoff, type RateLimiter } from './runtime/queue/rate-limiter.ts';
 export { type Randomness, systemRandomness } from './runtime/randomness.ts';
+export { ServerClock } from './runtime/server-clock.ts';
 // biome-ignore-end lint/performance/noBarrelFile: the one deliberate entry ends here.

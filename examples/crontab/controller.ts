@@ -1,6 +1,6 @@
 /** The CronTab controller: read, decide, create, write the status. */
 import { isDeepStrictEqual } from 'node:util';
-import { controllerManagedBy, findCondition, isAlreadyExists, type Manager } from 'atwatch/runtime';
+import { controllerManagedBy, findCondition, isAlreadyExists, type Manager } from '@atwatch/runtime';
 import { decide } from './decide.ts';
 import { ats, cronTabs } from './resources.ts';
 

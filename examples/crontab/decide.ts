@@ -2,7 +2,7 @@
  * Decide: which Ats a CronTab is owed by now, and when to look again. Pure: the time comes in, nothing
  * goes out.
  */
-import { controllerRef, formatTime, type NewCondition, parseTime, setCondition } from 'atwatch/runtime';
+import { controllerRef, formatTime, type NewCondition, parseTime, setCondition } from '@atwatch/runtime';
 import { Cron } from 'croner';
 import { type At, type CronTab, type CronTabStatus, cronTabs } from './resources.ts';
 

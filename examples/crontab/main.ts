@@ -1,5 +1,5 @@
 /** The program: one manager, one controller. */
-import { createManager, loadKubeConfig, runManager } from 'atwatch/runtime';
+import { createManager, loadKubeConfig, runManager } from '@atwatch/runtime';
 import { pino } from 'pino';
 import { addCronTabController } from './controller.ts';
 

@@ -1,5 +1,5 @@
 /** The kinds this operator deals with: its own CronTab, and of At the fields that it fills. */
-import type { Condition, KubernetesObject, Resource } from 'atwatch/runtime';
+import type { Condition, KubernetesObject, Resource } from '@atwatch/runtime';
 
 export interface CronTab extends KubernetesObject {
   readonly spec: {

@@ -42,14 +42,7 @@ const sources = [
     'tsconfig.json',
     'LICENSE',
   ],
-  ...[
-    'hack/build.ts',
-    'hack/image-root.ts',
-    'hack/build/*.ts',
-    'hack/build-runtime.tsconfig.json',
-    'hack/image/*.ts',
-    'src/**/*.ts',
-  ],
+  ...['hack/build.ts', 'hack/image-root.ts', 'hack/build/*.ts', 'hack/image/*.ts', 'src/**/*.ts'],
 ];
 
 const buildah = { program: 'buildah', debianPackage: 'buildah' };

@@ -43,6 +43,7 @@ interface Interval {
   readonly upperSince: number;
 }
 
+/** A Clock whose wall-clock time is the API server's, as far as its answers prove it. */
 export class ServerClock implements Clock {
   readonly #own: Clock;
   #interval: Interval | undefined;

@@ -7,6 +7,7 @@ import { assertTimerDelay, type Clock, type Timer } from '../runtime/clock.ts';
 import type { Random } from './random.ts';
 import type { Simulation, Task } from './simulation.ts';
 
+/** How wrong the clocks of a machine are. */
 export interface MachineTimeOptions {
   /** Ms that the wall clock is ahead of true time at the start; negative: behind. Default 0. */
   readonly skew?: number;
@@ -94,6 +95,7 @@ const usuallyLatest = 1;
 const maxTurnMs = 0.05;
 const noTimer: Timer = { cancel() {} };
 
+/** The Clock of a process on a simulated machine; its timers run on the time of the simulation. */
 export class SimulatedClock implements Clock {
   readonly #options: SimulatedClockOptions;
 

@@ -12,6 +12,7 @@ import { SimulatedNetwork } from './network/simulated-network.ts';
 import { SimulatedReplica, type SimulatedReplicaOptions } from './simulated-replica.ts';
 import { Simulation, type SimulationOptions } from './simulation.ts';
 
+/** What the cluster is made of, and the seed of everything. */
 export interface SimulatedClusterOptions extends SimulationOptions {
   /** What the API servers serve. */
   readonly resources: readonly ServedResource[];
@@ -19,11 +20,13 @@ export interface SimulatedClusterOptions extends SimulationOptions {
   readonly instances?: number;
 }
 
+/** How a replica differs from the usual one. */
 export type ReplicaOptions = Partial<Pick<SimulatedReplicaOptions, 'user' | 'clocks' | 'restartAfter'>>;
 
 /** Who an operator's requests are from. */
 const operatorUser = 'system:serviceaccount:atwatch-system:atwatch';
 
+/** API servers on one etcd, a network, and the replicas of an operator, all on the time of one simulation. */
 export class SimulatedCluster {
   readonly simulation: Simulation;
   readonly etcd = new Etcd();

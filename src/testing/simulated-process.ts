@@ -46,6 +46,7 @@ export interface ProcessEnd {
 type ProcessState = 'running' | 'stopped' | 'suspended' | 'ended';
 type Listener = (value: unknown) => void;
 
+/** One process on a simulated machine, which can be signalled, stopped, killed and suspended. */
 export class SimulatedProcess implements TimerHost {
   readonly name: string;
   readonly user: string;

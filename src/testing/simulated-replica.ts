@@ -23,6 +23,7 @@ export interface SimulatedReplicaOptions {
   readonly restartAfter?: number;
 }
 
+/** One replica of an operator: its machine, its link to the API servers, and its process, if one lives. */
 export class SimulatedReplica {
   readonly name: string;
   readonly link: SimulatedLink;

@@ -12,6 +12,7 @@ export interface Task {
   cancel(): void;
 }
 
+/** The seed, and the time at the start. */
 export interface SimulationOptions {
   readonly seed: string;
   /** True wall-clock time at the start, epoch ms. Default 2024-01-01T00:00:00Z. */
@@ -34,6 +35,7 @@ const turnsPerIteration = 32;
 /** Captured, so that a run in which the global one is forbidden can still be driven. */
 const nextTurn = globalThis.setImmediate;
 
+/** Virtual time: tasks run one after the other, in an order that follows from the seed. */
 export class Simulation {
   readonly random: Random;
   readonly #startsAt: number;

@@ -1,19 +1,18 @@
 /**
- * The package as others get it: packed, installed into an empty folder beside the example operator,
- * type-checked there against its declarations, and run there on a real API server.
+ * The package `@atwatch/runtime` as others get it: packed, installed into an empty folder, resolved and type-checked
+ * there by compilers old and new, and run there on a real API server.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, normalize, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { promisify } from 'node:util';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
 import type { Resource } from '../../src/kubernetes/objects.ts';
 import { CronTabProcess, everySecondOf, firingsOf, listAts } from './crontab-process.ts';
+import { command, copyExample, RuntimePackage } from './runtime-package.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
-
-const run = promisify(execFile);
 
 const cronTabs: Resource = {
   group: 'stable.example.com',
@@ -23,65 +22,186 @@ const cronTabs: Resource = {
   namespaced: true,
 };
 
+/** The oldest that is promised; the newest is the repository's. */
+const oldestTypeScript = '5.4.5';
+
 /** The TypeScript of a page, in its order: one program. */
 function codeOf(page: string): string {
   return Array.from(page.matchAll(/^```ts\n(.*?)^```$/gms), ([, code = '']) => code).join('\n');
 }
 
-suite('the packed package', () => {
+suite('the packed runtime', () => {
+  let runtime: RuntimePackage;
+  /** Where it is installed. */
   let folder = '';
-  let packed: readonly string[] = [];
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'atwatch-package-'));
-    // Without scripts: what is packed is what `make build` has built.
-    const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
-    const [tarball] = JSON.parse((await run('npm', pack)).stdout);
-    packed = tarball.files.map(({ path }: { path: string }) => path);
-    assert.ok(packed.includes('dist/runtime.js'), 'dist/runtime.js is missing: run `make build` first');
-    for (const file of await readdir('examples/crontab')) {
-      // What a user has installed there to try it out is no part of the example.
-      if (file !== 'node_modules' && file !== 'package-lock.json') {
-        await cp(`examples/crontab/${file}`, join(folder, file));
+    runtime = await RuntimePackage.pack();
+    folder = join(runtime.folder, 'crontab');
+    await mkdir(folder);
+    await copyExample('crontab', folder);
+    await runtime.install(folder, [`typescript@${oldestTypeScript}`]);
+  });
+  after(() => runtime.remove());
+
+  const installed = (path: string) => join(folder, 'node_modules/@atwatch/runtime', path);
+
+  test('has its entries, and nothing of the operator that it was made for', async () => {
+    for (const path of ['index.js', 'testing.js', 'types/core.js', 'LICENSE', 'third-party-licenses.txt']) {
+      assert.ok(runtime.paths.includes(path), path);
+    }
+    assert.deepEqual(
+      runtime.paths.filter((path) => /ats\.yaml|configwatcher|luxon|croner/i.test(path)),
+      [],
+    );
+    const { dependencies } = JSON.parse(await readFile(installed('package.json'), 'utf8'));
+    assert.deepEqual(Object.keys(dependencies), ['@prometheus-io/client', 'undici-types']);
+  });
+
+  test('is small: no more than 15 MB with all that it brings', async () => {
+    const alone = join(runtime.folder, 'alone');
+    await mkdir(alone);
+    await runtime.install(alone);
+    const size = await command('du', ['-sm', 'node_modules'], { cwd: alone });
+    assert.ok(Number.parseInt(size, 10) <= 15, size);
+  });
+
+  test('has no dead link in its pages', async () => {
+    const pages = runtime.paths.filter((path) => path.endsWith('.md'));
+    assert.ok(pages.includes('README.md') && pages.includes('docs/runtime.md'));
+    const dead: string[] = [];
+    for (const page of pages) {
+      const text = await readFile(installed(page), 'utf8');
+      for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+        if (!runtime.paths.includes(normalize(join(dirname(page), target)))) dead.push(`${page}: ${target}`);
       }
     }
-    const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--omit=dev'];
-    await run('npm', ['install', ...quiet, `./${tarball.filename}`], { cwd: folder });
-    const guide = await readFile(join(folder, 'node_modules/atwatch/docs/runtime.md'), 'utf8');
-    assert.match(codeOf(guide), /createManager.+controllerManagedBy.+runManager/s);
-    await writeFile(join(folder, 'guide.ts'), codeOf(guide));
+    assert.deepEqual(dead, []);
+  });
+
+  test('is clean for publint', async () => {
+    const { messages, pkg } = await publint({ pkgDir: installed('.'), strict: true, pack: false });
+    assert.deepEqual(
+      messages.map((message) => formatMessage(message, pkg)),
+      [],
+    );
+  });
+
+  test('has types that resolve as its code does, for Node.js and for bundlers', async () => {
+    const packed = createPackageFromTarballData(new Uint8Array(await readFile(runtime.file)));
+    const entrypoints = ['.', './testing', './types/core', './types/apps', './types/autoscaling-v1'];
+    const result = await checkPackage(packed, { entrypoints });
+    assert.ok(result.types !== false);
+    // It is an ES module: who requires it from CommonJS gets that, which Node.js has been able to load since 22.12. The
+    // resolution of TypeScript's `node10` knows no exports.
+    const problems = result.problems.filter(
+      (problem) =>
+        problem.kind !== 'CJSResolvesToESM' &&
+        !('resolutionKind' in problem && problem.resolutionKind === 'node10'),
+    );
+    assert.deepEqual(problems, []);
+  });
+
+  suite('type-checks with the declarations of all libraries', () => {
+    const compilers = {
+      [oldestTypeScript]: () => join(folder, 'node_modules/typescript/bin/tsc'),
+      newest: () => resolve('node_modules/typescript/bin/tsc'),
+    };
+    const modules = [
+      ['node16', 'node16'],
+      ['nodenext', 'nodenext'],
+      ['esnext', 'bundler'],
+    ] as const;
+
+    before(async () => {
+      const guide = codeOf(await readFile(installed('docs/runtime.md'), 'utf8'));
+      assert.match(guide, /createManager.+controllerManagedBy.+runManager/s);
+      await writeFile(join(folder, 'guide.ts'), guide);
+      const names = runtime.paths.flatMap((path) => /^types\/(.+)\.js$/.exec(path)?.[1] ?? []);
+      const imports = names.map(
+        (name, index) => `import * as m${index} from '@atwatch/runtime/types/${name}';`,
+      );
+      const uses = names.map((_, index) => `m${index}`).join(', ');
+      const test = `import { TestCluster, startControlPlane } from '@atwatch/runtime/testing';`;
+      const deployment = `import { type Deployment, deployments } from '@atwatch/runtime/types/apps';
+import type { Resource } from '@atwatch/runtime';
+export const resource: Resource<Deployment> = deployments;
+// @ts-expect-error: an object needs a name
+export const nameless: Deployment = { metadata: {} };`;
+      const text = [
+        ...imports,
+        test,
+        deployment,
+        `export const all = [${uses}, TestCluster, startControlPlane];`,
+      ];
+      await writeFile(join(folder, 'entries.ts'), `${text.join('\n')}\n`);
+    });
+
+    for (const [version, compiler] of Object.entries(compilers)) {
+      for (const [module, moduleResolution] of modules) {
+        test(`TypeScript ${version}, ${moduleResolution}`, async () => {
+          const settings = {
+            module,
+            moduleResolution,
+            target: 'es2022',
+            lib: ['es2023', 'esnext.disposable'],
+          };
+          const name = `tsconfig.${version}.${moduleResolution}.json`;
+          const config = {
+            compilerOptions: {
+              ...settings,
+              types: ['node'],
+              strict: true,
+              skipLibCheck: false,
+              noEmit: true,
+            },
+            files: ['guide.ts', 'entries.ts'],
+          };
+          await writeFile(join(folder, name), JSON.stringify(config));
+          await command(process.execPath, [compiler(), '-p', name, '--pretty', 'false'], { cwd: folder });
+        });
+      }
+    }
+
+    test('and so does the example', async () => {
+      const check = ['--skipLibCheck', 'false', '--pretty', 'false'];
+      const tsc = resolve('node_modules/typescript/bin/tsc');
+      const config = JSON.parse(await readFile(join(folder, 'tsconfig.json'), 'utf8'));
+      await writeFile(
+        join(folder, 'tsconfig.example.json'),
+        JSON.stringify({ ...config, include: ['main.ts'] }),
+      );
+      await command(process.execPath, [tsc, '-p', 'tsconfig.example.json', ...check], { cwd: folder });
+    });
+  });
+
+  test('prints the types of a CRD', async () => {
+    const program = installed('atwatch-runtime.js');
+    const printed = await command(process.execPath, [program, 'types', 'crd.yaml'], {
+      cwd: resolve('examples/notes'),
+    });
+    assert.equal(printed, await readFile('examples/notes/types.generated.ts', 'utf8'));
+  });
+
+  test('makes a new operator that passes its tests and runs on a real API server', async () => {
+    const empty = join(runtime.folder, 'empty');
+    await mkdir(empty);
+    await runtime.install(empty);
+    const program = join(empty, 'node_modules/.bin/atwatch-runtime');
+    await command(program, ['new', 'blog-posts'], { cwd: empty });
+    const cwd = join(empty, 'blog-posts');
+    const crd = await readFile(join(cwd, 'crd.yaml'), 'utf8');
+    assert.match(crd, /plural: blogposts/);
+    const generated = await readFile(join(cwd, 'types.generated.ts'), 'utf8');
+    await command('npm', ['run', '--silent', 'generate'], { cwd });
+    assert.equal(await readFile(join(cwd, 'types.generated.ts'), 'utf8'), generated);
+    assert.match(await command('npm', ['test'], { cwd }), /pass 3/);
+    assert.match(await command('make', ['demo'], { cwd }), /Ready: True/);
+  });
+
+  test('runs the example on a real API server', async (t) => {
     await applyCrds();
     await applyCrds('examples/crontab');
-  });
-  after(() => rm(folder, { recursive: true, force: true }));
-
-  test('has what it needs to be used, and no sources or tests', () => {
-    for (const path of ['dist/atwatch.js', 'dist/types/runtime.d.ts', 'crds/ats.yaml', 'docs/runtime.md']) {
-      assert.ok(packed.includes(path), path);
-    }
-    const folders = new Set(packed.map((path) => path.split('/', 1)[0]));
-    for (const room of ['src', 'test', 'hack', 'examples', 'node_modules']) {
-      assert.ok(!folders.has(room), room);
-    }
-  });
-
-  test('has one entry for programs', async () => {
-    const { exports } = JSON.parse((await run('npm', ['pkg', 'get', '--json'])).stdout);
-    assert.deepEqual(Object.keys(exports), ['./runtime', './package.json']);
-  });
-
-  test('has declarations that the example, and the code of docs/runtime.md, type-check against', async () => {
-    // The compiler and the types of Node.js are the repository's, so that nothing more has to be installed.
-    const types = ['--typeRoots', resolve('node_modules/@types')];
-    const check = ['-p', folder, ...types, '--skipLibCheck', 'false', '--pretty', 'false'];
-    const { stdout } = await run(resolve('node_modules/.bin/tsc'), check).catch((error) => error);
-    const errors = stdout.split('\n').filter((line: string) => line.includes('error TS'));
-    // What is wrong with the declarations of other packages is theirs.
-    const ours = errors.filter((line: string) => !/node_modules\/(?!atwatch\/)/.test(line));
-    assert.deepEqual(ours, []);
-  });
-
-  test('runs the example', async (t) => {
     const { client } = connectToTestCluster();
     const namespace = await withNamespace(t);
     await client.create(cronTabs, {

@@ -21,6 +21,7 @@ export interface Lease extends KubernetesObject {
   readonly spec?: LeaseSpec;
 }
 
+/** Leases of coordination.k8s.io/v1, as leader election writes them. */
 export const leases: Resource<Lease> = {
   group: 'coordination.k8s.io',
   version: 'v1',

@@ -3,6 +3,7 @@
  */
 import type { Random } from '../random.ts';
 
+/** What happens to one request and its answer. */
 export type NetworkFault =
   /** The request never arrives. The connection is reset, or, without that, nothing ever comes back. */
   | { readonly kind: 'requestLost'; readonly reset: boolean }
@@ -17,6 +18,7 @@ export type NetworkFault =
   /** A proxy answers by itself, with a page of text. */
   | { readonly kind: 'page'; readonly code: 404 | 502 | 503 };
 
+/** The name of a {@link NetworkFault}. */
 export type NetworkFaultKind = NetworkFault['kind'];
 
 /** What a proxy says by itself. */
