@@ -2,7 +2,7 @@
  * TestCluster: what a test of an operator needs of a simulated cluster: its CRDs, the operator on simulated time and
  * network, objects that a user writes, and waits that end. No socket is opened and no time is spent waiting.
  */
-import { loadYaml } from '@kubernetes/client-node';
+import { parseAllDocuments } from 'yaml';
 import { apiVersionOf, type KubernetesObject, type Resource } from '../kubernetes/objects.ts';
 import type { ObjectKey } from '../runtime/client/client.ts';
 import { creationPath, objectPath } from '../runtime/client/resource-path.ts';
@@ -24,7 +24,7 @@ import type { SimulatedReplica } from './simulated-replica.ts';
 export interface TestClusterOptions {
   /** Decides every delay, order and fault; the same seed gives the same run. Default `1`. */
   readonly seed?: string | number;
-  /** CustomResourceDefinitions, each the text of a YAML or JSON document. */
+  /** CustomResourceDefinitions, each the text of a YAML file; what else is in it is left out. */
   readonly crds?: readonly string[];
   /** Namespaces there are from the start. Default: `default` alone. */
   readonly namespaces?: readonly string[];
@@ -67,7 +67,7 @@ export class TestCluster {
 
   constructor(options: TestClusterOptions = {}) {
     const { seed = 1, crds = [], controllers = true, nodes = 0, instances = 1, startsAt } = options;
-    const custom = crds.flatMap((text) => resourcesOf(loadYaml(text) as Definition));
+    const custom = crds.flatMap(definitionsIn).flatMap(resourcesOf);
     const cluster = new SimulatedCluster({
       ...{ seed: String(seed), instances, resources: [...clusterResources, ...custom] },
       ...(startsAt !== undefined && { startsAt }),
@@ -187,6 +187,11 @@ export class TestCluster {
     if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.code} ${answer.body}`);
     return JSON.parse(answer.body);
   }
+}
+
+function definitionsIn(text: string): Definition[] {
+  const objects = parseAllDocuments(text).map((document): Definition => document.toJS());
+  return objects.filter((object) => object?.kind === 'CustomResourceDefinition');
 }
 
 function namespaceOf(resource: Resource, { namespace }: ObjectKey): string | undefined {

@@ -1,0 +1,47 @@
+/**
+ * The examples as their readers have them: each copied into an empty folder, with the packed `@atwatch/runtime`
+ * installed, in the simulated cluster and on a real API server.
+ */
+import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { command, copyExample, RuntimePackage } from './runtime-package.ts';
+
+/** What each prints at the end of its demonstration. */
+const examples = { blogpost: /Phase: Published/, podset: /Replicas: 5/ };
+
+suite('the examples on the packed runtime', () => {
+  let runtime: RuntimePackage;
+  before(async () => {
+    runtime = await RuntimePackage.pack();
+  });
+  after(() => runtime.remove());
+
+  for (const [name, shown] of Object.entries(examples)) {
+    test(name, async () => {
+      const cwd = join(runtime.folder, name);
+      await mkdir(cwd);
+      await copyExample(name, cwd);
+      await runtime.install(cwd);
+      const generated = await readFile(join(cwd, 'types.generated.ts'), 'utf8');
+      await command('npm', ['run', '--silent', 'generate'], { cwd });
+      assert.equal(await readFile(join(cwd, 'types.generated.ts'), 'utf8'), generated);
+      assert.match(await command('npm', ['test'], { cwd }), /fail 0/);
+      assert.match(await command('make', ['demo'], { cwd }), shown);
+    });
+  }
+
+  test('are as short as they claim', async () => {
+    for (const name of Object.keys(examples)) {
+      const lines = async (file: string) => {
+        const text = await readFile(`examples/${name}/${file}`, 'utf8');
+        return text.trimEnd().split('\n').length;
+      };
+      const controller = await lines('controller.ts');
+      assert.ok(controller <= 60, `${name}: ${controller}`);
+      const all = controller + (await lines('decide.ts')) + (await lines('main.ts'));
+      assert.ok(all <= 150, `${name}: ${all}`);
+    }
+  });
+});
