@@ -176,6 +176,11 @@ image: packages ## Build the image IMG with docker, podman or buildah, whichever
 	@$(NODE) hack/image.ts build $(IMG)
 docker-build: image
 
+.PHONY: push docker-push
+push: packages ## Push the image IMG with the same program.
+	@$(NODE) hack/image.ts push $(IMG)
+docker-push: push
+
 .PHONY: chart
 chart: packages ## Pack the Helm chart into dist/.
 	@$(HELM) package $(CHART) --destination=dist

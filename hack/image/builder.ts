@@ -23,14 +23,20 @@ const builders: readonly { readonly program: string; readonly check: readonly st
  * @throws {NoBuilderError} when there is none. {ImageError} when the build fails; its output has been shown then.
  */
 export async function buildImage(name: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
-  const builder = builders.find(({ program, check }) => answers(program, check));
-  if (!builder) {
-    throw new NoBuilderError('no docker, podman or buildah answers: install one of them to build the image');
-  }
+  const builder = findBuilder('build');
   console.error(`building ${name} with ${builder.program}`);
   const options = [...versionArguments(), ...baseArguments(env), ...timeArguments(builder.program)];
   const command = [builder.program, 'build', '--tag', name, ...options, sourceDirectory];
   await run(command, 'inherit');
+}
+
+/**
+ * Pushes an image from the builder's own store to the registry that its name says, with the builder's credentials.
+ *
+ * @throws {NoBuilderError} when there is none. {ImageError} when the push fails; its output has been shown then.
+ */
+export async function pushImage(name: string): Promise<void> {
+  await run([findBuilder('push').program, 'push', name], 'inherit');
 }
 
 /** What the image's labels say. */
@@ -58,6 +64,14 @@ function timeArguments(program: string): string[] {
   return program === 'docker'
     ? ['--build-arg', `SOURCE_DATE_EPOCH=${sourceDate()}`]
     : [`--timestamp=${sourceDate()}`];
+}
+
+function findBuilder(purpose: 'build' | 'push'): (typeof builders)[number] {
+  const builder = builders.find(({ program, check }) => answers(program, check));
+  if (builder) return builder;
+  throw new NoBuilderError(
+    `no docker, podman or buildah answers: install one of them to ${purpose} the image`,
+  );
 }
 
 function answers(program: string, args: readonly string[]): boolean {
