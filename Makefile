@@ -32,6 +32,10 @@ help: ## Show this help.
 demo: build ## Set everything up and show both kinds at work on a real cluster; KEEP=1 leaves it running.
 	@$(if $(KEEP),$(CLUSTER) up --node && KUBECONFIG=$$($(CLUSTER) kubeconfig) $(NODE) hack/demo.ts --keep,$(CLUSTER) run --node -- $(NODE) hack/demo.ts)
 
+.PHONY: picture
+picture: build ## Run both kinds on a real node, record it, and draw docs/images/at-work.svg of that.
+	@$(CLUSTER) run --node -- $(NODE) hack/picture/record.ts
+
 ##@ Development
 
 # npm writes this file last: it is there and newer than the lock file only after a complete install.
