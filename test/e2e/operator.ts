@@ -13,15 +13,16 @@ export interface OperatorUnderTest {
   remove(): Promise<void>;
 }
 
-export async function operatorUnderTest(): Promise<OperatorUnderTest> {
+/** @param flags of the operator. */
+export async function operatorUnderTest(flags: readonly string[] = []): Promise<OperatorUnderTest> {
   const kubeconfig = process.env.KUBECONFIG;
   if (!kubeconfig) throw new Error('KUBECONFIG is not set: run these tests with `make test-e2e`');
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-e2e-'));
   const log = join(directory, 'operator.log');
-  let running: OperatorProcess = await startOperator(kubeconfig, log);
+  let running: OperatorProcess = await startOperator(kubeconfig, log, { flags });
   return {
     async start() {
-      running = await startOperator(kubeconfig, log);
+      running = await startOperator(kubeconfig, log, { flags });
     },
     async kill() {
       running.process.kill('SIGKILL');
