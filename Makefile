@@ -29,7 +29,7 @@ help: ## Show this help.
 		/^[a-z][a-z0-9-]*:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## Set everything up and show both kinds at work on a real cluster; KEEP=1 leaves it running.
+demo: build ## Set everything up and show both kinds at work on a real cluster; KEEP=1 leaves cluster and operator running.
 	@$(if $(KEEP),$(CLUSTER) up --node && KUBECONFIG=$$($(CLUSTER) kubeconfig) $(NODE) hack/demo.ts --keep,$(CLUSTER) run --node -- $(NODE) hack/demo.ts)
 
 .PHONY: picture
@@ -230,6 +230,7 @@ cluster-up: packages ## Start a local Kubernetes, with a real node when run as r
 
 .PHONY: cluster-down
 cluster-down: packages ## Stop it and remove every trace of it.
+	@$(NODE) hack/demo.ts --end-kept
 	@$(CLUSTER) down
 
 .PHONY: kubectl

@@ -2,18 +2,23 @@
  * The demo: both kinds at work on the cluster of KUBECONFIG, told as a transcript. `make demo` starts that
  * cluster first and removes it afterwards.
  *
- * Flags: --keep leaves the demo's objects and CRDs behind.
+ * Flags: --keep leaves the demo's objects and CRDs behind, an operator that runs, and its namespace selected in KUBECONFIG.
+ * --end-kept ends the operator that --keep has left behind, and does nothing else.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endKeptOperator, keepOperator, keptLog } from './demo/kept-operator.ts';
 import { command, narrate, output, step, waitFor } from './demo/transcript.ts';
 import { startOperator } from './operator-process.ts';
 
 const namespace = 'atwatch-demo';
 const keep = process.argv.includes('--keep');
 const started = performance.now();
+
+endKeptOperator();
+if (process.argv.includes('--end-kept')) process.exit(0);
 
 const kubeconfig = process.env.KUBECONFIG;
 if (!kubeconfig) {
@@ -134,6 +139,17 @@ async function cleanUp(): Promise<void> {
   console.log('Everything that the demo brought is gone.');
 }
 
+/** Leaves the cluster to the user. */
+async function handOver(path: string): Promise<void> {
+  step('Yours to play with');
+  keepOperator(path);
+  await kubectl(`--kubeconfig=${path}`, 'config', 'set-context', '--current', `--namespace=${namespace}`);
+  console.log(`The operator runs, with its log in ${keptLog}, and the namespace ${namespace} is selected.`);
+  console.log(
+    'Try: make kubectl ARGS="get ats,cw", or docs/quick-start.md. make cluster-down ends all of it.',
+  );
+}
+
 let operator: Awaited<ReturnType<typeof startOperator>> | undefined;
 let failed = false;
 try {
@@ -152,6 +168,7 @@ try {
 } finally {
   await operator?.stop();
   if (!keep) await cleanUp();
+  else if (!failed) await handOver(kubeconfig);
   await rm(directory, { recursive: true, force: true });
 }
 process.exitCode = failed ? 1 : 0;
