@@ -17,7 +17,7 @@ CONFIG ?= config/default
 # Rendering needs no cluster.
 RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
 NODE_TEST := $(NODE) --test --test-timeout=300000
-UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|soak|bench)/**/*.test.ts'
+UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|release|soak|bench)/**/*.test.ts'
 SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
 
 ##@ General
@@ -125,6 +125,10 @@ simulate: packages ## The same with new seeds; SEED=… replays one and tells it
 simulate-check: packages ## Plant bugs one by one, and print how soon the simulation finds each; BUG=… for one of them.
 	@$(NODE) test/simulation/planted/check.ts
 
+.PHONY: test-release
+test-release: packages ## Make a release of this commit twice, verify it, and see forged ones refused (Linux and root).
+	@$(NODE) --test --test-timeout=1800000 'test/release/*.test.ts'
+
 .PHONY: soak
 soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) and four of quiet, and watch its size.
 	@$(CLUSTER) run -- $(NODE) --test --test-concurrency=2 'test/soak/**/*.test.ts'
@@ -184,6 +188,9 @@ docker-build: image
 push: packages ## Push the image IMG with the same program.
 	@$(NODE) hack/image.ts push $(IMG)
 docker-push: push
+.PHONY: renew-base-images
+renew-base-images: packages ## Pin the Dockerfile's base images to what their tags stand for today.
+	@$(NODE) hack/image.ts renew
 
 .PHONY: chart
 chart: packages ## Pack the Helm chart into dist/.
@@ -195,6 +202,16 @@ bundle: packages ## Write dist/bundle, the bundle for the Operator Lifecycle Man
 	@CSV=manifests/atwatch.clusterserviceversion.yaml && \
 		sed 's|registry.example/atwatch:.*|$(IMG)|' bundle/$$CSV > dist/bundle/$$CSV && \
 		echo "wrote dist/bundle with the image $(IMG)"
+
+RELEASE_DIR ?= dist/release
+.PHONY: release
+release: export IMG := $(if $(filter file,$(origin IMG)),,$(IMG))
+release: build ## Make and sign release VERSION into RELEASE_DIR; IMG, SOURCE, KEY, see docs/verify.md.
+	@VERSION=$(VERSION) SOURCE=$(SOURCE) URL=$(URL) KEY=$(KEY) BASES=$(BASES) $(NODE) hack/release.ts make $(RELEASE_DIR)
+
+.PHONY: verify-release
+verify-release: packages ## Verify the release in RELEASE_DIR by the public key KEY, as docs/verify.md says.
+	@KEY=$(KEY) $(NODE) hack/release.ts verify $(RELEASE_DIR)
 
 .PHONY: clean
 clean: ## Remove what was built.

@@ -4,8 +4,10 @@
  * too. What other packages import is made by hack/package-runtime.ts.
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { build, type Metafile } from 'esbuild';
 import { bundledPackages } from './build/bundled-packages.ts';
+import { contentsOf } from './build/contents.ts';
 import { noticesOf } from './build/notices.ts';
 import { cycloneDxOf, npmComponent, spdxOf } from './build/sbom.ts';
 import { compiledSchemaChecks } from './build/schema-checks.ts';
@@ -58,6 +60,14 @@ if (strange) throw new Error(`dist/atwatch.js is not ASCII; write escapes in the
 await writeFile(
   'dist/third-party-licenses.txt',
   noticesOf('atwatch', bundledPackages([operator, ...plugins])),
+);
+const contents = [operator, ...plugins].map(async (metafile) => {
+  const [outfile = ''] = Object.keys(metafile.outputs);
+  return [basename(outfile), contentsOf(await readFile(outfile), metafile)] as const;
+});
+await writeFile(
+  'dist/contents.json',
+  `${JSON.stringify(Object.fromEntries(await Promise.all(contents)), undefined, 1)}\n`,
 );
 // These say what is in the image, where there are no plugins.
 const product = npmComponent(name, version, license);

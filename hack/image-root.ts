@@ -1,6 +1,7 @@
 /**
  * Writes what the image has beyond its base into dist/image: the bundle, the licences, and the SBOMs of the whole with
- * Node.js and the packages of the base. All of it is as old as time itself, so that it is the same bytes at any time.
+ * Node.js and the packages of the base. All of it is as old as time itself, and has the same modes whatever those of the
+ * sources and the umask are, so that it is the same bytes at any time and from any clone.
  *
  *   node hack/image-root.ts BASE    run in the folder of the sources after the build
  *
@@ -8,6 +9,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   globSync,
@@ -15,6 +17,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -43,7 +46,12 @@ copyInto('licenses/LICENSE', 'LICENSE');
 copyInto('licenses/third-party-licenses.txt', 'dist/third-party-licenses.txt');
 copyInto('licenses/nodejs.txt', nodeLicense(base));
 writeSboms(base);
-for (const path of globSync('**', { cwd: root })) utimesSync(join(root, path), 0, 0);
+for (const path of globSync('**', { cwd: root })) {
+  const file = join(root, path);
+  const isProgram = path === 'atwatch.js' || statSync(file).isDirectory();
+  chmodSync(file, isProgram ? 0o755 : 0o644);
+  utimesSync(file, 0, 0);
+}
 
 function copyInto(path: string, source: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { stringify } from 'yaml';
 import { type KrewPlugin, krewManifest } from './krew/manifest.ts';
+import { reproducibleTar } from './reproducible-tar.ts';
 
 const run = promisify(execFile);
 const folder = 'dist/krew';
@@ -34,19 +35,11 @@ const plugins: readonly KrewPlugin[] = [
 
 /** The same bytes from the same files, on every machine and at any time. */
 async function pack(plugin: string): Promise<Buffer> {
-  const fixed = [
-    '--sort=name',
-    '--mtime=@0',
-    '--owner=0',
-    '--group=0',
-    '--numeric-owner',
-    '--mode=a+rX,go-w',
-  ];
   const files = ['-C', 'dist', `kubectl-${plugin}`, `kubectl_complete-${plugin}`, 'third-party-licenses.txt'];
   const options = { encoding: 'buffer', maxBuffer: 64 << 20 } as const;
   const { stdout } = await run(
     'tar',
-    ['--format=ustar', ...fixed, '-cf', '-', ...files, '-C', '..', 'LICENSE'],
+    [...reproducibleTar, '-cf', '-', ...files, '-C', '..', 'LICENSE'],
     options,
   );
   return gzipSync(stdout, { level: 9 });

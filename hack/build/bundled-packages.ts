@@ -13,9 +13,11 @@ export interface BundledPackage {
   readonly license: string;
   /** The texts of its licence and notices, joined. */
   readonly licenseText: string;
+  /** Where it was installed, relative to the project. */
+  readonly folder: string;
 }
 
-const packageFolder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+const folderPattern = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const licenseFile = /^(licen[cs]e|copying|notice)/i;
 
 /**
@@ -24,13 +26,22 @@ const licenseFile = /^(licen[cs]e|copying|notice)/i;
  * @throws {Error} naming a package without a licence or its text: it must not be shipped.
  */
 export function bundledPackages(metafiles: readonly Metafile[]): BundledPackage[] {
-  const inputs = metafiles.flatMap(({ outputs }) =>
-    Object.values(outputs).flatMap((output) => Object.entries(output.inputs)),
-  );
-  const folders = inputs
-    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
-    .flatMap(([path]) => packageFolder.exec(path)?.[0] ?? []);
+  const folders = metafiles.flatMap(bundledFiles).flatMap((path) => packageFolder(path) ?? []);
   return [...new Set(folders)].map(readPackage).sort((one, other) => compare(one, other));
+}
+
+/** The folder of the package that a file belongs to; undefined for the project's own files. */
+export function packageFolder(path: string): string | undefined {
+  return folderPattern.exec(path)?.[0];
+}
+
+/** The files of which something is in the bundle, sorted. */
+export function bundledFiles({ outputs }: Metafile): string[] {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  return inputs
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => path)
+    .sort();
 }
 
 function readPackage(folder: string): BundledPackage {
@@ -42,7 +53,7 @@ function readPackage(folder: string): BundledPackage {
   if (typeof license !== 'string' || texts.length === 0) {
     throw new Error(`${folder} is bundled, but has no licence or no text of it`);
   }
-  return { name, version, license, licenseText: texts.join('\n\n') };
+  return { name, version, license, licenseText: texts.join('\n\n'), folder };
 }
 
 function compare(one: BundledPackage, other: BundledPackage): number {

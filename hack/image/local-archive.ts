@@ -21,6 +21,7 @@ import { install } from '../../local-cluster/apt.ts';
 import { cacheDirectory } from '../../local-cluster/cache.ts';
 import { ImageStore } from '../../local-cluster/images.ts';
 import { ensurePackages, find } from '../../local-cluster/packages.ts';
+import { reproducibleTar } from '../reproducible-tar.ts';
 import { type Materials, writeBuildRoot, writeRunRoot } from './base-images.ts';
 import { run, sourceDate, sourceDirectory, versionArguments } from './builder.ts';
 import { NoBuilderError } from './image-error.ts';
@@ -42,7 +43,8 @@ const sources = [
     'tsconfig.json',
     'LICENSE',
   ],
-  ...['hack/build.ts', 'hack/image-root.ts', 'hack/build/*.ts', 'hack/image/*.ts', 'src/**/*.ts'],
+  ...['hack/build.ts', 'hack/image-root.ts', 'hack/reproducible-tar.ts'],
+  ...['hack/build/*.ts', 'hack/image/*.ts', 'src/**/*.ts'],
 ];
 
 const buildah = { program: 'buildah', debianPackage: 'buildah' };
@@ -55,17 +57,49 @@ const buildah = { program: 'buildah', debianPackage: 'buildah' };
 export async function imageArchive(): Promise<ImageArchive> {
   const reason = whyNoArchive();
   if (reason !== undefined) throw new NoBuilderError(reason);
-  const node = realpathSync(join(sourceDirectory, 'node_modules', '.bin', 'node'));
-  const hash = contentHash(node);
+  const hash = contentHash(projectNode());
   const path = join(cacheDirectory(), `image-${hash}.tar`);
   if (!existsSync(path)) {
-    await ensureBuildah();
-    const { busybox } = await ensurePackages();
-    console.error('building the operator image from the Dockerfile');
-    await build({ node, nodeLicense: licenseOf(node), busybox }, path);
+    await writeImageArchive(path);
     removeOthers(path);
   }
   return { path, hash };
+}
+
+/**
+ * Builds the archive, whatever the cache holds: that goes by the sources, while the image also says of which commit it is.
+ *
+ * @param bases BUILD_IMAGE and RUN_IMAGE; without them base images are made of what is on this machine.
+ * @throws {NoBuilderError} when this machine lacks what it takes. {ImageError} when the build fails.
+ */
+export async function writeImageArchive(path: string, bases?: BaseImages): Promise<void> {
+  const reason = whyNoArchive();
+  if (reason !== undefined) throw new NoBuilderError(reason);
+  await ensureBuildah();
+  console.error('building the operator image from the Dockerfile');
+  // Modes of folders that the build makes follow from it, and the image's digest from the modes.
+  const umask = process.umask(0o022);
+  try {
+    await build(bases ?? (await localBases()), path);
+  } finally {
+    process.umask(umask);
+  }
+}
+
+/** References that FROM takes. */
+export interface BaseImages {
+  readonly build: string;
+  readonly run: string;
+}
+
+async function localBases(): Promise<Materials> {
+  const node = projectNode();
+  const { busybox } = await ensurePackages();
+  return { node, nodeLicense: licenseOf(node), busybox };
+}
+
+function projectNode(): string {
+  return realpathSync(join(sourceDirectory, 'node_modules', '.bin', 'node'));
 }
 
 /** Why no archive can be built on this machine, as a sentence; undefined if one can. */
@@ -101,17 +135,21 @@ function contentHash(node: string): string {
 }
 
 /** Everything lies in one temporary folder: buildah's storage, too. */
-async function build(materials: Materials, path: string): Promise<void> {
+async function build(materials: Materials | BaseImages, path: string): Promise<void> {
   const directory = lowerCaseDirectory();
   try {
     const npm = npmSurroundings();
-    const buildImage = writeBase(directory, 'build', (root) => writeBuildRoot(root, materials, npm.env));
-    const runImage = writeBase(directory, 'run', (root) => writeRunRoot(root, materials));
+    const bases = 'run' in materials ? materials : writeBases(directory, materials, npm.env);
     const storage = ['--root', join(directory, 'storage'), '--runroot', join(directory, 'run')];
     const tool = [find(buildah) ?? buildah.program, ...storage, '--storage-driver=vfs'];
     const policy = join(directory, 'policy.json');
     writeFileSync(policy, '{"default":[{"type":"insecureAcceptAnything"}]}');
-    const bases = ['--build-arg', `BUILD_IMAGE=${buildImage}`, '--build-arg', `RUN_IMAGE=${runImage}`];
+    const baseArguments = [
+      '--build-arg',
+      `BUILD_IMAGE=${bases.build}`,
+      '--build-arg',
+      `RUN_IMAGE=${bases.run}`,
+    ];
     const options = [
       ...['--isolation=chroot', '--layers=false', `--signature-policy=${policy}`],
       // The history and the annotation would name the folder of the base image, which is another each time.
@@ -120,15 +158,17 @@ async function build(materials: Materials, path: string): Promise<void> {
     ];
     await run(
       [
-        ...[...tool, 'build', ...options, ...npm.mounts, ...bases, ...versionArguments()],
+        ...[...tool, 'build', ...options, ...npm.mounts, ...baseArguments, ...versionArguments()],
         ...['--tag=atwatch', sourceDirectory],
       ],
       'pipe',
     );
+    const push = [...tool, 'push', `--signature-policy=${policy}`, '--disable-compression'];
+    const layout = join(directory, 'layout');
+    await run([...push, 'atwatch', `oci:${layout}`], 'pipe');
     // Aside and renamed, so that an interruption leaves no half of it.
     const aside = `${path}.${process.pid}`;
-    const push = [...tool, 'push', `--signature-policy=${policy}`, '--disable-compression'];
-    await run([...push, 'atwatch', `oci-archive:${aside}`], 'pipe');
+    await run(['tar', ...reproducibleTar, '-C', layout, '-cf', aside, '.'], 'pipe');
     renameSync(aside, path);
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -141,6 +181,13 @@ function lowerCaseDirectory(): string {
   const directory = join(parent, `atwatch-image-${randomBytes(5).toString('hex')}`);
   mkdirSync(directory, { mode: 0o700 });
   return directory;
+}
+
+function writeBases(directory: string, materials: Materials, npmEnv: readonly string[]): BaseImages {
+  return {
+    build: writeBase(directory, 'build', (root) => writeBuildRoot(root, materials, npmEnv)),
+    run: writeBase(directory, 'run', (root) => writeRunRoot(root, materials)),
+  };
 }
 
 /** Writes an image in OCI layout and returns what FROM calls it. */
