@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { describedValues } from '../../hack/generate/chart.ts';
+import type { RuleFile } from '../manifests/queries.ts';
 import { chart, find, helm, type Rendered, type Rendering, render, skip } from './helm.ts';
 import { config, container, identity, image, type Look, names, pod, rightsOn } from './rendered.ts';
 
@@ -384,6 +385,24 @@ const rows: readonly Row[] = [
       return [metadata.labels?.team, spec.groups.length > 0];
     },
     expected: ['ops', true],
+  },
+  {
+    of: ['prometheusRule.runbooks'],
+    values: {
+      prometheusRule: { enabled: true, runbooks: 'https://wiki.example/atwatch' },
+      dashboard: { enabled: true },
+    },
+    look: (objects) => {
+      const { groups } = find(objects, 'PrometheusRule').spec as RuleFile;
+      const urls = groups.flatMap(({ rules }) => rules.map(({ annotations }) => annotations.runbook_url));
+      const rest = JSON.stringify(find(objects, 'ConfigMap').data);
+      return [
+        urls.every((url) => /^https:\/\/wiki\.example\/atwatch#atwatch\w+$/.test(url ?? '')),
+        rest.includes('https://wiki.example/atwatch'),
+        rest.includes('atwatch.example'),
+      ];
+    },
+    expected: [true, true, false],
   },
   {
     of: ['dashboard.enabled', 'dashboard.labels', 'dashboard.annotations'],

@@ -63,6 +63,7 @@ describe('a content that breaks its Pods', () => {
       { name: 'Deployment/web-0', restarted: 1, available: 0, reason: 'NewPodsNotAvailable' },
     ]);
     assert.equal(await operator.metric('new_pods_not_available'), 1);
+    assert.equal(await operator.metric('stalled'), 0);
   });
 
   it('that crashes takes one Pod of four, and is told within half a minute', async () => {

@@ -1,12 +1,16 @@
 /** The alerts of config/prometheus: promtool runs their unit tests, and each leads to a section that helps. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parse, stringify } from 'yaml';
+import { promisify } from 'node:util';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { findKubectl } from '../../local-cluster/programs.ts';
+import { inOverlay } from '../integration/overlay.ts';
 import { goProgram, unlessMissing } from './programs.ts';
-import { alerts, dashboard, readRules, ruleManifest } from './queries.ts';
+import { alerts, dashboard, type RuleFile, readRules, ruleManifest } from './queries.ts';
 
 const unitTests = 'test/manifests/alerts.promtool.yaml';
 const program = await unlessMissing(goProgram);
@@ -71,6 +75,8 @@ describe('each alert', async () => {
   it('says how bad it is, what is wrong, and where to read on', async () => {
     for (const { alert, labels, annotations } of all) {
       assert.ok(['critical', 'warning'].includes(labels.severity ?? ''), alert);
+      assert.ok(['platform', 'tenant'].includes(labels.audience ?? ''), alert);
+      assert.ok(labels.audience === 'platform' || labels.severity === 'warning', `${alert} pages tenants`);
       assert.deepEqual(Object.keys(annotations).sort(), ['description', 'runbook_url', 'summary'], alert);
       const [file = '', anchor] = annotations.runbook_url?.split('#') ?? [];
       const sections = [...(await readFile(file, 'utf8')).matchAll(/^## (.*)$/gm)].map(
@@ -79,6 +85,23 @@ describe('each alert', async () => {
       assert.ok(sections.includes(alert), `${file} has no section ${alert}`);
       assert.equal(anchor, alert.toLowerCase());
     }
+  });
+
+  it('links to its section absolutely once it is rendered, by one value', async () => {
+    const { path } = await findKubectl();
+    const overlay = { resources: ['default'], components: ['prometheus'] };
+    const { stdout } = await inOverlay(overlay, (folder) =>
+      promisify(execFile)(path, ['kustomize', folder], { maxBuffer: 16 << 20 }),
+    );
+    const rendered = parseAllDocuments(stdout).map((document) => document.toJSON());
+    const { metadata, spec } = rendered.find(({ kind }) => kind === 'PrometheusRule');
+    const base: string = metadata.annotations.runbooks;
+    assert.match(base, /^https:\/\/.+\/runbooks\.md$/);
+    const links = (spec as RuleFile).groups.flatMap(({ rules }) =>
+      rules.map(({ alert, annotations }) => [annotations.runbook_url, `${base}#${alert.toLowerCase()}`]),
+    );
+    assert.equal(links.length, all.length);
+    for (const [found, expected] of links) assert.equal(found, expected);
   });
 
   it('is the only thing that has a runbook', async () => {

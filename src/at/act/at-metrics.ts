@@ -80,6 +80,12 @@ export class AtMetrics {
       registers,
       collect: () => backlog.set(ats().filter((at) => isDue(at, now())).length),
     });
+    const refused: Gauge = new Gauge({
+      name: 'atwatch_at_refused',
+      help: 'Ats whose instant has passed and whose Pod is refused for a reason that is for their authors to mend.',
+      registers,
+      collect: () => refused.set(ats().filter((at) => isDue(at, now()) && isRefused(at)).length),
+    });
   }
 
   /** A status has been written in place of the one that `at` has. */
@@ -101,6 +107,17 @@ export class AtMetrics {
       this.#finished.inc({ outcome: after.outcome, reason });
     }
   }
+}
+
+/** A quota, a policy, a name that is taken, a right that the author lacks: nothing that the platform's people could mend. */
+const authorsReasons: ReadonlySet<string> = new Set([
+  atReason.podRejected,
+  atReason.podNameConflict,
+  atReason.notAuthorized,
+]);
+
+function isRefused({ status }: At): boolean {
+  return authorsReasons.has(status?.reason ?? '');
 }
 
 /** Milliseconds by which the operator was late, as status tells of the launch. */

@@ -3,10 +3,16 @@
  * an object, so the number of series does not grow with the cluster.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import { watcherReason } from '../../api/configwatcher-constants.ts';
 import type { Counts } from '../decide/observed.ts';
 import type { PodOutcome } from '../decide/restart-memory.ts';
 import type { Restart, WatcherState } from '../decide/state.ts';
 
+/** Counted apart, or no matter of a restart. */
+const otherStalls: ReadonlySet<string> = new Set([
+  watcherReason.newPodsNotAvailable,
+  watcherReason.invalidSpec,
+]);
 const strategies = ['Auto', 'Evict', 'Delete', 'RolloutRestart'] as const;
 /** `skipped`: the change found no Pod to restart. `overtaken`: an edit, of the content or of the spec, came before the last Pod was restarted. */
 const results = ['completed', 'overtaken', 'skipped'] as const;
@@ -20,6 +26,7 @@ interface Levels {
   readonly stalePods: number;
   readonly sourceMissing: boolean;
   readonly newPodsNotAvailable: boolean;
+  readonly stalled: boolean;
 }
 
 /** By how much the counts of the restart have grown, that of the restart that it overtakes included. */
@@ -86,7 +93,8 @@ export class ConfigWatcherMetrics {
       pending: after.pending !== undefined,
       stalePods: after.stalePods,
       sourceMissing: missing,
-      newPodsNotAvailable: stall?.reason === 'NewPodsNotAvailable',
+      newPodsNotAvailable: stall?.reason === watcherReason.newPodsNotAvailable,
+      stalled: stall !== undefined && !otherStalls.has(stall.reason),
     });
     const strategy = after.strategy ?? 'Evict';
     const { lastRestart } = after;
@@ -139,6 +147,7 @@ export class ConfigWatcherMetrics {
       'Watchers whose new content keeps new Pods from becoming available',
       (level) => Number(level.newPodsNotAvailable),
     );
+    sum('stalled', 'Watchers whose restart makes no progress for another reason', (l) => Number(l.stalled));
     sum('source_missing', 'Watchers without a required source', (l) => Number(l.sourceMissing));
   }
 }

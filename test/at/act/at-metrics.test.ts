@@ -41,6 +41,20 @@ describe('AtMetrics', () => {
     assert.match(text, /^atwatch_at_finished_total\{outcome="Missed",reason="MissedDeadline"\} 0$/m);
   });
 
+  it('counts apart what waits for its author, not for the operator', async () => {
+    const reasons = ['PodRejected', 'NotAuthorized', 'PodNameConflict', 'CreateFailed', undefined];
+    const ats = reasons.map((reason) => withStatus(waiting(), { ...waiting().status, reason } as AtStatus));
+    const registry = new Registry();
+    new AtMetrics(
+      registry,
+      () => [...ats, accepted()],
+      () => dueTime,
+    );
+    const text = await registry.metrics();
+    assert.match(text, /^atwatch_at_due_backlog 6$/m);
+    assert.match(text, /^atwatch_at_refused 3$/m);
+  });
+
   it('has a series at 0 for every end that there is', async () => {
     const text = await metricsOf([]);
     const series = [...text.matchAll(/^atwatch_at_finished_total\{outcome="(\w+)",reason="(\w+)"\} 0$/gm)];

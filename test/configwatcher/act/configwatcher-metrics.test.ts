@@ -129,6 +129,17 @@ describe('ConfigWatcherMetrics', () => {
     assert.equal(await value('atwatch_configwatcher_source_missing'), 1);
   });
 
+  it('tell apart what breaks Pods, what makes no progress, and what cannot begin', async () => {
+    for (const reason of ['NewPodsNotAvailable', 'Stalled', 'SeveralBudgets', 'InvalidSpec']) {
+      const stalled = [{ type: 'Stalled', status: 'True', reason }] as unknown as WatcherState['conditions'];
+      decided(`shop/${reason}`, applied(), { ...applied(), conditions: stalled }, 0);
+    }
+    assert.equal(await value('atwatch_configwatcher_new_pods_not_available'), 1);
+    assert.equal(await value('atwatch_configwatcher_stalled'), 2);
+    decided('shop/Stalled', applied(), applied(), 0);
+    assert.equal(await value('atwatch_configwatcher_stalled'), 1);
+  });
+
   it('count the Pods of a restart as they go, also those that an edit finds gone', async () => {
     const { completion, ...begun } = { ...done, restarted: 2 };
     const before: WatcherState = { ...applied(), strategy: 'Evict' };
