@@ -125,6 +125,12 @@ simulate: packages ## The same with new seeds; SEED=… replays one and tells it
 simulate-check: packages ## Plant bugs one by one, and print how soon the simulation finds each; BUG=… for one of them.
 	@$(NODE) test/simulation/planted/check.ts
 
+.PHONY: test-versions
+test-versions: build check-programs ## Run the integration tests on other minors: VERSIONS="1.36.3 1.35.4"; some minutes for each.
+	@$(if $(VERSIONS),,echo 'say which: make test-versions VERSIONS="1.36.3 1.35.4"' >&2; exit 2)
+	@$(NODE) hack/versions.ts $(VERSIONS)
+	@$(NODE) hack/generate.ts
+
 .PHONY: test-release
 test-release: packages ## Make a release of this commit twice, verify it, and see forged ones refused (Linux and root).
 	@$(NODE) --test --test-timeout=1800000 'test/release/*.test.ts'

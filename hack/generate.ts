@@ -1,6 +1,6 @@
 /**
  * Writes everything that follows from something else: of the CRDs the types and schema constants in src/api,
- * docs/api.md and the CRD of ConfigWatcher's second API group, the chart's copies of these and of config/, and OLM's bundle.
+ * docs/api.md, docs/versions.md and the CRD of ConfigWatcher's second API group, the chart's copies of these and of config/, and OLM's bundle.
  * With --check it writes nothing and fails on a difference.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -11,6 +11,7 @@ import { printApiDocs } from './generate/api-docs.ts';
 import { bundleFiles } from './generate/bundle.ts';
 import { chartFiles } from './generate/chart.ts';
 import { printSecondGroup, secondGroup } from './generate/second-group.ts';
+import { versionsPage } from './versions/results.ts';
 
 /** Path and text of every generated file, paths relative to the project. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
@@ -28,6 +29,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     types(configWatcher),
     ['crds/com/configwatchers.yaml', printSecondGroup(configWatcher)],
     ['docs/api.md', printApiDocs([at, configWatcher])],
+    ['docs/versions.md', versionsPage(JSON.parse(await readFile('docs/versions/results.json', 'utf8')))],
   ]);
   return new Map([...files, ...(await chartFiles(files)), ...(await bundleFiles([at, configWatcher]))]);
 }

@@ -197,7 +197,7 @@ async function project(
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-generate-'));
   t.after(() => rm(directory, { recursive: true }));
   await mkdir(join(directory, 'docs'));
-  for (const path of ['bundle', 'charts', 'config', 'crds', 'docs/api.md', 'package.json', 'src/api']) {
+  for (const path of ['bundle', 'charts', 'config', 'crds', 'docs', 'package.json', 'src/api']) {
     await cp(path, join(directory, path), { recursive: true });
   }
   const script = resolve('hack/generate.ts');

@@ -1,0 +1,41 @@
+/** What `make test-versions` found, and what is said of it. Pure. */
+
+/** Of one version of Kubernetes. */
+export interface VersionResult {
+  /** As in 1.36.3. */
+  readonly version: string;
+  /** Tests that passed and failed; undefined when it could not be built. */
+  readonly tests?: { readonly passed: number; readonly failed: number };
+  /** Why it could not be built, or what failed. */
+  readonly note?: string;
+  /** The commit that was tested. */
+  readonly revision: string;
+}
+
+const minorOf = ({ version }: VersionResult) => Number(version.split('.')[1]);
+
+/** With a newer result in the place of an older one of the same minor, the newest minor first. */
+export function withResult(results: readonly VersionResult[], result: VersionResult): VersionResult[] {
+  const others = results.filter((other) => minorOf(other) !== minorOf(result));
+  return [...others, result].sort((one, other) => minorOf(other) - minorOf(one));
+}
+
+/** The page docs/versions.md. */
+export function versionsPage(results: readonly VersionResult[]): string {
+  const rows = results.map(({ version, tests, note = '', revision }) => {
+    const found = tests === undefined ? 'not built' : `${tests.passed} passed, ${tests.failed} failed`;
+    return `| ${version} | ${found} | ${note} | \`${revision.slice(0, 12)}\` |`;
+  });
+  return [
+    '<!-- Generated from docs/versions/results.json by hack/generate.ts (make generate). Do not edit. -->',
+    '# Versions of Kubernetes',
+    '',
+    'What the integration tests found on the API server of each minor, built from its Go modules:',
+    '`make test-versions VERSIONS="1.36.3 1.35.4"` runs them and records what it saw, one minor after the other.',
+    '',
+    '| Kubernetes | integration tests | note | commit |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { goModOf } from '../../../hack/versions/module.ts';
+import { type VersionResult, versionsPage, withResult } from '../../../hack/versions/results.ts';
+
+const passed = { passed: 900, failed: 0 };
+const result = (version: string, more: Partial<VersionResult> = { tests: passed }): VersionResult => ({
+  ...{ version, revision: 'a'.repeat(40) },
+  ...more,
+});
+
+test('a minor has one result, its newest, and the newest minor is the first', () => {
+  const known = [result('1.36.2'), result('1.9.1')];
+  const results = withResult(withResult(known, result('1.36.3')), result('1.37.0'));
+  assert.deepEqual(
+    results.map(({ version }) => version),
+    ['1.37.0', '1.36.3', '1.9.1'],
+  );
+});
+
+test('the page says what passed, what failed and what could not be built', () => {
+  const note = 'cannot be built with this Go: no module';
+  const page = versionsPage([
+    result('1.36.3', { tests: { passed: 7, failed: 2 } }),
+    result('1.31.14', { note }),
+  ]);
+  assert.match(page, /^\| 1\.36\.3 \| 7 passed, 2 failed \| +\| `aaaaaaaaaaaa` \|$/m);
+  assert.match(page, /^\| 1\.31\.14 \| not built \| cannot be built with this Go: no module \|/m);
+});
+
+test('the module of another minor has the staging modules of that minor', () => {
+  const kubernetes = [
+    'require (',
+    '\tgithub.com/spf13/cobra v1.9.1',
+    '\tgo.etcd.io/etcd/client/v3 v3.5.1',
+    ')',
+    'replace (',
+    '\tk8s.io/api => ./staging/src/k8s.io/api',
+    '\tk8s.io/old => ./staging/src/k8s.io/old',
+    ')',
+  ].join('\n');
+  assert.equal(
+    goModOf('1.35.4', kubernetes, ''),
+    [
+      ...['module atwatch.local/kube', 'go 1.26.0', 'godebug default=go1.26'],
+      ...['require k8s.io/kubernetes v1.35.4', 'require github.com/spf13/cobra v1.9.1'],
+      'require go.etcd.io/etcd/server/v3 v3.5.1',
+      ...['replace k8s.io/api => k8s.io/api v0.35.4', 'replace k8s.io/old => k8s.io/old v0.35.4', ''],
+    ].join('\n'),
+  );
+});
+
+test('the chart wants no minor that a recorded run found wanting, and none below those that were run', async () => {
+  const results: VersionResult[] = JSON.parse(await readFile('docs/versions/results.json', 'utf8'));
+  const good = results.filter(({ tests }) => tests?.failed === 0).map(({ version }) => version.split('.')[1]);
+  const lowest = Math.min(...good.map(Number));
+  const { kubeVersion } = parse(await readFile('charts/atwatch/Chart.yaml', 'utf8'));
+  // Before the first run nothing is known beyond what the admission policies need.
+  const minor = Number.isFinite(lowest) ? lowest : 30;
+  assert.equal(kubeVersion, `>=1.${minor}.0-0`);
+});
