@@ -11,7 +11,7 @@ import { alternatives, components, linkerFlags } from '../local-cluster/build.ts
 import { programDirectory } from '../local-cluster/cache.ts';
 import { buildGoProgram } from '../local-cluster/go-program.ts';
 import { moduleOf } from './versions/module.ts';
-import { type VersionResult, withResult } from './versions/results.ts';
+import { notBuilt, type VersionResult, withResult } from './versions/results.ts';
 
 const file = 'docs/versions/results.json';
 const allTests = 'test/integration/**/*.test.ts';
@@ -54,8 +54,7 @@ function test(programs: string, tests: string): { passed: number; failed: number
 async function resultOf(version: string, revision: string): Promise<VersionResult> {
   const programs = await build(version).catch((error: Error & { stderr?: string }) => error);
   if (typeof programs !== 'string') {
-    const said = (programs.stderr || programs.message).trim().split('\n').at(-1) ?? '';
-    return { version, note: `cannot be built with this Go: ${said.trim().slice(0, 200)}`, revision };
+    return { version, note: notBuilt(programs.stderr || programs.message), revision };
   }
   const tests = test(programs, process.env.TESTS || allTests);
   if (Number.isNaN(tests.passed)) throw new Error(`the tests on Kubernetes ${version} came to no end`);

@@ -12,6 +12,18 @@ export interface VersionResult {
   readonly revision: string;
 }
 
+/**
+ * Why a version was not built.
+ *
+ * @param said by go. Its addresses are those of one machine's module proxy, and are left out.
+ */
+export function notBuilt(said: string): string {
+  const last = said.trim().split('\n').at(-1) ?? '';
+  const missing = /(\S+@v[\w.-]+): .*(?:404|not found|unknown revision)/i.exec(last)?.[1];
+  const reason = missing ? `${missing} is not to be had` : last.replaceAll(/https?:\/\/\S+/g, '…').trim();
+  return `cannot be built with this Go: ${reason.slice(0, 200)}`;
+}
+
 const minorOf = ({ version }: VersionResult) => Number(version.split('.')[1]);
 
 /** With a newer result in the place of an older one of the same minor, the newest minor first. */

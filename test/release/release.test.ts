@@ -27,7 +27,7 @@ describe('a release', { skip }, () => {
   let other: string;
   const key = () => join(folder, 'mine.key');
 
-  /** With the umask of somebody who shares nothing, or everything. */
+  /** With the umask of a user who shares nothing, or everything. */
   const make = (directory: string, args: readonly string[], umask = '022') => {
     const { MAKEFLAGS: _, NODE_TEST_CONTEXT: __, ...env } = process.env;
     const command = `umask ${umask}; exec make --silent "$@"`;
@@ -116,7 +116,7 @@ describe('a release', { skip }, () => {
     assert.match(await refusal(release, 'another.pub'), /^the release is not signed under this key: /);
   });
 
-  it('is refused with a file that nobody signed, and without one', async (t) => {
+  it('is refused with a file without a signature, and without one of its files', async (t) => {
     const directory = await forged(t);
     await writeFile(join(directory, 'more.sh'), '');
     await rm(join(directory, names.chart));
@@ -125,7 +125,7 @@ describe('a release', { skip }, () => {
     assert.match(said, new RegExp(`^${names.chart} is missing$`, 'm'));
   });
 
-  it('is refused when the image lacks a licence, whoever signed', async (t) => {
+  it('is refused when the image lacks a licence, signed or not', async (t) => {
     const directory = await forged(t);
     const notices = await readFile(join(release, '../third-party-licenses.txt'), 'utf8');
     const without = notices.replace(/\n\nundici \S+ \(MIT\)\n\n.+?(?=\n\n-{80}|$)/s, '');
@@ -140,7 +140,7 @@ describe('a release', { skip }, () => {
     assert.match(said, /^the image has no \/licenses\/nodejs\.txt$/m);
   });
 
-  it('is refused when the bundle holds a package that an SBOM does not list, whoever signed', async (t) => {
+  it('is refused when the bundle holds a package that an SBOM does not list, signed or not', async (t) => {
     const directory = await forged(t);
     const sbom = JSON.parse(await readFile(join(directory, names.cycloneDx), 'utf8'));
     sbom.components = sbom.components.filter(({ name }: { name: string }) => name !== 'luxon');
@@ -152,7 +152,7 @@ describe('a release', { skip }, () => {
     assert.match(said, /holds code of pkg:npm\/luxon@\S+, which the cycloneDx SBOM does not list$/m);
   });
 
-  it('is refused when the image holds another bundle than the account is of, whoever signed', async (t) => {
+  it('is refused when the image holds another bundle than the account is of, signed or not', async (t) => {
     const directory = await forged(t);
     await replaceInImage(directory, version, { 'atwatch.js': 'console.log()' });
     await signAgain(directory, version, key());

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { goModOf } from '../../../hack/versions/module.ts';
-import { type VersionResult, versionsPage, withResult } from '../../../hack/versions/results.ts';
+import { notBuilt, type VersionResult, versionsPage, withResult } from '../../../hack/versions/results.ts';
 
 const passed = { passed: 900, failed: 0 };
 const result = (version: string, more: Partial<VersionResult> = { tests: passed }): VersionResult => ({
@@ -28,6 +28,16 @@ test('the page says what passed, what failed and what could not be built', () =>
   ]);
   assert.match(page, /^\| 1\.36\.3 \| 7 passed, 2 failed \| +\| `aaaaaaaaaaaa` \|$/m);
   assert.match(page, /^\| 1\.31\.14 \| not built \| cannot be built with this Go: no module \|/m);
+});
+
+test('why a version was not built names the module and no address', () => {
+  const said =
+    'go: downloading x\n\tk8s.io/a/cel: k8s.io/a@v0.31.14: verifying module: reading https://proxy.example/k8s.io/a: 404 Not Found\n';
+  assert.equal(notBuilt(said), 'cannot be built with this Go: k8s.io/a@v0.31.14 is not to be had');
+  assert.equal(
+    notBuilt('dial https://proxy.example/x failed'),
+    'cannot be built with this Go: dial … failed',
+  );
 });
 
 test('the module of another minor has the staging modules of that minor', () => {
