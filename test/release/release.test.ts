@@ -125,7 +125,7 @@ describe('a release', { skip }, () => {
     assert.match(said, new RegExp(`^${names.chart} is missing$`, 'm'));
   });
 
-  it('is refused when the image lacks a licence, signed or not', async (t) => {
+  it('is refused when the image lacks a licence, though it is signed', async (t) => {
     const directory = await forged(t);
     const notices = await readFile(join(release, '../third-party-licenses.txt'), 'utf8');
     const without = notices.replace(/\n\nundici \S+ \(MIT\)\n\n.+?(?=\n\n-{80}|$)/s, '');
@@ -140,7 +140,7 @@ describe('a release', { skip }, () => {
     assert.match(said, /^the image has no \/licenses\/nodejs\.txt$/m);
   });
 
-  it('is refused when the bundle holds a package that an SBOM does not list, signed or not', async (t) => {
+  it('is refused when the bundle holds a package that an SBOM does not list, though it is signed', async (t) => {
     const directory = await forged(t);
     const sbom = JSON.parse(await readFile(join(directory, names.cycloneDx), 'utf8'));
     sbom.components = sbom.components.filter(({ name }: { name: string }) => name !== 'luxon');
@@ -152,7 +152,7 @@ describe('a release', { skip }, () => {
     assert.match(said, /holds code of pkg:npm\/luxon@\S+, which the cycloneDx SBOM does not list$/m);
   });
 
-  it('is refused when the image holds another bundle than the account is of, signed or not', async (t) => {
+  it('is refused when the image holds another bundle than the account is of, though it is signed', async (t) => {
     const directory = await forged(t);
     await replaceInImage(directory, version, { 'atwatch.js': 'console.log()' });
     await signAgain(directory, version, key());
