@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
-import { contentOf } from './content.ts';
+import { contentOf, type SourceRef } from './content.ts';
 import type { ChangeEntry } from './entry.ts';
 import type { Objects } from './objects.ts';
 import { selects, sourcesOf } from './selector.ts';
@@ -121,7 +121,18 @@ export class Watchers {
     run.content = this.contentFor(run);
     run.settledContent = run.content;
     this.#sight(run, time);
+    this.#baseline(run, time);
     this.byUid.set(run.uid, run);
+  }
+
+  /** What runs an older content of a source than it has at first sight is not to be restarted. */
+  #baseline({ watcher: { metadata, spec }, baselines }: WatcherRun, time: number): void {
+    for (const source of sourcesOf(spec)) {
+      const present = this.source(source.kind, metadata.namespace ?? '', source.name);
+      if (present === undefined) continue;
+      const content = contentOf(source, present);
+      baselines.set(`${source.kind}/${source.name}`, { time, content });
+    }
   }
 
   #sight({ watcher: { metadata, spec }, firstSights }: WatcherRun, time: number): void {
@@ -156,26 +167,32 @@ export class Watchers {
     }
   }
 
-  #source({ object, previous, resource, change, time }: ChangeEntry): void {
-    const kind = resource === 'secrets' ? 'Secret' : 'ConfigMap';
-    const { namespace } = object.metadata;
+  #source(entry: ChangeEntry): void {
+    const kind = entry.resource === 'secrets' ? 'Secret' : 'ConfigMap';
+    const { namespace, name } = entry.object.metadata;
     const near = [...this.byUid.values()].filter(
       ({ goneAt, watcher }) => goneAt === undefined && watcher.metadata.namespace === namespace,
     );
     for (const run of near) {
-      const source = sourcesOf(run.watcher.spec).find(
-        (one) => one.kind === kind && one.name === object.metadata.name,
-      );
-      if (source === undefined) continue;
-      this.#sight(run, time);
-      if (change === 'ADDED') run.restoredAt = time;
-      const now = contentOf(source, change === 'DELETED' ? undefined : object);
-      if (now === contentOf(source, change === 'ADDED' ? undefined : previous)) {
-        run.idleEditAt = time;
-        continue;
-      }
-      this.#changed(run, time);
+      const source = sourcesOf(run.watcher.spec).find((one) => one.kind === kind && one.name === name);
+      if (source !== undefined) this.#sourceOf(run, source, entry);
     }
+  }
+
+  #sourceOf(run: WatcherRun, source: SourceRef, { object, previous, change, time }: ChangeEntry): void {
+    const isFirstSight = !source.optional && !run.firstSights.has(`${source.kind}/${source.name}`);
+    this.#sight(run, time);
+    if (change === 'ADDED') run.restoredAt = time;
+    const now = contentOf(source, change === 'DELETED' ? undefined : object);
+    if (now === contentOf(source, change === 'ADDED' ? undefined : previous)) run.idleEditAt = time;
+    else if (isFirstSight) this.#sighted(run);
+    else this.#changed(run, time);
+  }
+
+  /** Another baseline, not another content. */
+  #sighted(run: WatcherRun): void {
+    run.content = this.contentFor(run);
+    if (run.watcher.status?.pending === undefined) run.settledContent = run.content;
   }
 
   #changed(run: WatcherRun, time: number): void {
