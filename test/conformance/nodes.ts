@@ -119,9 +119,10 @@ const endRows: readonly WorkloadRow[] = [
       const pod = await waitingFor(subject, 'again', 'CrashLoopBackOff');
       assert.ok((main(pod)?.restartCount ?? 0) >= 1);
       assert.equal(main(pod)?.lastState?.terminated?.exitCode, 4);
+      // A busy kubelet may not tell of the first back-off at all.
       assert.match(
         main(pod)?.state?.waiting?.message ?? '',
-        /^back-off 10s restarting failed container=main pod=again_/,
+        /^back-off [12]0s restarting failed container=main pod=again_/,
       );
       assert.equal(pod.status?.phase, 'Running');
       assert.equal(main(pod)?.ready, false);
