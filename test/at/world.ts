@@ -6,7 +6,8 @@
 import type { At, AtSpec, AtStatus } from '../../src/api/at.generated.ts';
 import type { KubernetesObject, Pod, PodStatus } from '../../src/kubernetes/objects.ts';
 import { TransportError } from '../../src/runtime/client/api-error.ts';
-import type { Client, WriteOptions } from '../../src/runtime/client/client.ts';
+import type { WriteOptions } from '../../src/runtime/client/call-options.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import type { JsonPatchOperation, Patch } from '../../src/runtime/client/patch.ts';
 import { timeText, waiting } from '../fixtures/at.ts';
 import { hasEnded, isGated, isHeld, isSchedulable, kubeletStep } from './kubelet.ts';

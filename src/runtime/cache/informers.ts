@@ -119,7 +119,7 @@ export class Informers {
   }
 
   /**
-   * Ends the watches of an informer, whose lister stays as it is then. Whoever asks for it again gets a new one, so
+   * Ends the watches of an informer, whose lister stays as it is then. A later request for it gets a new one, so
    * stop first what reads it. Nothing happens when it was removed before.
    */
   remove<T extends KubernetesObject>(informer: Informer<T>): void {

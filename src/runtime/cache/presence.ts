@@ -4,7 +4,8 @@
  * discovery documents, from a server that is ready, do.
  */
 import type { Resource } from '../../kubernetes/objects.ts';
-import type { CallOptions, Client } from '../client/client.ts';
+import type { CallOptions } from '../client/call-options.ts';
+import type { Client } from '../client/client.ts';
 import { groupVersionPath } from '../client/resource-path.ts';
 
 /**

@@ -5,9 +5,9 @@
 import { type KubernetesObject, type ObjectMeta, pods, type Resource } from '../../kubernetes/objects.ts';
 import type { Clock } from '../clock.ts';
 import { deleteAnswer, evictionAnswer, listAnswer, objectAnswer } from './answer.ts';
+import type { CallOptions, WriteOptions } from './call-options.ts';
 import type {
   ApplyOptions,
-  CallOptions,
   Client,
   DeleteCollectionOptions,
   DeleteOptions,
@@ -18,7 +18,6 @@ import type {
   PageOptions,
   WatchEvent,
   WatchOptions,
-  WriteOptions,
 } from './client.ts';
 import { deleteCollection, readPages } from './collection.ts';
 import { deleteBody, evictionBody } from './delete-body.ts';

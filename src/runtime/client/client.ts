@@ -9,8 +9,6 @@ import type { PartialObjectMetadata, Whole } from './partial-object.ts';
 import type { Applied, NewObject, PatchOf, StatusPatchOf } from './patch.ts';
 import type { Scale, SubresourceClient } from './subresource-client.ts';
 
-export type { CallOptions, WriteOptions } from './call-options.ts';
-
 /** Namespace and name; `namespace` is absent for cluster-scoped resources. */
 export interface ObjectKey {
   readonly namespace?: string;

@@ -4,7 +4,8 @@
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { isNotFound, TransportError } from './api-error.ts';
-import type { CallOptions, Client } from './client.ts';
+import type { CallOptions } from './call-options.ts';
+import type { Client } from './client.ts';
 import { groupVersionPath } from './resource-path.ts';
 
 /** A resource as the API server describes it. */

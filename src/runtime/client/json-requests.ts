@@ -2,7 +2,7 @@
  * JsonRequests: requests whose answers are JSON, sent in the lane of one client and through its gate.
  */
 import { TransportError } from './api-error.ts';
-import type { CallOptions, WriteOptions } from './client.ts';
+import type { CallOptions, WriteOptions } from './call-options.ts';
 import type { HttpRequest } from './http-request.ts';
 import { serverTimeout } from './request-timeouts.ts';
 import type { Transport } from './transport.ts';

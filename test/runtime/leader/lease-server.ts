@@ -3,7 +3,8 @@
  * demand: what a scripted test of leader election needs, on a fake clock.
  */
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
-import type { CallOptions, Client } from '../../../src/runtime/client/client.ts';
+import type { CallOptions } from '../../../src/runtime/client/call-options.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import { type Clock, sleep } from '../../../src/runtime/clock.ts';
 import type { Lease } from '../../../src/runtime/leader/lease.ts';
 

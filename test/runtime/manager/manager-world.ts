@@ -1,7 +1,8 @@
 /** ManagerWorld: a Manager on a fake clock, with an API server that has one Lease and nothing else. */
 import { Registry } from '@prometheus-io/client';
 import { configMaps } from '../../../src/kubernetes/objects.ts';
-import type { CallOptions, Client } from '../../../src/runtime/client/client.ts';
+import type { CallOptions } from '../../../src/runtime/client/call-options.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import type { Connection } from '../../../src/runtime/client/connect.ts';
 import type { WriteGate } from '../../../src/runtime/client/write-gate.ts';
 import type { WriteListener } from '../../../src/runtime/client/written.ts';
