@@ -117,7 +117,11 @@ test('subresources: scale, token, eviction', async (t) => {
   const scale = client.subresource(deployments, key, 'scale');
   const current = await scale.get();
   assert.deepEqual([current.kind, current.spec?.replicas], ['Scale', 2]);
-  assert.equal((await scale.update({ ...current, spec: { replicas: 3 } })).spec?.replicas, 3);
+  // The Deployment's controller writes to it as well.
+  const updated = await eventually(async () =>
+    scale.update({ ...(await scale.get()), spec: { replicas: 3 } }),
+  );
+  assert.equal(updated.spec?.replicas, 3);
   assert.equal((await scale.patch({ type: 'merge', body: { spec: { replicas: 4 } } })).spec?.replicas, 4);
   await assert.rejects(scale.update({ ...current, spec: { replicas: 5 } }), isConflict);
 
