@@ -149,6 +149,7 @@ export const clusterResources: readonly ServedResource[] = [
   },
   { ...core, ...data, managedFields: false, plural: 'nodes', kind: 'Node', namespaced: false, status: true },
   { ...core, ...data, plural: 'resourcequotas', kind: 'ResourceQuota', status: true, returnsDeleted: true },
+  { ...core, plural: 'services', kind: 'Service', namespaced: true, status: true, generation: false },
   {
     ...data,
     group: 'events.k8s.io',
