@@ -68,7 +68,10 @@ export class ConfigWatcherReconciler implements Reconciler {
   async #observe(request: Request, { signal }: ReconcileContext): Promise<WatcherFacts | undefined> {
     const { watchers, observer, store } = this.#options;
     const key = requestKey(request);
-    const watcher = watchers.get(request.namespace, request.name);
+    const cached = watchers.get(request.namespace, request.name);
+    // What changes while the cache stands still may change back before it moves again: it must be recorded by then.
+    const isCurrent = !cached || !this.#memory.isBehind(key);
+    const watcher = isCurrent ? cached : await store.live(request, signal);
     this.#forgetOther(key, watcher);
     // One that is being deleted restarts nothing any more; there is no finalizer to take off.
     if (!watcher || watcher.metadata.deletionTimestamp) {

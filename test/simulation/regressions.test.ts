@@ -59,6 +59,22 @@ function app(spec: object): Deed[] {
   ];
 }
 
+/** A Deployment whose ConfigMap names the Pods itself. */
+function annotatedApp(): Deed[] {
+  const annotations = { 'k8spatterns.io/podDeleteSelector': 'app=app' };
+  const deeds: Deed[] = [];
+  for (const deed of app({})) {
+    if (deed.do !== 'create' || deed.resource === 'configwatchers') continue;
+    const { spec } = deed.object as { readonly spec?: object };
+    const object =
+      deed.resource === 'configmaps'
+        ? { ...deed.object, metadata: { ...metadata('app'), annotations } }
+        : { ...deed.object, kind: 'Deployment', spec: { ...spec, replicas: 3 } };
+    deeds.push({ ...deed, resource: deed.resource.replace('daemonsets', 'deployments'), object });
+  }
+  return deeds;
+}
+
 function edit(when: number, data: object): Deed {
   return { at: when, do: 'patch', resource: 'configmaps', name: 'app', body: { data } };
 }
@@ -226,6 +242,32 @@ const regressions: readonly Regression[] = [
       faults: [
         { at: 1_077_477, fault: 'half-open', replica: 0 },
         { at: 1_149_460, fault: 'crd-removed', resource: 'ats', for: 3782 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'an annotated ConfigMap was edited and edited back while the cache of a new leader stood still: each write met a conflict, and the Pod born in between was forgotten',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'mwssfmvv-672', duration: 5 * minute, replicas: 3, election: true },
+      features: ['watcher-annotated'],
+      clocks: [
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+      ],
+      deeds: [
+        ...annotatedApp(),
+        edit(121_030, { message: 'two' }),
+        edit(181_123, { message: 'one' }),
+        { at: 182_643, do: 'pod', label: ['app', 'app'], index: 0, what: 'force-delete' },
+        edit(294_239, { message: 'two' }),
+      ],
+      faults: [
+        { at: 128_717, fault: 'terminate', replica: 0, for: 171_283 },
+        { at: 148_812, fault: 'stale-cache', server: 1, for: 151_188 },
+        { at: 169_214, fault: 'sigstop', replica: 1, for: 18_966 },
       ],
     },
   },

@@ -9,9 +9,11 @@ import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { configMaps } from '../../kubernetes/objects.ts';
 import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
+import type { Request } from '../../runtime/controller/reconciler.ts';
 import { readState, type WatcherState, writeState } from '../decide/state.ts';
+import { watcherOf } from '../facts/annotated-config-map.ts';
 import { withRight } from '../facts/missing-right.ts';
-import { specOf } from '../facts/watched-objects.ts';
+import { specOf, transformSource } from '../facts/watched-objects.ts';
 import type { WatcherStore, Written } from './state-store.ts';
 
 /** Without the number of Pods: a ConfigMap is not to be written whenever its application is scaled. */
@@ -26,6 +28,15 @@ export class AnnotationStore implements WatcherStore {
 
   constructor(client: Client) {
     this.#client = client;
+  }
+
+  async live({ namespace, name }: Request, signal: AbortSignal): Promise<ConfigWatcher | undefined> {
+    try {
+      return watcherOf(transformSource(await this.#client.get(configMaps, { namespace, name }, { signal })));
+    } catch (error) {
+      if (isProvenNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   read(watcher: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {

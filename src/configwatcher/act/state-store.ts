@@ -13,6 +13,7 @@ import type { Resource } from '../../kubernetes/objects.ts';
 import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Request } from '../../runtime/controller/reconciler.ts';
 import { readState, type WatcherState, writeState } from '../decide/state.ts';
 import { withRight } from '../facts/missing-right.ts';
 
@@ -27,7 +28,7 @@ export type Written =
 const lookAgainMs = 60_000;
 
 /** What a reconciler needs of the place where states are kept. */
-export type WatcherStore = Pick<StateStore, 'hasStatus' | 'read' | 'isStored' | 'write'>;
+export type WatcherStore = Pick<StateStore, 'hasStatus' | 'live' | 'read' | 'isStored' | 'write'>;
 
 export class StateStore {
   readonly #resource: Resource<ConfigWatcher>;
@@ -50,6 +51,16 @@ export class StateStore {
   /** What discovery says of the status subresource; it holds until it says something else, or the API server does. */
   learn(hasStatus: boolean): void {
     this.#withoutStatusUntil = hasStatus ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  }
+
+  /** The watcher as the API server has it now; undefined when it does not exist any more. */
+  async live({ namespace, name }: Request, signal: AbortSignal): Promise<ConfigWatcher | undefined> {
+    try {
+      return await this.#client.get(this.#resource, { namespace, name }, { signal });
+    } catch (error) {
+      if (isProvenNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   /**

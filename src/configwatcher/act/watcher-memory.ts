@@ -66,6 +66,14 @@ export class WatcherMemory {
     return Math.min(maxConflictDelayMs, firstConflictDelayMs * 2 ** Math.min(before, 10));
   }
 
+  /**
+   * The watch has had the time to bring what a write met, and did not: its cache stands still, and what is decided on
+   * it cannot be written.
+   */
+  isBehind(key: string): boolean {
+    return (this.#conflicts.get(key) ?? 0) > 1;
+  }
+
   /** No conflict is left: the status was written, or its watcher is gone. */
   settled(key: string): void {
     this.#conflicts.delete(key);
