@@ -271,6 +271,31 @@ const regressions: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'two active replicas without election had different reasons why an At has no Pod, and wrote them against each other a thousand times a second',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'mwsyxot8-24', duration: 2 * minute, replicas: 2 },
+      clocks: [
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+      ],
+      deeds: [
+        at('at-30', { schedule: '2024-01-01T00:00:37.762Z', launchGuarantee: 'ExactlyOnce' }, 0),
+        pod('at-30-pod', 0),
+        at('at-35', { launchGuarantee: 'ExactlyOnce' }, 0),
+        pod('at-35-pod', 0),
+      ],
+      faults: [
+        { at: 45_991, fault: 'kill', replica: 1, for: 899 },
+        {
+          ...{ at: 47_526, fault: 'refuse', method: '', path: '', code: 403, for: 1480 },
+          message: 'User "system:serviceaccount:atwatch-system:atwatch" cannot do that',
+        },
+      ],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {

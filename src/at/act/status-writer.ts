@@ -12,6 +12,7 @@ import { findAmong, podsAt } from '../facts/own-pod.ts';
 import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import type { Memory } from './memory.ts';
+import { Rewrites } from './rewrites.ts';
 import { conflictDelayMs } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
@@ -27,6 +28,7 @@ export interface StatusWriterOptions {
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #pace = new StatusPace();
+  readonly #rewrites = new Rewrites();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
@@ -42,18 +44,19 @@ export class StatusWriter {
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<Observed>> {
-    const { client, memory, onStatus } = this.#options;
+    const { client, clock, memory, onStatus } = this.#options;
     const { at } = observed;
     const { namespace = '', name } = at.metadata;
     const key = requestKey({ namespace, name });
-    const paused = this.#paceOf(key, at, status);
-    if (paused > 0) {
-      return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
-    }
     const body = statusPatch(at, status);
     if (body === undefined) {
       this.forget(key);
       return { next: 'goOn', facts: observed };
+    }
+    const again = this.#rewrites.wait(key, at.status, status, clock.monotonic());
+    const paused = Math.max(again, this.#paceOf(key, at, status));
+    if (paused > 0) {
+      return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
     }
     let written: At;
     try {
@@ -68,6 +71,7 @@ export class StatusWriter {
       return this.#refused(error, observed, log);
     }
     this.forget(key);
+    this.#rewrites.written(key, at.status, status, clock.monotonic());
     memory.written(at);
     onStatus?.(at, status);
     const facts = { ...observed, at: written, ...podsAt(written, findAmong(observed)) };

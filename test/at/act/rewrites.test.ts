@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AtStatus } from '../../../src/api/at.generated.ts';
+import { Rewrites } from '../../../src/at/act/rewrites.ts';
+
+const ours: AtStatus = { phase: 'PENDING', reason: 'PodRejected' };
+const theirs: AtStatus = { phase: 'PENDING', reason: 'PodNameConflict' };
+
+/** When a status is written that another client replaces as soon as it is there, in milliseconds. */
+function timesOf(rewrites: Rewrites, count: number): number[] {
+  const times: number[] = [];
+  for (let now = 0; times.length < count; ) {
+    const wait = rewrites.wait('shop/web', theirs, ours, now);
+    now += wait;
+    if (wait > 0) continue;
+    rewrites.written('shop/web', theirs, ours, now);
+    times.push(now);
+  }
+  return times;
+}
+
+describe('a status that another client replaces', () => {
+  it('is written again at once, then after one second, two, four, and each ten', () => {
+    const times = timesOf(new Rewrites(), 8);
+    assert.deepEqual(times, [0, 0, 1000, 3000, 7000, 15_000, 25_000, 35_000]);
+  });
+
+  it('is written at once when the last write is a minute ago', () => {
+    const rewrites = new Rewrites();
+    const last = timesOf(rewrites, 8).at(-1) ?? 0;
+    assert.equal(rewrites.wait('shop/web', theirs, ours, last + 60_001), 0);
+  });
+
+  it('delays no other status, and not that of another At', () => {
+    const rewrites = new Rewrites();
+    timesOf(rewrites, 8);
+    const other: AtStatus = { ...ours, phase: 'RUNNING', reason: 'Launched' };
+    assert.equal(rewrites.wait('shop/web', theirs, other, 35_001), 0);
+    assert.equal(rewrites.wait('shop/api', theirs, ours, 35_001), 0);
+  });
+});
+
+describe('a status that goes back and forth by itself', () => {
+  it('is written at once each time', () => {
+    const rewrites = new Rewrites();
+    for (let now = 0; now < 100; now += 2) {
+      assert.equal(rewrites.wait('shop/web', theirs, ours, now), 0);
+      rewrites.written('shop/web', theirs, ours, now);
+      assert.equal(rewrites.wait('shop/web', ours, theirs, now + 1), 0);
+      rewrites.written('shop/web', ours, theirs, now + 1);
+    }
+  });
+});
