@@ -10,7 +10,6 @@ export interface RunReport {
   readonly cpu: number;
   readonly simulated: number;
   readonly requests: number;
-  readonly known: Readonly<Record<string, number>>;
   readonly cells: readonly (readonly [string, number])[];
   /** Promise, clue and sentence of the first news. */
   readonly news: { readonly promise: string; readonly clue: string; readonly text: string } | undefined;
@@ -20,9 +19,9 @@ export interface RunReport {
 
 export function reportOf({ plan, cells, violations, rights, ...result }: RunResult, cpu: number): RunReport {
   const [first] = violations;
-  const { simulated, requests, known, traceHash } = result;
+  const { simulated, requests, traceHash } = result;
   const news = first && { promise: first.promise, clue: first.clue, text: first.text };
-  const figures = { cpu, simulated, requests, known, cells: [...cells], rights: [...rights] };
+  const figures = { cpu, simulated, requests, cells: [...cells], rights: [...rights] };
   return { seed: plan.seed, ...figures, news, traceHash };
 }
 
@@ -33,17 +32,14 @@ export class Figures {
   cpu = 0;
   simulated = 0;
   requests = 0;
-  readonly known = new Map<string, number>();
   readonly cells = new Map<string, number>();
   readonly rights = new Set<string>();
 
-  add({ cpu, simulated, requests, known, cells, rights }: RunReport): void {
+  add({ cpu, simulated, requests, cells, rights }: RunReport): void {
     this.runs += 1;
     this.cpu += cpu;
     this.simulated += simulated;
     this.requests += requests;
-    for (const [name, count] of Object.entries(known))
-      this.known.set(name, (this.known.get(name) ?? 0) + count);
     for (const right of rights) this.rights.add(right);
     for (const [cell, count] of cells) this.cells.set(cell, (this.cells.get(cell) ?? 0) + count);
   }
@@ -53,7 +49,6 @@ export class Figures {
     return [
       `${this.runs} runs, ${(this.simulated / day).toFixed(2)} simulated days in ${(this.cpu / 1000).toFixed(0)} CPU-seconds:`,
       `  ${(this.simulated / day / minutes).toFixed(2)} days per CPU-minute, ${Math.round(this.requests / (this.cpu / 1000))} requests per CPU-second`,
-      ...[...this.known].map(([name, count]) => `  open defect "${name}": met ${count} times`),
       ...this.#unused(),
     ].join('\n');
   }

@@ -369,7 +369,7 @@ export const changeIsActedOn: NamedPromise = {
         const waitsFor = pending.reason === 'Debounce' || pending.reason === 'Cooldown';
         const since = Math.max(changes.at(-1) ?? 0, history.disturbedAt);
         return !isHeld(watcher) && waitsFor && history.time - since > patienceOf(watcher)
-          ? [{ text: `${name} still waits for ${pending.reason}`, clue: run.annotated ? 'annotated' : '' }]
+          ? [{ text: `${name} still waits for ${pending.reason}`, clue: '' }]
           : [];
       });
     },

@@ -58,33 +58,11 @@ class Counts {
   }
 }
 
-/** After a fault an informer may still be on its way back, in milliseconds. */
-const catchingUp = 60_000;
-
-/** In which of the known ways replicas work against each other. */
-function clueFor(history: History, resource: string): string | undefined {
-  const running = [...history.replicas.values()].filter((one) => one.running);
-  const isAnnotated = [...history.watchers.byUid.values()].some(({ annotated }) => annotated);
-  if (running.length > 1 && isAnnotated && ['configmaps', 'events'].includes(resource)) {
-    return 'annotations differ';
-  }
-  return ['ats', 'pods'].includes(resource) && mayDiffer(history) ? 'views differ' : undefined;
-}
-
-/** Whether there are several replicas, of which one may not have been shown what another one has. */
-function mayDiffer({ replicas, faults, faultedAt, blindedAt, time }: History): boolean {
-  const running = [...replicas.values()].filter((one) => one.running);
-  const isBehind = time - faultedAt < catchingUp || time - blindedAt < blindFor;
-  return running.length > 1 && (faults.size > 0 || isBehind);
-}
-
 export const requestsAreBounded: NamedPromise = {
   name: 'R4',
   sentence: 'requests are bounded, and nothing is written again and again',
-  start(history) {
+  start() {
     const counts = new Counts();
-    /** The last time that replicas worked against each other: what else there is too much of follows from that. */
-    let storm = { clue: '', at: Number.NEGATIVE_INFINITY };
     return {
       change({ by }) {
         if (by?.replica === undefined) counts.reason();
@@ -95,10 +73,7 @@ export const requestsAreBounded: NamedPromise = {
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
         if (exceeded === undefined) return undefined;
-        const against = clueFor(history, resource);
-        if (against !== undefined) storm = { clue: against, at: request.time };
-        const clue = request.time - storm.at <= window ? storm.clue : exceeded;
-        return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue };
+        return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue: exceeded };
       },
     };
   },

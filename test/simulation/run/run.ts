@@ -2,7 +2,6 @@
 import { Coverage } from '../coverage.ts';
 import type { Entry } from '../entry.ts';
 import { History, type NamedPromise, type Violation } from '../history.ts';
-import { explanationOf } from '../open-defects.ts';
 import { commandCanary } from '../plan/draw-ats.ts';
 import type { Plan } from '../plan/plan.ts';
 import { configCanary, secretCanary } from '../plan/watcher-parts.ts';
@@ -18,16 +17,11 @@ export interface RunOptions {
   readonly promises?: readonly NamedPromise[];
   /** Told every entry, for a story. */
   readonly onEntry?: (entry: Entry, history: History) => void;
-  /** Ends with the first violation that no open defect explains. Default true. */
-  readonly stopsAtFirst?: boolean;
 }
 
 export interface RunResult {
   readonly plan: Plan;
-  /** What no open defect explains. */
   readonly violations: readonly Violation[];
-  /** How often each open defect was met, by name. */
-  readonly known: Readonly<Record<string, number>>;
   /** Ms of virtual time. */
   readonly simulated: number;
   readonly requests: number;
@@ -47,8 +41,6 @@ const settling = 20 * 60_000;
 const lookEvery = { busy: 10_000, idle: 10 * 60_000 };
 /** After so many ms without an event, nothing is pending any more but what a schedule or a window holds. */
 const busyFor = 30 * 60_000;
-/** A run that has met open defects so often shows nothing else any more. */
-const maxKnown = 100;
 
 /** A run of a plan that can be stopped and continued. */
 export class Run {
@@ -106,38 +98,24 @@ export class Run {
     simulation.schedule(lookEvery.busy, look);
   }
 
-  /** What no open defect explains. */
-  get news(): readonly Violation[] {
-    return this.history.violations.filter((violation) => explanationOf(violation) === undefined);
-  }
-
   get result(): RunResult {
-    const { cluster, history, recorder, news } = this;
+    const { cluster, recorder } = this;
     const { simulation } = cluster;
-    const known = Object.groupBy(
-      history.violations.flatMap((one) => explanationOf(one)?.name ?? []),
-      (name) => name,
-    );
+    const { violations } = this.history;
     return {
-      ...{ plan: this.#plan, violations: news, cells: this.#coverage.cells, deaths: this.#replicas.deaths },
-      known: Object.fromEntries(Object.entries(known).map(([name, all]) => [name, all?.length ?? 0])),
+      ...{ plan: this.#plan, violations, cells: this.#coverage.cells, deaths: this.#replicas.deaths },
       ...{ simulated: simulation.elapsed, steps: simulation.steps, traceHash: simulation.traceHash },
       ...{ requests: recorder.requests, changes: recorder.changes, rights: this.#rights },
     };
   }
 }
 
+/** Ends with the first violation. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
-  const { stopsAtFirst = true } = options;
   const run = new Run(plan, options);
   const { violations } = run.history;
-  let seen = 0;
-  const isOver = () => {
-    if (!stopsAtFirst || violations.length === seen) return false;
-    seen = violations.length;
-    return seen > maxKnown || run.news.length > 0;
-  };
-  await run.cluster.simulation.run({ until: plan.duration + settling, when: isOver });
-  if (run.news.length === 0 && violations.length <= maxKnown) run.history.end();
+  const isBroken = () => violations.length > 0;
+  await run.cluster.simulation.run({ until: plan.duration + settling, when: isBroken });
+  if (!isBroken()) run.history.end();
   return run.result;
 }
