@@ -63,7 +63,7 @@ export const resultsAreTrue: NamedPromise = {
   sentence: "what a run's end was is what status says; a command that ended with 0 is never run again",
   start: (history) => ({
     change(entry) {
-      if (entry.resource === 'pods' && entry.change === 'ADDED') return runAgain(history, entry);
+      if (entry.resource === 'pods' && mayRunNow(entry)) return runAgain(history, entry);
       const write = statusWriteOf(history, entry);
       if (write === undefined || write.run.forgedAt !== undefined) return undefined;
       const isDone = write.after.phase === 'DONE' && write.before.phase !== 'DONE';
@@ -96,6 +96,12 @@ function messageOf(answer: string): string {
   return String(jsonOf(answer)?.message ?? answer).slice(0, 300);
 }
 
+/** Whether this is when a Pod may begin to run: it is made, or what gated it is taken off. */
+function mayRunNow({ change, object, previous }: ChangeEntry): boolean {
+  if (change === 'DELETED' || isGated(object as Pod)) return false;
+  return change === 'ADDED' || isGated(previous as Pod | undefined);
+}
+
 function runAgain(history: History, { object, by }: ChangeEntry): Finding | undefined {
   const run = history.runs.ofPod(object.metadata.uid);
   // A user who writes the status decides which Pod the run is.
@@ -106,7 +112,7 @@ function runAgain(history: History, { object, by }: ChangeEntry): Finding | unde
   return succeeded === undefined || isUnseen(history, succeeded, by)
     ? undefined
     : {
-        text: `${object.metadata.name} was created after ${succeeded.name} had succeeded`,
+        text: `${object.metadata.name} was started after ${succeeded.name} had succeeded`,
         clue: succeeded.goneAt === undefined ? 'run again' : 'end lost',
       };
 }
