@@ -1,6 +1,6 @@
 /** S5, R1, R5: what the status of an At may say. */
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
-import type { Pod } from '../../../src/kubernetes/objects.ts';
+import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { type ChangeEntry, jsonOf } from '../entry.ts';
 import type { Finding, History, NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
@@ -222,7 +222,9 @@ export const absenceIsProven: NamedPromise = {
         ({ createdAt, pod }) =>
           by.sentAt - createdAt > lookedWithin &&
           pod.metadata.deletionTimestamp === undefined &&
-          !isGated(pod),
+          !isGated(pod) &&
+          // A user may take a Pod from its At: it is not the At's any more.
+          controllerOf(pod)?.uid === at.metadata.uid,
       );
       return isUnlaunched && overlooked !== undefined
         ? {
