@@ -22,3 +22,18 @@ export function aborted(signal: AbortSignal): Promise<void> {
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
+
+/**
+ * Aborts the controller when the signal is aborted, and holds nothing any more once it is aborted itself.
+ *
+ * Neither AbortSignal.any nor the option `signal` of addEventListener: what a signal made by the one, or a listener
+ * added with the other, refers to is kept for good when the first signal is never aborted.
+ */
+export function abortWith(controller: AbortController, signal: AbortSignal): void {
+  if (signal.aborted) controller.abort(signal.reason);
+  if (controller.signal.aborted) return;
+  const onAbort = () => controller.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const forget = () => signal.removeEventListener('abort', onAbort);
+  controller.signal.addEventListener('abort', forget, { once: true });
+}

@@ -9,7 +9,7 @@ import type { PartialObjectMetadata } from '../client/partial-object.ts';
 import type { Written } from '../client/written.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import { aborted } from '../time-limit.ts';
+import { aborted, abortWith } from '../time-limit.ts';
 import type { Informer, InformerOptions, MetadataInformerOptions } from './informer.ts';
 import { InformerMetrics, uncounted } from './informer-metrics.ts';
 import { LoadSlots } from './load-slots.ts';
@@ -137,9 +137,7 @@ export class Informers {
   }
 
   #run({ informer, stop }: Entry, signal: AbortSignal): void {
-    if (signal.aborted) stop.abort(signal.reason);
-    const onAbort = () => stop.abort(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true, signal: stop.signal });
+    abortWith(stop, signal);
     void informer.run(stop.signal);
   }
 

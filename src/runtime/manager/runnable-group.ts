@@ -5,6 +5,7 @@
 import { inLane } from '../client/lane.ts';
 import type { Runnable } from '../controller/runnable.ts';
 import { describeError } from '../error-chain.ts';
+import { abortWith } from '../time-limit.ts';
 
 /** Objects in progress that a sentence names. */
 const maxNamed = 5;
@@ -44,8 +45,7 @@ export class RunnableGroup {
     if (this.#runnables.has(runnable.name)) throw new Error(`there is a runnable ${runnable.name} already`);
     const entry: Entry = { runnable, stop: new AbortController(), ready: !this.#begun };
     this.#runnables.set(runnable.name, entry);
-    const onStop = () => entry.stop.abort(this.#options.stop.reason);
-    this.#options.stop.addEventListener('abort', onStop, { once: true, signal: entry.stop.signal });
+    abortWith(entry.stop, this.#options.stop);
     if (this.#begun) void this.#admit(entry);
   }
 
