@@ -148,6 +148,7 @@ export {
   requestOfKey,
   TerminalError,
 } from './runtime/controller/reconciler.ts';
+export { Rewrites } from './runtime/controller/rewrites.ts';
 export type { Runnable } from './runtime/controller/runnable.ts';
 export {
   type Enqueue,

@@ -47,6 +47,22 @@ describe('an edited ConfigMap', () => {
     assert.equal(world.watcher.status?.pending, undefined);
   });
 
+  it('writes a status again later each time while another client replaces it', async () => {
+    const { world, operator } = await settled();
+    const { status: before } = world.watcher;
+    world.edit({ message: 'second' });
+    const waits: (number | undefined)[] = [];
+    for (let tries = 0; tries < 4; tries++) {
+      operator.sync();
+      waits.push((await operator.reconcile()).requeueAfter);
+      if (before) world.watcher = { ...world.watcher, status: before };
+    }
+    assert.deepEqual(waits, [2000, 2000, 1000, 1000]);
+    world.now += 1000;
+    await converge(world, [operator]);
+    assert.equal(world.restarts.length, 4);
+  });
+
   it('never takes away more Ready Pods of an owner than allowed', async () => {
     for (const kind of ['Deployment', 'Custom'] as const) {
       const { world } = await settled({ strategy: { maxUnavailable: 2 } }, { replicas: 0 });

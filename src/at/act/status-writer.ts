@@ -6,13 +6,13 @@ import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
+import { Rewrites } from '../../runtime/controller/rewrites.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority, type WriteStatus } from '../decide/decision.ts';
 import { findAmong, podsAt } from '../facts/own-pod.ts';
 import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import type { Memory } from './memory.ts';
-import { Rewrites } from './rewrites.ts';
 import { conflictDelayMs } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
@@ -53,7 +53,8 @@ export class StatusWriter {
       this.forget(key);
       return { next: 'goOn', facts: observed };
     }
-    const again = this.#rewrites.wait(key, at.status, status, clock.monotonic());
+    const [stored, wanted] = [statementOf(at.status), statementOf(status)];
+    const again = this.#rewrites.wait(key, stored, wanted, clock.monotonic());
     const paused = Math.max(again, this.#paceOf(key, at, status));
     if (paused > 0) {
       return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
@@ -71,7 +72,7 @@ export class StatusWriter {
       return this.#refused(error, observed, log);
     }
     this.forget(key);
-    this.#rewrites.written(key, at.status, status, clock.monotonic());
+    this.#rewrites.written(key, stored, wanted, clock.monotonic());
     memory.written(at);
     onStatus?.(at, status);
     const facts = { ...observed, at: written, ...podsAt(written, findAmong(observed)) };
@@ -104,4 +105,10 @@ export class StatusWriter {
     }
     return this.#pace.wait(key, `${at.metadata.namespace}/${status.reason}`, this.#options.clock.monotonic());
   }
+}
+
+/** What a status says, for {@link Rewrites}. */
+function statementOf({ phase, reason, outcome, attempts, podUID, conditions = [] }: AtStatus = {}): string {
+  const states = conditions.map((condition) => `${condition.type}=${condition.status}`);
+  return [phase, reason, outcome, attempts, podUID, ...states].join(' ');
 }

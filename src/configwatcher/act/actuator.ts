@@ -4,12 +4,15 @@ import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherEvent } from '../../api/configwatcher-constants.ts';
 import type { Resource } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
+import { Rewrites } from '../../runtime/controller/rewrites.ts';
 import type { EventRecorder } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Effect, Observed, RecordEvents, RestartPods, WriteStatus } from '../decide/observed.ts';
 import { remember, retryWait } from '../decide/restart-memory.ts';
+import type { WatcherState } from '../decide/state.ts';
 import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
 import { objectOf, resourceOf } from './event-subject.ts';
 import { logOutcomes } from './outcome-log.ts';
@@ -33,6 +36,7 @@ export interface ActuatorOptions {
   readonly podControl: PodControl;
   readonly recorder: EventRecorder;
   readonly metrics: ConfigWatcherMetrics;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** Never later than the API server's clock, epoch ms. */
   readonly now: () => number;
   /** Uniform in [0, 1). */
@@ -41,6 +45,7 @@ export interface ActuatorOptions {
 
 export class Actuator {
   readonly #options: ActuatorOptions;
+  readonly #rewrites = new Rewrites();
   #saidWithoutStatus = false;
 
   constructor(options: ActuatorOptions) {
@@ -73,15 +78,19 @@ export class Actuator {
     facts: WatcherFacts,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<WatcherFacts>> {
-    const { store, metrics, memory: known } = this.#options;
+    const { store, clock, metrics, memory: known } = this.#options;
     const { watcher } = facts;
     const key = keyOf(watcher);
-    const written =
-      !asLock && store.isStored(watcher, state) ? 'Written' : await store.write(watcher, state, signal);
+    const [stored, wanted] = [statementOf(facts.state), statementOf(state)];
+    const isStored = !asLock && store.isStored(watcher, state);
+    const again = isStored ? 0 : this.#rewrites.wait(key, stored, wanted, clock.monotonic());
+    if (again > 0) return { next: 'end', result: { requeueAfter: again } };
+    const written = isStored ? 'Written' : await store.write(watcher, state, signal);
     this.#sayWithoutStatus(watcher, log);
     if (written === 'Conflict') return { next: 'end', result: { requeueAfter: known.conflicted(key) } };
     known.settled(key);
     if (written !== 'Written') return { next: 'end', result: {} };
+    if (!isStored) this.#rewrites.written(key, stored, wanted, clock.monotonic());
     known.written(key, watcher, state, memory);
     metrics.decided(this.#metricsKey(key), facts.state, { state, ...counts });
     return { next: 'goOn', facts };
@@ -151,4 +160,12 @@ export class Actuator {
 
 function keyOf({ metadata: { namespace = '', name } }: ConfigWatcher): string {
   return requestKey({ namespace, name });
+}
+
+/** What a state says, for {@link Rewrites}. */
+function statementOf({ appliedHash, pending, lastRestart, conditions = [] }: WatcherState): string {
+  const { hash, started, reason } = pending ?? {};
+  const { id, restarted, completion } = lastRestart ?? {};
+  const states = conditions.map((condition) => `${condition.type}=${condition.status}`);
+  return [appliedHash, hash, started, reason, id, restarted, completion, ...states].join(' ');
 }
