@@ -81,6 +81,7 @@ export interface StatefulSet extends KubernetesObject {
     readonly serviceName?: string;
     readonly podManagementPolicy?: string;
     readonly ordinals?: { readonly start?: number };
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
     readonly updateStrategy?: {
       readonly type?: string;
       readonly rollingUpdate?: { readonly partition?: number };

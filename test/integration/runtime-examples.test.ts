@@ -10,6 +10,7 @@ import { command, copyExample, RuntimePackage } from './runtime-package.ts';
 
 /** What each prints at the end of its demonstration. */
 const examples = {
+  database: /Ready: Progressing\nReady: Available\nLeft after the Database is deleted: nothing/,
   blogpost: /Phase: Published/,
   podset: /Replicas: 5/,
   tunnel: /Address: 192\.0\.2\.1\nDeployments: 1\nMachines after the Service is deleted: 0/,

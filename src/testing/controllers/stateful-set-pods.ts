@@ -1,6 +1,6 @@
 /** The Pods of a StatefulSet as objects: each ordinal has its name, its labels and a revision. */
 import { controllerOf, type KubernetesObject } from '../../kubernetes/objects.ts';
-import type { Pod, PodTemplate } from '../objects.ts';
+import type { Pod, PodSpec, PodTemplate } from '../objects.ts';
 import { conditionOf, isTerminating } from '../pod-facts.ts';
 import { type ControllerRevision, type StatefulSet, statefulSets } from '../workloads.ts';
 import { workloadRef } from './claim.ts';
@@ -42,8 +42,22 @@ export function podOfOrdinal(set: StatefulSet, revision: ControllerRevision, ord
       ...(finalizers && { finalizers }),
       ownerReferences: [workloadRef(statefulSets, set)],
     },
-    spec: { ...template.spec, hostname: name, ...(serviceName && { subdomain: serviceName }) },
+    spec: {
+      ...template.spec,
+      ...volumesOf(set, name, template),
+      ...{ hostname: name, ...(serviceName && { subdomain: serviceName }) },
+    },
   };
+}
+
+/** Each claim of the set replaces a volume of its name. The claims themselves are not made. */
+function volumesOf({ spec }: StatefulSet, pod: string, template: PodTemplate): Pick<PodSpec, 'volumes'> {
+  const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata: { name } }) => ({
+    name,
+    persistentVolumeClaim: { claimName: `${name}-${pod}` },
+  }));
+  const others = (template.spec.volumes ?? []).filter(({ name }) => claims.every((one) => one.name !== name));
+  return claims.length === 0 ? {} : { volumes: [...others, ...claims] };
 }
 
 export function podRevisionOf({ metadata }: Pod): string {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { workloadRef } from '../../../src/testing/controllers/claim.ts';
 import { revisionPlan } from '../../../src/testing/controllers/revisions.ts';
 import { statefulSetPlan } from '../../../src/testing/controllers/stateful-set.ts';
-import { podRevisionOf } from '../../../src/testing/controllers/stateful-set-pods.ts';
+import { podOfOrdinal, podRevisionOf } from '../../../src/testing/controllers/stateful-set-pods.ts';
 import type { Pod } from '../../../src/testing/objects.ts';
 import { type ControllerRevision, type StatefulSet, statefulSets } from '../../../src/testing/workloads.ts';
 import { now, type PodFields, pod, writesOf } from './decisions.ts';
@@ -52,6 +52,19 @@ function writesFor(set: StatefulSet, pods: readonly Pod[]): readonly string[] {
 }
 
 describe('A StatefulSet', () => {
+  it('gives each Pod the claims of its ordinal, in the place of volumes of their names', () => {
+    const volumes = [
+      { name: 'data', emptyDir: {} },
+      { name: 'tmp', emptyDir: {} },
+    ];
+    const template = { spec: { containers: [{ name: 'main', image: '1' }], volumes } };
+    const set = newSet('1', { template, volumeClaimTemplates: [{ metadata: { name: 'data' } }] });
+    assert.deepEqual(podOfOrdinal(set, revisionPlan(statefulSets, set, []).current, 2).spec.volumes, [
+      { name: 'tmp', emptyDir: {} },
+      { name: 'data', persistentVolumeClaim: { claimName: 'data-db-2' } },
+    ]);
+  });
+
   it('creates one after the other, each when the one before is ready', () => {
     assert.deepEqual(writesFor(newSet('2'), []), ['create db-0']);
     assert.deepEqual(writesFor(newSet('2'), [member(0, next)]), ['create db-1']);
