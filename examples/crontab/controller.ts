@@ -1,8 +1,9 @@
 /** The CronTab controller: read, decide, create, write the status. */
 import { isDeepStrictEqual } from 'node:util';
 import { controllerManagedBy, findCondition, isAlreadyExists, type Manager } from '@atwatch/runtime';
+import { ats } from './at.ts';
 import { decide } from './decide.ts';
-import { ats, cronTabs } from './resources.ts';
+import { cronTabs } from './types.generated.ts';
 
 /** Adds the controller to the manager; it runs when the manager does. */
 export function addCronTabController(manager: Manager): void {
@@ -26,18 +27,10 @@ export function addCronTabController(manager: Manager): void {
           // With the version that was decided from: a stale controller must not set handledUntil back.
           const body = { metadata: { resourceVersion: cronTab.metadata.resourceVersion }, status };
           await client.patchStatus(cronTabs, { namespace, name }, { type: 'merge', body }, { signal });
-          const {
-            status: accepted,
-            reason = '',
-            message = '',
-          } = findCondition(status.conditions, 'Accepted') ?? {};
-          if (accepted === 'False') {
-            recorder.record(cronTabs, cronTab, {
-              type: 'Warning',
-              reason,
-              action: 'Schedule',
-              note: message,
-            });
+          const accepted = findCondition(status.conditions, 'Accepted');
+          if (accepted?.status === 'False') {
+            const { reason, message: note } = accepted;
+            recorder.record(cronTabs, cronTab, { type: 'Warning', reason, action: 'Schedule', note });
           }
         }
         return requeueAt === undefined ? {} : { requeueAt };

@@ -4,7 +4,8 @@
  */
 import { controllerRef, formatTime, type NewCondition, parseTime, setCondition } from '@atwatch/runtime';
 import { Cron } from 'croner';
-import { type At, type CronTab, type CronTabStatus, cronTabs } from './resources.ts';
+import type { At } from './at.ts';
+import { type CronTab, type CronTabStatus, cronTabs } from './types.generated.ts';
 
 export interface Decision {
   /** To be created, the oldest firing first; those that exist already are as they should be. */

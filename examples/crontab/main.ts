@@ -1,5 +1,5 @@
 /** The program: one manager, one controller. */
-import { createManager, loadKubeConfig, runManager } from '@atwatch/runtime';
+import { createManager, errorFields, loadKubeConfig, runManager } from '@atwatch/runtime';
 import { pino } from 'pino';
 import { addCronTabController } from './controller.ts';
 
@@ -7,11 +7,13 @@ const { env } = process;
 const manager = createManager({
   name: 'crontab-operator',
   kubeConfig: loadKubeConfig({ env }),
-  log: pino(),
+  log: pino({ serializers: { err: errorFields } }),
   namespaces: env.WATCH_NAMESPACE ? [env.WATCH_NAMESPACE] : [],
   leaderElection: true,
   ...(env.POD_NAMESPACE && { leaderElectionNamespace: env.POD_NAMESPACE }),
-  installCommand: 'kubectl apply --server-side -f crontabs.yaml',
+  metricsBindAddress: env.METRICS_BIND_ADDRESS ?? '0',
+  healthProbeBindAddress: env.HEALTH_BIND_ADDRESS ?? '0',
+  installCommand: 'kubectl apply --server-side -f crd.yaml',
 });
 addCronTabController(manager);
 await runManager(manager, process);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import '../fixtures/atwatch-runtime.ts';
-import type { CronTab, CronTabStatus } from '../../examples/crontab/resources.ts';
+import type { CronTab, CronTabStatus } from '../../examples/crontab/types.generated.ts';
 
 const { catchUp, decide } = await import('../../examples/crontab/decide.ts');
 

@@ -6,8 +6,16 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import type { ControlPlane } from '../../local-cluster/control-plane.ts';
 
-export const serviceAccount = { namespace: 'atwatch-system', name: 'atwatch-controller-manager' };
-const userName = `system:serviceaccount:${serviceAccount.namespace}:${serviceAccount.name}`;
+export interface ServiceAccount {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The operator's own. */
+export const serviceAccount: ServiceAccount = {
+  namespace: 'atwatch-system',
+  name: 'atwatch-controller-manager',
+};
 
 interface Role {
   readonly kind: string;
@@ -34,14 +42,17 @@ interface Binding {
  * Everything granted to the ServiceAccount itself, sorted, each as `verb group/resource`; in one namespace
  * only with ` in NAMESPACE`, for one name only with ` NAME`.
  */
-export async function grantedRights(controlPlane: ControlPlane): Promise<string[]> {
+export async function grantedRights(
+  controlPlane: ControlPlane,
+  account: ServiceAccount = serviceAccount,
+): Promise<string[]> {
   const list = async <T>(kinds: string): Promise<T[]> =>
     JSON.parse(await controlPlane.kubectl(['get', kinds, '--all-namespaces', '--output=json'])).items;
   const roles = await list<Role>('clusterroles,roles');
   const bindings = (await list<Binding>('clusterrolebindings,rolebindings')).filter(({ subjects = [] }) =>
     subjects.some(
       ({ kind, name, namespace }) =>
-        kind === 'ServiceAccount' && name === serviceAccount.name && namespace === serviceAccount.namespace,
+        kind === 'ServiceAccount' && name === account.name && namespace === account.namespace,
     ),
   );
   const rights = bindings.flatMap(({ metadata: { namespace }, roleRef }) => {
@@ -98,7 +109,9 @@ export async function usedRights(
   { auditLog = '' }: ControlPlane,
   granted: readonly string[],
   since = 0,
+  account: ServiceAccount = serviceAccount,
 ): Promise<Use> {
+  const userName = `system:serviceaccount:${account.namespace}:${account.name}`;
   const lines = (await readFile(auditLog, 'utf8')).split('\n').filter(Boolean);
   const used = new Set<string>();
   const denied = new Set<string>();
@@ -121,11 +134,19 @@ function rightFor({ verb, objectRef }: AuditEvent, granted: readonly string[]): 
   return narrowest.find((one) => granted.includes(one)) ?? right;
 }
 
-/** Writes a kubeconfig with which a process is the operator's ServiceAccount. */
-export async function writeServiceAccountKubeconfig(controlPlane: ControlPlane, path: string): Promise<void> {
-  const { namespace, name } = serviceAccount;
+/** Writes a kubeconfig with which a process is the ServiceAccount, in its namespace as in a Pod. */
+export async function writeServiceAccountKubeconfig(
+  controlPlane: ControlPlane,
+  path: string,
+  account: ServiceAccount = serviceAccount,
+): Promise<void> {
+  const { namespace, name } = account;
   const token = await controlPlane.kubectl(['create', 'token', name, `--namespace=${namespace}`]);
   const config = parse(await readFile(controlPlane.kubeconfig, 'utf8'));
   const users = config.users.map((entry: object) => ({ ...entry, user: { token: token.trim() } }));
-  await writeFile(path, JSON.stringify({ ...config, users }), { mode: 0o600 });
+  const contexts = config.contexts.map((entry: { readonly context: object }) => ({
+    ...entry,
+    context: { ...entry.context, namespace },
+  }));
+  await writeFile(path, JSON.stringify({ ...config, users, contexts }), { mode: 0o600 });
 }
