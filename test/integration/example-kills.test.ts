@@ -8,7 +8,6 @@ import { after, before, suite, test } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import { ExampleOperator } from './example-operator.ts';
 import { MachineProvider } from './machine-provider.ts';
-import { eventually } from './support.ts';
 
 let controlPlane: ControlPlane;
 before(async () => {
@@ -49,7 +48,8 @@ test('PodSet: exact counts under kill -9 and a quota, and by kubectl scale', asy
       metadata,
       spec: { hard: { pods: String(pods) } },
     });
-    await eventually(async () => (await get('resourcequota/few', '.status.hard.pods')) === String(pods));
+    const hard = () => get('resourcequota/few', '.status.hard.pods');
+    await operator.until('the quota', async () => (await hard()) === String(pods));
   };
   const until = (what: string, pods: number) => operator.until(what, async () => (await count()) === pods);
   await setQuota(1);
@@ -106,7 +106,7 @@ suite('Tunnel: no machine is lost', () => {
       await apply({ apiVersion: 'v1', kind: 'Service', metadata, spec });
       const ip = () => get('service/web', '.status.loadBalancer.ingress[0].ip');
       await operator.until('the address', async () => (await ip()) === machines.address);
-      await kubectl('delete', 'service/web', '--timeout=60s');
+      await kubectl('delete', 'service/web', '--timeout=120s');
       await restart;
       assert.deepEqual([...left], []);
       assert.deepEqual([...machines.names], []);

@@ -100,7 +100,7 @@ export class ExampleOperator {
   }
 
   /** Waits with a limit; the error has what the operator wrote. */
-  async until(what: string, probe: () => Promise<boolean>, timeout = 60_000): Promise<void> {
+  async until(what: string, probe: () => Promise<boolean>, timeout = 120_000): Promise<void> {
     await eventually(probe, { timeout, interval: 100, message: what }).catch((error) => {
       throw new Error(`${error.message}, ${error.cause ?? ''}: ${this.#output.slice(-4000)}`);
     });

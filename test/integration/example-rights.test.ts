@@ -82,7 +82,7 @@ const stories: readonly Story[] = [
       await operator.until('the address', async () => (await ip()) === machines.address);
       await patch('service/service', { spec: { ports: [{ port: 81 }] } });
       await operator.until('the other port', async () => (await args()).includes('--ports=81'));
-      await kubectl('delete', 'service/service', '--timeout=60s');
+      await kubectl('delete', 'service/service', '--timeout=120s');
       assert.deepEqual([...machines.names], []);
     },
   },
@@ -95,7 +95,7 @@ const stories: readonly Story[] = [
       await operator.until('the status', async () => (await reason()) === 'Progressing');
       await patch('database/database', { spec: { version: '17.4' } });
       await operator.until('the update', async () => (await image()) === 'postgres:17.4');
-      await kubectl('delete', 'database/database', '--timeout=60s');
+      await kubectl('delete', 'database/database', '--timeout=120s');
       assert.equal(await get('statefulset/database', '.metadata.name'), '');
     },
   },
