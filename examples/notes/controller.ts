@@ -1,5 +1,5 @@
 /** The controller: read, decide, write. */
-import { controllerManagedBy, type Manager } from '@atwatch/runtime';
+import { controllerManagedBy, type Manager, type Reconciler, statusPatch } from '@atwatch/runtime';
 import { configMaps } from '@atwatch/runtime/types/core';
 import { decide } from './decide.ts';
 import { notes } from './types.generated.ts';
@@ -9,32 +9,20 @@ export function addController(manager: Manager): void {
   const { client, clock, informers } = manager;
   const noteLister = informers.informerFor(notes).lister;
   const configMapLister = informers.informerFor(configMaps).lister;
-  controllerManagedBy(manager)
-    .for(notes)
-    .owns(configMaps)
-    .complete({
-      async reconcile({ namespace, name }, { signal }) {
-        const note = noteLister.get(namespace, name);
-        if (note === undefined || note.metadata.deletionTimestamp !== undefined) return {};
-        const found = configMapLister.get(namespace, name);
-        const { configMap, conditions } = decide(note, found, clock.now());
-        if (configMap && !found) await client.create(configMaps, configMap, { signal });
-        else if (configMap) {
-          const body = {
-            metadata: { resourceVersion: found?.metadata.resourceVersion },
-            data: configMap.data,
-          };
-          await client.patch(configMaps, { namespace, name }, { type: 'merge', body }, { signal });
-        }
-        // Crash window: the ConfigMap is as it should be, the status does not say so. The next pass does.
-        if (conditions !== note.status?.conditions) {
-          const body = {
-            metadata: { resourceVersion: note.metadata.resourceVersion },
-            status: { conditions },
-          };
-          await client.patchStatus(notes, { namespace, name }, { type: 'merge', body }, { signal });
-        }
-        return {};
-      },
-    });
+  const reconciler: Reconciler = {
+    async reconcile(key, { signal }) {
+      const note = noteLister.get(key.namespace, key.name);
+      if (note === undefined || note.metadata.deletionTimestamp !== undefined) return {};
+      const found = configMapLister.get(key.namespace, key.name);
+      const { create, update, conditions } = decide(note, found, clock.now());
+      if (create) await client.create(configMaps, create, { signal });
+      if (update) await client.update(configMaps, update, { signal });
+      // Crash window: the ConfigMap is as it should be, the status does not say so. The next pass does.
+      if (conditions !== note.status?.conditions) {
+        await client.patchStatus(notes, key, statusPatch(note, { conditions }), { signal });
+      }
+      return {};
+    },
+  };
+  controllerManagedBy(manager).for(notes).owns(configMaps).complete(reconciler);
 }

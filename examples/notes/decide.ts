@@ -5,20 +5,24 @@ import { type Note, notes } from './types.generated.ts';
 
 /** What is to be written, in this order. */
 export interface Decision {
-  readonly configMap?: ConfigMap;
+  readonly create?: ConfigMap;
+  /** Has the version that was found: when another client has written since, it is refused. */
+  readonly update?: ConfigMap;
   readonly conditions: readonly Condition[];
 }
 
 /** @param now epoch milliseconds. */
 export function decide(note: Note, found: ConfigMap | undefined, now: number): Decision {
-  const { name, namespace = '' } = note.metadata;
+  const { name, namespace = '', uid = '' } = note.metadata;
   const ready = (status: 'True' | 'False', reason: string, message: string) =>
     setCondition(note.status?.conditions, { type: 'Ready', status, reason, message }, now);
-  if (found !== undefined && !isControlledBy(found, note.metadata.uid ?? '')) {
+  if (found !== undefined && !isControlledBy(found, uid)) {
     return { conditions: ready('False', 'NameTaken', `ConfigMap ${name} is not of this object`) };
   }
   const conditions = ready('True', 'Written', `ConfigMap ${name} has the text`);
-  if (found?.data?.text === note.spec.text) return { conditions };
+  const data = { text: note.spec.text };
+  if (found?.data?.text === data.text) return { conditions };
+  if (found !== undefined) return { update: { ...found, data }, conditions };
   const metadata = { name, namespace, ownerReferences: [controllerRef(notes, note)] };
-  return { configMap: { metadata, data: { text: note.spec.text } }, conditions };
+  return { create: { metadata, data }, conditions };
 }
