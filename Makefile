@@ -17,7 +17,7 @@ CONFIG ?= config/default
 # Rendering needs no cluster.
 RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
 NODE_TEST := $(NODE) --test --test-timeout=300000
-UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|release|soak|bench)/**/*.test.ts'
+UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|release|soak|bench|types|traces)/**/*.test.ts'
 SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
 
 ##@ General
@@ -134,6 +134,10 @@ test-versions: build check-programs ## Run the integration tests on other minors
 .PHONY: test-release
 test-release: packages ## Make a release of this commit twice, verify it, and see forged ones refused (Linux and root).
 	@$(NODE) --test --test-timeout=1800000 'test/release/*.test.ts'
+
+.PHONY: test-types
+test-types: package-runtime ## Type-check the packed runtime with each TypeScript from 5.4 to 7; make test has the ends.
+	@$(NODE_TEST) 'test/types/*.test.ts'
 
 .PHONY: soak
 soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) and four of quiet, and watch its size.

@@ -11,6 +11,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import type { Resource } from '../../src/kubernetes/objects.ts';
 import { CronTabProcess, everySecondOf, firingsOf, listAts } from './crontab-process.ts';
+import { checkTypes, moduleSettings, oldestTypeScript, writePrograms } from './package-types.ts';
 import { command, copyExample, RuntimePackage } from './runtime-package.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
@@ -21,14 +22,6 @@ const cronTabs: Resource = {
   kind: 'CronTab',
   namespaced: true,
 };
-
-/** The oldest that is promised; the newest is the repository's. */
-const oldestTypeScript = '5.4.5';
-
-/** The TypeScript of a page, in its order: one program. */
-function codeOf(page: string): string {
-  return Array.from(page.matchAll(/^```ts\n(.*?)^```$/gms), ([, code = '']) => code).join('\n');
-}
 
 suite('the packed runtime', () => {
   let runtime: RuntimePackage;
@@ -107,59 +100,12 @@ suite('the packed runtime', () => {
       [oldestTypeScript]: () => join(folder, 'node_modules/typescript/bin/tsc'),
       newest: () => resolve('node_modules/typescript/bin/tsc'),
     };
-    const modules = [
-      ['node16', 'node16'],
-      ['nodenext', 'nodenext'],
-      ['esnext', 'bundler'],
-    ] as const;
-
-    before(async () => {
-      const guide = codeOf(await readFile(installed('docs/runtime.md'), 'utf8'));
-      assert.match(guide, /createManager.+controllerManagedBy.+runManager/s);
-      await writeFile(join(folder, 'guide.ts'), guide);
-      const names = runtime.paths.flatMap((path) => /^types\/(.+)\.js$/.exec(path)?.[1] ?? []);
-      const imports = names.map(
-        (name, index) => `import * as m${index} from '@atwatch/runtime/types/${name}';`,
-      );
-      const uses = names.map((_, index) => `m${index}`).join(', ');
-      const test = `import { TestCluster, startControlPlane } from '@atwatch/runtime/testing';`;
-      const deployment = `import { type Deployment, deployments } from '@atwatch/runtime/types/apps';
-import type { Resource } from '@atwatch/runtime';
-export const resource: Resource<Deployment> = deployments;
-// @ts-expect-error: an object needs a name
-export const nameless: Deployment = { metadata: {} };`;
-      const text = [
-        ...imports,
-        test,
-        deployment,
-        `export const all = [${uses}, TestCluster, startControlPlane];`,
-      ];
-      await writeFile(join(folder, 'entries.ts'), `${text.join('\n')}\n`);
-    });
+    before(() => writePrograms(runtime, folder));
 
     for (const [version, compiler] of Object.entries(compilers)) {
-      for (const [module, moduleResolution] of modules) {
-        test(`TypeScript ${version}, ${moduleResolution}`, async () => {
-          const settings = {
-            module,
-            moduleResolution,
-            target: 'es2022',
-            lib: ['es2023', 'esnext.disposable'],
-          };
-          const name = `tsconfig.${version}.${moduleResolution}.json`;
-          const config = {
-            compilerOptions: {
-              ...settings,
-              types: ['node'],
-              strict: true,
-              skipLibCheck: false,
-              noEmit: true,
-            },
-            files: ['guide.ts', 'entries.ts'],
-          };
-          await writeFile(join(folder, name), JSON.stringify(config));
-          await command(process.execPath, [compiler(), '-p', name, '--pretty', 'false'], { cwd: folder });
-        });
+      for (const settings of moduleSettings) {
+        test(`TypeScript ${version}, ${settings[1]}`, () =>
+          checkTypes(folder, compiler(), settings, version));
       }
     }
 
