@@ -139,6 +139,11 @@ test-release: packages ## Make a release of this commit twice, verify it, and se
 test-types: package-runtime ## Type-check the packed runtime with each TypeScript from 5.4 to 7; make test has the ends.
 	@$(NODE_TEST) 'test/types/*.test.ts'
 
+.PHONY: test-traces
+test-traces: packages ## Send the traces of reconciles through an OpenTelemetry collector, which is built from source once.
+	@$(NODE) -e 'await (await import("./hack/collector/program.ts")).buildCollector()'
+	@$(NODE_TEST) 'test/traces/*.test.ts'
+
 .PHONY: soak
 soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) and four of quiet, and watch its size.
 	@$(CLUSTER) run -- $(NODE) --test --test-concurrency=2 'test/soak/**/*.test.ts'
