@@ -15,6 +15,8 @@ export interface Config {
   readonly metricsCertPath: string;
   /** Where /healthz and /readyz are served, `host:port`; `0` switches it off. */
   readonly healthProbeBindAddress: string;
+  /** Where profiles of this process are served, on the loopback address; `0` switches it off. */
+  readonly profilingBindAddress: string;
   readonly leaderElect: boolean;
   /** Namespaces to watch; empty means all. */
   readonly namespaces: readonly string[];
@@ -163,6 +165,7 @@ function toConfig(text: (name: string) => string, env: Environment): Config {
     secureMetrics: text('secure-metrics') === 'true',
     metricsCertPath: text('metrics-cert-path'),
     healthProbeBindAddress: text('health-probe-bind-address'),
+    profilingBindAddress: text('profiling') === 'true' ? text('profiling-bind-address') : '0',
     leaderElect: text('leader-elect') === 'true',
     namespaces: namesIn(text('namespaces')),
     logLevel: level,

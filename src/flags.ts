@@ -26,10 +26,18 @@ const bindAddress = {
 
 const trueOrFalse = { pattern: /^(true|false)$/, expected: 'true or false' };
 
+function variableOf(name: string): string {
+  return `ATWATCH_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
 /** A flag with a text, and nothing as its default. */
 function words(name: string, placeholder: string, unset: string) {
-  const env = [`ATWATCH_${name.toUpperCase().replaceAll('-', '_')}`];
-  return { name, env, boolean: false, default: '', unset, placeholder };
+  return { name, env: [variableOf(name)], boolean: false, default: '', unset, placeholder };
+}
+
+/** A flag that is off unless it is given. */
+function toggle(name: string) {
+  return { name, env: [variableOf(name)], boolean: true, default: 'false', placeholder: '', ...trueOrFalse };
 }
 
 /** Of a flag with a whole number of seconds, or nothing. */
@@ -55,13 +63,8 @@ export const flags: readonly Flag[] = [
     description: 'serve Prometheus metrics here; 0 switches them off',
   },
   {
-    name: 'secure-metrics',
-    env: ['ATWATCH_SECURE_METRICS'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('secure-metrics'),
     description: 'serve metrics by HTTPS, to users of the cluster who may get the URL /metrics',
-    ...trueOrFalse,
   },
   {
     name: 'metrics-cert-path',
@@ -82,13 +85,22 @@ export const flags: readonly Flag[] = [
     description: 'serve /healthz and /readyz here; 0 switches them off',
   },
   {
-    name: 'leader-elect',
-    env: ['ATWATCH_LEADER_ELECT'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('profiling'),
+    description: 'serve CPU profiles and heap snapshots, which hold Secrets, to this machine alone',
+  },
+  {
+    name: 'profiling-bind-address',
+    env: ['ATWATCH_PROFILING_BIND_ADDRESS'],
+    boolean: false,
+    default: '127.0.0.1:6060',
+    placeholder: 'HOST:PORT',
+    description: 'with --profiling, where; no other machine may reach it',
+    pattern: /^(127(\.\d{1,3}){3}|\[::1\]):\d{1,5}$/,
+    expected: '127.0.0.1:PORT or [::1]:PORT',
+  },
+  {
+    ...toggle('leader-elect'),
     description: 'act only while holding the Lease "atwatch" in POD_NAMESPACE',
-    ...trueOrFalse,
   },
   {
     name: 'namespaces',
@@ -100,59 +112,29 @@ export const flags: readonly Flag[] = [
     ...namespaceNames,
   },
   {
-    name: 'secret-access',
-    env: ['ATWATCH_SECRET_ACCESS'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('secret-access'),
     description: 'let ConfigWatchers watch Secrets; needs rights on secrets',
-    ...trueOrFalse,
   },
   {
-    name: 'annotation-controller',
-    env: ['ATWATCH_ANNOTATION_CONTROLLER'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('annotation-controller'),
     description: 'also serve ConfigMaps with k8spatterns.io/podDeleteSelector; needs patch on configmaps',
-    ...trueOrFalse,
   },
   {
-    name: 'annotated-workloads',
-    env: ['ATWATCH_ANNOTATED_WORKLOADS'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('annotated-workloads'),
     description:
       'make ConfigWatchers for workloads with k8spatterns.io/restart-on-change; needs rights for it',
-    ...trueOrFalse,
   },
   {
-    name: 'reloader-annotations',
-    env: ['ATWATCH_RELOADER_ANNOTATIONS'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('reloader-annotations'),
     description: 'the same, and for workloads with annotations of Stakater Reloader; needs rights for it',
-    ...trueOrFalse,
   },
   {
-    name: 'auto-reload-all',
-    env: ['ATWATCH_AUTO_RELOAD_ALL'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('auto-reload-all'),
     description: 'with --reloader-annotations: every workload that does not say auto: "false"',
-    ...trueOrFalse,
   },
   {
-    name: 'author-check',
-    env: ['ATWATCH_AUTHOR_CHECK'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('author-check'),
     description: 'run an At only if its author may still create Pods; needs config/author-check',
-    ...trueOrFalse,
   },
   {
     ...words('at-default-image', 'IMAGE', 'busybox'),
@@ -190,13 +172,8 @@ export const flags: readonly Flag[] = [
     expected: 'a duration such as 1s or 500ms, or 0 to switch it off',
   },
   {
-    name: 'policy-self-test',
-    env: ['ATWATCH_POLICY_SELF_TEST'],
-    boolean: true,
-    default: 'false',
-    placeholder: '',
+    ...toggle('policy-self-test'),
     description: "test each hour that the admission policy on the operator's Pods is in force",
-    ...trueOrFalse,
   },
   {
     name: 'log-level',

@@ -58,6 +58,7 @@ export function createOperator(options: OperatorOptions): Manager {
       secureMetrics: config.metricsCertPath === '' ? {} : { certificateDirectory: config.metricsCertPath },
     }),
     healthProbeBindAddress: config.healthProbeBindAddress,
+    profilingBindAddress: config.profilingBindAddress,
   });
   // A Role goes with its namespace, before the Pods do, and with it the right to take a finalizer off.
   addAtController(manager, {

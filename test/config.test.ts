@@ -7,6 +7,7 @@ const defaults = {
   secureMetrics: false,
   metricsCertPath: '',
   healthProbeBindAddress: '127.0.0.1:8081',
+  profilingBindAddress: '0',
   leaderElect: false,
   namespaces: [],
   logLevel: 'info',
@@ -31,6 +32,13 @@ describe('parseCommandLine', () => {
   }[] = [
     { says: 'has a default for everything' },
     { says: 'takes --flag=value', args: ['--log-level=debug'], config: { logLevel: 'debug' } },
+    { says: 'profiles', args: ['--profiling'], config: { profilingBindAddress: '127.0.0.1:6060' } },
+    {
+      says: 'profiles elsewhere on this machine',
+      args: ['--profiling', '--profiling-bind-address=[::1]:1'],
+      config: { profilingBindAddress: '[::1]:1' },
+    },
+    { says: 'does not profile unasked', args: ['--profiling-bind-address=127.0.0.1:1'] },
     { says: 'takes --flag value', args: ['--log-level', 'warn'], config: { logLevel: 'warn' } },
     { says: 'takes a single dash, as Go does', args: ['-log-level=warn'], config: { logLevel: 'warn' } },
     { says: 'takes a bare switch', args: ['--leader-elect'], config: { leaderElect: true } },
@@ -144,6 +152,11 @@ describe('parseCommandLine', () => {
   }
 
   const refused: { args?: string[]; env?: Record<string, string>; message: RegExp }[] = [
+    {
+      args: ['--profiling-bind-address=0.0.0.0:6060'],
+      message: /expected 127\.0\.0\.1:PORT or \[::1\]:PORT/,
+    },
+    { args: ['--profiling-bind-address=:6060'], message: /expected 127\.0\.0\.1:PORT/ },
     { args: ['--log-level=loud'], message: /--log-level: "loud" is not valid; expected one of debug, info/ },
     { env: { ATWATCH_LOG_LEVEL: 'loud' }, message: /^ATWATCH_LOG_LEVEL: "loud" is not valid/ },
     { args: ['--leader-elect=yes'], message: /--leader-elect: "yes" is not valid; expected true or false/ },

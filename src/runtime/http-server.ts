@@ -13,6 +13,7 @@ import {
 } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { pipeline, type Readable } from 'node:stream';
 import type { Logger } from './logger.ts';
 
 export interface HttpReply {
@@ -21,12 +22,19 @@ export interface HttpReply {
   readonly body: string;
 }
 
+/** Sent as it comes. When the stream fails, the connection is cut. */
+export interface StreamedReply extends Omit<HttpReply, 'body'> {
+  readonly body: Readable;
+}
+
 /** Undefined: there is nothing at that path, 404. */
 export type HttpHandler = (
   path: string,
   query: URLSearchParams,
   headers: IncomingHttpHeaders,
-) => HttpReply | undefined | Promise<HttpReply | undefined>;
+) => Answer | Promise<Answer>;
+
+type Answer = HttpReply | StreamedReply | undefined;
 
 export interface HttpServerOptions {
   /** What is served, for logs and errors: `metrics`. */
@@ -213,15 +221,16 @@ export function parseBindAddress(
   return host === '' ? { port } : { host, port };
 }
 
-function send(response: ServerResponse, { status, contentType, body }: HttpReply): void {
+function send(response: ServerResponse, { status, contentType, body }: HttpReply | StreamedReply): void {
   response.writeHead(status, {
     'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(body),
+    ...(typeof body === 'string' && { 'Content-Length': Buffer.byteLength(body) }),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   });
   // For HEAD, Node leaves the body out by itself.
-  response.end(body);
+  if (typeof body === 'string') response.end(body);
+  else pipeline(body, response, () => {});
 }
 
 function reasonOf(error: unknown): string {

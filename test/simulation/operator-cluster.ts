@@ -50,6 +50,7 @@ export const defaultConfig: Config = {
   secureMetrics: false,
   metricsCertPath: '',
   healthProbeBindAddress: '0',
+  profilingBindAddress: '0',
   leaderElect: true,
   namespaces: [],
   logLevel: 'info',

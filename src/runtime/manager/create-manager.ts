@@ -42,6 +42,11 @@ export interface CreateManagerOptions extends Durations {
   readonly secureMetrics?: SecureMetrics;
   /** Where `/healthz` and `/readyz` are served, as {@link metricsBindAddress}. Default `0`, which is off. */
   readonly healthProbeBindAddress?: string;
+  /**
+   * Where CPU profiles and heap snapshots of this process are served: `127.0.0.1:port` or `[::1]:port`, nothing else,
+   * for a heap holds Secrets. Default `0`, which is off.
+   */
+  readonly profilingBindAddress?: string;
   /** Command that installs the CRDs, for the sentence that says they are missing. */
   readonly installCommand?: string;
   /** Name of this process in Events and, with a UUID, in the Lease. Default: the host's name. */
@@ -90,6 +95,7 @@ export function createManager(options: CreateManagerOptions): Manager {
     metricsBindAddress: options.metricsBindAddress ?? '0',
     ...(options.secureMetrics && { secureMetrics: options.secureMetrics }),
     healthProbeBindAddress: options.healthProbeBindAddress ?? '0',
+    profilingBindAddress: options.profilingBindAddress ?? '0',
     ...(installCommand !== undefined && { installCommand }),
     ...(options.processMetrics !== undefined && { processMetrics: options.processMetrics }),
     ...(leaderElection && {

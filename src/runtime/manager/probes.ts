@@ -15,6 +15,7 @@ import { MetricsAccess } from '../metrics/metrics-access.ts';
 import { metricsServer } from '../metrics/metrics-server.ts';
 import { processMetrics } from '../metrics/process-metrics.ts';
 import { ServingCertificate } from '../metrics/serving-certificate.ts';
+import { profilingServer } from '../profiling/profiling-server.ts';
 
 export interface ProbesOptions {
   /** `host:port`, `:port`, or `0` for none. */
@@ -26,6 +27,11 @@ export interface ProbesOptions {
   readonly secureMetrics?: SecureMetrics;
   /** `host:port`, `:port`, or `0` for none. */
   readonly healthProbeBindAddress: string;
+  /**
+   * Where CPU profiles and heap snapshots are to be had: `127.0.0.1:port` or `[::1]:port`, no other address. Default `0`,
+   * which is off.
+   */
+  readonly profilingBindAddress?: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly registry: Registry;
@@ -60,6 +66,7 @@ export class Probes {
   /** @param client for the reviews of who may read the metrics; its writes are sent on standbys as well. */
   constructor(options: ProbesOptions, state: ProbedState, client: Client) {
     const { clock, log, registry, metricsBindAddress, secureMetrics, healthProbeBindAddress } = options;
+    const { profilingBindAddress = '0' } = options;
     const secure = secureMetrics && {
       certificate: new ServingCertificate({ ...secureMetrics, clock, log }),
       access: new MetricsAccess({ client, clock }),
@@ -73,6 +80,7 @@ export class Probes {
       healthServer({
         ...{ bindAddress: healthProbeBindAddress, healthz: this.healthz, readyz: this.readyz, log },
       }),
+      profilingServer({ bindAddress: profilingBindAddress, clock, log }),
     ];
     if (options.processMetrics !== false) processMetrics(registry);
     this.#addChecks(state);
