@@ -201,8 +201,10 @@ const rows: readonly Row[] = [
     expected: [3, ['update'], ['k8spatterns.com'], ['k8spatterns.com'], ['k8spatterns.com']],
   },
   {
-    ...{ of: ['logLevel'], values: { logLevel: 'debug' } },
-    ...{ look: (objects) => config(objects)?.logLevel, expected: 'debug' },
+    of: ['logLevel', 'profiling.enabled', 'profiling.port'],
+    values: { logLevel: 'debug', profiling: { enabled: true, port: 6061 } },
+    look: (objects) => [config(objects)?.logLevel, config(objects)?.profilingBindAddress],
+    expected: ['debug', '127.0.0.1:6061'],
   },
   {
     // A word that YAML would take for something else must come through as it is.

@@ -16,6 +16,10 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if .Values.profiling.enabled }}
+- --profiling
+- --profiling-bind-address=127.0.0.1:{{ .Values.profiling.port }}
+{{- end }}
 {{- if ne .Values.logLevel "info" }}
 - --log-level={{ .Values.logLevel }}
 {{- end }}
