@@ -1,7 +1,6 @@
 /** kubectl as the end-to-end tests use it: what a person would type, against the cluster of KUBECONFIG. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import type { TestContext } from 'node:test';
 
 /** Runs kubectl and resolves with its output; rejects with what it said on failure. */
 export function kubectl(args: readonly string[], input = ''): Promise<string> {
@@ -35,7 +34,7 @@ export interface Namespace {
  * Makes a namespace for one test and has it deleted at the test's end. Resolves once Pods can be created in
  * it, that is, once it has its ServiceAccount.
  */
-export async function withNamespace(t: TestContext): Promise<Namespace> {
+export async function withNamespace(t: { after(end: () => Promise<unknown>): void }): Promise<Namespace> {
   const name = `e2e-${randomBytes(4).toString('hex')}`;
   await kubectl(['create', 'namespace', name]);
   t.after(() => kubectl(['delete', 'namespace', name, '--wait=false']));

@@ -6,12 +6,12 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
-import { findKubectl } from '../../local-cluster/programs.ts';
 import { chart, helm, skip } from '../chart/helm.ts';
+import { documentedCommand, runDocumented } from './documented-command.ts';
 
 const namespace = '--namespace=atwatch-system';
 const deployment = 'deployment/atwatch-controller-manager';
@@ -24,22 +24,6 @@ describe('an installation by manifests', { skip }, () => {
   const kubectl = (...args: string[]) => controlPlane.kubectl(args);
   const run = (command: string, ...args: string[]) =>
     helm([command, 'atwatch', ...args, namespace], { kubeconfig: controlPlane.kubeconfig, timeout: 120_000 });
-
-  /** The command of the page that has this in it, with the manifests where they are here. */
-  async function documented(part: string): Promise<string> {
-    const page = await readFile('docs/operations.md', 'utf8');
-    const blocks = Array.from(page.matchAll(/^```\n(.*?)^```$/gms), ([, block = '']) => block);
-    const command = blocks.find((block) => block.includes(part));
-    assert.ok(command, `docs/operations.md has no command with ${part}`);
-    return command.replaceAll('dist/install.yaml', join(directory, 'install.yaml'));
-  }
-
-  async function shell(command: string): Promise<void> {
-    const { path } = await findKubectl();
-    const PATH = `${dirname(path)}:${process.env.PATH}`;
-    const env = { ...process.env, PATH, KUBECONFIG: controlPlane.kubeconfig };
-    await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', command], { env, timeout: 60_000 });
-  }
 
   /** What says that the At still waits as it was made. */
   const waiting = () => kubectl('get', 'at/waiting', '--output=jsonpath={.metadata.uid} {.spec.schedule}');
@@ -101,7 +85,8 @@ describe('an installation by manifests', { skip }, () => {
     );
 
     await assert.rejects(run('upgrade', copy), /conflict with "kubectl"/);
-    await shell(await documented('go-template'));
+    const command = await documentedCommand('go-template', join(directory, 'install.yaml'));
+    await runDocumented(command, controlPlane.kubeconfig);
     const label = '--output=jsonpath={.metadata.labels.pod-security\\.kubernetes\\.io/enforce}';
     assert.equal(await kubectl('get', 'namespace/atwatch-system', label), 'restricted');
     await run('upgrade', copy, '--set=logLevel=debug');
