@@ -3,13 +3,13 @@
  * thousand modules, and an image needs nothing but Node.js beside it. The kubectl plugins are one file each,
  * too. What other packages import is made by hack/package-runtime.ts.
  */
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { build, type Metafile } from 'esbuild';
 import { bundledPackages } from './build/bundled-packages.ts';
 import { contentsOf } from './build/contents.ts';
 import { noticesOf } from './build/notices.ts';
-import { cycloneDxOf, npmComponent, spdxOf } from './build/sbom.ts';
+import { npmComponent, writeSboms } from './build/sbom.ts';
 import { compiledSchemaChecks } from './build/schema-checks.ts';
 import { lazyBuiltins, smallPackages } from './build/small-packages.ts';
 
@@ -51,7 +51,8 @@ async function bundlePlugin(plugin: string): Promise<Metafile> {
 
 const operator = await bundle('src/main.ts', 'dist/atwatch.js');
 // kubectl finds its plugins by these names on the PATH.
-const plugins = await Promise.all(['at', 'configwatcher'].map(bundlePlugin));
+const pluginNames = ['at', 'configwatcher'];
+const plugins = await Promise.all(pluginNames.map(bundlePlugin));
 // V8 keeps the whole text in memory: with a single other character in it at two bytes each, 1.4 MB more. esbuild
 // escapes such characters everywhere but in regular expressions.
 const strange = /.{0,40}\P{ASCII}.{0,40}/u.exec(await readFile('dist/atwatch.js', 'utf8'))?.[0];
@@ -70,9 +71,11 @@ await writeFile(
   `${JSON.stringify(Object.fromEntries(await Promise.all(contents)), undefined, 1)}\n`,
 );
 // These say what is in the image, where there are no plugins.
-const product = npmComponent(name, version, license);
-const components = bundledPackages([operator]).map((bundled) =>
-  npmComponent(bundled.name, bundled.version, bundled.license),
-);
-await writeFile('dist/atwatch.spdx.json', spdxOf(product, components));
-await writeFile('dist/atwatch.cdx.json', cycloneDxOf(product, components));
+await writeSboms('dist/atwatch', npmComponent(name, version, license), bundledPackages([operator]));
+// Not beside the plugins: kubectl takes every file there whose name begins with kubectl- for a plugin.
+await mkdir('dist/sbom', { recursive: true });
+for (const [index, metafile] of plugins.entries()) {
+  const plugin = `kubectl-${pluginNames[index]}`;
+  const product = { name: plugin, version, license, purl: `pkg:generic/${plugin}@${version}` };
+  await writeSboms(`dist/sbom/${plugin}`, product, bundledPackages([metafile]));
+}

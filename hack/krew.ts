@@ -9,7 +9,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { stringify } from 'yaml';
-import { type KrewPlugin, krewManifest } from './krew/manifest.ts';
+import { type KrewPlugin, krewManifest, sbomFiles } from './krew/manifest.ts';
 import { reproducibleTar } from './reproducible-tar.ts';
 
 const run = promisify(execFile);
@@ -35,13 +35,12 @@ const plugins: readonly KrewPlugin[] = [
 
 /** The same bytes from the same files, on every machine and at any time. */
 async function pack(plugin: string): Promise<Buffer> {
-  const files = ['-C', 'dist', `kubectl-${plugin}`, `kubectl_complete-${plugin}`, 'third-party-licenses.txt'];
+  const files = [
+    ...['-C', 'dist', `kubectl-${plugin}`, `kubectl_complete-${plugin}`, 'third-party-licenses.txt'],
+    ...['-C', 'sbom', ...sbomFiles(plugin), '-C', '../..', 'LICENSE'],
+  ];
   const options = { encoding: 'buffer', maxBuffer: 64 << 20 } as const;
-  const { stdout } = await run(
-    'tar',
-    [...reproducibleTar, '-cf', '-', ...files, '-C', '..', 'LICENSE'],
-    options,
-  );
+  const { stdout } = await run('tar', [...reproducibleTar, '-cf', '-', ...files], options);
   return gzipSync(stdout, { level: 9 });
 }
 

@@ -7,7 +7,9 @@ import { chmod, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/prom
 import { join, relative } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { bundledPackages } from './build/bundled-packages.ts';
+import { contentsOfParts } from './build/contents.ts';
 import { noticesOf } from './build/notices.ts';
+import { npmComponent, writeSboms } from './build/sbom.ts';
 import { lazyBuiltins, smallPackages } from './build/small-packages.ts';
 import { writeDeclarations } from './package/declarations.ts';
 import { externalPackages, packageManifest, typeModules } from './package/manifest.ts';
@@ -96,5 +98,11 @@ await writeFile(
   `${folder}/third-party-licenses.txt`,
   noticesOf('@atwatch/runtime', bundledPackages(metafiles)),
 );
+const { license, version } = JSON.parse(await readFile('package.json', 'utf8'));
+const product = npmComponent('@atwatch/runtime', version, license);
+await writeSboms(`${folder}/atwatch-runtime`, product, bundledPackages(metafiles));
+await mkdir('dist/contents', { recursive: true });
+const contents = await contentsOfParts(folder, metafiles, (path) => readFile(path));
+await writeFile('dist/contents/runtime-package.json', `${JSON.stringify(contents, undefined, 1)}\n`);
 await writePages(folder);
 console.log(`wrote ${folder}`);

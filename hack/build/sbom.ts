@@ -3,6 +3,8 @@
  * random id, so that the same parts give the same bytes.
  */
 import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import type { BundledPackage } from './bundled-packages.ts';
 
 export interface Component {
   readonly name: string;
@@ -16,6 +18,17 @@ export interface Component {
 /** An npm package by its package URL. */
 export function npmComponent(name: string, version: string, license: string): Component {
   return { name, version, license, purl: `pkg:npm/${name.replace('@', '%40')}@${version}` };
+}
+
+/** The two documents of a product that is published as files: `PATH.spdx.json` and `PATH.cdx.json`. */
+export async function writeSboms(
+  path: string,
+  product: Component,
+  packages: readonly BundledPackage[],
+): Promise<void> {
+  const components = packages.map(({ name, version, license }) => npmComponent(name, version, license));
+  await writeFile(`${path}.spdx.json`, spdxOf(product, components));
+  await writeFile(`${path}.cdx.json`, cycloneDxOf(product, components));
 }
 
 /** SPDX wants a time; this one says that none was taken. */

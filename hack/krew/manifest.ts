@@ -17,11 +17,15 @@ export interface KrewRelease {
   readonly node: string;
 }
 
+/** The SBOMs in the archive of a plugin. */
+export const sbomFiles = (name: string) => ['spdx', 'cdx'].map((format) => `kubectl-${name}.${format}.json`);
+
 export function krewManifest(
   { name, shortDescription, description }: KrewPlugin,
   { version, uri, sha256, node }: KrewRelease,
 ): object {
-  const from = [`kubectl-${name}`, `kubectl_complete-${name}`, 'third-party-licenses.txt', 'LICENSE'];
+  const programs = [`kubectl-${name}`, `kubectl_complete-${name}`];
+  const from = [...programs, 'third-party-licenses.txt', 'LICENSE', ...sbomFiles(name)];
   return {
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
     kind: 'Plugin',

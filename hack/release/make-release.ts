@@ -12,12 +12,20 @@ import {
   partNames,
   writeBundle,
   writeChart,
+  writeContents,
   writeManifests,
   writeNpmPackage,
   writePlugins,
+  writeRuntimePackage,
 } from './parts.ts';
 import { provenanceBundle, provenanceFile, provenanceOf } from './provenance.ts';
 import { locks, releasableRevision } from './source-tree.ts';
+
+/** In the order of what they need of each other. */
+const writers = [
+  ...[writeChart, writeNpmPackage, writeRuntimePackage, writeManifests, writeBundle, writePlugins],
+  writeContents,
+];
 
 /** What a release is called and where it will be. */
 export interface ReleaseOptions {
@@ -48,10 +56,7 @@ export async function makeRelease(options: ReleaseOptions, directory: string): P
     await mkdir(made);
     const imageDigest = await writeImage(made, version, bases);
     const parts: PartOptions = { directory: made, scratch, version, image, imageDigest, url };
-    for (const write of [writeChart, writeNpmPackage, writeManifests, writeBundle, writePlugins]) {
-      await write(parts);
-    }
-    await copyFile('dist/contents.json', join(made, partNames(version).contents));
+    for (const write of writers) await write(parts);
     const origin = {
       version,
       source,

@@ -4,6 +4,7 @@ import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import type { Contents } from '../build/contents.ts';
 import { findHelm } from '../helm/program.ts';
 import { reproducibleTar } from '../reproducible-tar.ts';
 import { ReleaseError } from './release-error.ts';
@@ -24,11 +25,15 @@ export interface PartOptions {
   readonly url: string;
 }
 
+/** Before the names of the runtime's bundles in contents.json. */
+export const runtimeFolder = 'runtime-package/';
+
 /** The files of a release, beside checksums, provenance and signatures. */
 export const partNames = (version: string) => ({
   image: `atwatch-image-${version}.tar`,
   chart: `atwatch-${version}.tgz`,
   npm: `atwatch-npm-${version}.tgz`,
+  runtime: `atwatch-runtime-${version}.tgz`,
   bundle: `atwatch-bundle-${version}.tar.gz`,
   install: 'install.yaml',
   spdx: 'atwatch.spdx.json',
@@ -59,15 +64,39 @@ export async function writeChart(options: PartOptions): Promise<void> {
 }
 
 /** What `make build` built, as npm publishes it. */
-export async function writeNpmPackage({ directory, scratch, version }: PartOptions): Promise<void> {
-  const pack = ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', scratch];
-  await rm(join(scratch, `atwatch-${version}.tgz`), { force: true });
+export const writeNpmPackage = (options: PartOptions) =>
+  packForNpm('.', `atwatch-${options.version}.tgz`, partNames(options.version).npm, options);
+
+/** `@atwatch/runtime`, as npm publishes it. */
+export async function writeRuntimePackage(options: PartOptions): Promise<void> {
+  await make('package-runtime');
+  const { runtime } = partNames(options.version);
+  await packForNpm('dist/runtime-package', runtime, runtime, options);
+}
+
+async function packForNpm(
+  folder: string,
+  packed: string,
+  part: string,
+  { directory, scratch }: PartOptions,
+): Promise<void> {
+  const pack = ['pack', `./${folder}`, '--ignore-scripts', '--loglevel=error', '--pack-destination', scratch];
+  await rm(join(scratch, packed), { force: true });
   await execute('npm', pack);
   // npm keeps modes as the umask of the clone made them.
-  const unpacked = join(scratch, 'npm');
+  const unpacked = join(scratch, `npm-${part}`);
   await mkdir(unpacked);
-  await execute('tar', ['-C', unpacked, '-xzf', join(scratch, `atwatch-${version}.tgz`)]);
-  await packTo(join(directory, partNames(version).npm), unpacked, ['package']);
+  await execute('tar', ['-C', unpacked, '-xzf', join(scratch, packed)]);
+  await packTo(join(directory, part), unpacked, ['package']);
+}
+
+/** The accounts of all bundles; those of the runtime's parts have its folder before their names. */
+export async function writeContents({ directory }: PartOptions): Promise<void> {
+  const read = async (path: string): Promise<Contents> => JSON.parse(await readFile(path, 'utf8'));
+  const runtime = Object.entries(await read('dist/contents/runtime-package.json'));
+  const prefixed = runtime.map(([name, contents]) => [`${runtimeFolder}${name}`, contents] as const);
+  const all = { ...(await read('dist/contents.json')), ...Object.fromEntries(prefixed) };
+  await writeFile(join(directory, partNames('').contents), `${JSON.stringify(all, undefined, 1)}\n`);
 }
 
 export async function writeManifests({ directory, image, imageDigest }: PartOptions): Promise<void> {

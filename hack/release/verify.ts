@@ -1,10 +1,8 @@
 /** Verifies a release: nothing in it is another than what the holder of the key signed, and it says of itself what is true. */
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
-import type { Contents } from '../build/contents.ts';
+import { archiveProblems, readArchive, readContents } from './archives.ts';
 import { type Checksums, checksumFile, parseChecksums, sha256, sha256Of } from './checksums.ts';
 import { licenceProblems, sbomProblems, sbomPurls } from './contents-check.ts';
 import { signatureOf, verify, verifyAttestation } from './cosign.ts';
@@ -12,8 +10,6 @@ import { type ImageLayout, withImage } from './image-layout.ts';
 import { partNames } from './parts.ts';
 import { provenanceBundle, provenanceFile } from './provenance.ts';
 import { ReleaseError } from './release-error.ts';
-
-const execute = promisify(execFile);
 
 /** What was verified. */
 export interface Verified {
@@ -133,28 +129,6 @@ async function imageProblems(directory: string, names: PartNames, image: ImageLa
   return problems;
 }
 
-/** The npm package and the archives of the plugins hold the bundles of the account, with their licences. */
-async function archiveProblems(directory: string, version: string): Promise<string[]> {
-  const contents = await readContents(directory);
-  const plugins = ['at', 'configwatcher'].map((plugin) => ({
-    ...{ archive: `kubectl-${plugin}-${version}.tar.gz`, prefix: '', bundles: [`kubectl-${plugin}`] },
-  }));
-  const npm = { archive: partNames(version).npm, prefix: 'package/dist/', bundles: Object.keys(contents) };
-  const problems = [npm, ...plugins].map(async ({ archive, prefix, bundles }) => {
-    const path = join(directory, archive);
-    const notices = String(await readArchive(path, `${prefix}third-party-licenses.txt`));
-    const checks = bundles.map(async (bundle) => {
-      const account = contents[bundle];
-      if (account === undefined) return [`contents.json has no account of ${bundle}`];
-      const same = sha256(await readArchive(path, `${prefix}${bundle}`)) === account.sha256;
-      const other = `${archive} holds another ${bundle} than the one that contents.json speaks of`;
-      return [...(same ? [] : [other]), ...licenceProblems(archive, account, notices)];
-    });
-    return (await Promise.all(checks)).flat();
-  });
-  return (await Promise.all(problems)).flat();
-}
-
 /** What installs the operator names the image by its digest. */
 async function referenceProblems(directory: string, names: PartNames, reference: string): Promise<string[]> {
   const manifests = parseAllDocuments(await readFile(join(directory, names.install), 'utf8')).map((one) =>
@@ -181,15 +155,3 @@ interface WithTemplate {
 }
 
 const imageOf = (workload: WithTemplate) => workload.spec.template.spec.containers[0]?.image;
-
-async function readContents(directory: string): Promise<Contents> {
-  return JSON.parse(await readFile(join(directory, partNames('').contents), 'utf8'));
-}
-
-async function readArchive(archive: string, path: string): Promise<Buffer> {
-  const options = { encoding: 'buffer', maxBuffer: 64 << 20 } as const;
-  return await execute('tar', ['-xzOf', archive, path], options).then(
-    ({ stdout }) => stdout,
-    () => Buffer.alloc(0),
-  );
-}

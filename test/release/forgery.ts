@@ -1,4 +1,5 @@
 /** Forgeries: a release changed and signed again by the holder of the key, who makes a mistake or means no good. */
+import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,6 +55,25 @@ export async function replaceInImage(
     Object.assign(index.manifests[0], await add(Buffer.from(JSON.stringify(manifest))));
     await writeFile(join(layout, 'index.json'), JSON.stringify(index));
     execFileSync('tar', ['-C', layout, '-cf', archive, '.']);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Changes one file of an archive. */
+export async function changeInArchive(
+  archive: string,
+  path: string,
+  change: (text: string) => string,
+): Promise<void> {
+  const scratch = await mkdtemp(join(tmpdir(), 'atwatch-forge-'));
+  try {
+    execFileSync('tar', ['-C', scratch, '-xzf', archive]);
+    const text = await readFile(join(scratch, path), 'utf8');
+    const changed = change(text);
+    assert.notEqual(changed, text);
+    await writeFile(join(scratch, path), changed);
+    execFileSync('tar', ['-C', scratch, '-czf', archive, ...(await readdir(scratch))]);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -14,7 +14,7 @@ import { whyNoHelm } from '../../hack/helm/program.ts';
 import { whyNoArchive } from '../../hack/image/local-archive.ts';
 import { sha256Of } from '../../hack/release/checksums.ts';
 import { partNames } from '../../hack/release/parts.ts';
-import { copyOf, replaceInImage, signAgain } from './forgery.ts';
+import { changeInArchive, copyOf, replaceInImage, signAgain } from './forgery.ts';
 
 const execute = promisify(execFile);
 const { version } = JSON.parse(await readFile('package.json', 'utf8'));
@@ -150,6 +150,33 @@ describe('a release', { skip }, () => {
     await signAgain(directory, version, key());
     const said = await refusal(directory);
     assert.match(said, /holds code of pkg:npm\/luxon@\S+, which the cycloneDx SBOM does not list$/m);
+  });
+
+  it('is refused when an npm package or a plugin lacks a licence or a line of its SBOM, though it is signed', async (t) => {
+    const directory = await forged(t);
+    const withoutText = (text: string) => text.replace(/\n\nluxon \S+ \(MIT\)\n\n.+?(?=\n\n-{80}|\n$)/s, '');
+    const withoutLine = (text: string) => text.replaceAll('pkg:npm/luxon@', 'pkg:npm/other@');
+    const runtime = join(directory, names.runtime);
+    await changeInArchive(runtime, 'package/third-party-licenses.txt', (text) =>
+      text.replace(/\n\nundici \S+ \(MIT\)\n\n.+?(?=\n\n-{80}|\n$)/s, ''),
+    );
+    await changeInArchive(runtime, 'package/atwatch-runtime.spdx.json', (text) =>
+      text.replaceAll('pkg:npm/undici@', 'pkg:npm/other@'),
+    );
+    const npm = join(directory, names.npm);
+    await changeInArchive(npm, 'package/dist/third-party-licenses.txt', withoutText);
+    const plugin = `kubectl-at-${version}.tar.gz`;
+    await changeInArchive(join(directory, plugin), 'kubectl-at.cdx.json', withoutLine);
+    await signAgain(directory, version, key());
+    const said = await refusal(directory);
+    for (const sentence of [
+      `${names.runtime} holds code of pkg:npm/undici@\\S+, whose licence is missing`,
+      `${names.runtime} holds code of pkg:npm/undici@\\S+, which the spdx SBOM does not list`,
+      `${names.npm} holds code of pkg:npm/luxon@\\S+, whose licence is missing`,
+      `${plugin} holds code of pkg:npm/luxon@\\S+, which the cycloneDx SBOM does not list`,
+    ]) {
+      assert.match(said, new RegExp(`^${sentence}$`, 'm'));
+    }
   });
 
   it('is refused when the image holds another bundle than the account is of, though it is signed', async (t) => {
