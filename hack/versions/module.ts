@@ -22,6 +22,8 @@ export function moduleOf(version: string): string {
   mkdirSync(directory, { recursive: true });
   cpSync(moduleDirectory, directory, { recursive: true, filter: goFiles });
   rmSync(join(directory, 'go.sum'));
+  const program = join(directory, 'main.go');
+  writeFileSync(program, programOf(version, readFileSync(program, 'utf8')));
   const env = { ...process.env, GOFLAGS: '-mod=mod', GOWORK: 'off' };
   const run = (...args: string[]) =>
     execFileSync(go, args, { cwd: directory, env, encoding: 'utf8', stdio: 'pipe' });
@@ -31,6 +33,14 @@ export function moduleOf(version: string): string {
   writeFileSync(join(directory, 'go.mod'), goModOf(version, readFileSync(path, 'utf8'), ours));
   run('mod', 'tidy');
   return directory;
+}
+
+/** Pure. Before 1.34 the kubelet's command is made without a context. */
+export function programOf(version: string, program: string): string {
+  if (Number(version.split('.')[1]) >= 34) return program;
+  return program
+    .replace('kubelet.NewKubeletCommand(context.Background())', 'kubelet.NewKubeletCommand()')
+    .replace('\t"context"\n', '');
 }
 
 /**

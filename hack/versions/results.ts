@@ -18,10 +18,16 @@ export interface VersionResult {
  * @param said by go. Its addresses are those of one machine's module proxy, and are left out.
  */
 export function notBuilt(said: string): string {
+  const refused = /(\S+)@(v[\w.-]+): .*(?:403|404|410|not found|unknown revision)/gi;
+  const missing = new Set(
+    Array.from(said.matchAll(refused), ([, module, version]) => `${module} ${version}`),
+  );
+  if (missing.size > 0) return `cannot be built: the module proxy has no ${[...missing].sort().join(', ')}`;
   const last = said.trim().split('\n').at(-1) ?? '';
-  const missing = /(\S+@v[\w.-]+): .*(?:404|not found|unknown revision)/i.exec(last)?.[1];
-  const reason = missing ? `${missing} is not to be had` : last.replaceAll(/https?:\/\/\S+/g, '…').trim();
-  return `cannot be built with this Go: ${reason.slice(0, 200)}`;
+  return `cannot be built: ${last
+    .replaceAll(/https?:\/\/\S+/g, '…')
+    .trim()
+    .slice(0, 200)}`;
 }
 
 const minorOf = ({ version }: VersionResult) => Number(version.split('.')[1]);

@@ -253,13 +253,12 @@ export const deleteRows: readonly ConformanceRow[] = [
         message: /must not be empty/,
       });
       assert.deepEqual(
-        causes.map(({ field, message }) => `${field}: ${message}`),
-        [
-          'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
-          'metadata.ownerReferences.name: Invalid value: "": must not be empty',
-          'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
-        ],
+        causes.map(({ field = '' }) => field.replace('[0]', '')).sort(),
+        ['kind', 'name', 'uid'].map((part) => `metadata.ownerReferences.${part}`),
       );
+      // The words of Kubernetes up to 1.33, up to 1.36, and from 1.37 on, where the field has an index, too.
+      const words = /^(Invalid value: "": (\w+ )?must not be empty|Required value: must not be empty)$/;
+      for (const { message = '' } of causes) assert.match(message, words);
       const owner = (name: string) => ({
         apiVersion: 'v1',
         kind: 'ConfigMap',

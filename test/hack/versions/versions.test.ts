@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { goModOf } from '../../../hack/versions/module.ts';
+import { goModOf, programOf } from '../../../hack/versions/module.ts';
 import { notBuilt, type VersionResult, versionsPage, withResult } from '../../../hack/versions/results.ts';
 
 const passed = { passed: 900, failed: 0 };
@@ -30,14 +30,26 @@ test('the page says what passed, what failed and what could not be built', () =>
   assert.match(page, /^\| 1\.31\.14 \| not built \| cannot be built with this Go: no module \|/m);
 });
 
-test('why a version was not built names the module and no address', () => {
-  const said =
-    'go: downloading x\n\tk8s.io/a/cel: k8s.io/a@v0.31.14: verifying module: reading https://proxy.example/k8s.io/a: 404 Not Found\n';
-  assert.equal(notBuilt(said), 'cannot be built with this Go: k8s.io/a@v0.31.14 is not to be had');
+test('why a version was not built names each missing module once, and no address', () => {
+  const missing = (module: string, status: string) =>
+    `\t${module}/cel: ${module}@v0.31.14: reading https://proxy.example/${module}: ${status}\n`;
+  const said = [
+    'go: downloading x\n',
+    missing('k8s.io/b', '403 Forbidden'),
+    '\tserver response: not available.\n',
+    missing('k8s.io/a', '404 Not Found').repeat(2),
+  ].join('');
   assert.equal(
-    notBuilt('dial https://proxy.example/x failed'),
-    'cannot be built with this Go: dial … failed',
+    notBuilt(said),
+    'cannot be built: the module proxy has no k8s.io/a v0.31.14, k8s.io/b v0.31.14',
   );
+  assert.equal(notBuilt('dial https://proxy.example/x failed'), 'cannot be built: dial … failed');
+});
+
+test('the program of an older minor makes the kubelet’s command without a context', () => {
+  const program = 'import (\n\t"context"\n\t"fmt"\n)\nkubelet.NewKubeletCommand(context.Background())\n';
+  assert.equal(programOf('1.34.4', program), program);
+  assert.equal(programOf('1.33.13', program), 'import (\n\t"fmt"\n)\nkubelet.NewKubeletCommand()\n');
 });
 
 test('the module of another minor has the staging modules of that minor', () => {
