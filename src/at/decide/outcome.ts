@@ -5,6 +5,7 @@
 
 import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
+import { printable } from '../../kubernetes/printable.ts';
 import type { PodView, Stop } from '../facts/observe-pod.ts';
 import { clip, maxMessageBytes } from './statement.ts';
 
@@ -132,7 +133,7 @@ const telling = /^(?!(?:Error|Completed)$)[A-Za-z][A-Za-z0-9]{0,127}$/;
 export function saidBy({ last }: PodView, withOutput: boolean): string {
   const { reason = '', message = '' } = last ?? {};
   // Of a start that failed the runtime tells why, not the command.
-  const output = withOutput || reason === startError ? message.trimEnd() : '';
+  const output = withOutput || reason === startError ? printable(message).trimEnd() : '';
   if (!telling.test(reason)) {
     return output;
   }

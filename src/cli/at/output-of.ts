@@ -3,9 +3,9 @@ import type { At } from '../../api/at.generated.ts';
 import { podUidLabel } from '../../at/plan/pod.ts';
 import { mainContainerName } from '../../at/plan/run.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
+import { printable } from '../../kubernetes/printable.ts';
 import { ApiError } from '../../runtime/client/api-error.ts';
 import { lastLines } from '../cluster/pod-logs.ts';
-import { printable } from '../output/style.ts';
 import type { Session } from './session.ts';
 
 /** So many logs are read for a list; older Ats show none. */

@@ -4,8 +4,9 @@ import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constant
 import { phaseOf } from '../../at/plan/phase.ts';
 import { resolveSchedule } from '../../at/plan/schedule.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
+import { printable } from '../../kubernetes/printable.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import { printable, type Tone } from '../output/style.ts';
+import type { Tone } from '../output/style.ts';
 
 export interface State {
   readonly word: string;

@@ -1,5 +1,4 @@
 /** Style: colours, on a terminal only, and not where NO_COLOR is set (no-color.org). */
-import { stripVTControlCharacters } from 'node:util';
 import type { Host, Output } from '../program/host.ts';
 
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'faint' | 'strong' | 'plain';
@@ -28,9 +27,4 @@ export function styleOf(output: Output, env: Host['env']): Style {
     strong: paint('strong'),
     plain: (text) => text,
   };
-}
-
-/** Removes control characters: the output of a command must not move the cursor or change the terminal. */
-export function printable(text: string): string {
-  return stripVTControlCharacters(text).replace(/[^\P{Cc}\t\n]/gu, '');
 }

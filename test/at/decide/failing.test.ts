@@ -95,6 +95,13 @@ describe('a command that fails and is started again', () => {
     assert.equal(condition(status, 'Launched'), 'True Launched');
   });
 
+  it('tells its output without escape sequences and control characters', () => {
+    const at = launched();
+    const output = '\u001b[31mred\u001b[0m\u0007\r\n\tthe \u0000end\u001b]0;title\u0007\n';
+    const { status } = decide(observing({ at, pod: failed(created(at), 3, output), now }));
+    assert.equal(status?.message, 'red\n\tthe end');
+  });
+
   it('keeps its output to itself where that is asked for', () => {
     for (const [spec, defaults] of [
       [{ outputInStatus: false }, {}],

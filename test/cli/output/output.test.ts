@@ -4,8 +4,9 @@ import { loadYaml } from '@kubernetes/client-node';
 import type { At } from '../../../src/api/at.generated.ts';
 import { ats } from '../../../src/api/resources.ts';
 import { listDocument, objectDocument } from '../../../src/cli/output/document.ts';
-import { printable, styleOf } from '../../../src/cli/output/style.ts';
+import { styleOf } from '../../../src/cli/output/style.ts';
 import { table } from '../../../src/cli/output/table.ts';
+import { printable } from '../../../src/kubernetes/printable.ts';
 
 const output = { write() {}, isTerminal: false };
 const plain = styleOf(output, {});
