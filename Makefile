@@ -50,7 +50,7 @@ node_modules/.package-lock.json: package-lock.json package.json
 packages: node_modules/.package-lock.json
 
 .PHONY: generate
-generate: packages ## Write what follows from the CRDs and from config/: types, schemas, docs/api.md, the chart's copies.
+generate: packages ## Write what follows from the CRDs and from config/: types, schemas, docs/api.md, the chart's copies; of the benchmarks' figures plots.
 	@$(NODE) hack/generate.ts
 
 .PHONY: generate-kubernetes-types
@@ -149,11 +149,11 @@ soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) an
 	@$(CLUSTER) run -- $(NODE) --test --test-concurrency=2 'test/soak/**/*.test.ts'
 
 .PHONY: bench
-bench: packages ## Measure the runtime and compare with its targets; ARGS="queue decode" for some of it.
+bench: packages ## Measure the runtime and compare with its targets; ARGS="queue decode" for some of it, RECORD=1 keeps the figures.
 	@$(CLUSTER) run -- $(NODE) test/bench/main.ts $(ARGS)
 
 .PHONY: bench-configwatcher
-bench-configwatcher: build ## Measure ConfigWatcher on a real API server; ARGS="--changes=0 ..." leaves scenarios out.
+bench-configwatcher: build ## Measure ConfigWatcher on a real API server; ARGS="--changes=0 ..." leaves scenarios out, RECORD=1 keeps the figures.
 	@$(NODE) test/bench/configwatcher.ts $(ARGS)
 
 .PHONY: bench-annotated-workloads
@@ -161,7 +161,7 @@ bench-annotated-workloads: build ## Measure what 5000 workloads cost that ask fo
 	@$(NODE) test/bench/annotated-workloads.ts
 
 .PHONY: bench-at
-bench-at: build ## Measure the kind At on an API server of its own; ARGS="--hotspot=1000,5000 --seconds=300" for more.
+bench-at: build ## Measure the kind At on an API server of its own; ARGS="--hotspot=1000,5000 --seconds=300" for more, RECORD=1 keeps the figures.
 	@$(NODE) test/bench/at.ts $(ARGS)
 
 ##@ Build

@@ -1,12 +1,17 @@
 /**
  * Writes everything that follows from something else: of the CRDs the types and schema constants in src/api,
- * docs/api.md, docs/versions.md and the CRD of ConfigWatcher's second API group, the chart's copies of these and of config/, and OLM's bundle.
+ * docs/api.md, docs/versions.md and the CRD of ConfigWatcher's second API group, the chart's copies of these and of config/, and OLM's bundle;
+ * of what the benchmarks measured the tables of docs/benchmarks.md, their history and the plots.
  * With --check it writes nothing and fails on a difference.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Crd, readCrd } from '../src/scaffold/crd.ts';
 import { printTypes } from '../src/scaffold/types.ts';
+import { benchmarkPlots } from './benchmarks/draw.ts';
+import { historyPage } from './benchmarks/history.ts';
+import { readResults } from './benchmarks/record.ts';
+import { withNewestTables } from './benchmarks/results.ts';
 import { printApiDocs } from './generate/api-docs.ts';
 import { bundleFiles } from './generate/bundle.ts';
 import { chartFiles } from './generate/chart.ts';
@@ -24,12 +29,16 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
       ...{ objects: '../kubernetes/objects.ts', resource: false, schema: true },
     }),
   ];
+  const measured = readResults();
   const files = new Map([
     types(at),
     types(configWatcher),
     ['crds/com/configwatchers.yaml', printSecondGroup(configWatcher)],
     ['docs/api.md', printApiDocs([at, configWatcher])],
     ['docs/versions.md', versionsPage(JSON.parse(await readFile('docs/versions/results.json', 'utf8')))],
+    ['docs/benchmarks.md', withNewestTables(await readFile('docs/benchmarks.md', 'utf8'), measured)],
+    ['docs/benchmarks/history.md', historyPage(measured)],
+    ...benchmarkPlots(measured),
   ]);
   return new Map([...files, ...(await chartFiles(files)), ...(await bundleFiles([at, configWatcher]))]);
 }

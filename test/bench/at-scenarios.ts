@@ -123,7 +123,9 @@ export async function steady(cluster: BenchCluster, rate: number, seconds: numbe
     return [
       { what: 'lateness, smallest', value: Math.min(...lateness), unit: 'ms', target: { atLeast: 0 } },
       { what: 'lateness, p50', value: percentile(lateness, 0.5), unit: 'ms', target: { atMost: 20 } },
+      { what: 'lateness, p90', value: percentile(lateness, 0.9), unit: 'ms' },
       { what: 'lateness, p99', value: percentile(lateness, 0.99), unit: 'ms', target: { atMost: 60 } },
+      { what: 'lateness, p99.9', value: percentile(lateness, 0.999), unit: 'ms' },
       { what: 'lateness, largest', value: Math.max(...lateness), unit: 'ms' },
       {
         what: 'requests per At from its due instant on',

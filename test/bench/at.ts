@@ -6,11 +6,11 @@
  * a scenario out.
  */
 import { parseArgs } from 'node:util';
+import { median } from '../../hack/benchmarks/results.ts';
 import { BenchCluster } from './at-cluster.ts';
 import { failover, refused } from './at-disturbed.ts';
 import { type Hotspot, hotspot, nullLoad, steady, waiting } from './at-scenarios.ts';
 import { describeMachine } from './measure.ts';
-import { percentile } from './percentile.ts';
 import { printTable, type Row } from './table.ts';
 
 const { values: options } = parseArgs({
@@ -39,9 +39,9 @@ async function benchHotspot(cluster: BenchCluster, count: number, rounds: number
   if (middle === undefined) throw new RangeError('--rounds must be at least 1');
   const floorCpu = floors.reduce((sum, { podsCpu }) => sum + podsCpu, 0) / floors.length;
   printTable(`${count} Ats due in one second`, [
-    median('null loader: last Pod', inSeconds(floors), { unit: 's' }),
-    median('operator, in turns with it: last Pod', inSeconds(runs), { unit: 's' }),
-    median(
+    medianRow('null loader: last Pod', inSeconds(floors), { unit: 's' }),
+    medianRow('operator, in turns with it: last Pod', inSeconds(runs), { unit: 's' }),
+    medianRow(
       'ratio to the null loaders before and after',
       runs.map(({ ratio }) => ratio),
       { unit: '', target: { atMost: 1.2 } },
@@ -61,9 +61,8 @@ function inSeconds(runs: readonly { readonly pods: number }[]): number[] {
   return runs.map(({ pods }) => pods / 1000);
 }
 
-function median(what: string, values: readonly number[], more: Pick<Row, 'unit' | 'target'>): Row {
-  const all = values.map((value) => value.toFixed(2)).join(', ');
-  return { what: `${what}, median of ${all}`, value: percentile(values, 0.5), ...more };
+function medianRow(what: string, samples: readonly number[], more: Pick<Row, 'unit' | 'target'>): Row {
+  return { what, value: median(samples), samples, ...more };
 }
 
 const cluster = await BenchCluster.start();
