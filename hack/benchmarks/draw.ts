@@ -82,6 +82,7 @@ function said({ value, version, target }: Bar, withVersion: boolean): string {
 function finish(svg: string, title: string): string {
   return `${svg
     .replace('<svg ', `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="${title}" `)
-    .replace('<style>', `<style>${style}\n`)
+    // That of the library is for what a page embeds.
+    .replace(/<style>.*?<\/style>/s, `<style>${style}\n</style>`)
     .replaceAll('><', '>\n<')}\n`;
 }
