@@ -144,6 +144,12 @@ test-traces: packages ## Send the traces of reconciles through an OpenTelemetry 
 	@$(NODE) -e 'await (await import("./hack/collector/program.ts")).buildCollector()'
 	@$(NODE_TEST) 'test/traces/*.test.ts'
 
+.PHONY: test-headlamp
+test-headlamp: headlamp build ## Look at the Headlamp plugin's pages with Chromium, on a real node (Linux and root); PICTURES=docs/images.
+	@command -v $${CHROMIUM:-chromium} >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	@$(IN_HEADLAMP) && npm run -s build-harness
+	@$(CLUSTER) run --node -- $(NODE_TEST) 'headlamp/test/*.test.ts'
+
 .PHONY: soak
 soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) and four of quiet, and watch its size.
 	@$(CLUSTER) run -- $(NODE) --test --test-concurrency=2 'test/soak/**/*.test.ts'
@@ -217,6 +223,18 @@ bundle: packages ## Write dist/bundle, the bundle for the Operator Lifecycle Man
 	@CSV=manifests/atwatch.clusterserviceversion.yaml && \
 		sed 's|registry.example/atwatch:.*|$(IMG)|' bundle/$$CSV > dist/bundle/$$CSV && \
 		echo "wrote dist/bundle with the image $(IMG)"
+
+# A package of its own: its dependencies are Headlamp's, and nothing else needs them.
+IN_HEADLAMP = cd headlamp && export PATH="$(abspath $(BIN)):$$PATH"
+headlamp/node_modules/.package-lock.json: headlamp/package-lock.json headlamp/package.json
+	@echo "Installing the npm packages of headlamp/ ..." >&2
+	@cd headlamp && npm ci --ignore-scripts --loglevel=error
+	@touch $@
+
+.PHONY: headlamp
+headlamp: packages headlamp/node_modules/.package-lock.json ## Build the Headlamp plugin into headlamp/dist.
+	@$(IN_HEADLAMP) && npm run -s tsc && npm run -s build
+	@echo "built headlamp/dist: copy it to Headlamp's plugins/atwatch"
 
 RELEASE_DIR ?= dist/release
 .PHONY: release
