@@ -145,7 +145,7 @@ test-traces: packages ## Send the traces of reconciles through an OpenTelemetry 
 	@$(NODE_TEST) 'test/traces/*.test.ts'
 
 .PHONY: test-headlamp
-test-headlamp: headlamp build ## Look at the Headlamp plugin's pages with Chromium, on a real node (Linux and root); PICTURES=docs/images.
+test-headlamp: headlamp build ## Look at the Headlamp plugin's pages with Chromium, on a real node (Linux and root); PICTURES=DIRECTORY keeps pictures.
 	@command -v $${CHROMIUM:-chromium} >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
 	@$(IN_HEADLAMP) && npm run -s build-harness
 	@$(CLUSTER) run --node -- $(NODE_TEST) 'headlamp/test/*.test.ts'
