@@ -318,6 +318,22 @@ describe('kubectl at cancel, suspend, resume, move, rerun and clean', { concurre
     );
   });
 
+  it('print the object as it is then, for a program', async (t) => {
+    const { ok, fails } = await bench(t);
+    for (const name of ['x', 'y']) await ok('2099-01-01 9:00', '--name', name, '--', 'true');
+    const reference = 'at.cnat.programming-kubernetes.info/';
+    assert.equal(await ok('suspend', 'x', 'y', '-o', 'name'), `${reference}x\n${reference}y\n`);
+    const { kind, items } = JSON.parse(await ok('resume', 'x', 'y', '-o', 'json'));
+    assert.deepEqual(
+      [kind, items.map(({ spec }: { spec: { suspend: boolean } }) => spec.suspend)],
+      ['List', [false, false]],
+    );
+    const moved = parse(await ok('move', 'x', '2099-02-01', '10:00', '--tz', 'UTC', '-o', 'yaml'));
+    assert.deepEqual([moved.kind, moved.spec.schedule], ['At', '2099-02-01T10:00:00Z']);
+    assert.equal(JSON.parse(await ok('cancel', 'x', '-o', 'json')).spec.cancel, true);
+    assert.match(await fails(2, 'cancel', 'y', '-o', 'wide'), /--output is one of json, yaml, name/);
+  });
+
   it('move to now runs it, with its zone kept for times of day', async (t) => {
     const { ok, rig, fails } = await bench(t);
     await ok('2099-01-01 9:00', '--tz', 'Asia/Tokyo', '--name', 'x', '--', 'true');

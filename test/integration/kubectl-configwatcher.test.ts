@@ -74,6 +74,8 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
       /^The restart of 1 Pod for webapp-config-watcher begins now; /,
     );
     await shop.restarted(1);
+    const { kind, metadata } = JSON.parse(await ok(shop, 'restart', 'webapp-config-watcher', '-o', 'json'));
+    assert.deepEqual([kind, metadata.name], ['ConfigWatcher', 'webapp-config-watcher']);
   });
 
   it('ends with 1 when new Pods do not become available, and refuses to restart what is suspended', {

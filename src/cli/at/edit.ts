@@ -1,7 +1,8 @@
 /** `cancel`, `suspend`, `resume`, `move`: one field of an At that has not run, and a sentence of what that means. */
 import type { At } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
-import { type Call, type Command, clusterFlags } from '../program/command.ts';
+import { documentOfAll, formatOf, formats } from '../output/document.ts';
+import { type Call, type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode, Failure, UsageError } from '../program/exit.ts';
 import { localTime, sayLocal, sayWhen } from '../time/local.ts';
 import { readWhen } from '../time/when.ts';
@@ -63,14 +64,29 @@ function editCommand({ name, summary, act }: Edit): Command {
     name,
     synopsis: 'NAME...',
     summary,
-    flags: clusterFlags,
+    flags: { ...outputFlag(...formats), ...clusterFlags },
     words: { least: 1, most: 100, completes: 'object' },
-    run: (call) =>
-      withSession(call, async (session) => {
-        for (const word of call.words) session.say(`${await act(session, await session.get(word))}.`);
-        return exitCode.success;
-      }),
+    run: (call) => {
+      const format = formatOf(call.value('output'));
+      return withSession(call, async (session) => {
+        for (const word of call.words) {
+          const sentence = await act(session, await session.get(word));
+          if (format === undefined) session.say(`${sentence}.`);
+        }
+        return printed(session, call.words);
+      });
+    },
   };
+}
+
+/** For a program: the objects as they are now. */
+async function printed({ call, get }: Session, names: readonly string[]): Promise<number> {
+  const format = formatOf(call.value('output'));
+  if (format !== undefined) {
+    const objects = await Promise.all(names.map(get));
+    call.host.output.write(documentOfAll(objects, ats, format));
+  }
+  return exitCode.success;
 }
 
 async function unchanged(sentence: string): Promise<string> {
@@ -121,11 +137,12 @@ export const moveCommand: Command = {
   synopsis: 'NAME WHEN [--tz ZONE]',
   summary: 'Another time for one that has not run',
   examples: ['kubectl at move migrate tomorrow 9:00', 'kubectl at move migrate now'],
-  flags: { ...zoneFlag, ...clusterFlags },
+  flags: { ...zoneFlag, ...outputFlag(...formats), ...clusterFlags },
   words: { least: 2, most: 16, completes: 'object' },
   run: (call) => {
     const [name = '', ...words] = call.words;
     const text = words.join(' ');
+    formatOf(call.value('output'));
     const zone = checkedZone(call, text);
     return withSession(call, async (session) => {
       const at = await session.get(name);
@@ -150,8 +167,10 @@ async function move(session: Session, at: At, text: string, zone: string): Promi
   const from = Number.isNaN(before) ? at.spec.schedule : sayLocal(localTime(before, zone));
   const held = at.spec.suspend ? ' once it is resumed' : '';
   const outcome = `moved: it runs ${instant <= view.now ? 'now' : sayWhen(instant, view)}${held} (before: ${from})`;
-  session.say(`${await patch(session, at, { schedule, timeZone: timeZone ?? null }, outcome)}.`);
-  for (const line of dueLines(instant, zone, view)) session.say(line);
+  const sentence = await patch(session, at, { schedule, timeZone: timeZone ?? null }, outcome);
+  if (session.call.value('output') === undefined) {
+    for (const line of [`${sentence}.`, ...dueLines(instant, zone, view)]) session.say(line);
+  }
   if (note !== undefined) session.remark(`Note: ${note}.`);
-  return exitCode.success;
+  return printed(session, [at.metadata.name]);
 }

@@ -3,7 +3,8 @@ import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import { statesOf, TimeOver, within } from '../cluster/follow.ts';
-import { type Command, clusterFlags } from '../program/command.ts';
+import { formatOf, formats, objectDocument } from '../output/document.ts';
+import { type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode, Failure } from '../program/exit.ts';
 import { type Session, withSession } from './session.ts';
 import { outdated, presentSources } from './sources.ts';
@@ -17,12 +18,24 @@ export const restartCommand: Command = {
   synopsis: 'NAME',
   summary: 'Let a change that waits begin at once, whatever window, cooldown or debounce say',
   details: ['With nothing to apply no Pod is restarted; kubectl rollout restart does that in any case.'],
-  flags: clusterFlags,
+  flags: { ...outputFlag(...formats), ...clusterFlags },
   words: { least: 1, most: 1, completes: 'object' },
-  run: (call) => withSession(call, restart),
+  run: (call) => {
+    const format = formatOf(call.value('output'));
+    return withSession(call, async (session) => {
+      const sentence = await restart(session);
+      if (format === undefined) session.say(`${sentence}.`);
+      else {
+        const watcher = await session.get(call.words[0] ?? '');
+        call.host.output.write(objectDocument(watcher, session.resource, format));
+      }
+      return exitCode.success;
+    });
+  },
 };
 
-async function restart(session: Session): Promise<number> {
+/** @returns what happened. */
+async function restart(session: Session): Promise<string> {
   const { client, resource, call, clock } = session;
   const watcher = await withSeenEdit(session, await session.get(call.words[0] ?? ''));
   const { name, namespace = '' } = watcher.metadata;
@@ -34,22 +47,15 @@ async function restart(session: Session): Promise<number> {
     );
   }
   if (pending === undefined) {
-    session.say(
-      `Nothing waits for ${name}: ${stateOf(watcher).message || 'its Pods run with the present content'}.`,
-    );
-    return exitCode.success;
+    return `Nothing waits for ${name}: ${stateOf(watcher).message || 'its Pods run with the present content'}`;
   }
   if (pending?.started !== undefined) {
-    session.say(`The restart for ${name} is under way: ${stateOf(watcher).message}.`);
-    return exitCode.success;
+    return `The restart for ${name} is under way: ${stateOf(watcher).message}`;
   }
   const annotations = { [watcherAnnotation.restartNow]: formatMilliTime(clock.now()) };
   await client.patch(resource, { namespace, name }, { type: 'merge', body: { metadata: { annotations } } });
   const which = stalePods === undefined || stalePods === 0 ? 'the Pods' : sayPods(stalePods);
-  session.say(
-    `The restart of ${which} for ${name} begins now; kubectl configwatcher wait ${name} follows it.`,
-  );
-  return exitCode.success;
+  return `The restart of ${which} for ${name} begins now; kubectl configwatcher wait ${name} follows it`;
 }
 
 /** The watcher once the operator has seen the last edit: the annotation is without effect before that. */

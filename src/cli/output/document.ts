@@ -35,6 +35,18 @@ export function listDocument<T extends KubernetesObject>(
   return documentOf({ apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items }, format);
 }
 
+/** One as it is, several as a List, as kubectl does. */
+export function documentOfAll<T extends KubernetesObject>(
+  objects: readonly T[],
+  resource: Resource<T>,
+  format: Format,
+): string {
+  const [only, ...others] = objects;
+  return only !== undefined && others.length === 0
+    ? objectDocument(only, resource, format)
+    : listDocument(objects, resource, format);
+}
+
 /** `at.cnat.programming-kubernetes.info/example` */
 function nameLine({ metadata }: KubernetesObject, { kind, group }: Resource): string {
   return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${metadata.name}\n`;
