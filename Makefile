@@ -36,6 +36,10 @@ demo: build ## Set everything up and show both kinds at work on a real cluster; 
 picture: build ## Run both kinds on a real node, record it, and draw docs/images/at-work.svg of that.
 	@$(CLUSTER) run --node -- $(NODE) hack/picture/record.ts
 
+.PHONY: dashboard-picture
+dashboard-picture: build ## Record three minutes of both kinds with Prometheus, and draw docs/images/dashboard.svg of that.
+	@$(CLUSTER) run --node -- $(NODE) hack/dashboard/record.ts
+
 ##@ Development
 
 # npm writes this file last: it is there and newer than the lock file only after a complete install.
