@@ -85,11 +85,13 @@ async function rigOf(
 function writeStatus({ manager, namespace }: Rig, { conditional = false } = {}): Promise<unknown> {
   const found = manager.informers.informerFor(cronTabs).lister.get(namespace, 'loop');
   const precondition = conditional && { metadata: { resourceVersion: found?.metadata.resourceVersion } };
+  const now = new Date().toISOString();
   const condition = {
     ...{ type: 'Accepted', status: 'True', reason: 'Test', message: randomUUID() },
-    lastTransitionTime: new Date().toISOString(),
+    lastTransitionTime: now,
   };
-  const body = { ...precondition, status: { conditions: [condition] } };
+  const status = { cronSpec: '0 0 1 1 *', handledUntil: now, conditions: [condition] };
+  const body = { ...precondition, status };
   return manager.client.patchStatus(cronTabs, { namespace, name: 'loop' }, { type: 'merge', body });
 }
 
