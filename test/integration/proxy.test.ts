@@ -76,6 +76,13 @@ describe('a proxy of the environment, before a real API server', () => {
 
     proxy.refuses = true;
     proxy.cut();
+    // A request may still be given to a connection that is cut and does not know it yet; it ends otherwise.
+    const answered407 = () =>
+      client.getRaw('/version').then(
+        () => false,
+        ({ message }) => /answered 407/.test(message),
+      );
+    await eventually(answered407, { message: 'a new tunnel is asked for' });
     await assert.rejects(
       client.create(configMaps, { metadata: { namespace, name: 'refused' } }),
       (error) =>
