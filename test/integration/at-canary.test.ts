@@ -7,6 +7,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { pino } from 'pino';
 import type { AtSpec } from '../../src/api/at.generated.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { errorFields } from '../../src/runtime/logger.ts';
 import { AtRig } from './at-rig.ts';
@@ -104,6 +105,18 @@ async function quotingPolicy(t: TestContext, rig: AtRig): Promise<void> {
     },
     binding: { validationActions: ['Deny'] },
   });
+  // A policy is in force a moment after it was stored.
+  const { client, namespace } = rig;
+  const quoting = { name: 'a', image: 'b', env: [{ name: 'QUOTE', value: 'x' }] };
+  const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [quoting] } };
+  const answer = () =>
+    client.create(pods, probe, { dryRun: true }).then(
+      () => 'created',
+      ({ message }) => String(message),
+    );
+  await eventually(async () => (await answer()).includes('the policy dislikes'), {
+    message: 'the policy refuses',
+  });
 }
 
 describe('the words of a template that the API server refuses', () => {
@@ -117,7 +130,6 @@ describe('the words of a template that the API server refuses', () => {
     );
     const registry = new Registry();
     await rig.startOperator({ log, registry });
-    // A policy is in force a moment after it was stored, so the one that needs it is not due at once.
     for (const { name, spec } of rows) await rig.createAt(spec, name);
     for (const { name, spec } of rows) {
       await rig.createAt({ ...spec, schedule: '2100-01-01T00:00:00Z' }, `${name}-far`);

@@ -21,6 +21,10 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     // Longer than a slow machine takes to see one edit and make the next.
     const shop = await Shop.watched(t, 1, { debounce: { quiet: '20s' } });
     const { appliedHash } = await shop.status();
+    // A Pod that starts in the second of the edit, give or take a node's clock, may have read it.
+    const [pod] = await shop.allReady(1);
+    const made = Date.parse(pod?.metadata.creationTimestamp ?? '');
+    await eventually(() => Date.now() >= made + 3000, { message: 'the Pod is older than the edit' });
     await shop.patchConfigMap({ data: { message: 'second' } });
     await shop.until('the edit is seen', ({ pending }) => pending?.reason === 'Debounce');
     await shop.patchConfigMap({ data: { message: 'first' } });
