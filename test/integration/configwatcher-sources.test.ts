@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, pods } from '../../src/kubernetes/objects.ts';
-import { events, Shop } from './configwatcher-shop.ts';
+import { events, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
@@ -106,7 +106,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     const bare = { namespace, name: 'bare' };
     const spec = { containers: [{ name: 'app', image: 'mini-http-server' }] };
     await client.create(pods, { metadata: { ...bare, labels: { app: 'webapp' } }, spec });
-    await shop.allReady(2);
+    // A Pod of the second of the replacement counts as one that has taken an older one's place.
+    await untilOlderThanEdits(await shop.allReady(2));
     await shop.startOperator();
     await shop.watch(atOnce);
     await shop.baselined();
