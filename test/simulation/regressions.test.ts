@@ -296,6 +296,28 @@ const regressions: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a machine slept while a content was edited, its Pods were rolled and a label was edited by the same hand: the edit was taken for as late as the label, and the Pods for older',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'mwszcxdr-316', duration: 2 * minute, features: ['watcher-annotated'] },
+      deeds: [
+        ...annotatedApp(),
+        edit(25_355, { message: 'two' }),
+        {
+          ...{ at: 25_356, do: 'patch', resource: 'deployments', name: 'app' },
+          body: { spec: { template: { metadata: { annotations: { version: '858' } } } } },
+        },
+        {
+          ...{ at: 33_900, do: 'patch', resource: 'configmaps', name: 'app' },
+          body: { metadata: { labels: { touched: '72' } } },
+        },
+        edit(44_479, { message: 'one' }),
+      ],
+      faults: [{ at: 14_692, fault: 'suspend', replica: 0, for: 24_964 }],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {

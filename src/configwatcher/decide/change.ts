@@ -29,6 +29,9 @@ type Listed = Observed & { readonly pods: readonly PodFacts[] };
 /** A second in which a data write is named must be so much later than the last look to count: rounding. */
 const margin = 2000;
 
+/** An edit was seen as it was made where this look is no later, in milliseconds. */
+const lateLook = 5000;
+
 function withoutPending({ pending, ...state }: WatcherState): WatcherState {
   return state;
 }
@@ -66,9 +69,18 @@ function secondOf(time: number): number {
 }
 
 /**
- * The second from which on a Pod may have another content than the applied one: that of the edit, as far as the
- * managedFields name one later than the last look, else of this look.
+ * The earliest time at which the content may have been edited. An edit that is seen as it is made has the second that
+ * the managedFields name, or that of this look where they name none (a removed key). Of one that is seen later they
+ * tell too little: each write of the same manager, a label's too, takes the place of those before, so that nothing
+ * is known but the last look at the content before.
  */
+function editedFrom({ isFirstLook, written }: SourceContent, lastLook: number, now: number): number {
+  if (isFirstLook) return lastLook;
+  if (written === undefined || written < lastLook) return now;
+  return written < now - lateLook ? lastLook : written;
+}
+
+/** The second from which on a Pod may have another content than the applied one. */
 function fromOf(
   { pending, lastChange = 0 }: WatcherState,
   changed: readonly SourceContent[],
@@ -76,10 +88,10 @@ function fromOf(
   now: number,
 ): number | undefined {
   if (pending) return pending.from;
-  const writes = changed.map(({ written = now }) => (written >= secondOf(lastChange) ? written : now));
+  const edits = changed.map((content) => editedFrom(content, secondOf(lastChange), now));
   // Made before the edit and started after it.
   const starts = pods.filter((pod) => pod.startsLater).map(({ created }) => created);
-  return secondOf(Math.min(now, ...writes, ...starts));
+  return secondOf(Math.min(now, ...edits, ...starts));
 }
 
 /** The edit ends the restart that runs: its counts are brought up to date while its cutoff is still known. */

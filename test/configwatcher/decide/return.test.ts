@@ -1,7 +1,7 @@
 /** An edit that is taken back: what is owed to the Pods that were made while it was there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Steps } from '../../../src/configwatcher/decide/observed.ts';
+import type { SourceContent, Steps } from '../../../src/configwatcher/decide/observed.ts';
 import {
   afterwards,
   anHourAgo,
@@ -58,12 +58,14 @@ describe('an edit', () => {
     assert.deepEqual(restarted(restarts), [before.uid]);
   });
 
-  it('is owed to the second of its write where that is named, though it is seen later', () => {
-    const edited = { ...newContent, written: now - 30_000 };
-    const { state } = decided({ sources: [edited], pods: several(1) });
-    assert.equal(state.pending?.from, now - 30_000);
-    const removed = { ...newContent, written: anHourAgo - 1000 };
-    assert.equal(decided({ sources: [removed], pods: several(1) }).state.pending?.from, now);
+  it('has the second that its write names where it is seen as it is made', () => {
+    const from = (content: Partial<SourceContent>) =>
+      decided({ sources: [{ ...newContent, ...content }], pods: several(1) }).state.pending?.from;
+    assert.equal(from({ written: now - 3000 }), now - 3000);
+    assert.equal(from({ written: anHourAgo - 1000 }), now, 'a removed key names none');
+    // A label that the same manager has edited since takes the place of the time.
+    assert.equal(from({ written: now - 30_000 }), anHourAgo, 'seen late');
+    assert.equal(from({ written: now, isFirstLook: true }), anHourAgo, 'seen by a new process');
   });
 
   it('spares a Pod that was made in the same second, and starts later', () => {
