@@ -7,6 +7,14 @@ import type { ChangeEntry } from './entry.ts';
 import type { Objects } from './objects.ts';
 import { selects, sourcesOf } from './selector.ts';
 
+/** Until it is recorded, it is that of the edit of the spec. */
+interface Baseline {
+  readonly time: number;
+  readonly content: string;
+  /** The generation of the spec that asks for it, where it is not recorded yet. */
+  readonly generation?: number;
+}
+
 export interface WatcherRun {
   readonly uid: string;
   watcher: ConfigWatcher;
@@ -22,8 +30,11 @@ export interface WatcherRun {
   readonly firstSights: Map<string, number>;
   /** When a source was made last. */
   restoredAt: number;
-  /** What counted of each source when its keys were edited, or it was added, while nothing was pending. */
-  readonly baselines: Map<string, { readonly time: number; readonly content: string }>;
+  /**
+   * What counted of each source when it was recorded first: with its keys, since they were edited, or it was added, while
+   * nothing was pending.
+   */
+  readonly baselines: Map<string, Baseline>;
   /** What counts of all sources, now. */
   content: string;
   /** The same when the status last said that everything is applied. */
@@ -97,6 +108,7 @@ export class Watchers {
       else recordStatus(run, before, watcher.status, time);
     }
     run.watcher = watcher;
+    this.#recordBaselines(run, time);
   }
 
   #add(watcher: ConfigWatcher, time: number): void {
@@ -163,7 +175,19 @@ export class Watchers {
       if (known.some((one) => one.kind === kind && one.name === name && isDeepStrictEqual(one.keys, keys)))
         continue;
       const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
-      baselines.set(`${kind}/${name}`, { time, content });
+      const { generation = 0 } = metadata;
+      baselines.set(`${kind}/${name}`, { time, content, generation });
+    }
+  }
+
+  /** An operator that may not write the status for a time has its baselines from the time when it may again. */
+  #recordBaselines({ watcher: { metadata, spec, status }, baselines }: WatcherRun, time: number): void {
+    for (const source of sourcesOf(spec)) {
+      const key = `${source.kind}/${source.name}`;
+      const { generation } = baselines.get(key) ?? {};
+      if (generation === undefined || (status?.observedGeneration ?? 0) < generation) continue;
+      const present = this.source(source.kind, metadata.namespace ?? '', source.name);
+      baselines.set(key, { time, content: contentOf(source, present) });
     }
   }
 

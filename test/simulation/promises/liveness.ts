@@ -13,6 +13,7 @@ import type { AtRun, RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { selects, sourcesOf } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
+import { Looks } from './looks.ts';
 
 export const accepted = (at: At) =>
   at.status?.conditions?.find(({ type }) => type === 'Accepted')?.status !== 'False';
@@ -266,6 +267,10 @@ export const appliedRunsEverywhere: NamedPromise = {
         looks.request(request);
         return undefined;
       },
+      fault(entry) {
+        looks.fault(entry);
+        return undefined;
+      },
       'container-start'(entry) {
         running.started(entry);
         return undefined;
@@ -297,31 +302,6 @@ export const appliedRunsEverywhere: NamedPromise = {
     };
   },
 };
-
-/** When the replicas looked at sources. What comes and goes between two looks cannot be seen by any operator. */
-class Looks {
-  readonly #bySource = new Map<string, number[]>();
-
-  request({ replica, resource, verb, name, time, code }: RequestEntry): void {
-    if (replica === undefined || verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets'))
-      return;
-    if (code >= 300) return;
-    const times = this.#bySource.get(name) ?? [];
-    this.#bySource.set(name, [...times.slice(-keptLooks), time]);
-  }
-
-  /** Whether a replica looked while the content was there with which the Pod may have started. */
-  isSeen({ watcher, changes }: WatcherRun, pod: Pod): boolean {
-    const born = Date.parse(pod.metadata.creationTimestamp ?? '');
-    const begin = Math.max(...changes.filter((change) => change < born + 1000));
-    const end = Math.min(...changes.filter((change) => change >= born + 1000));
-    return sourcesOf(watcher.spec).some(({ name }) =>
-      this.#bySource.get(name)?.some((time) => time >= begin && time < end),
-    );
-  }
-}
-
-const keptLooks = 200;
 
 /** Whether the Pod was made between two changes that may have cancelled each other out. */
 function bornBetween(

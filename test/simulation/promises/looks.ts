@@ -1,0 +1,60 @@
+/** Looks: when replicas read the sources of watchers, so that what they could not know is not asked of them. */
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import type { FaultEntry, RequestEntry } from '../entry.ts';
+import { sourcesOf } from '../selector.ts';
+import type { WatcherRun } from '../watchers.ts';
+
+const keptLooks = 200;
+
+/** How long one renewal of the Lease is good for, in milliseconds. */
+const term = 10_000;
+
+/** How long a replica may take to record what it has seen, in milliseconds. */
+const actsWithin = 1000;
+
+interface Look {
+  readonly time: number;
+  /** Its process. */
+  readonly replica: string;
+}
+
+/**
+ * When the replicas looked at sources, and could act on it: a process that wakes after its lease has run out may not,
+ * and one that is stopped at once cannot. What comes and goes between two such looks cannot be seen by any operator.
+ */
+export class Looks {
+  readonly #bySource = new Map<string, Look[]>();
+  /** Who renewed the Lease last; absent where there is no election. */
+  #leader: { readonly replica: string; readonly renewedAt: number } | undefined;
+
+  request({ replica, resource, verb, name, time, code }: RequestEntry): void {
+    if (replica === undefined || code >= 300) return;
+    if (resource === 'leases' && verb !== 'get') this.#leader = { replica, renewedAt: time };
+    if (verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets')) return;
+    if (this.#leader && (this.#leader.replica !== replica || time - this.#leader.renewedAt > term)) return;
+    const looks = this.#bySource.get(name) ?? [];
+    this.#bySource.set(name, [...looks.slice(-keptLooks), { time, replica }]);
+  }
+
+  /** A fault of a replica begins: of its process, its machine or its network. */
+  fault({ replica, state, time }: FaultEntry): void {
+    if (replica === undefined || state === 'ends') return;
+    for (const [name, looks] of this.#bySource) {
+      const isVain = (look: Look) => look.replica.startsWith(`${replica}#`) && look.time >= time - actsWithin;
+      this.#bySource.set(
+        name,
+        looks.filter((look) => !isVain(look)),
+      );
+    }
+  }
+
+  /** Whether a replica looked while the content was there with which the Pod may have started. */
+  isSeen({ watcher, changes }: WatcherRun, pod: Pod): boolean {
+    const born = Date.parse(pod.metadata.creationTimestamp ?? '');
+    const begin = Math.max(...changes.filter((change) => change < born + 1000));
+    const end = Math.min(...changes.filter((change) => change >= born + 1000));
+    return sourcesOf(watcher.spec).some(({ name }) =>
+      this.#bySource.get(name)?.some(({ time }) => time >= begin && time < end),
+    );
+  }
+}
