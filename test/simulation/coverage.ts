@@ -3,6 +3,7 @@
  * condition, and a kind of fault that lasted then or struck.
  */
 import type { At } from '../../src/api/at.generated.ts';
+import { holdReasons } from '../../src/api/at-constants.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Entry } from './entry.ts';
@@ -22,19 +23,25 @@ export function stateOf(resource: string, object: KubernetesObject): string | un
 }
 
 const stopping = new Set(['Canceled', 'DeadlineExceeded', 'PendingTimeout', 'BackoffLimitExceeded']);
+/** Of an At between two attempts: what ended the first one, or what stands in the way of the next. */
+const betweenAttempts: ReadonlySet<string> = new Set([
+  ...['Evicted', 'PodLost', 'PodUnreachable', 'CommandFailed'],
+  ...holdReasons,
+]);
 
 /** The row of the table: the state without what there are many of. */
 export function rowOf(resource: string, object: KubernetesObject): string | undefined {
   if (resource !== 'ats')
     return stateOf(resource, object)?.replace(
-      / (Paused|OnDelete|PodsMissing|Reverted|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
+      / (Paused|OnDelete|PodsMissing|Reverted|NodeLost|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
       ' Stalled',
     );
   const { status } = object as At;
   if (status?.phase === 'DONE') return `At DONE ${status.outcome}`;
   if (status?.phase !== 'RUNNING') return stateOf(resource, object)?.replace(/Invalid\w+$/, 'InvalidCommand');
   const { reason = 'Launched' } = status;
-  return `At RUNNING ${stopping.has(reason) ? 'Stopping' : reason}`;
+  if (stopping.has(reason)) return 'At RUNNING Stopping';
+  return `At RUNNING ${betweenAttempts.has(reason) ? 'BetweenAttempts' : reason}`;
 }
 
 export class Coverage {

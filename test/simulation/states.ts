@@ -24,6 +24,7 @@ export const states: readonly ExpectedState[] = [
   ...rows('At RUNNING', {
     Launched: 'at',
     CommandFailing: 'at',
+    BetweenAttempts: 'at-retry',
     SchedulingGated: 'at-exactly-once',
     ImagePullBackOff: 'at-image',
     Unschedulable: 'at-unschedulable',
@@ -46,3 +47,9 @@ export const states: readonly ExpectedState[] = [
     Stalled: 'watcher',
   }),
 ];
+
+/** States that objects seldom come into, or leave at once: faults are aimed at them more often. */
+export const rareRows: ReadonlySet<string> = new Set([
+  ...['At RUNNING BetweenAttempts', 'At RUNNING SchedulingGated', 'At RUNNING Stopping'],
+  ...['ConfigWatcher EvictionBlocked', 'ConfigWatcher SourceMissing'],
+]);

@@ -1,6 +1,6 @@
 /** Draws what goes wrong: at random moments, at the writes that matter, and in Sieve's three patterns. */
 import type { Random } from '../../../src/testing/random.ts';
-import { states } from '../states.ts';
+import { rareRows, states } from '../states.ts';
 import { commandCanary, type Draw } from './draw-ats.ts';
 import type { Feature } from './features.ts';
 import type { Deed, FaultPlan } from './plan.ts';
@@ -263,7 +263,9 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
 /** What strikes soon after an object has come into a state. */
 function aimedFault(draw: FaultDraw): FaultPlan {
   const { random, features, duration } = draw;
-  const rows = states.filter(({ feature }) => features.has(feature)).map(({ row }) => row);
+  const rows = states
+    .filter(({ feature }) => features.has(feature))
+    .flatMap(({ row }) => (rareRows.has(row) ? [row, row, row, row] : [row]));
   const { aimed: _, ...others } = makers;
   const make = random.pick(Object.values(others));
   const [strike] = make(draw);
