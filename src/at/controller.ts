@@ -21,6 +21,7 @@ import { ClockSkew } from './act/clock-skew.ts';
 import { Failover } from './act/failover.ts';
 import { launchClient } from './act/launch-client.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
+import { Memory } from './act/memory.ts';
 import { Preflights } from './act/preflights.ts';
 import { StandbyLaunch, type StandbyLaunchOptions } from './act/standby-launch.ts';
 import { WakeSource } from './act/wake-source.ts';
@@ -91,7 +92,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   );
   const departed = new DepartedPods(podInformer, atInformer);
   const common = { clock, ats: atLister, pods: podInformer.lister, departed, tracks: options.tracks ?? true };
-  const terms = { ...common, ...(options.defaults && { defaults: options.defaults }) };
+  const terms = { ...common, memory: new Memory(), ...(options.defaults && { defaults: options.defaults }) };
   addFailover(host, options, terms, { ats: atInformer, pods: podInformer });
   const authorCheck = options.checksAuthors ? new AuthorCheck({ client, clock }) : undefined;
   if (authorCheck !== undefined) host.add(authorCheckStart(authorCheck));

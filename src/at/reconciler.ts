@@ -47,6 +47,8 @@ export interface AtReconcilerOptions {
   readonly tracks: boolean;
   /** What the operator was started with for fields that an At leaves open. */
   readonly defaults?: AtDefaults;
+  /** What this process knows of Ats. */
+  readonly memory?: Memory;
   /** Whose turn it is where creates fail; wakes an At when its turn comes. */
   readonly turns?: LaunchTurns;
   /** Dry runs that are repeated while Ats wait. */
@@ -59,7 +61,7 @@ export interface AtReconcilerOptions {
 
 export class AtReconciler implements Reconciler {
   readonly #options: AtReconcilerOptions;
-  readonly #memory = new Memory();
+  readonly #memory: Memory;
   readonly #turns: LaunchTurns;
   readonly #configErrors = new ConfigErrors();
   readonly #actuator: Actuator;
@@ -67,6 +69,7 @@ export class AtReconciler implements Reconciler {
 
   constructor(options: AtReconcilerOptions) {
     this.#options = options;
+    this.#memory = options.memory ?? new Memory();
     this.#turns = options.turns ?? new LaunchTurns(options.clock);
     const actuator = new Actuator({
       ...options,

@@ -27,7 +27,7 @@ import type { AuthorCheck } from './author-check.ts';
 import { maxDelayMs } from './create-answer.ts';
 import type { LaunchTurns } from './launch-turns.ts';
 import { readLive } from './live-read.ts';
-import { Memory } from './memory.ts';
+import type { Memory } from './memory.ts';
 
 /** First wait before a create that was refused is tried again, in milliseconds. */
 const firstRetryDelayMs = 250;
@@ -46,13 +46,15 @@ export interface StandbyLaunchOptions {
   readonly tracks: boolean;
   readonly defaults?: AtDefaults;
   readonly authorCheck?: AuthorCheck;
+  /** Shared with the reconciler, so that a leader knows what it has found out as a standby. */
+  readonly memory: Memory;
   /** Of this process alone: what the leader has met is not known here. */
   readonly turns: LaunchTurns;
 }
 
 export class StandbyLaunch {
   readonly #options: StandbyLaunchOptions;
-  readonly #memory = new Memory();
+  readonly #memory: Memory;
   readonly #actuator: Actuator;
   readonly #pass: DecidingReconciler<Observed, Need, Effect>;
   /** uids of the Ats whose Pod was created here. */
@@ -60,9 +62,10 @@ export class StandbyLaunch {
 
   constructor(options: StandbyLaunchOptions) {
     this.#options = options;
+    this.#memory = options.memory;
     // Events are writes, and belong to the leader.
     const recorder = { record() {} };
-    const actuator = new Actuator({ ...options, recorder, memory: this.#memory });
+    const actuator = new Actuator({ ...options, recorder });
     this.#actuator = actuator;
     this.#pass = new DecidingReconciler({
       observe: (request, context) => this.#observe(request, context),
@@ -121,7 +124,7 @@ export class StandbyLaunch {
     };
     const need = observed.ambiguous === true || this.hasLaunched(at.metadata.uid ?? '') ? 'pods' : 'at';
     const askedAt = clock.monotonic();
-    const answer = await readLive({ ...this.#options, memory: this.#memory }, need, observed, signal);
+    const answer = await readLive(this.#options, need, observed, signal);
     // No lease says that this process has not been stopped meanwhile, and the At suspended.
     const isFresh = clock.monotonic() - askedAt < maxReadMs;
     return answer.next === 'decide' && isFresh ? answer.facts : undefined;

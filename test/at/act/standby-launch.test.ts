@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import { ats } from '../../../src/api/resources.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
+import { Memory } from '../../../src/at/act/memory.ts';
 import { StandbyLaunch } from '../../../src/at/act/standby-launch.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
@@ -38,6 +39,7 @@ function standby(at: At, { stoppedMs = 0 } = {}) {
     ats: { get: () => at, list: () => [at], byIndex: () => [] } as never,
     pods: { get: () => undefined, list: () => [], byIndex: () => [] } as never,
     departed: { of: () => [] },
+    memory: new Memory(),
     turns,
   });
   return { sent, turns, launch: () => launch.launch(at, context) };
