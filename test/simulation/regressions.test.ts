@@ -355,6 +355,32 @@ const regressions: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'the clock of a leader was set back while its machine slept: neither of its clocks told that its lease had run out',
+    promise: 'S11',
+    plan: {
+      ...{ seed: 'mwtc1d9n-1265', duration: 2 * minute, replicas: 2, election: true },
+      clocks: [
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+      ],
+      deeds: [
+        at(
+          'at-9',
+          {
+            ...{ schedule: '2024-01-01T00:01:30.809Z', image: 'absent', pendingTimeoutSeconds: 0 },
+            template: { spec: { nodeSelector: { tape: 'yes' } } },
+          },
+          0,
+        ),
+      ],
+      faults: [
+        { at: 91_811, fault: 'suspend', replica: 0, for: 28_189 },
+        { at: 110_858, fault: 'clock-step', replica: 0, by: -3_600_000 },
+      ],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {

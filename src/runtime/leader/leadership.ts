@@ -23,6 +23,9 @@ export function instantOf(clock: Clock): Instant {
   return { monotonic: clock.monotonic(), wall: clock.now() };
 }
 
+/** By so much, in milliseconds, a wall clock falls behind the monotonic one while it is only adjusted. */
+const maxSetBackMs = 500;
+
 export class Leadership implements WriteGate {
   /** Ms that one renewal is good for, counted from its sending. */
   readonly term: number;
@@ -58,15 +61,19 @@ export class Leadership implements WriteGate {
     return this.#over;
   }
 
-  /** Whether a write may be sent right now. */
+  /**
+   * Whether a write may be sent right now. After the wall clock was set back it does not tell how long the machine
+   * slept, which the monotonic clock never tells.
+   */
   get isHeld(): boolean {
     const age = this.#age();
-    return age !== undefined && age.monotonic < this.term && age.wall < this.term;
+    if (age === undefined || age.monotonic >= this.term || age.wall >= this.term) return false;
+    return age.wall > age.monotonic - maxSetBackMs;
   }
 
   /**
    * This process holds the lease by its own account, but could not renew it in time. Also true for a
-   * moment after the wall clock was set forward, until the next renewal.
+   * moment after the wall clock was set, until the next renewal.
    */
   get isStale(): boolean {
     return this.#age() !== undefined && !this.isHeld;
