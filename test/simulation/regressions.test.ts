@@ -381,6 +381,26 @@ const regressions: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'two active replicas had different counts of failed deletes, and wrote them against each other as fast as they could',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'mwtc1d9n-385', duration: 2 * minute, replicas: 2 },
+      features: ['watcher-annotated'],
+      clocks: [
+        { skew: 0, drift: 0 },
+        { skew: 0, drift: 0 },
+      ],
+      deeds: [...annotatedApp(), edit(58_985, { message: 'two' })],
+      faults: [
+        {
+          ...{ at: 58_097, fault: 'refuse', method: 'DELETE', path: '/pods/', code: 500, for: 15_684 },
+          message: 'overloaded',
+        },
+      ],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {

@@ -43,6 +43,9 @@ export interface ActuatorOptions {
   readonly random: () => number;
 }
 
+/** Of a state: greater numbers are instants, in epoch milliseconds (since the year 2000), and no counts. */
+const firstInstant = 946_684_800_000;
+
 export class Actuator {
   readonly #options: ActuatorOptions;
   readonly #rewrites = new Rewrites();
@@ -162,10 +165,12 @@ function keyOf({ metadata: { namespace = '', name } }: ConfigWatcher): string {
   return requestKey({ namespace, name });
 }
 
-/** What a state says, for {@link Rewrites}. */
-function statementOf({ appliedHash, pending, lastRestart, conditions = [] }: WatcherState): string {
-  const { hash, started, reason } = pending ?? {};
-  const { id, restarted, completion } = lastRestart ?? {};
-  const states = conditions.map((condition) => `${condition.type}=${condition.status}`);
-  return [appliedHash, hash, started, reason, id, restarted, completion, ...states].join(' ');
+/** All that a state says but its times, in an order of its own, for {@link Rewrites}. */
+function statementOf(state: WatcherState): string {
+  return JSON.stringify(state, (name, value: unknown) => {
+    if (name === 'lastTransitionTime' || (typeof value === 'number' && value > firstInstant))
+      return undefined;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? Object.fromEntries(Object.entries(value).sort()) : value;
+  });
 }
