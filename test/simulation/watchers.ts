@@ -187,6 +187,7 @@ export class Watchers {
       const { generation } = baselines.get(key) ?? {};
       if (generation === undefined || (status?.observedGeneration ?? 0) < generation) continue;
       const present = this.source(source.kind, metadata.namespace ?? '', source.name);
+      if (present === undefined && !source.optional) continue;
       baselines.set(key, { time, content: contentOf(source, present) });
     }
   }

@@ -52,8 +52,13 @@ function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun })
   const { pod, run } = creation;
   // A user who writes the status decides what the operator knows.
   if (run.forgedAt !== undefined) return undefined;
+  // One that a user has taken from its At is not its Pod any more.
   const overlapping = run.pods.find(
-    (one) => one.attempt < pod.attempt && one.endedAt === undefined && one.goneAt === undefined,
+    (one) =>
+      one.attempt < pod.attempt &&
+      one.endedAt === undefined &&
+      one.goneAt === undefined &&
+      controllerOf(one.pod)?.uid === run.uid,
   );
   if (overlapping !== undefined && overlapping.pod.metadata.deletionTimestamp === undefined) {
     return { text: `${pod.name} was created while ${overlapping.name} had not ended`, clue: 'overlap' };

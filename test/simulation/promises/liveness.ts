@@ -195,12 +195,12 @@ class Running {
     this.#byPod.delete(uid);
   }
 
-  /** Whether the Pod was started with another content of a watched source than there is now. */
-  isOutdated(history: History, run: WatcherRun, uid: string): boolean {
+  /** When the Pod was started, if that was with another content of a watched source than there is now. */
+  outdatedSince(history: History, run: WatcherRun, uid: string): number | undefined {
     const { metadata, spec } = run.watcher;
     const entry = this.#byPod.get(uid);
-    if (entry === undefined) return false;
-    return sourcesOf(spec).some((source) => {
+    if (entry === undefined) return undefined;
+    const isOutdated = sourcesOf(spec).some((source) => {
       const mounted = entry.sources.find(({ kind, name }) => kind === source.kind && name === source.name);
       if (mounted === undefined) return false;
       const present = history.watchers.source(source.kind, metadata.namespace ?? '', source.name);
@@ -210,6 +210,7 @@ class Running {
       const had = mounted.data && { metadata: { name: mounted.name }, data: mounted.data };
       return !isUnexpected && contentOf(source, had) !== contentOf(source, present);
     });
+    return isOutdated ? entry.time : undefined;
   }
 }
 
@@ -289,29 +290,25 @@ export const appliedRunsEverywhere: NamedPromise = {
           return history.objects
             .in<Pod>('pods', watcher.metadata.namespace ?? '')
             .filter((pod) => selects(watcher.spec, pod) && isRestartable(watcher.spec, pod))
-            .filter((pod) => running.isOutdated(history, run, pod.metadata.uid ?? ''))
-            .filter((pod) => !bornBetween(run, pod) || looks.isSeen(run, pod))
-            .map(
-              (pod): Finding => ({
-                text: `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`,
-                clue: bornBetween(run, pod) ? 'born between' : 'old content',
-              }),
-            );
+            .flatMap((pod): Finding[] => {
+              const start = running.outdatedSince(history, run, pod.metadata.uid ?? '');
+              if (start === undefined) return [];
+              const isBetween = startedBetween(run, start);
+              if (isBetween && !looks.isSeen(run, start)) return [];
+              const text = `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`;
+              return [{ text, clue: isBetween ? 'started between' : 'old content' }];
+            });
         });
       },
     };
   },
 };
 
-/** Whether the Pod was made between two changes that may have cancelled each other out. */
-function bornBetween(
-  { changes, baselineAt = 0 }: { changes: readonly number[]; baselineAt?: number | undefined },
-  pod: Pod,
-): boolean {
-  const born = Date.parse(pod.metadata.creationTimestamp ?? '');
+/** Whether a container was started between two changes that may have cancelled each other out. */
+function startedBetween({ changes, baselineAt = 0 }: WatcherRun, start: number): boolean {
   return (
-    changes.some((change) => change > baselineAt && change < born + 1000) &&
-    changes.some((change) => change >= born)
+    changes.some((change) => change > baselineAt && change <= start) &&
+    changes.some((change) => change > start)
   );
 }
 
@@ -390,12 +387,10 @@ export const reasonsAreTold: NamedPromise = {
     return {
       request(request): Finding | undefined {
         refusals.see(request);
-        const { replica, resource, verb, body } = request;
-        const isBlame = resource === 'events' && verb === 'create' && body.includes('"LaunchedLate"');
-        const run = replica === undefined || !isBlame ? undefined : runOfEvent(history, body);
-        // A process knows of what it was refused itself.
-        const isOwn = (history.replicas.get(replica ?? '')?.startedAt ?? 0) < (run ? launchableAt(run) : 0);
-        const what = run && isOwn ? refusals.after(run.at, launchableAt(run), replica) : undefined;
+        const { replica = '', resource, verb, body } = request;
+        const isBlame = replica !== '' && resource === 'events' && verb === 'create';
+        const run = isBlame && body.includes('"LaunchedLate"') ? runOfEvent(history, body) : undefined;
+        const what = run && refusals.knownTo(replica, run, history);
         return run === undefined || what === undefined
           ? undefined
           : {
@@ -423,10 +418,15 @@ export const reasonsAreTold: NamedPromise = {
 class Refusals {
   readonly #pods = new Map<string, number>();
   readonly #statuses = new Map<string, number>();
+  /** Who renewed the Lease last, and since when it does; absent where there is no election. */
+  #leader: { readonly replica: string; readonly since: number } | undefined;
 
   see(request: RequestEntry): void {
     const { replica, resource, verb, namespace, name, code, body, time } = request;
-    if (replica === undefined || code < 400 || code === 409) return;
+    if (replica === undefined) return;
+    const isRenewal = resource === 'leases' && verb !== 'get' && code < 300;
+    if (isRenewal && this.#leader?.replica !== replica) this.#leader = { replica, since: time };
+    if (code < 400 || code === 409) return;
     if (isRefusedPod(request)) {
       const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
       this.#pods.set(`${replica} ${namespace}/${metadata?.name}`, time);
@@ -434,13 +434,17 @@ class Refusals {
       this.#statuses.set(`${replica} ${namespace}/${name}`, time);
   }
 
-  /** What of it was refused that replica since then. */
-  after(
-    { metadata: { namespace = '', name } }: At,
-    since: number,
-    replica = '',
-  ): 'Pod' | 'status' | undefined {
-    const key = `${replica} ${namespace}/${name}`;
+  /**
+   * What the API server refused of a due At, as far as a replica knows: what it sent itself, since it leads and has
+   * seen this At of the name.
+   */
+  knownTo(replica: string, run: AtRun, { replicas }: History): 'Pod' | 'status' | undefined {
+    const { metadata } = run.at;
+    const { startedAt = 0, seen } = replicas.get(replica) ?? {};
+    const leadsSince = this.#leader?.replica === replica ? this.#leader.since : startedAt;
+    if (leadsSince >= launchableAt(run)) return undefined;
+    const since = Math.max(launchableAt(run), seen?.get(metadata.uid ?? '')?.[0]?.time ?? 0);
+    const key = `${replica} ${metadata.namespace ?? ''}/${metadata.name}`;
     if ((this.#pods.get(`${key}-pod`) ?? 0) > since) return 'Pod';
     return (this.#statuses.get(key) ?? 0) > since ? 'status' : undefined;
   }

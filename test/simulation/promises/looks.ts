@@ -1,5 +1,4 @@
 /** Looks: when replicas read the sources of watchers, so that what they could not know is not asked of them. */
-import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { FaultEntry, RequestEntry } from '../entry.ts';
 import { sourcesOf } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
@@ -48,11 +47,10 @@ export class Looks {
     }
   }
 
-  /** Whether a replica looked while the content was there with which the Pod may have started. */
-  isSeen({ watcher, changes }: WatcherRun, pod: Pod): boolean {
-    const born = Date.parse(pod.metadata.creationTimestamp ?? '');
-    const begin = Math.max(...changes.filter((change) => change < born + 1000));
-    const end = Math.min(...changes.filter((change) => change >= born + 1000));
+  /** Whether a replica looked while the content was there with which a container was started at that time. */
+  isSeen({ watcher, changes }: WatcherRun, start: number): boolean {
+    const begin = Math.max(...changes.filter((change) => change <= start));
+    const end = Math.min(...changes.filter((change) => change > start));
     return sourcesOf(watcher.spec).some(({ name }) =>
       this.#bySource.get(name)?.some(({ time }) => time >= begin && time < end),
     );

@@ -18,9 +18,9 @@ const maxPerObject = 30;
 const perReason = 4;
 /**
  * Ms after the last event: where everything is done, until each informer has caught up; else until the longest back-off
- * is over, and a Pod's time to start.
+ * is over, and a Pod's time to start, or the progress deadlines of three owners, one after the other.
  */
-const quietAfter = { converged: 2 * 60_000, waiting: 16 * 60_000 };
+const quietAfter = { converged: 2 * 60_000, waiting: 31 * 60_000 };
 /** An At that is due so soon, in ms, is not done: it lies within two looks of an idle run. */
 const dueSoon = 11 * 60_000;
 
