@@ -53,15 +53,19 @@ function effectiveHash(
 
 /**
  * What status says of the source. Where its keys or the hash key were changed while a change of it waits, that change
- * is still owed: it is unknown whether the Pods have what counts now.
+ * is still owed: it is unknown whether the Pods have what counts now. Data written since is another edit.
  */
-function entryFor(content: SourceContent, entries: readonly SourceState[]): SourceState | undefined {
+function entryFor(
+  content: SourceContent,
+  { sources: entries, lastChange = 0 }: WatcherState,
+): SourceState | undefined {
   const comparable = entries.find((entry) => isComparable(content, entry));
   if (comparable) return whole(content, comparable);
   const { kind, name } = content.source;
   const owed = entries.find((entry) => entry.kind === kind && isNamed(entry.name, name));
   if (owed?.pendingHash === undefined) return undefined;
-  return { ...entryOf(content, owed.hash), pendingHash: content.present ? content.hash : owed.pendingHash };
+  const isSame = content.present && (content.written ?? 0) <= lastChange;
+  return { ...entryOf(content, owed.hash), pendingHash: isSame ? content.hash : owed.pendingHash };
 }
 
 /** What was shortened for lack of room is again as it was, as far as the content is still the same. */
@@ -83,7 +87,7 @@ export function compare(
   contents: readonly SourceContent[],
 ): Comparison {
   const found = contents.flatMap((content) => {
-    const entry = entryFor(content, state.sources);
+    const entry = entryFor(content, state);
     const hash = effectiveHash(content, entry, spec.restartOnDelete);
     return hash === undefined ? [] : { content, entry, hash };
   });

@@ -161,6 +161,18 @@ describe('a change that waits while the spec is edited', () => {
     assert.equal(done.state.appliedHash, sources[0]?.hash);
   });
 
+  it('is owed to the Pods made since, too, where data was written after the look before the edit of the keys', () => {
+    const source = { ...webappConfig, keys: ['message'] };
+    const staleAfter = (written: number) => {
+      const sources = [found({ message: 'newest' }, { source, keysHash: 'v1:k', written })];
+      const spec = { ...specOf(), sources: [source] };
+      const since = [...pods, pod({ created: now + 2000 })];
+      const next = { ...afterwards(facts, waiting, 4000), spec, sources, generation: 2, pods: since };
+      return decided(next).state.stalePods;
+    };
+    assert.deepEqual([staleAfter(now), staleAfter(now + 3000)], [4, 5]);
+  });
+
   it('is owed to the Pods that a wider selector adds, up to the second in which it was seen', () => {
     const added = [pod({ created: now - 60_000 }), pod({ created: now + 1000 })];
     const next = { ...afterwards(facts, waiting, 1500), generation: 2, pods: [...pods, ...added] };
