@@ -160,18 +160,20 @@ export class Watchers {
     if (last !== undefined) last.until = time;
     run.specs.push({ spec: watcher.spec, until: Number.POSITIVE_INFINITY });
     if (run.specs.length > 5) run.specs.shift();
-    if (run.watcher.status?.pending === undefined) this.#rebase(run, watcher, time);
+    this.#rebase(run, watcher, time);
     run.watcher = watcher;
     // Other keys or sources are another baseline, not another content.
     run.content = this.contentFor(run);
     this.#sight(run, time);
   }
 
-  /** Of a source with other keys, first sight is the baseline again. */
+  /** Of a source with other keys, first sight is the baseline again, unless a change of it is owed. */
   #rebase({ watcher: before, baselines }: WatcherRun, { metadata, spec }: ConfigWatcher, time: number): void {
     const known = sourcesOf(before.spec);
+    const owed = (before.status?.sources ?? []).filter(({ pendingHash }) => pendingHash !== undefined);
     for (const source of sourcesOf(spec)) {
       const { kind, name, keys } = source;
+      if (owed.some((one) => one.kind === kind && one.name === name)) continue;
       if (known.some((one) => one.kind === kind && one.name === name && isDeepStrictEqual(one.keys, keys)))
         continue;
       const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
