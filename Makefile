@@ -17,7 +17,7 @@ CONFIG ?= config/default
 # Rendering needs no cluster.
 RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
 NODE_TEST := $(NODE) --test --test-timeout=300000
-UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|release|soak|bench|types|traces)/**/*.test.ts'
+UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|prose|release|soak|bench|types|traces)/**/*.test.ts'
 SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
 
 ##@ General
@@ -77,6 +77,11 @@ fmt: packages ## Format the code.
 lint: packages ## Check format, budgets and import directions.
 	@$(BIN)/biome check --error-on-warnings .
 
+.PHONY: lint-prose
+lint-prose: packages ## Check the sentences of the documents and help texts with Vale, which is built from source once.
+	@$(NODE) hack/vale/main.ts
+	@$(NODE_TEST) --test-reporter=dot 'test/prose/*.test.ts'
+
 .PHONY: typecheck
 typecheck: packages ## Check the types.
 	@$(BIN)/tsc -p .
@@ -84,7 +89,7 @@ typecheck: packages ## Check the types.
 ##@ Test
 
 .PHONY: test
-test: lint typecheck verify build lint-manifests test-unit test-simulation test-integration test-chart test-e2e ## Run every check there is.
+test: lint lint-prose typecheck verify build lint-manifests test-unit test-simulation test-integration test-chart test-e2e ## Run every check there is.
 
 .PHONY: test-unit
 test-unit: packages ## Run the unit tests; PROPERTY_SEED=… gives the property tests another seed, or a random one each.

@@ -113,11 +113,11 @@ export const flags: readonly Flag[] = [
   },
   {
     ...toggle('secret-access'),
-    description: 'let ConfigWatchers watch Secrets; needs rights on secrets',
+    description: 'let ConfigWatchers watch Secrets; needs rights on Secrets',
   },
   {
     ...toggle('annotation-controller'),
-    description: 'also serve ConfigMaps with k8spatterns.io/podDeleteSelector; needs patch on configmaps',
+    description: 'also serve ConfigMaps with k8spatterns.io/podDeleteSelector; needs patch on ConfigMaps',
   },
   {
     ...toggle('annotated-workloads'),

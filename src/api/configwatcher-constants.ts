@@ -100,7 +100,7 @@ export const workloadAnnotation = {
   restartOptions: 'k8spatterns.io/restart-options',
 } as const;
 
-/** What Reloader reads on a ConfigMap or Secret; honoured with --reloader-annotations. */
+/** What Reloader reads on a ConfigMap or Secret; honored with --reloader-annotations. */
 export const reloaderSourceAnnotation = {
   match: 'reloader.stakater.com/match',
   ignore: 'reloader.stakater.com/ignore',

@@ -62,7 +62,7 @@ export interface ConfigWatcherSpecStrategy {
   /**
    * Auto takes, owner by owner, the way that keeps the service up: as RolloutRestart where the owner rolls
    * out, each of its Pods is selected and has the older content, and the operator may patch it; as Evict
-   * elsewhere. Evict uses the eviction API and so honours PodDisruptionBudgets. Delete deletes the Pods.
+   * elsewhere. Evict uses the eviction API and so honors PodDisruptionBudgets. Delete deletes the Pods.
    * RolloutRestart changes one annotation in the template of the owning Deployment, StatefulSet or DaemonSet,
    * so that the owner's own rollout replaces the Pods. Default Auto.
    */
@@ -193,7 +193,7 @@ export interface ConfigWatcherStatus {
   readonly strategyInUse?: string;
   /** A change that was seen and is not applied yet. */
   readonly pending?: ConfigWatcherStatusPending;
-  /** The value of the annotation k8spatterns.io/restart-now that was honoured last. */
+  /** The value of the annotation k8spatterns.io/restart-now that was honored last. */
   readonly restartNow?: string;
   /** The last change that was carried through. */
   readonly lastRestart?: ConfigWatcherStatusLastRestart;

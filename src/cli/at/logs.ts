@@ -20,8 +20,8 @@ export const logsCommand: Command = {
   synopsis: '[-f] NAME',
   summary: 'The output of the command',
   details: [
-    'Of the last attempt, from its first line. Where the Pod is still being started, its start is waited for; with -f',
-    'also the time at which the command is due.',
+    'Prints the log of the last attempt, from its first line. While the Pod is being started, logs waits for that.',
+    'With -f it also waits for the time at which the command is due.',
   ],
   flags: {
     follow: { short: 'f', description: 'wait for the start, and go on until the At is done' },

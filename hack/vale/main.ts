@@ -1,0 +1,48 @@
+/**
+ * Checks the sentences of the documents, and those that the programs print as help, against the rules of this folder.
+ *
+ * Where Vale cannot be built the check is left out, with one line that says why; in continuous integration (CI=true)
+ * that is a failure.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClusterError } from '../../local-cluster/cluster-error.ts';
+import { documents } from './documents.ts';
+import { helpTexts } from './help-texts.ts';
+import { type Alert, checkProse, whyNoVale } from './program.ts';
+
+const reason = whyNoVale();
+if (reason === undefined) {
+  try {
+    const alerts = [...(await checkProse(await documents())), ...(await checkHelp())];
+    for (const { path, line, rule, message } of alerts)
+      console.error(`${path}:${line}: ${message} (${rule})`);
+    if (alerts.length > 0) process.exitCode = 1;
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+} else {
+  const leftOut = process.env.CI !== 'true';
+  console.error(`${leftOut ? 'the check of the prose is left out: ' : ''}${reason}`);
+  if (!leftOut) process.exitCode = 1;
+}
+
+/** The texts as documents, each named after its program. */
+async function checkHelp(): Promise<readonly Alert[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'atwatch-prose-'));
+  try {
+    const paths: string[] = [];
+    for (const [program, text] of helpTexts()) {
+      const path = join(folder, `${program}.md`);
+      await writeFile(path, text);
+      paths.push(path);
+    }
+    const alerts = await checkProse(paths);
+    return alerts.map((alert) => ({ ...alert, path: `help of ${alert.path.slice(folder.length + 1, -3)}` }));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
