@@ -8,7 +8,7 @@ export interface At extends KubernetesObject {
    * edits change nothing about the run.
    */
   readonly spec: AtSpec;
-  /** What was observed. Written by the operator. */
+  /** What was observed. The operator writes it. */
   readonly status?: AtStatus;
 }
 
@@ -31,13 +31,13 @@ export interface AtSpec {
   readonly timeZone?: string;
   /**
    * The command, split into words by the quoting rules of a POSIX shell (quotes and backslash) but run
-   * without a shell: operators such as | or && need the field shell. Kubernetes expands $(VAR) in it. Not
-   * together with argv. May be absent when template names what to run.
+   * without a shell: operators such as | or && need the field shell. Kubernetes expands $(VAR) in it. It must
+   * not be set together with argv. It may be absent when template names what to run.
    */
   readonly command?: string;
   /**
-   * The command as an exact list of program and arguments: nothing is split, expanded or unescaped. Not
-   * together with command or shell.
+   * The command as an exact list of program and arguments: nothing is split, expanded or unescaped. It must
+   * not be set together with command or shell.
    */
   readonly argv?: readonly string[];
   /**
@@ -51,7 +51,7 @@ export interface AtSpec {
    */
   readonly image?: string;
   /**
-   * Pod template, as in a Job, for whatever the other fields cannot say. Its first container is the main one;
+   * Pod template, as in a Job, for what the other fields cannot say. Its first container is the main one;
    * command, argv and image of this spec win over it. Name, namespace, the label app, ownerReferences,
    * restartPolicy, finalizers and nodeName of the Pod are not taken from here; containers with a
    * restartPolicy of their own are refused, init containers excepted.
@@ -64,7 +64,7 @@ export interface AtSpec {
    */
   readonly startingDeadlineSeconds?: number;
   /**
-   * While true, nothing is started. On resume an At whose instant has passed is due at once. Without effect
+   * While true, nothing is started. On resume an At whose instant has passed is due at once. It has no effect
    * after the launch. Default false.
    */
   readonly suspend?: boolean;
@@ -98,8 +98,8 @@ export interface AtSpec {
   readonly disruptionPolicy?: AtSpecDisruptionPolicy;
   /**
    * AtLeastOnce creates the Pod until it is known to exist. It creates a second one unasked only when a user
-   * deletes the first: before the launch was recorded, the operator having died; or before a create arrives
-   * that a stale replica sent or that was repeated after a missing answer. ExactlyOnce closes both windows:
+   * deletes the first, and the operator died before it recorded the launch, or a create arrives after that
+   * which a stale replica sent or which was repeated after a missing answer. ExactlyOnce closes both windows:
    * the Pod is created with a scheduling gate, recorded in status, and only then released to a node; a
    * finalizer keeps it until its result is recorded. It costs two small patches and a start two writes later.
    * The kubelet still starts a failed command again in that Pod: one start needs backoffLimit 0, too.
@@ -119,7 +119,7 @@ export interface AtSpec {
 }
 
 /**
- * Pod template, as in a Job, for whatever the other fields cannot say. Its first container is the main one;
+ * Pod template, as in a Job, for what the other fields cannot say. Its first container is the main one;
  * command, argv and image of this spec win over it. Name, namespace, the label app, ownerReferences,
  * restartPolicy, finalizers and nodeName of the Pod are not taken from here; containers with a restartPolicy
  * of their own are refused, init containers excepted.
@@ -147,7 +147,7 @@ export type AtSpecDisruptionPolicy = 'Fail' | 'Retry';
 
 export type AtSpecLaunchGuarantee = 'AtLeastOnce' | 'ExactlyOnce' | 'AtMostOnce';
 
-/** What was observed. Written by the operator. */
+/** What was observed. The operator writes it. */
 export interface AtStatus {
   /** PENDING until the Pod exists, then RUNNING, then DONE. Never goes back. Default PENDING. */
   readonly phase?: AtStatusPhase;
@@ -155,9 +155,9 @@ export interface AtStatus {
   readonly outcome?: AtStatusOutcome;
   /** Why the At is in its state, one CamelCase word for machines. */
   readonly reason?: string;
-  /** The same for people. Of a failed command the end of its output. */
+  /** The reason in words. Where a command failed it is the end of its output. */
   readonly message?: string;
-  /** metadata.generation of the spec that was handled last. -1 before the first time. */
+  /** metadata.generation of the spec that was handled last. It is -1 before the first time. */
   readonly observedGeneration?: number;
   /** The schedule, resolved to UTC. */
   readonly scheduledTime?: string;
@@ -168,7 +168,7 @@ export interface AtStatus {
    * alone may run it.
    */
   readonly podUID?: string;
-  /** Number of Pods created so far. More than one only under disruptionPolicy Retry. */
+  /** Number of Pods created so far. There is more than one only under disruptionPolicy Retry. */
   readonly attempts?: number;
   /**
    * When the current Pod had been created, under ExactlyOnce released to a node; with milliseconds, by the

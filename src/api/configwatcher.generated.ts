@@ -5,7 +5,7 @@ import type { Condition, KubernetesObject } from '../kubernetes/objects.ts';
 export interface ConfigWatcher extends KubernetesObject {
   /** What to watch and which Pods to restart. Everything is in the namespace of the ConfigWatcher. */
   readonly spec: ConfigWatcherSpec;
-  /** What was observed. Written by the operator. */
+  /** What was observed. The operator writes it. */
   readonly status?: ConfigWatcherStatus;
 }
 
@@ -13,7 +13,7 @@ export interface ConfigWatcher extends KubernetesObject {
 export interface ConfigWatcherSpec {
   /** Name of the ConfigMap whose content is watched. Required unless sources is set. */
   readonly configMap?: string;
-  /** Labels of the Pods to restart; all must match. Not a LabelSelector but a plain map. */
+  /** Labels of the Pods to restart; all must match. It is a plain map and not a LabelSelector. */
   readonly podSelector: Readonly<Record<string, string>>;
   /** Further requirements on the labels of the Pods; all must hold. */
   readonly podSelectorExpressions?: readonly ConfigWatcherSpecPodSelectorExpression[];
@@ -155,9 +155,9 @@ export interface ConfigWatcherSpecWindow {
   readonly timeZone?: string;
 }
 
-/** What was observed. Written by the operator. */
+/** What was observed. The operator writes it. */
 export interface ConfigWatcherStatus {
-  /** metadata.generation of the spec that was handled last. -1 before the first time. */
+  /** metadata.generation of the spec that was handled last. It is -1 before the first time. */
   readonly observedGeneration?: number;
   /** Hash of the content that the Pods run with. The first content seen is taken as applied. */
   readonly appliedHash?: string;
@@ -184,7 +184,7 @@ export interface ConfigWatcherStatus {
   readonly stalePods?: number;
   /**
    * Number of Pods that run with an older content and are left alone, because no controller would replace
-   * them or because they run to an end; as counted for the last change. Absent for none.
+   * them or because they run to an end; as counted for the last change. It is absent when there is none.
    */
   readonly skippedPods?: number;
   /**
@@ -211,8 +211,8 @@ export interface ConfigWatcherStatusSource {
   /** ConfigMap or Secret. */
   readonly kind: string;
   /**
-   * Name of the source. Of one longer than 63 characters, or than 20 where the status has no more room, the
-   * beginning, a tilde and a hash.
+   * Name of the source. One longer than 63 characters, or than 20 where the status has no more room, is cut:
+   * the beginning, a tilde and a hash stand for it.
    */
   readonly name: string;
   /** Hash of the list of keys that count. When it changes, the source is taken as it is. */
@@ -349,7 +349,7 @@ export interface ConfigWatcherStatusHistory {
 export interface ConfigWatcherStatusHistoryTrigger {
   /** ConfigMap or Secret. */
   readonly kind?: string;
-  /** Name of the source. Of one longer than 63 characters the beginning, a tilde and a hash. */
+  /** Name of the source. One longer than 63 characters is cut, with a tilde and a hash. */
   readonly name?: string;
   /** Who edited it, as its managedFields name the manager of the last write of data. */
   readonly manager?: string;
