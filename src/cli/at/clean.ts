@@ -13,7 +13,7 @@ import { endedAt, isDone, sayOutcome } from './state.ts';
 export const cleanCommand: Command = {
   name: 'clean',
   synopsis: '--older-than 7d [-A] [--dry-run]',
-  summary: 'Delete those that are over, with their Pods and logs',
+  summary: 'Delete the Ats that are over, with their Pods and logs',
   details: ['What waits or runs is never deleted. ttlSecondsAfterFinished in an At does the same by itself.'],
   flags: {
     'older-than': { value: 'SPAN', description: 'how long they must be over, such as 12h, 7d or 0s' },

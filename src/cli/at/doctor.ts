@@ -14,7 +14,7 @@ import { isWaiting, stateOf } from './state.ts';
 export const doctorCommand: Command = {
   name: 'doctor',
   synopsis: '',
-  summary: 'What keeps Ats from running, and what to do about it',
+  summary: 'Say what keeps Ats from running, and what to do about it',
   details: [
     'Looks at the API server and its clock, the CRD, the operator and its Lease, the namespaces that it serves, the',
     'policies in force, your rights, and Ats that should have run. Ends with 1 when something is wrong.',

@@ -13,7 +13,7 @@ import { dueAt, isDone, isWaiting, sayOutcome } from './state.ts';
 
 export const cancelCommand = editCommand({
   name: 'cancel',
-  summary: 'End it for good: before its time nothing runs, after it the command is stopped',
+  summary: 'End an At for good: before its time nothing runs, after it the command is stopped',
   act: (session, at) => {
     if (at.spec.cancel) return unchanged(`${at.metadata.name} is canceled already`);
     if (isDone(at)) return unchanged(`there is nothing to cancel: ${overSentence(at)}`);
@@ -28,7 +28,7 @@ export const cancelCommand = editCommand({
 
 export const suspendCommand = editCommand({
   name: 'suspend',
-  summary: 'Hold it back: while it is suspended nothing starts',
+  summary: 'Hold an At back: while it is suspended nothing starts',
   act: (session, at) => {
     assertWaiting(at, 'suspend');
     if (at.spec.suspend) return unchanged(`${at.metadata.name} is suspended already`);
@@ -43,7 +43,7 @@ export const suspendCommand = editCommand({
 
 export const resumeCommand = editCommand({
   name: 'resume',
-  summary: 'Let it go on; one whose time has passed meanwhile runs at once',
+  summary: 'Let an At go on; one whose time has passed meanwhile runs at once',
   act: (session, at) => {
     assertWaiting(at, 'resume');
     if (!at.spec.suspend)
@@ -135,7 +135,7 @@ function resumed(session: Session, at: At): string {
 export const moveCommand: Command = {
   name: 'move',
   synopsis: 'NAME WHEN [--tz ZONE]',
-  summary: 'Another time for one that has not run',
+  summary: 'Set another time for an At that has not run',
   examples: ['kubectl at move migrate tomorrow 9:00', 'kubectl at move migrate now'],
   flags: { ...zoneFlag, ...outputFlag(...formats), ...clusterFlags },
   words: { least: 2, most: 16, completes: 'object' },

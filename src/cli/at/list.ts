@@ -15,7 +15,7 @@ import { endedAt, isDone, isWaiting, sayOutcome, shownInstant, startedAt, stateO
 export const listCommand: Command = {
   name: 'list',
   synopsis: '[-A] [--last N] [--failed]',
-  summary: 'What waits, runs and has run, the newest last',
+  summary: 'List the Ats that wait, run and have run, the newest last',
   details: [
     'WHEN is when it runs or has run, TOOK how long, OUTPUT the last line that the command printed, or why there is none.',
   ],

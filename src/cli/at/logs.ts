@@ -18,7 +18,7 @@ import { dueAt, isDone, isWaiting, sayOutcome, stateOf } from './state.ts';
 export const logsCommand: Command = {
   name: 'logs',
   synopsis: '[-f] NAME',
-  summary: 'The output of the command',
+  summary: 'Print the output of the command',
   details: [
     'Prints the log of the last attempt, from its first line. While the Pod is being started, logs waits for that.',
     'With -f it also waits for the time at which the command is due.',

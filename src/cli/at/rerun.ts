@@ -15,7 +15,7 @@ const nameLimit = 63;
 export const rerunCommand: Command = {
   name: 'rerun',
   synopsis: 'NAME [WHEN] [--tz ZONE] [--name NAME]',
-  summary: 'The same command once more, now or at another time, as a new At',
+  summary: 'Run the same command once more, now or at another time, as a new At',
   details: [
     'The new At is called NAME-2, NAME-3, ..., unless --name says otherwise. The old one stays as it is.',
   ],

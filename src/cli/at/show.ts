@@ -22,7 +22,7 @@ const linesShown = 10;
 export const showCommand: Command = {
   name: 'show',
   synopsis: 'NAME',
-  summary: 'One At: what happened to it, and the end of its output',
+  summary: 'Show what happened to an At, and the end of its output',
   flags: { ...outputFlag(...formats), ...clusterFlags },
   words: { least: 1, most: 1, completes: 'object' },
   run: (call) => {

@@ -12,7 +12,7 @@ import { dueAt, isDone, sayOutcome, stateOf } from './state.ts';
 export const waitCommand: Command = {
   name: 'wait',
   synopsis: 'NAME [--timeout 30m]',
-  summary: "Wait for the end, with the command's exit code",
+  summary: "Wait for the end of an At, and exit with the command's exit code",
   details: [
     `The exit code is that of the command. ${exitCode.timeout}: it was not done within --timeout. ${exitCode.missed}: it never ran to`,
     `an end, because it was missed, canceled or deleted. ${exitCode.failure}: it failed without an exit code (its Pod could not`,

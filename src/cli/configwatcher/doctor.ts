@@ -14,7 +14,7 @@ import { stateOf } from './state.ts';
 export const doctorCommand: Command = {
   name: 'doctor',
   synopsis: '',
-  summary: 'What keeps edits from reaching Pods, and what to do about it',
+  summary: 'Say what keeps edits from reaching Pods, and what to do about it',
   details: [
     'Looks at the API server and its clock, the CRD, the operator and its Lease, the namespaces that it serves,',
     'ConfigWatchers that are stuck, the policies in force, and your rights. Ends with 1 when something is wrong.',

@@ -20,7 +20,7 @@ const origins: Readonly<Record<string, Origin>> = { reloader: fromReloader, wave
 export const importCommand: Command = {
   name: 'import',
   synopsis: 'reloader|wave [-A] [--dry-run]',
-  summary: 'Print ConfigWatchers for what Reloader or wave is asked for by annotations',
+  summary: 'Print ConfigWatchers for the annotations of Reloader or wave',
   details: [
     'Reads Deployments, StatefulSets and DaemonSets, and prints a ConfigWatcher for each that asks for restarts. What',
     'has no equivalent is said on standard error. Nothing is written: kubectl apply does that, after a look. Remove the',

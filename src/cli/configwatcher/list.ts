@@ -14,7 +14,7 @@ import { stateOf } from './state.ts';
 export const listCommand: Command = {
   name: 'list',
   synopsis: '[-A]',
-  summary: 'What is watched, and where each stands',
+  summary: 'List the ConfigWatchers, with what they watch and their state',
   details: ['STALE are Pods that run with an older content and are still to be restarted.'],
   flags: { ...allNamespacesFlag, ...outputFlag(...formats), ...clusterFlags },
   words: { least: 0, most: 0 },

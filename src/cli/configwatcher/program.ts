@@ -14,7 +14,8 @@ import { whyCommand } from './why.ts';
 export const kubectlConfigWatcher: Program = {
   name: 'kubectl configwatcher',
   version: packageJson.version,
-  summary: 'Restarts Pods when their configuration changes: says what, why, and whether it is done.',
+  summary:
+    'Says which Pods are restarted because their configuration changed, why, and whether that is done.',
   commands: [
     listCommand,
     whyCommand,

@@ -16,7 +16,7 @@ const noticeLimit = 10_000;
 export const restartCommand: Command = {
   name: 'restart',
   synopsis: 'NAME',
-  summary: 'Let a change that waits begin at once, whatever window, cooldown or debounce say',
+  summary: 'Apply a change that waits for a window, the cooldown or the debounce, at once',
   details: ['With nothing to apply no Pod is restarted; kubectl rollout restart does that in any case.'],
   flags: { ...outputFlag(...formats), ...clusterFlags },
   words: { least: 1, most: 1, completes: 'object' },

@@ -12,7 +12,7 @@ import { sayPods, stateOf } from './state.ts';
 export const waitCommand: Command = {
   name: 'wait',
   synopsis: 'NAME [--timeout 10m]',
-  summary: 'Wait until the present content runs everywhere, and is available',
+  summary: 'Wait until Pods with the present content run everywhere, and are available',
   details: [
     'Reads the ConfigMaps, and waits until the ConfigWatcher says that every Pod runs with what they hold now, an edit',
     'of a moment ago included. Of Secrets only what the operator has seen counts, because their hashes have a key.',

@@ -17,7 +17,7 @@ import { sayPods, saySource, stateOf } from './state.ts';
 export const whyCommand: Command = {
   name: 'why',
   synopsis: 'pod/NAME|deploy/NAME|sts/NAME|ds/NAME',
-  summary: 'Which edit of which keys restarted it, by whom and when, and what is pending',
+  summary: 'Say which edit restarted it, of which keys, by whom and when, and what is pending',
   examples: ['kubectl configwatcher why deploy/web'],
   flags: clusterFlags,
   words: { least: 1, most: 1, completes: 'workload' },

@@ -155,7 +155,7 @@ function valueTyped(words: readonly string[], flag: string, short: string | unde
 export const completionCommand: Command = {
   name: 'completion',
   synopsis: shells.join('|'),
-  summary: 'How to have words completed by the shell',
+  summary: 'Print what makes the shell complete words',
   details: [
     "The completion is part of kubectl's own, which finds the program kubectl_complete-* beside this one. So the shell",
     "needs kubectl's completion, and this prints the line that loads it.",

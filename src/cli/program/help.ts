@@ -12,7 +12,7 @@ export function programHelp(program: Program): string {
     ...(fallback === undefined ? [] : [`  ${name} ${fallback.synopsis}`, `      ${fallback.summary}`, '']),
     ...columns(rows.map(([usage, summary]) => [`  ${name} ${usage}`, summary])),
     '',
-    `${name} COMMAND --help says more of each.${fallback === undefined ? '' : ` Of times and flags of ${name} itself:`}`,
+    `${name} COMMAND --help says more of each.${fallback === undefined ? '' : ` This is about the times and flags of ${name} itself:`}`,
     ...(fallback === undefined ? [] : ['', ...body(program, fallback)]),
     '',
     ...notes,
