@@ -1,5 +1,5 @@
 /**
- * Checks the sentences of the documents, and those that the programs print as help, against the rules of this folder.
+ * Checks the sentences of the documents, and those that the programs print, against the rules of this folder.
  *
  * Where Vale cannot be built the check is left out, with one line that says why; in continuous integration (CI=true)
  * that is a failure.
@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterError } from '../../local-cluster/cluster-error.ts';
 import { documents } from './documents.ts';
-import { helpTexts } from './help-texts.ts';
+import { printedTexts } from './printed-texts.ts';
 import { type Alert, checkProse, whyNoVale } from './program.ts';
 
 const reason = whyNoVale();
 if (reason === undefined) {
   try {
-    const alerts = [...(await checkProse(await documents())), ...(await checkHelp())];
+    const alerts = [...(await checkProse(await documents())), ...(await checkPrinted())];
     for (const { path, line, rule, message } of alerts)
       console.error(`${path}:${line}: ${message} (${rule})`);
     if (alerts.length > 0) process.exitCode = 1;
@@ -30,18 +30,18 @@ if (reason === undefined) {
   if (!leftOut) process.exitCode = 1;
 }
 
-/** The texts as documents, each named after its program. */
-async function checkHelp(): Promise<readonly Alert[]> {
+/** The texts as documents, each named after its source. */
+async function checkPrinted(): Promise<readonly Alert[]> {
   const folder = await mkdtemp(join(tmpdir(), 'atwatch-prose-'));
   try {
     const paths: string[] = [];
-    for (const [program, text] of helpTexts()) {
-      const path = join(folder, `${program}.md`);
+    for (const [source, text] of await printedTexts()) {
+      const path = join(folder, `${source}.md`);
       await writeFile(path, text);
       paths.push(path);
     }
     const alerts = await checkProse(paths);
-    return alerts.map((alert) => ({ ...alert, path: `help of ${alert.path.slice(folder.length + 1, -3)}` }));
+    return alerts.map((alert) => ({ ...alert, path: alert.path.slice(folder.length + 1, -3) }));
   } finally {
     await rm(folder, { recursive: true });
   }

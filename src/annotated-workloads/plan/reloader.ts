@@ -226,7 +226,7 @@ export function remarkOnKind(kind: string, annotations: Annotations | undefined)
     case 'CronJob':
       return 'a CronJob is not run again when its configuration changes: its next Job reads the new content by itself; kubectl create job --from=cronjob/… runs one now';
     case 'Job':
-      return 'a Job is not run again when its configuration changes: create it anew, or use a CronJob or an At';
+      return 'a Job is not run again when its configuration changes: create it again, or use a CronJob or an At';
     default:
       return `a ${kind} gets no ConfigWatcher of its own: write one with the labels of its Pods as podSelector and strategy Evict`;
   }

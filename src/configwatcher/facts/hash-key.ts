@@ -95,7 +95,9 @@ export class HashKeyStore {
 function keyOf({ data }: Secret): HashKey {
   const secret = Buffer.from(data?.[field] ?? '', 'base64');
   if (secret.length < keyBytes) {
-    throw new Error(`Secret ${name} holds no key of ${keyBytes} bytes; delete it and a new one will be made`);
+    throw new Error(
+      `Secret ${name} holds no key of ${keyBytes} bytes; delete it, and the operator makes a new one`,
+    );
   }
   // A digest of 256 random bits tells nothing about them.
   return { id: createHash('sha256').update(name).update(secret).digest('hex').slice(0, 8), secret };

@@ -362,7 +362,7 @@ describe('a source that comes, goes or is annotated', () => {
 describe('a kind that gets no ConfigWatcher', () => {
   for (const [kind, remark] of [
     ['CronJob', /its next Job reads the new content by itself/],
-    ['Job', /create it anew/],
+    ['Job', /create it again/],
     ['Rollout', /a Rollout gets no ConfigWatcher of its own: write one/],
   ] as const) {
     it(`${kind} is told what to write instead`, () => {
