@@ -78,7 +78,7 @@ lint: packages ## Check format, budgets and import directions.
 	@$(BIN)/biome check --error-on-warnings .
 
 .PHONY: lint-prose
-lint-prose: packages ## Check the sentences of documents, help and messages with Vale, which is built from source once.
+lint-prose: packages ## Check the sentences of documents, help and messages with Vale, built from source once; HINTS=1 for hints.
 	@$(NODE) hack/vale/main.ts
 	@$(NODE_TEST) --test-reporter=dot 'test/prose/*.test.ts'
 

@@ -29,6 +29,8 @@ export interface Alert {
   /** The name of the rule, such as `Atwatch.Words`. */
   readonly rule: string;
   readonly message: string;
+  /** Whether it is only worth a thought. */
+  readonly isHint: boolean;
 }
 
 /** Why there is no Vale and none can be built, as a sentence; undefined if there is or can be. */
@@ -54,14 +56,18 @@ export async function findVale(): Promise<string> {
 }
 
 /**
- * What Vale finds wrong with these documents.
+ * What Vale finds wrong with these documents, hints included if asked for.
  *
  * @throws {ClusterError} when it cannot be built, or fails itself
  */
-export async function checkProse(paths: readonly string[]): Promise<readonly Alert[]> {
+export async function checkProse(
+  paths: readonly string[],
+  { hints = false }: { readonly hints?: boolean } = {},
+): Promise<readonly Alert[]> {
   const vale = await findVale();
   const output = await new Promise<string>((resolve, reject) => {
-    const args = ['--config', configuration, '--no-global', '--output=JSON', ...paths];
+    const level = `--minAlertLevel=${hints ? 'suggestion' : 'warning'}`;
+    const args = ['--config', configuration, '--no-global', '--output=JSON', level, ...paths];
     execFile(vale, args, { timeout: limit, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       // 1 stands for alerts; what else goes wrong has another code or a signal.
       if (error !== null && error.code !== 1)
@@ -69,11 +75,21 @@ export async function checkProse(paths: readonly string[]): Promise<readonly Ale
       else resolve(stdout);
     });
   });
-  const alerts: Record<string, readonly { Line: number; Check: string; Message: string }[]> =
-    JSON.parse(output);
+  const alerts: Record<string, readonly ValeAlert[]> = JSON.parse(output);
   return Object.entries(alerts).flatMap(([path, found]) =>
-    found.map(({ Line: line, Check: rule, Message: message }) => ({ path, line, rule, message })),
+    found.map(({ Line: line, Check: rule, Message: message, Severity: severity }) => ({
+      ...{ path, line, rule, message },
+      isHint: severity === 'suggestion',
+    })),
   );
+}
+
+/** As Vale prints it. */
+interface ValeAlert {
+  readonly Line: number;
+  readonly Check: string;
+  readonly Message: string;
+  readonly Severity: string;
 }
 
 function directory(): string {
