@@ -179,6 +179,8 @@ export const oncePerChange: NamedPromise = {
   start(history) {
     /** Of each owner and watcher, how many changes were recorded when its template was changed last. */
     const patched = new Map<string, number>();
+    /** Pods that went so lately that a replica may not know, the oldest first. */
+    const gone: { readonly pod: Pod; readonly at: number }[] = [];
     return {
       request(request) {
         const removal = removalOf(history, request);
@@ -195,6 +197,10 @@ export const oncePerChange: NamedPromise = {
           : undefined;
       },
       change(entry) {
+        if (entry.resource === 'pods' && entry.change === 'DELETED') {
+          gone.push({ pod: entry.object as Pod, at: entry.time });
+        }
+        while (gone[0] && entry.time - gone[0].at > deletionUnseen(history)) gone.shift();
         return templateChanges(history, entry).flatMap(({ watcher, owner }): Finding[] => {
           const key = `${owner.metadata.uid} ${watcher.uid}`;
           const before = patched.get(key) ?? 0;
@@ -203,7 +209,8 @@ export const oncePerChange: NamedPromise = {
           const what = `the template of ${owner.kind} ${owner.metadata.name} was changed`;
           if (watcher.raiseCount <= before)
             return [{ text: `${what} twice for one change`, clue: 'rollout twice' }];
-          return hasStalePods(history, watcher, owner)
+          const lately = gone.map(({ pod }) => pod);
+          return hasStalePods(history, watcher, owner, lately)
             ? []
             : [{ text: `${what} although none of its Pods is stale`, clue: 'rollout for nothing' }];
         });
@@ -238,29 +245,38 @@ function annotationsOf(workload: KubernetesObject | undefined): Readonly<Record<
   return spec?.template?.metadata?.annotations ?? {};
 }
 
-function hasStalePods(history: History, { watcher, raises }: WatcherRun, owner: KubernetesObject): boolean {
+/** Among the Pods that there are, and those that went so lately that a replica may not know. */
+function hasStalePods(
+  history: History,
+  { watcher, raises }: WatcherRun,
+  owner: KubernetesObject,
+  gone: readonly Pod[],
+): boolean {
+  const { namespace = '', uid = '' } = owner.metadata;
   const raised = raises.at(-1)?.time ?? 0;
-  return history.objects
-    .in<Pod>('pods', owner.metadata.namespace ?? '')
-    .some(
-      (pod) =>
-        selects(watcher.spec, pod) &&
-        isOwnedBy(history, pod, owner.metadata.uid ?? '') &&
-        !hasLeft(history, pod) &&
-        Date.parse(pod.metadata.creationTimestamp ?? '') <= raised,
-    );
+  const present = history.objects.in<Pod>('pods', namespace).filter((pod) => !hasLeft(history, pod));
+  return [...present, ...gone.filter(({ metadata }) => metadata.namespace === namespace)].some(
+    (pod) =>
+      selects(watcher.spec, pod) &&
+      isOwnedBy(history, pod, uid) &&
+      Date.parse(pod.metadata.creationTimestamp ?? '') <= raised,
+  );
 }
 
 /** A deletion may not have been seen for so long, in milliseconds. */
 const deletionUnseenFor = { calm: 2000, faulty: unseenFor };
 
+function deletionUnseen({ faults, faultedAt, blindedAt, time }: History): number {
+  const isCalm = faults.size === 0 && time - faultedAt > unseenFor && time - blindedAt > blindFor;
+  return deletionUnseenFor[isCalm ? 'calm' : 'faulty'];
+}
+
 /** It was asked to go so long ago that every replica knows. */
-function hasLeft({ faults, faultedAt, blindedAt, time }: History, { metadata }: Pod): boolean {
+function hasLeft(history: History, { metadata }: Pod): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
   if (deletionTimestamp === undefined) return false;
-  const isCalm = faults.size === 0 && time - faultedAt > unseenFor && time - blindedAt > blindFor;
   const askedAt = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
-  return time - askedAt > deletionUnseenFor[isCalm ? 'calm' : 'faulty'];
+  return history.time - askedAt > deletionUnseen(history);
 }
 
 /** Directly, or through a ReplicaSet. */
