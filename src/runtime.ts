@@ -14,18 +14,26 @@ export {
   removeCondition,
   setCondition,
 } from './kubernetes/conditions.ts';
+export { fit, type Schema, statusSchema } from './kubernetes/fit.ts';
 export {
   apiVersionOf,
   type Condition,
   type ConfigMap,
+  type Container,
+  type ContainerState,
+  type ContainerStateTerminated,
+  type ContainerStatus,
   configMaps,
   controllerOf,
   type KubernetesObject,
   type ObjectMeta,
   type OwnerReference,
   type Pod,
+  type PodSpec,
   pods,
   type Resource,
+  type Volume,
+  type VolumeItems,
 } from './kubernetes/objects.ts';
 export {
   AlreadyOwnedError,
@@ -33,8 +41,26 @@ export {
   isControlledBy,
   setControllerReference,
 } from './kubernetes/owner.ts';
-export { type LabelSelector, labelMatcher, labelSelectorText } from './kubernetes/selector.ts';
-export { formatTime, parseTime } from './kubernetes/time.ts';
+export { printable } from './kubernetes/printable.ts';
+export {
+  type LabelRequirement,
+  type LabelSelector,
+  type Labels,
+  labelMatcher,
+  labelRequirements,
+  labelSelectorText,
+  printLabelSelector,
+  selects,
+} from './kubernetes/selector.ts';
+export {
+  type DateAndTime,
+  firstInstant,
+  formatMilliTime,
+  formatTime,
+  lastInstant,
+  parseTime,
+  utcMilliseconds,
+} from './kubernetes/time.ts';
 export type {
   Informer,
   InformerHandler,
@@ -167,7 +193,7 @@ export { describeError, errorText } from './runtime/error-chain.ts';
 export type { EventRecord, EventRecorder } from './runtime/events/event-recorder.ts';
 export type { HealthCheck } from './runtime/health/health-checks.ts';
 export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
-export { leases } from './runtime/leader/lease.ts';
+export { holderOf, type Lease, leases } from './runtime/leader/lease.ts';
 export type { Durations } from './runtime/limits.ts';
 export { errorFields, type Logger, type LogMethod, silentLogger } from './runtime/logger.ts';
 export { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';

@@ -13,6 +13,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
+/** metav1.ManagedFieldsEntry: which fields a client has set. */
 export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: string;
@@ -84,6 +85,7 @@ export function controllerOf(object: KubernetesObject): OwnerReference | undefin
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
+/** v1.EnvVar, with the sources that are a ConfigMap or a Secret. */
 export interface EnvVar {
   readonly name: string;
   readonly value?: string;
@@ -93,11 +95,13 @@ export interface EnvVar {
   };
 }
 
+/** v1.EnvFromSource. */
 export interface EnvFromSource {
   readonly configMapRef?: { readonly name?: string; readonly optional?: boolean };
   readonly secretRef?: { readonly name?: string; readonly optional?: boolean };
 }
 
+/** What v1.SecurityContext and v1.PodSecurityContext have in common, and more of the first. */
 export interface SecurityContext {
   readonly runAsNonRoot?: boolean;
   readonly runAsUser?: number;
@@ -107,6 +111,7 @@ export interface SecurityContext {
   readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string };
 }
 
+/** v1.Container, as far as it is read or written here. */
 export interface Container {
   readonly name: string;
   readonly image?: string;
@@ -126,11 +131,13 @@ export interface VolumeItems {
   readonly optional?: boolean;
 }
 
+/** v1.VolumeProjection of a ConfigMap or Secret. */
 export interface ProjectedVolumeSource {
   readonly configMap?: VolumeItems & { readonly name?: string };
   readonly secret?: VolumeItems & { readonly name?: string };
 }
 
+/** v1.Volume of a ConfigMap or Secret; of a CSI driver only its attributes. */
 export interface Volume {
   readonly name: string;
   readonly configMap?: VolumeItems & { readonly name?: string };
@@ -139,6 +146,7 @@ export interface Volume {
   readonly csi?: { readonly volumeAttributes?: Readonly<Record<string, string>> };
 }
 
+/** v1.PodSpec, as far as it is read or written here. */
 export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
@@ -152,6 +160,7 @@ export interface PodSpec {
   readonly securityContext?: SecurityContext;
 }
 
+/** v1.ContainerStateTerminated: how a container ended. */
 export interface ContainerStateTerminated {
   readonly exitCode: number;
   readonly signal?: number;
@@ -161,12 +170,14 @@ export interface ContainerStateTerminated {
   readonly finishedAt?: string;
 }
 
+/** v1.ContainerState: one of the three. */
 export interface ContainerState {
   readonly waiting?: { readonly reason?: string; readonly message?: string };
   readonly running?: { readonly startedAt?: string };
   readonly terminated?: ContainerStateTerminated;
 }
 
+/** v1.ContainerStatus, as far as it is read here. */
 export interface ContainerStatus {
   readonly name: string;
   readonly ready?: boolean;
@@ -175,6 +186,7 @@ export interface ContainerStatus {
   readonly lastState?: ContainerState;
 }
 
+/** v1.PodCondition. */
 export interface PodCondition {
   readonly type: string;
   readonly status: string;
@@ -183,8 +195,10 @@ export interface PodCondition {
   readonly lastTransitionTime?: string;
 }
 
+/** v1.PodPhase. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 
+/** v1.PodStatus, as far as it is read here. */
 export interface PodStatus {
   readonly phase?: PodPhase;
   readonly reason?: string;

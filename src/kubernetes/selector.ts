@@ -4,8 +4,10 @@
  */
 import type { KubernetesObject } from './objects.ts';
 
+/** Labels of an object: values by key. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** metav1.LabelSelectorOperator. */
 export type LabelOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
 
 /** In and NotIn have values. NotIn holds where the label is missing, as it does for the API server. */

@@ -8,8 +8,12 @@ const minute = 60 * second;
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
-/** The years 0001 to 9999 in UTC, those of Go's time and of the API server's date-time format. Epoch ms. */
+/**
+ * The first instant of the years 0001 to 9999 in UTC, those of Go's time and of the API server's date-time format.
+ * Epoch ms.
+ */
 export const firstInstant = parseTime('0001-01-01T00:00:00Z');
+/** The last instant of these years. Epoch ms. */
 export const lastInstant = parseTime('9999-12-31T23:59:59.999Z');
 
 /**
@@ -57,6 +61,7 @@ export function parseTime(text: string): number {
   return whole + milliseconds + (sign === '-' ? offset : -offset);
 }
 
+/** A date and a time of day as people count them: months and days from 1. */
 export type DateAndTime = readonly [
   year: number,
   month: number,

@@ -10,8 +10,8 @@ import type {
   ConfigWatcherSpecDebounce,
   ConfigWatcherSpecPodSelectorExpression,
 } from '../api/configwatcher.generated.ts';
+import { timeZoneNamed } from '../api/zone.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
-import { timeZoneNamed } from '../kubernetes/zone.ts';
 
 /** Whether a value that fits its schema, defaults filled in, keeps the rule. */
 export type RulePredicate = (self: never) => boolean;

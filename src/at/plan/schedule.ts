@@ -2,8 +2,9 @@
  * Schedule: the instant at which an At is due. This is the only parser that decides it: strict, so that its
  * verdict is that of the CRD's validation rules, and without any default zone.
  */
+
+import { instantsIn, timeZoneNamed } from '../../api/zone.ts';
 import { type DateAndTime, firstInstant, lastInstant, utcMilliseconds } from '../../kubernetes/time.ts';
-import { instantsIn, timeZoneNamed } from '../../kubernetes/zone.ts';
 
 /** The resolved instant, or why there is none, in words that fit a condition. */
 export type ResolvedSchedule =

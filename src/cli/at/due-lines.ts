@@ -1,5 +1,5 @@
 /** Due lines: when an At runs, in the zone that it was asked in, in this machine's and in UTC. */
-import { spellingOf } from '../../kubernetes/zone.ts';
+import { spellingOf } from '../../api/zone.ts';
 import { localTime, sayLocal, sayOffset, type Viewpoint } from '../time/local.ts';
 
 /** @param zone in which the time was asked for. */

@@ -5,19 +5,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { Accounting } from '../../runtime/client/accounting.ts';
-import { ApiClient } from '../../runtime/client/api-client.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import { noClientMetrics } from '../../runtime/client/client-metrics.ts';
-import { ConnectionPool } from '../../runtime/client/connection-pool.ts';
-import { Credentials } from '../../runtime/client/credentials.ts';
+import { connect } from '../../runtime/client/connect.ts';
 import { KubeConfigError } from '../../runtime/client/kubeconfig-entries.ts';
 import { loadKubeConfig } from '../../runtime/client/load-kubeconfig.ts';
-import { unlimited } from '../../runtime/client/request-limits.ts';
-import { requestTimeouts } from '../../runtime/client/request-timeouts.ts';
-import { Transport } from '../../runtime/client/transport.ts';
-import { UndiciConnection } from '../../runtime/client/undici-connection.ts';
-import { Warnings } from '../../runtime/client/warnings.ts';
+import { openGate } from '../../runtime/client/write-gate.ts';
 import { type Logger, silentLogger } from '../../runtime/logger.ts';
 import { ServerClock } from '../../runtime/server-clock.ts';
 import { styleOf } from '../output/style.ts';
@@ -31,8 +23,6 @@ export interface Cluster {
   /** The API server's time, once it has answered: what "now" means to the operator. */
   readonly clock: ServerClock;
   readonly server: URL;
-  /** The body of a GET while it arrives; only the signal ends it. */
-  stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
 }
 
 /** At a time; a list of Ats asks for the end of as many logs. */
@@ -44,47 +34,30 @@ export const fieldManager = 'kubectl-atwatch';
 export async function withCluster<R>(call: Call, use: (cluster: Cluster) => Promise<R>): Promise<R> {
   const { host } = call;
   const kubeConfig = kubeConfigOf(call);
-  const log = warningsTo(host.errors, host.env);
-  const credentials = new Credentials(kubeConfig, host.clock, log);
-  const clock = new ServerClock(host.clock);
-  const timeouts = requestTimeouts({ write: 30_000 });
-  const transport = new Transport({
-    credentials,
-    timeouts,
-    gate: undefined,
-    retry: true,
+  const connection = connect({
+    kubeConfig,
+    gate: openGate,
     clock: host.clock,
-    requests: new ConnectionPool(maxRequests, (endpoint) => new UndiciConnection(endpoint)),
-    watches: new ConnectionPool(maxRequests, (endpoint) => new UndiciConnection(endpoint)),
-    sorts: unlimited(),
-    accounting: new Accounting({
-      clock: host.clock,
-      metrics: noClientMetrics,
-      warnings: new Warnings(log),
-      onAnswer: (answer) => clock.observe(answer),
-    }),
+    log: warningsTo(host.errors, host.env),
     userAgent: `kubectl-atwatch/${call.program.version}`,
+    fieldManager,
+    maxRequests,
+    requestTimeouts: { write: 30_000 },
     // A single client needs no jitter.
     random: () => 0.5,
   });
-  const client = new ApiClient({
-    transport,
-    timeouts,
-    fieldManager,
-    clock: host.clock,
-    listeners: new Set(),
-  });
+  const clock = new ServerClock(host.clock);
+  connection.onAnswer((answer) => clock.observe(answer));
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   try {
     return await use({
-      client,
+      client: connection.client,
       clock,
+      server: connection.server,
       namespace: call.value('namespace') ?? context?.namespace ?? 'default',
-      server: credentials.server,
-      stream: (path, signal) => transport.stream({ method: 'GET', path, accept: '*/*', signal }),
     });
   } finally {
-    transport.close();
+    connection.close();
   }
 }
 

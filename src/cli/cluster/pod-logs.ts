@@ -1,6 +1,7 @@
 /** Pod logs: the output of a container, its end or as it comes. */
 import { pods } from '../../kubernetes/objects.ts';
-import { objectPath, withQuery } from '../../runtime/client/resource-path.ts';
+import type { Client } from '../../runtime/client/client.ts';
+import type { SubresourceClient } from '../../runtime/client/subresource-client.ts';
 import type { Cluster } from './cluster.ts';
 
 export interface LogSource {
@@ -15,11 +16,11 @@ const limitBytes = 256 * 1024;
 /** The last lines, the newest last. */
 export async function lastLines(
   { client }: Pick<Cluster, 'client'>,
-  source: LogSource,
+  { container, ...source }: LogSource,
   count: number,
 ): Promise<readonly string[]> {
-  const path = logPath(source, { tailLines: count, limitBytes });
-  const text = String(await client.getRaw(path, { text: true }));
+  const query = { container, tailLines: count, limitBytes };
+  const text = await logOf(client, source).text({ query });
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
@@ -40,17 +41,18 @@ export interface LogLine {
 
 /** Lines until the container ends, or until the signal. */
 export async function* logLines(
-  { stream }: Pick<Cluster, 'stream'>,
-  { follow, tailLines, after, ...source }: FollowedLog,
+  { client }: Pick<Cluster, 'client'>,
+  { follow, tailLines, after, container, ...source }: FollowedLog,
   signal: AbortSignal,
 ): AsyncGenerator<LogLine, void> {
-  const path = logPath(source, {
+  const query = {
+    container,
     follow: follow || undefined,
     timestamps: true,
     tailLines,
     sinceTime: after,
-  });
-  for await (const line of linesOf(await stream(path, signal))) {
+  };
+  for await (const line of linesOf(await logOf(client, source).stream({ query, signal }))) {
     const end = line.indexOf(' ');
     const [time, text] = [line.slice(0, end), line.slice(end + 1)];
     // sinceTime counts whole seconds.
@@ -58,11 +60,8 @@ export async function* logLines(
   }
 }
 
-function logPath(
-  { namespace, pod, container }: LogSource,
-  query: Readonly<Record<string, string | number | boolean | undefined>>,
-): string {
-  return withQuery(objectPath(pods, { namespace, name: pod }, 'log'), { container, ...query });
+function logOf(client: Client, { namespace, pod }: Omit<LogSource, 'container'>): SubresourceClient<object> {
+  return client.subresource<object>(pods, { namespace, name: pod }, 'log');
 }
 
 async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string, void> {

@@ -2,8 +2,9 @@
  * Local: dates and times of day of a zone, as numbers and as text. A local time is a number here: the milliseconds
  * that the wall clock would show as an instant in UTC.
  */
+
+import { timeZoneNamed } from '../../api/zone.ts';
 import { type DateAndTime, formatTime, utcMilliseconds } from '../../kubernetes/time.ts';
-import { timeZoneNamed } from '../../kubernetes/zone.ts';
 import { saySpan } from './span.ts';
 
 const minute = 60_000;

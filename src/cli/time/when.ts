@@ -2,9 +2,10 @@
  * When: the times that people type, those of at(1) and RFC 3339, made into the schedule of an At. Strict: what is not
  * understood as a whole is refused, because a command that runs at another time than meant is worse than a question.
  */
+
+import { instantsIn, spellingOf, timeZoneNamed } from '../../api/zone.ts';
 import { resolveSchedule } from '../../at/plan/schedule.ts';
 import { formatTime, lastInstant, parseTime } from '../../kubernetes/time.ts';
-import { instantsIn, spellingOf, timeZoneNamed } from '../../kubernetes/zone.ts';
 import {
   dateOf,
   day,

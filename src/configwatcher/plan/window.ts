@@ -2,7 +2,7 @@
  * Window: a time in which restarts may start. It opens by a cron schedule and stays open for a while.
  */
 import type { ConfigWatcherSpecWindow } from '../../api/configwatcher.generated.ts';
-import { timeZoneNamed } from '../../kubernetes/zone.ts';
+import { timeZoneNamed } from '../../api/zone.ts';
 import { type CronSchedule, lastInstant, nextInstant, parseCron } from './cron.ts';
 import { parseDuration } from './duration.ts';
 

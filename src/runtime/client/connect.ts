@@ -72,6 +72,8 @@ export interface Connection {
    * the elector gives each call its timeout.
    */
   readonly leaseClient: Client;
+  /** The URL of the API server. */
+  readonly server: URL;
   /** Connections for watches; infinite for any number. */
   readonly maxWatches: number;
   /** Whether requests of {@link client} are under way; watches do not count. */
@@ -137,6 +139,7 @@ export function connect(options: ConnectOptions): Connection {
     ungatedClient: new ApiClient({ ...common, ungated: true }),
     clientFor: (lane) => new ApiClient({ ...common, lane }),
     leaseClient: new ApiClient({ ...common, transport: leaseTransport, listeners: new Set() }),
+    server: credentials.server,
     maxWatches,
     isBusy: () => requests.taken > 0,
     onWrite(listener) {

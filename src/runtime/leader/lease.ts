@@ -4,6 +4,7 @@
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 
+/** coordination.k8s.io/v1.LeaseSpec, as leader election reads and writes it. */
 export interface LeaseSpec {
   /** Empty or absent: given back, free to take. */
   readonly holderIdentity?: string;
@@ -17,6 +18,7 @@ export interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
+/** coordination.k8s.io/v1.Lease. */
 export interface Lease extends KubernetesObject {
   readonly spec?: LeaseSpec;
 }

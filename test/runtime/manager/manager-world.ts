@@ -158,6 +158,7 @@ export class ManagerWorld {
       ...{ client, leaseClient },
       clientFor: () => client,
       ungatedClient: client,
+      server: new URL('https://cluster.invalid'),
       maxWatches: Number.POSITIVE_INFINITY,
       isBusy: () => this.busy,
       onWrite: (listener) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DateTime } from 'luxon';
-import { instantsIn, type TimeZone, timeZoneNamed } from '../../src/kubernetes/zone.ts';
+import { instantsIn, type TimeZone, timeZoneNamed } from '../../src/api/zone.ts';
 import { fc } from '../fixtures/property.ts';
 
 function zoneOf(name: string): TimeZone {
