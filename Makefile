@@ -167,6 +167,10 @@ soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) an
 bench: packages ## Measure the runtime and compare with its targets; ARGS="queue decode" for some of it, RECORD=1 keeps the figures.
 	@$(CLUSTER) run -- $(NODE) test/bench/main.ts $(ARGS)
 
+.PHONY: bench-package
+bench-package: build package-runtime ## Compare the memory of a new operator on the packed runtime with this operator's.
+	@$(NODE) test/bench/package.ts
+
 .PHONY: bench-configwatcher
 bench-configwatcher: build ## Measure ConfigWatcher on a real API server; ARGS="--changes=0 ..." leaves scenarios out, RECORD=1 keeps the figures.
 	@$(NODE) test/bench/configwatcher.ts $(ARGS)

@@ -68,7 +68,7 @@ async function writeTemplate(): Promise<void> {
   const files: Record<string, string> = {};
   for (const entry of await readdir('examples/notes', { recursive: true, withFileTypes: true })) {
     const path = relative('examples/notes', join(entry.parentPath, entry.name));
-    if (!entry.isFile() || /node_modules|package-lock\.json/.test(path)) continue;
+    if (!entry.isFile() || /^(node_modules|dist|package-lock\.json)\b/.test(path)) continue;
     files[path] = await readFile(join('examples/notes', path), 'utf8');
   }
   await writeFile(`${folder}/template.json`, `${JSON.stringify(files, Object.keys(files).sort(), 1)}\n`);

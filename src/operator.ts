@@ -14,7 +14,6 @@ import { errorFields, type Logger } from './runtime/logger.ts';
 import { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
 import type { Manager } from './runtime/manager/manager.ts';
 import { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
-import { startGarbage } from './start-garbage.ts';
 
 const name = 'atwatch';
 
@@ -123,6 +122,5 @@ export async function runOperator(
   const log = pino(options, output);
   const kubeConfig = loadKubeConfig({ env: host.env });
   const manager = createOperator({ config, version, kubeConfig, log, hostName: hostname() });
-  if (globalThis.gc) manager.add(startGarbage(manager.clock, globalThis.gc));
   await runManager(manager, host);
 }

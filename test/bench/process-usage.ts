@@ -21,3 +21,13 @@ export async function memoryOf(
     Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
 }
+
+/** Memory in megabytes: all of it, and with what it shares with other processes in equal parts. */
+export async function residentOf(
+  pid: number | undefined,
+): Promise<{ readonly rss: number; readonly pss: number }> {
+  const sums = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const megabytes = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(sums)?.[1]) / 1024;
+  return { rss: megabytes('Rss'), pss: megabytes('Pss') };
+}

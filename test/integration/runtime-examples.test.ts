@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { command, copyExample, RuntimePackage } from './runtime-package.ts';
+import { command, copyExample, RuntimePackage, runAsInImage } from './runtime-package.ts';
 
 /** What each prints at the end of its demonstration. */
 const examples = {
@@ -37,6 +37,8 @@ suite('the examples on the packed runtime', () => {
       }
       assert.match(await command('npm', ['test'], { cwd }), /fail 0/);
       assert.match(await command('make', ['demo'], { cwd }), shown);
+      await command('npm', ['run', 'build'], { cwd });
+      await assert.rejects(runAsInImage(cwd), /nowhere\) names no file that exists/);
     });
   }
 });

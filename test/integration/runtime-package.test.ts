@@ -12,7 +12,7 @@ import { formatMessage } from 'publint/utils';
 import type { Resource } from '../../src/kubernetes/objects.ts';
 import { CronTabProcess, everySecondOf, firingsOf, listAts } from './crontab-process.ts';
 import { checkTypes, moduleSettings, oldestTypeScript, writePrograms } from './package-types.ts';
-import { command, copyExample, RuntimePackage } from './runtime-package.ts';
+import { command, copyExample, RuntimePackage, runAsInImage } from './runtime-package.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
 const cronTabs: Resource = {
@@ -143,6 +143,8 @@ suite('the packed runtime', () => {
     assert.equal(await readFile(join(cwd, 'types.generated.ts'), 'utf8'), generated);
     assert.match(await command('npm', ['test'], { cwd }), /pass 3/);
     assert.match(await command('make', ['demo'], { cwd }), /Ready: True/);
+    await command('npm', ['run', 'build'], { cwd });
+    await assert.rejects(runAsInImage(cwd), /nowhere\) names no file that exists/);
   });
 
   test('runs the example on a real API server', async (t) => {

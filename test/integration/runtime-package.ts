@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,9 +40,17 @@ export async function command(
 /** An example without what a user has installed there to try it out. */
 export async function copyExample(name: string, folder: string): Promise<void> {
   for (const file of await readdir(`examples/${name}`)) {
-    if (file === 'node_modules' || file === 'package-lock.json') continue;
+    if (['node_modules', 'dist', 'package-lock.json'].includes(file)) continue;
     await cp(`examples/${name}/${file}`, join(folder, file), { recursive: true });
   }
+}
+
+/** The command of an operator's Dockerfile, without a cluster: it rejects when all that it imports has been loaded. */
+export async function runAsInImage(folder: string): Promise<string> {
+  const dockerfile = await readFile(join(folder, 'Dockerfile'), 'utf8');
+  const [program, ...args]: readonly string[] = JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? '[]');
+  assert.equal(program, 'node');
+  return command(process.execPath, args, { cwd: folder, env: { ...environment, KUBECONFIG: '/nowhere' } });
 }
 
 export class RuntimePackage {

@@ -14,6 +14,7 @@ import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { Manager } from './manager.ts';
 import type { SecureMetrics } from './probes.ts';
+import { startGarbage } from './start-garbage.ts';
 
 /** Name, KubeConfig and log; everything else has a default. */
 export interface CreateManagerOptions extends Durations {
@@ -79,7 +80,7 @@ export function createManager(options: CreateManagerOptions): Manager {
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   const namespace = options.leaderElectionNamespace ?? context?.namespace ?? 'default';
   const userAgent = version === undefined ? name : `${name}/${version}`;
-  return new Manager({
+  const manager = new Manager({
     connect: (gate) =>
       connect({
         ...{ kubeConfig, gate, clock, log, registry, userAgent },
@@ -102,4 +103,7 @@ export function createManager(options: CreateManagerOptions): Manager {
       leaderElection: { namespace, name, identity: `${instance}_${randomness.uuid()}` },
     }),
   });
+  // There when Node.js runs with --expose-gc.
+  if (globalThis.gc) manager.add(startGarbage(clock, globalThis.gc));
+  return manager;
 }

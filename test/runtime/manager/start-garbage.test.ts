@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startGarbage } from '../src/start-garbage.ts';
-import { FakeClock } from './fake/clock.ts';
+import { startGarbage } from '../../../src/runtime/manager/start-garbage.ts';
+import { FakeClock } from '../../fake/clock.ts';
 
 it('collects once, some seconds after the start', async () => {
   const clock = new FakeClock();
