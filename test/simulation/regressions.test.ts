@@ -401,6 +401,32 @@ const regressions: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'after a quota was lifted, each turn went to an At whose name a stranger has, and the one that could run waited behind them',
+    promise: 'L1',
+    plan: {
+      ...{ seed: 'mwtdirty-965', duration: 5 * minute },
+      deeds: [
+        pod('at-10-pod', 0),
+        pod('at-20-pod', 0),
+        pod('at-40-pod', 0),
+        pod('at-42-pod', 222_389),
+        at('at-10', { schedule: '2024-01-01T00:01:47.014Z', launchGuarantee: 'ExactlyOnce' }, 0),
+        at('at-40', { schedule: '2024-01-01T00:01:47.014Z', image: 'absent' }, 54_862),
+        at('at-20', { schedule: '2024-01-01T00:02:24.974Z', suspend: true }, 255_031),
+        at('at-24', { backoffLimit: 1, pendingTimeoutSeconds: 60 }, 267_211),
+        { at: 270_431, do: 'patch', resource: 'ats', name: 'at-20', body: { spec: { suspend: false } } },
+        at('at-42', { launchGuarantee: 'ExactlyOnce', disruptionPolicy: 'Retry' }, 282_390),
+      ],
+      faults: [
+        {
+          ...{ at: 258_329, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 41_671 },
+          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
+        },
+      ],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {

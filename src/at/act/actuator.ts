@@ -168,7 +168,7 @@ export class Actuator {
     const pod = withAuthor(action.pod, authorization);
     try {
       const { metadata } = await client.create(pods, pod, { signal });
-      this.#failures.succeeded(at);
+      this.#failures.admitted(at);
       if (isGated(pod)) {
         // Crash window: the Pod exists, and starts nothing before status records it.
         memory.created(at);
@@ -219,9 +219,12 @@ export class Actuator {
     }
   }
 
-  /** A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. */
+  /**
+   * A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. The create was
+   * admitted, and found the name taken after that.
+   */
   #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
-    this.#failures.forget(observed.at);
+    this.#failures.admitted(observed.at);
     const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
     return readLive(this.#options, 'pods', { ...observed, retryDelay }, signal);
   }

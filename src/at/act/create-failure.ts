@@ -43,14 +43,9 @@ export class CreateFailures {
     return this.#options.turns.ask(candidateOf(at));
   }
 
-  /** The create has succeeded. */
-  succeeded(at: At): void {
-    this.#options.turns.succeeded(candidateOf(at).key);
-  }
-
-  /** A Pod of the name is there: the At waits for no turn. */
-  forget(at: At): void {
-    this.#options.turns.forget(candidateOf(at).key);
+  /** Nothing refused the create. */
+  admitted(at: At): void {
+    this.#options.turns.admitted(candidateOf(at).key);
   }
 
   /** The create has failed. Undefined for what passes by itself, and for a create that was never sent. */

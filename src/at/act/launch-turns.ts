@@ -140,8 +140,8 @@ export class LaunchTurns {
     return waitOf(group, entry, group.waiting.keys().next().value === key, now);
   }
 
-  /** The At has its Pod. */
-  succeeded(key: string): void {
+  /** The create of the At was not refused: it has its Pod, or another Pod has the name. */
+  admitted(key: string): void {
     const group = this.#groupOf.get(key);
     if (group === undefined) {
       return;

@@ -32,7 +32,7 @@ class Crowd {
     if (this.room > 0 && !key.endsWith('never-fits')) {
       this.room -= 1;
       this.launched.add(key);
-      this.turns.succeeded(key);
+      this.turns.admitted(key);
     } else {
       this.turns.failed(candidate, cause, quota);
     }
