@@ -53,8 +53,7 @@ export class StatusWriter {
       this.forget(key);
       return { next: 'goOn', facts: observed };
     }
-    const [stored, wanted] = [statementOf(at.status), statementOf(status)];
-    const again = this.#rewrites.wait(key, stored, wanted, clock.monotonic());
+    const again = this.#rewrites.wait(key, at.status, status, clock.monotonic());
     const paused = Math.max(again, this.#paceOf(key, at, status));
     if (paused > 0) {
       return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
@@ -72,7 +71,7 @@ export class StatusWriter {
       return this.#refused(error, observed, log);
     }
     this.forget(key);
-    this.#rewrites.written(key, stored, wanted, clock.monotonic());
+    this.#rewrites.written(key, at.status, status, clock.monotonic());
     memory.written(at);
     onStatus?.(at, status);
     const facts = { ...observed, at: written, ...podsAt(written, findAmong(observed)) };
@@ -105,10 +104,4 @@ export class StatusWriter {
     }
     return this.#pace.wait(key, `${at.metadata.namespace}/${status.reason}`, this.#options.clock.monotonic());
   }
-}
-
-/** What a status says, for {@link Rewrites}. */
-function statementOf({ phase, reason, outcome, attempts, podUID, conditions = [] }: AtStatus = {}): string {
-  const states = conditions.map((condition) => `${condition.type}=${condition.status}`);
-  return [phase, reason, outcome, attempts, podUID, ...states].join(' ');
 }

@@ -12,7 +12,6 @@ import type { EventRecorder } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Effect, Observed, RecordEvents, RestartPods, WriteStatus } from '../decide/observed.ts';
 import { remember, retryWait } from '../decide/restart-memory.ts';
-import type { WatcherState } from '../decide/state.ts';
 import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
 import { objectOf, resourceOf } from './event-subject.ts';
 import { logOutcomes } from './outcome-log.ts';
@@ -42,9 +41,6 @@ export interface ActuatorOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
-
-/** Of a state: greater numbers are instants, in epoch milliseconds (since the year 2000), and no counts. */
-const firstInstant = 946_684_800_000;
 
 export class Actuator {
   readonly #options: ActuatorOptions;
@@ -84,16 +80,15 @@ export class Actuator {
     const { store, clock, metrics, memory: known } = this.#options;
     const { watcher } = facts;
     const key = keyOf(watcher);
-    const [stored, wanted] = [statementOf(facts.state), statementOf(state)];
     const isStored = !asLock && store.isStored(watcher, state);
-    const again = isStored ? 0 : this.#rewrites.wait(key, stored, wanted, clock.monotonic());
+    const again = isStored ? 0 : this.#rewrites.wait(key, facts.state, state, clock.monotonic());
     if (again > 0) return { next: 'end', result: { requeueAfter: again } };
     const written = isStored ? 'Written' : await store.write(watcher, state, signal);
     this.#sayWithoutStatus(watcher, log);
     if (written === 'Conflict') return { next: 'end', result: { requeueAfter: known.conflicted(key) } };
     known.settled(key);
     if (written !== 'Written') return { next: 'end', result: {} };
-    if (!isStored) this.#rewrites.written(key, stored, wanted, clock.monotonic());
+    if (!isStored) this.#rewrites.written(key, facts.state, state, clock.monotonic());
     known.written(key, watcher, state, memory);
     metrics.decided(this.#metricsKey(key), facts.state, { state, ...counts });
     return { next: 'goOn', facts };
@@ -163,14 +158,4 @@ export class Actuator {
 
 function keyOf({ metadata: { namespace = '', name } }: ConfigWatcher): string {
   return requestKey({ namespace, name });
-}
-
-/** All that a state says but its times, in an order of its own, for {@link Rewrites}. */
-function statementOf(state: WatcherState): string {
-  return JSON.stringify(state, (name, value: unknown) => {
-    if (name === 'lastTransitionTime' || (typeof value === 'number' && value > firstInstant))
-      return undefined;
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? Object.fromEntries(Object.entries(value).sort()) : value;
-  });
 }

@@ -10,51 +10,63 @@ const maxWaitMs = 10_000;
 const forgetMs = 60_000;
 
 interface Write {
-  readonly statement: string;
+  readonly status: unknown;
   /** How often in a row it was written again. */
   readonly rewrites: number;
   /** Monotonic milliseconds. */
   readonly at: number;
 }
 
-/**
- * Spaces the writes of a reconciler whose status another client replaces. A statement is what a status says, as a text,
- * without what differs each time that it is said, such as times and counters.
- */
+/** Greater numbers are instants in epoch milliseconds (since the year 2000), and no counts. */
+const firstInstant = 946_684_800_000;
+const timestamp = /^\d{4}-\d\d-\d\dT/;
+
+/** Spaces the writes of a reconciler whose status another client replaces. Statuses are the same but for their times. */
 export class Rewrites {
   /** By key, the oldest first. */
   readonly #writes = new Map<string, Write>();
 
   /**
-   * Milliseconds until this statement may be written; 0: now.
+   * Milliseconds until this status may be written; 0: now.
    *
    * @param key of the object: `namespace/name`.
-   * @param stored what the object's status says.
-   * @param wanted what it is to say.
+   * @param stored the object's status.
+   * @param wanted what it is to be.
    * @param now monotonic milliseconds.
    */
-  wait(key: string, stored: string, wanted: string, now: number): number {
+  wait(key: string, stored: unknown, wanted: unknown, now: number): number {
     const rewrites = this.#rewritesOf(key, stored, wanted, now);
     const { at = now } = this.#writes.get(key) ?? {};
     return rewrites < 2 ? 0 : Math.max(0, at + Math.min(maxWaitMs, firstWaitMs * 2 ** (rewrites - 2)) - now);
   }
 
-  /** The statement was written in place of what was stored. The parameters are those of {@link wait}. */
-  written(key: string, stored: string, statement: string, now: number): void {
-    const rewrites = this.#rewritesOf(key, stored, statement, now);
+  /** The status was written in place of what was stored. The parameters are those of {@link wait}. */
+  written(key: string, stored: unknown, status: unknown, now: number): void {
+    const rewrites = this.#rewritesOf(key, stored, status, now);
     this.#writes.delete(key);
-    this.#writes.set(key, { statement, rewrites, at: now });
+    this.#writes.set(key, { status, rewrites, at: now });
     for (const [oldest, { at }] of this.#writes) {
       if (now - at <= forgetMs) break;
       this.#writes.delete(oldest);
     }
   }
 
-  /** How often in a row this statement was written again, with the write that is to come. */
-  #rewritesOf(key: string, stored: string, wanted: string, now: number): number {
+  /** How often in a row this status was written again, with the write that is to come. */
+  #rewritesOf(key: string, stored: unknown, wanted: unknown, now: number): number {
     const last = this.#writes.get(key);
-    const isRewrite =
-      last !== undefined && now - last.at <= forgetMs && last.statement === wanted && stored !== wanted;
+    if (last === undefined || now - last.at > forgetMs) return 0;
+    const statement = statementOf(wanted);
+    const isRewrite = statementOf(last.status) === statement && statementOf(stored) !== statement;
     return isRewrite ? last.rewrites + 1 : 0;
   }
+}
+
+/** What a status says, as a text: without times, which differ each time that it is said, and its fields in one order. */
+function statementOf(status: unknown): string | undefined {
+  return JSON.stringify(status, (_name, value: unknown) => {
+    if (typeof value === 'number') return value < firstInstant ? value : undefined;
+    if (typeof value === 'string') return timestamp.test(value) ? undefined : value;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? Object.fromEntries(Object.entries(value).sort()) : value;
+  });
 }

@@ -30,6 +30,18 @@ describe('a status that another client replaces', () => {
     assert.equal(rewrites.wait('shop/web', theirs, ours, last + 60_001), 0);
   });
 
+  it('is the same with other times, and another with another count', () => {
+    const failed = (count: number, at: string) => ({ failed: count, at, since: Date.parse(at) });
+    const waitAfter = (stored: object) => {
+      const rewrites = new Rewrites();
+      for (const now of [0, 1, 2])
+        rewrites.written('shop/web', stored, failed(2, '2026-01-01T00:00:00Z'), now);
+      return rewrites.wait('shop/web', stored, failed(2, '2026-01-01T00:00:09Z'), 3);
+    };
+    assert.equal(waitAfter(failed(3, '2026-01-01T00:00:00Z')), 1999);
+    assert.equal(waitAfter(failed(2, '2026-01-01T00:00:05Z')), 0);
+  });
+
   it('delays no other status, and not that of another object', () => {
     const rewrites = new Rewrites();
     timesOf(rewrites, 8);
