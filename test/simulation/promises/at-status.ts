@@ -149,6 +149,11 @@ function wrongLaunchTime(
     : undefined;
 }
 
+/** Its end was not seen, or a user has taken it from its At. */
+function isLost(history: History, at: At, pod: RunPod, by: StatusWrite['by']): boolean {
+  return isUnseen(history, pod, by) || controllerOf(pod.pod)?.uid !== at.metadata.uid;
+}
+
 function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Finding | undefined {
   const { name } = at.metadata;
   const pod = run.pods.find(({ uid }) => uid === after.podUID);
@@ -159,7 +164,7 @@ function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Findin
     return isTrue ? undefined : { text: `${name} is said to have succeeded and did not`, clue: 'no success' };
   }
   // Who has not seen the end can call the Pod lost, but not its command failed.
-  const isExcused = after.reason !== 'CommandFailed' && pod !== undefined && isUnseen(history, pod, by);
+  const isExcused = after.reason !== 'CommandFailed' && pod !== undefined && isLost(history, at, pod, by);
   const isOther = pod?.succeeded === true && !wasStoppedFirst(pod) && !isExcused;
   if (isOther)
     return {

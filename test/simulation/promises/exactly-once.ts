@@ -104,12 +104,12 @@ export const nothingIsHeld: NamedPromise = {
   }),
 };
 
-function stuck(history: History, run: AtRun, { pod, name, uid }: RunPod): Finding | undefined {
+function stuck(history: History, run: AtRun, { pod, name, uid, endedAt }: RunPod): Finding | undefined {
   const { status, metadata } = run.at;
   if (isForged(run) || history.time - Math.max(history.disturbedAt, run.editedAt) < heldFor) return undefined;
   const isGone = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
   const isOver = isGone || status?.phase === 'DONE';
-  if (isOver && isHeld(pod) && history.time - (run.goneAt ?? 0) > heldFor) {
+  if (isOver && isHeld(pod) && history.time - Math.max(run.goneAt ?? 0, endedAt ?? 0) > heldFor) {
     return { text: `${name} is held, and ${metadata.name} is over`, clue: 'held' };
   }
   return !isOver && isGated(pod) && status?.podUID === uid
