@@ -159,6 +159,11 @@ test-headlamp: headlamp build ## Look at the Headlamp plugin's pages with Chromi
 	@$(IN_HEADLAMP) && npm run -s build-harness
 	@$(CLUSTER) run --node -- $(NODE_TEST) 'headlamp/test/*.test.ts'
 
+.PHONY: test-site
+test-site: site ## Look at each page of the site with Chromium: links, anchors, pictures, search; PICTURES=DIRECTORY keeps pictures.
+	@command -v $${CHROMIUM:-chromium} >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	@$(NODE_TEST) 'site/test/*.test.ts'
+
 .PHONY: soak
 soak: packages ## Let the runtime run for ten minutes of churn (SOAK_MINUTES) and four of quiet, and watch its size.
 	@$(CLUSTER) run -- $(NODE) --test --test-concurrency=2 'test/soak/**/*.test.ts'
@@ -248,6 +253,16 @@ headlamp/node_modules/.package-lock.json: headlamp/package-lock.json headlamp/pa
 headlamp: packages headlamp/node_modules/.package-lock.json ## Build the Headlamp plugin into headlamp/dist.
 	@$(IN_HEADLAMP) && npm run -s tsc && npm run -s build
 	@echo "built headlamp/dist: copy it to Headlamp's plugins/atwatch"
+
+site/node_modules/.package-lock.json: site/package-lock.json site/package.json
+	@echo "Installing the npm packages of site/ ..." >&2
+	@cd site && npm ci --ignore-scripts --loglevel=error
+	@touch $@
+
+.PHONY: site
+site: packages site/node_modules/.package-lock.json ## Build the documents as a static site with search into site/dist/html; SITE_BASE=/PATH/ where it is not served from /.
+	@cd site && export PATH="$(abspath $(BIN)):$$PATH" && npm run -s tsc && npm run -s build
+	@echo "built site/dist/html"
 
 RELEASE_DIR ?= dist/release
 .PHONY: release
