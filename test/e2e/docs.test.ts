@@ -1,12 +1,12 @@
 /** Each command of the documents, in its order, on a real node: one namespace for each document. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { documentsWithCommands, type Example, examplesOf, readDocument } from '../fixtures/document.ts';
 import { runShell } from '../fixtures/kubectl-plugin.ts';
-import { installCrds, kubectl, withNamespace } from './kubectl.ts';
+import { configurationFor, installCrds, withNamespace } from './kubectl.ts';
 import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
 
 /** Without what is another one each time: numbers, and names that the API server makes up. */
@@ -39,20 +39,14 @@ function check({ command, output, code }: Example, done: Awaited<ReturnType<type
   assert.ok(shapeOf(first).startsWith(expected), `${command}: ${first}\ninstead of ${output[0]}`);
 }
 
-/** kubectl's configuration with a namespace selected, as a user has it. */
-async function configurationFor(directory: string, namespace: string): Promise<string> {
-  const path = join(directory, namespace);
-  await writeFile(path, await readFile(process.env.KUBECONFIG ?? ''), { mode: 0o600 });
-  await kubectl([`--kubeconfig=${path}`, 'config', 'set-context', '--current', `--namespace=${namespace}`]);
-  return path;
-}
-
 let operator: OperatorUnderTest;
 let directory: string;
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'atwatch-docs-'));
   await installCrds();
-  operator = await operatorUnderTest(['--annotated-workloads', '--reloader-annotations']);
+  operator = await operatorUnderTest(['--annotated-workloads', '--reloader-annotations', '--leader-elect'], {
+    POD_NAMESPACE: 'default',
+  });
 });
 after(async () => {
   await operator?.remove();

@@ -1,6 +1,8 @@
 /** kubectl as the end-to-end tests use it: what a person would type, against the cluster of KUBECONFIG. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** Runs kubectl and resolves with its output; rejects with what it said on failure. */
 export function kubectl(args: readonly string[], input = ''): Promise<string> {
@@ -46,6 +48,18 @@ export async function withNamespace(t: { after(end: () => Promise<unknown>): voi
     apply: (object) => kubectl([`--namespace=${name}`, 'apply', '--filename=-'], JSON.stringify(object)),
     getJson: async (what) => JSON.parse(await run('get', what, '--output=json')),
   };
+}
+
+/**
+ * Writes kubectl's configuration with a namespace selected, as a user has it, into a file of the directory.
+ *
+ * @returns the path of the file.
+ */
+export async function configurationFor(directory: string, namespace: string): Promise<string> {
+  const path = join(directory, namespace);
+  await writeFile(path, await readFile(process.env.KUBECONFIG ?? ''), { mode: 0o600 });
+  await kubectl([`--kubeconfig=${path}`, 'config', 'set-context', '--current', `--namespace=${namespace}`]);
+  return path;
 }
 
 /** Polls until `check` gives a truthy value and resolves with it; rejects after `limit` ms. */

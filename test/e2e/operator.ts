@@ -13,16 +13,22 @@ export interface OperatorUnderTest {
   remove(): Promise<void>;
 }
 
-/** @param flags of the operator. */
-export async function operatorUnderTest(flags: readonly string[] = []): Promise<OperatorUnderTest> {
+/**
+ * @param flags of the operator.
+ * @param env added to this process's, such as POD_NAMESPACE, where its Lease is.
+ */
+export async function operatorUnderTest(
+  flags: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<OperatorUnderTest> {
   const kubeconfig = process.env.KUBECONFIG;
   if (!kubeconfig) throw new Error('KUBECONFIG is not set: run these tests with `make test-e2e`');
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-e2e-'));
   const log = join(directory, 'operator.log');
-  let running: OperatorProcess = await startOperator(kubeconfig, log, { flags });
+  let running: OperatorProcess = await startOperator(kubeconfig, log, { flags, env });
   return {
     async start() {
-      running = await startOperator(kubeconfig, log, { flags });
+      running = await startOperator(kubeconfig, log, { flags, env });
     },
     async kill() {
       running.process.kill('SIGKILL');

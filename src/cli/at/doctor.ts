@@ -25,7 +25,7 @@ export const doctorCommand: Command = {
     runDoctor(call, [
       serverFindings,
       async (cluster) => [await kindFinding(cluster, ats, atSchema)],
-      operatorFindings,
+      (cluster) => operatorFindings(cluster, ats),
       overdueFindings,
       policyFindings,
       (cluster) => rightsFindings(cluster, rights),

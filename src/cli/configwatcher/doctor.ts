@@ -25,7 +25,7 @@ export const doctorCommand: Command = {
     runDoctor(call, [
       serverFindings,
       kindFindings,
-      operatorFindings,
+      (cluster) => operatorFindings(cluster, configWatchers),
       stuckFindings,
       policyFindings,
       (cluster) => rightsFindings(cluster, rights),

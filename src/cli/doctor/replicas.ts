@@ -1,5 +1,11 @@
 /** Replicas: whether an operator runs, leads, and serves the namespace. */
-import { type Container, type Pod, pods } from '../../kubernetes/objects.ts';
+import {
+  type Container,
+  type KubernetesObject,
+  type Pod,
+  pods,
+  type Resource,
+} from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { holderOf, type Lease, leases } from '../../runtime/leader/lease.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -15,7 +21,16 @@ const usualLeaseSeconds = 15;
 
 const start = 'start it: kubectl -n atwatch-system get deployments,pods shows why it is not there';
 
-export async function operatorFindings(cluster: Cluster): Promise<readonly Finding[]> {
+/** An object that an operator takes notice of. */
+interface Observable extends KubernetesObject {
+  readonly status?: { readonly observedGeneration?: number };
+}
+
+/** @param kind whose objects tell of an operator that has neither Lease nor Pod. */
+export async function operatorFindings<T extends Observable>(
+  cluster: Cluster,
+  kind: Resource<T>,
+): Promise<readonly Finding[]> {
   const [replicas, held] = await Promise.all([operatorPods(cluster), operatorLeases(cluster)]);
   if (replicas === undefined && held === undefined) {
     return [unknown('you may not see the Pods and the Lease of the operator: ask who runs it')];
@@ -24,8 +39,10 @@ export async function operatorFindings(cluster: Cluster): Promise<readonly Findi
   const leading = (held ?? []).map((lease) => leaseFinding(lease, now));
   const running = (replicas ?? []).map(podFinding);
   if (leading.length + running.length === 0) {
-    const text = 'no operator was found: no Lease "atwatch", and no Pod with its labels';
-    return [warn(text, `if it runs outside of the cluster, this is no problem; otherwise ${start}`)];
+    const { namespace } = cluster;
+    const seen = await permitted(cluster.client.list(kind, { namespace }));
+    const isObserved = seen?.items.some(({ status }) => (status?.observedGeneration ?? -1) >= 0) === true;
+    return [missingFinding(isObserved, namespace)];
   }
   const served = (replicas ?? []).map(servedNamespaces);
   return [
@@ -33,6 +50,22 @@ export async function operatorFindings(cluster: Cluster): Promise<readonly Findi
     ...running,
     ...(served[0] === undefined ? [] : [servedFinding(served[0], cluster.namespace)]),
   ];
+}
+
+/**
+ * Outside of the cluster and without leader election an operator leaves no trace but in the objects that it serves.
+ *
+ * @param isObserved one has taken notice of an object in the namespace.
+ */
+export function missingFinding(isObserved: boolean, namespace: string): Finding {
+  const text = 'no operator was found: no Lease "atwatch", and no Pod with its labels';
+  const outside = 'if it runs outside of the cluster';
+  return isObserved
+    ? warn(text, `${outside}, this is no problem; otherwise ${start}`)
+    : bad(
+        `${text}, and none has seen an object in ${namespace}`,
+        `${start}; ${outside}, create one and ask again`,
+      );
 }
 
 /** Of all namespaces, or of the usual one where only that may be seen. */

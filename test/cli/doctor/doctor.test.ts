@@ -5,6 +5,7 @@ import { policyVerdicts } from '../../../src/cli/doctor/access.ts';
 import { type Finding, findingLines } from '../../../src/cli/doctor/finding.ts';
 import {
   leaseFinding,
+  missingFinding,
   podFinding,
   servedFinding,
   servedNamespaces,
@@ -19,6 +20,20 @@ function expect({ verdict, text, remedy }: Finding, wanted: Finding['verdict'], 
   assert.match(text, pattern);
   assert.equal(remedy === undefined, wanted === 'ok', 'what is wrong has a remedy');
 }
+
+describe('the doctor finds no operator', () => {
+  it('which is wrong where none has seen anything', () => {
+    expect(
+      missingFinding(false, 'shop'),
+      'bad',
+      /^no operator was found: .* none has seen an object in shop$/,
+    );
+  });
+
+  it('which may be right where one has', () => {
+    expect(missingFinding(true, 'shop'), 'warn', /^no operator was found: /);
+  });
+});
 
 describe('the doctor looks at the Lease', () => {
   const lease = (spec: object) => ({ metadata: { namespace: 'atwatch-system', name: 'atwatch' }, spec });
