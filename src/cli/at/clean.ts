@@ -2,8 +2,9 @@
 import type { At } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
 import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
+import { formatOf, formats, listDocument } from '../output/document.ts';
 import { styleOf } from '../output/style.ts';
-import { allNamespacesFlag, type Command, clusterFlags } from '../program/command.ts';
+import { allNamespacesFlag, type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode, UsageError } from '../program/exit.ts';
 import { sayWhen } from '../time/local.ts';
 import { parseLength } from '../time/span.ts';
@@ -19,6 +20,7 @@ export const cleanCommand: Command = {
     'older-than': { value: 'SPAN', description: 'how long they must be over, such as 12h, 7d or 0s' },
     'dry-run': { description: 'only say which' },
     ...allNamespacesFlag,
+    ...outputFlag(...formats),
     ...clusterFlags,
   },
   words: { least: 0, most: 0 },
@@ -29,6 +31,7 @@ export const cleanCommand: Command = {
       const problem = value === undefined ? 'is missing' : `is a length of time, not "${value}"`;
       throw new UsageError(`--older-than ${problem}: say for example kubectl at clean --older-than 7d`);
     }
+    formatOf(call.value('output'));
     return withSession(call, (session) => clean(session, age));
   },
 };
@@ -40,16 +43,18 @@ async function clean(session: Session, age: number): Promise<number> {
   const { now } = session.viewpoint();
   const old = items.filter((at) => isDone(at) && now - (endedAt(at) ?? now) >= age);
   const dryRun = call.isSet('dry-run');
-  let deleted = 0;
+  const format = formatOf(call.value('output'));
+  const deleted: At[] = [];
   for (const at of old) {
     call.host.signal.throwIfAborted();
     if (dryRun || (await remove(session, at))) {
-      deleted += 1;
-      sayDeleted(session, at, dryRun);
+      deleted.push(at);
+      if (format === undefined) sayDeleted(session, at, dryRun);
     }
   }
-  const kept = items.length - deleted;
-  session.say(`${count(deleted)} ${dryRun ? 'would be deleted' : 'deleted'}, ${kept} kept.`);
+  const kept = items.length - deleted.length;
+  if (format !== undefined) call.host.output.write(listDocument(deleted, ats, format));
+  else session.say(`${count(deleted.length)} ${dryRun ? 'would be deleted' : 'deleted'}, ${kept} kept.`);
   return exitCode.success;
 }
 

@@ -6,9 +6,9 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { policyFindings, type Right, rightsFindings } from '../doctor/access.ts';
 import { bad, type Finding, ok, permitted } from '../doctor/finding.ts';
 import { operatorFindings } from '../doctor/replicas.ts';
-import { runDoctor } from '../doctor/run.ts';
+import { doctorFlags, runDoctor } from '../doctor/run.ts';
 import { kindFinding, serverFindings } from '../doctor/server.ts';
-import { type Command, clusterFlags } from '../program/command.ts';
+import type { Command } from '../program/command.ts';
 import { isWaiting, stateOf } from './state.ts';
 
 export const doctorCommand: Command = {
@@ -19,7 +19,7 @@ export const doctorCommand: Command = {
     'Looks at the API server and its clock, the CRD, the operator and its Lease, the namespaces that it serves, the',
     'policies in force, your rights, and Ats that should have run. Ends with 1 when something is wrong.',
   ],
-  flags: clusterFlags,
+  flags: doctorFlags,
   words: { least: 0, most: 0 },
   run: (call) =>
     runDoctor(call, [

@@ -3,7 +3,8 @@ import type { At } from '../../api/at.generated.ts';
 import { atOutcome } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { firstState, TimeOver, timeoutOf, within } from '../cluster/follow.ts';
-import { type Command, clusterFlags } from '../program/command.ts';
+import { formatOf, formats, objectDocument } from '../output/document.ts';
+import { type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode } from '../program/exit.ts';
 import { sayWhen } from '../time/local.ts';
 import { type Session, withSession } from './session.ts';
@@ -21,11 +22,13 @@ export const waitCommand: Command = {
   examples: ['kubectl at wait migrate --timeout 30m || kubectl at logs migrate'],
   flags: {
     timeout: { value: 'SPAN', description: 'how long to wait at most, such as 90s or 2h; default for ever' },
+    ...outputFlag(...formats),
     ...clusterFlags,
   },
   words: { least: 1, most: 1, completes: 'object' },
   run: (call) => {
     const limit = timeoutOf(call);
+    formatOf(call.value('output'));
     return withSession(call, (session) => wait(session, limit));
   },
 };
@@ -54,6 +57,8 @@ async function wait(session: Session, limit: number | undefined): Promise<number
     return exitCode.timeout;
   }
   session.remark(`${name}: ${sayOutcome(done)}`);
+  const format = formatOf(call.value('output'));
+  if (format !== undefined) call.host.output.write(objectDocument(done, ats, format));
   return codeOf(done);
 }
 

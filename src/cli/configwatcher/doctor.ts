@@ -6,9 +6,9 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { policyFindings, type Right, rightsFindings } from '../doctor/access.ts';
 import { bad, type Finding, ok, permitted, warn } from '../doctor/finding.ts';
 import { operatorFindings } from '../doctor/replicas.ts';
-import { runDoctor } from '../doctor/run.ts';
+import { doctorFlags, runDoctor } from '../doctor/run.ts';
 import { kindFinding, serverFindings } from '../doctor/server.ts';
-import { type Command, clusterFlags } from '../program/command.ts';
+import type { Command } from '../program/command.ts';
 import { stateOf } from './state.ts';
 
 export const doctorCommand: Command = {
@@ -19,7 +19,7 @@ export const doctorCommand: Command = {
     'Looks at the API server and its clock, the CRD, the operator and its Lease, the namespaces that it serves,',
     'ConfigWatchers that are stuck, the policies in force, and your rights. Ends with 1 when something is wrong.',
   ],
-  flags: clusterFlags,
+  flags: doctorFlags,
   words: { least: 0, most: 0 },
   run: (call) =>
     runDoctor(call, [

@@ -1,14 +1,15 @@
 /** `kubectl configwatcher import reloader|wave`: ConfigWatchers for what a cluster has by annotations today. */
 import type { PresentSources } from '../../annotated-workloads/plan/reloader.ts';
 import { watcherName } from '../../annotated-workloads/plan/watcher.ts';
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { reloaderSourceAnnotation } from '../../api/configwatcher-constants.ts';
 import { configWatchers } from '../../api/resources.ts';
 import { configMaps, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
 import { isForbidden } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { secrets, workloads } from '../cluster/resources.ts';
-import { objectDocument } from '../output/document.ts';
-import { allNamespacesFlag, type Command, clusterFlags } from '../program/command.ts';
+import { formatOf, formats, listDocument, objectDocument } from '../output/document.ts';
+import { allNamespacesFlag, type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode, UsageError } from '../program/exit.ts';
 import { type AnnotatedWorkload, fromReloader, fromWave, type Imported } from './reloader.ts';
 import { type Session, withSession } from './session.ts';
@@ -30,6 +31,7 @@ export const importCommand: Command = {
   flags: {
     'dry-run': { description: 'without effect: nothing is written in any case' },
     ...allNamespacesFlag,
+    ...outputFlag(...formats),
     ...clusterFlags,
   },
   words: { least: 1, most: 1, completes: Object.keys(origins) },
@@ -37,6 +39,7 @@ export const importCommand: Command = {
     const origin = call.words[0] ?? '';
     const read = Object.hasOwn(origins, origin) ? origins[origin] : undefined;
     if (read === undefined) throw new UsageError(`import is from reloader or wave, not "${origin}"`);
+    formatOf(call.value('output'));
     return withSession(call, (session) => importAll(session, read));
   },
 };
@@ -48,19 +51,24 @@ async function importAll(session: Session, read: Origin): Promise<number> {
     annotatedWorkloads(client, scope),
     sourcesIn(session, scope),
   ]);
-  let count = 0;
+  const watchers: ConfigWatcher[] = [];
   for (const annotated of workloads) {
     const { kind, workload } = annotated;
     const { name, namespace = '' } = workload.metadata;
     const { spec, remarks } = read(annotated, presentIn(sources, namespace));
     for (const remark of remarks) session.remark(`${kind} ${namespace}/${name}: ${remark}.`);
     if (spec === undefined) continue;
-    count += 1;
-    const watcher = { metadata: { name: watcherName(kind, name), namespace }, spec };
-    call.host.output.write(`---\n${objectDocument(watcher, configWatchers, 'yaml')}`);
+    watchers.push({ metadata: { name: watcherName(kind, name), namespace }, spec });
   }
+  const format = formatOf(call.value('output')) ?? 'yaml';
+  call.host.output.write(
+    format === 'yaml'
+      ? watchers.map((watcher) => `---\n${objectDocument(watcher, configWatchers, format)}`).join('')
+      : listDocument(watchers, configWatchers, format),
+  );
+  const { length } = watchers;
   session.remark(
-    `${count === 1 ? '1 ConfigWatcher' : `${count} ConfigWatchers`} printed; nothing was written.`,
+    `${length === 1 ? '1 ConfigWatcher' : `${length} ConfigWatchers`} printed; nothing was written.`,
   );
   return exitCode.success;
 }

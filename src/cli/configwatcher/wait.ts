@@ -3,7 +3,8 @@ import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherCondition } from '../../api/configwatcher-constants.ts';
 import { isConditionTrue } from '../../kubernetes/conditions.ts';
 import { statesOf, TimeOver, timeoutOf, within } from '../cluster/follow.ts';
-import { type Command, clusterFlags } from '../program/command.ts';
+import { type Format, formatOf, formats, objectDocument } from '../output/document.ts';
+import { type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode } from '../program/exit.ts';
 import { type Session, withSession } from './session.ts';
 import { outdated, presentSources } from './sources.ts';
@@ -21,22 +22,34 @@ export const waitCommand: Command = {
   examples: ['kubectl apply -f config.yaml && kubectl configwatcher wait web-config --timeout 10m'],
   flags: {
     timeout: { value: 'SPAN', description: 'how long to wait at most, such as 90s or 10m; default for ever' },
+    ...outputFlag(...formats),
     ...clusterFlags,
   },
   words: { least: 1, most: 1, completes: 'object' },
   run: (call) => {
     const limit = timeoutOf(call);
-    return withSession(call, (session) => wait(session, limit));
+    const format = formatOf(call.value('output'));
+    return withSession(call, (session) => wait(session, limit, format));
   },
 };
 
-/** @param limit ms; undefined for ever. */
-async function wait(session: Session, limit: number | undefined): Promise<number> {
+/**
+ * @param limit ms; undefined for ever.
+ * @param format in which the ConfigWatcher is printed once its Pods have the content.
+ */
+async function wait(
+  session: Session,
+  limit: number | undefined,
+  format: Format | undefined,
+): Promise<number> {
   const { call, clock } = session;
   const name = call.words[0] ?? '';
   const ended = await within({ clock, signal: call.host.signal, limit }, (signal) =>
     follow(session, name, signal),
   );
+  if (ended === exitCode.success && format !== undefined) {
+    call.host.output.write(objectDocument(await session.get(name), session.resource, format));
+  }
   if (!(ended instanceof TimeOver)) return ended;
   const { word, message } = stateOf(await session.get(name));
   session.remark(

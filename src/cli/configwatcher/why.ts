@@ -3,11 +3,12 @@ import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { selects } from '../../configwatcher/plan/selector.ts';
 import { readSpec } from '../../configwatcher/plan/spec.ts';
 import { type ConfigMap, pods } from '../../kubernetes/objects.ts';
-import { parseTime } from '../../kubernetes/time.ts';
+import { formatTime, parseTime } from '../../kubernetes/time.ts';
 import { isNotFound } from '../../runtime/client/api-error.ts';
 import { workloads } from '../cluster/resources.ts';
+import { dataFormats, documentOf, formatOf } from '../output/document.ts';
 import { type Style, styleOf } from '../output/style.ts';
-import { type Command, clusterFlags } from '../program/command.ts';
+import { type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode, Failure, UsageError } from '../program/exit.ts';
 import { sayWhen, type Viewpoint } from '../time/local.ts';
 import { type Session, withSession } from './session.ts';
@@ -19,9 +20,12 @@ export const whyCommand: Command = {
   synopsis: 'pod/NAME|deploy/NAME|sts/NAME|ds/NAME',
   summary: 'Say which edit restarted it, of which keys, by whom and when, and what is pending',
   examples: ['kubectl configwatcher why deploy/web'],
-  flags: clusterFlags,
+  flags: { ...outputFlag(...dataFormats), ...clusterFlags },
   words: { least: 1, most: 1, completes: 'workload' },
-  run: (call) => withSession(call, why),
+  run: (call) => {
+    formatOf(call.value('output'), dataFormats);
+    return withSession(call, why);
+  },
 };
 
 /** What is asked about. */
@@ -38,6 +42,14 @@ async function why(session: Session): Promise<number> {
   const subject = await readSubject(session, call.words[0] ?? '');
   const { items } = await client.list(resource, { namespace });
   const watchers = items.filter((watcher) => isSelected(watcher, subject));
+  const format = formatOf(call.value('output'), dataFormats);
+  if (format !== undefined) {
+    const told = watchers.map(async (watcher) =>
+      reasonsOf(watcher, subject, await presentSources(client, watcher)),
+    );
+    call.host.output.write(documentOf({ subject: subject.title, watchers: await Promise.all(told) }, format));
+    return exitCode.success;
+  }
   if (watchers.length === 0) {
     session.say(
       `No ConfigWatcher in ${namespace} selects ${subject.title}: no edit of a ConfigMap restarts it.`,
@@ -116,6 +128,33 @@ function pendingLines(
   return [`  pending    ${sayPods(stalePods)} with an older content${changed}: ${message}`];
 }
 
+/** What the lines say, for a program. Times are RFC 3339, hashes and counts those of the status. */
+export function reasonsOf(
+  watcher: ConfigWatcher,
+  subject: Subject,
+  present: readonly PresentSource[],
+): object {
+  const { word, message } = stateOf(watcher);
+  const unseen = watcher.status?.pending === undefined ? outdated(watcher, present) : [];
+  return {
+    name: watcher.metadata.name,
+    state: word,
+    ...(message !== '' && { message }),
+    stalePods: watcher.status?.stalePods ?? 0,
+    ...(watcher.status?.pending !== undefined && { pending: watcher.status.pending }),
+    sources: present.map((each) => {
+      const { source, object } = each;
+      const edit = object && lastEdit(object);
+      return {
+        ...{ kind: source.kind, name: source.name, exists: object !== undefined },
+        isSeen: !unseen.includes(each),
+        ...(edit && { lastWritten: { time: formatTime(edit.time), manager: edit.manager } }),
+      };
+    }),
+    restarts: restartsOf(watcher).map((restart) => ({ ...restart, madeIt: isMadeBy(restart, subject) })),
+  };
+}
+
 /** By whom and when the data of each source was written last, as far as managedFields say it. */
 function editLines(present: readonly PresentSource[], view: Viewpoint): readonly string[] {
   return present.map(({ source, object }) => {
@@ -141,20 +180,28 @@ export function lastEdit({ metadata }: ConfigMap): Edit | undefined {
   return edits.toSorted((a, b) => b.time - a.time)[0];
 }
 
-function restartLines(
-  { status }: ConfigWatcher,
-  { title, createdAt }: Subject,
-  view: Viewpoint,
-): readonly string[] {
+type Restart = NonNullable<NonNullable<ConfigWatcher['status']>['lastRestart']>;
+
+/** The newest first. */
+function restartsOf({ status }: ConfigWatcher): readonly Restart[] {
   const { lastRestart, history = [] } = status ?? {};
   const [latest, ...earlier] = history;
-  const restarts = lastRestart === undefined ? history : [{ ...latest, ...lastRestart }, ...earlier];
+  return lastRestart === undefined ? history : [{ ...latest, ...lastRestart }, ...earlier];
+}
+
+/** Of a Pod: whether it was created while that restart went on. */
+function isMadeBy({ startTime = '', completionTime = '' }: Restart, { createdAt }: Subject): boolean {
+  const from = Math.floor(parseTime(startTime) / 1000) * 1000;
+  return createdAt !== undefined && createdAt >= from && createdAt <= parseTime(completionTime);
+}
+
+function restartLines(watcher: ConfigWatcher, subject: Subject, view: Viewpoint): readonly string[] {
+  const restarts = restartsOf(watcher);
   if (restarts.length === 0) return ['  restarts   none so far'];
-  return restarts.map(({ startTime = '', completionTime = '', trigger, restarted = 0 }) => {
-    const [from, to] = [parseTime(startTime), parseTime(completionTime)];
-    const isOwn = createdAt !== undefined && createdAt >= Math.floor(from / 1000) * 1000 && createdAt <= to;
+  return restarts.map((restart) => {
+    const { completionTime = '', trigger, restarted = 0 } = restart;
     const cause = trigger === undefined ? '' : `, because of ${saySource(trigger)}`;
-    const own = isOwn ? `; ${title} was made by it` : '';
-    return `  restart    ${sayWhen(to, view)}: ${sayPods(restarted)}${cause}${own}`;
+    const own = isMadeBy(restart, subject) ? `; ${subject.title} was made by it` : '';
+    return `  restart    ${sayWhen(parseTime(completionTime), view)}: ${sayPods(restarted)}${cause}${own}`;
   });
 }

@@ -6,12 +6,17 @@ import { UsageError } from '../program/exit.ts';
 export const formats = ['json', 'yaml', 'name'] as const;
 export type Format = (typeof formats)[number];
 
+/** Of what is told and is no object of the API. */
+export const dataFormats = ['json', 'yaml'] as const;
+
+export function formatOf(value: string | undefined): Format | undefined;
+export function formatOf<T extends Format>(value: string | undefined, known: readonly T[]): T | undefined;
 /** @throws {UsageError} for a format that there is not. */
-export function formatOf(value: string | undefined): Format | undefined {
+export function formatOf(value: string | undefined, known: readonly Format[] = formats): Format | undefined {
   if (value === undefined) return undefined;
-  const format = formats.find((known) => known === value);
+  const format = known.find((name) => name === value);
   if (format === undefined) {
-    throw new UsageError(`--output is one of ${formats.join(', ')}, not "${value}"`);
+    throw new UsageError(`--output is one of ${known.join(', ')}, not "${value}"`);
   }
   return format;
 }
@@ -60,7 +65,7 @@ function complete<T extends KubernetesObject>(object: T, resource: Resource<T>):
 }
 
 /** YAML 1.1, so that texts which kubectl's parser takes for numbers, times or booleans are quoted. */
-function documentOf(object: object, format: 'json' | 'yaml'): string {
+export function documentOf(object: object, format: (typeof dataFormats)[number]): string {
   if (format === 'json') return `${JSON.stringify(object, null, 4)}\n`;
   return stringify(object, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false });
 }

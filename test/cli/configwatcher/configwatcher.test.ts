@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
 import { outdated } from '../../../src/cli/configwatcher/sources.ts';
 import { saySource, stateOf } from '../../../src/cli/configwatcher/state.ts';
-import { lastEdit, report } from '../../../src/cli/configwatcher/why.ts';
+import { lastEdit, reasonsOf, report } from '../../../src/cli/configwatcher/why.ts';
 import { styleOf } from '../../../src/cli/output/style.ts';
 import { contentHash } from '../../../src/configwatcher/plan/config-hash.ts';
 import type { Condition, ConfigMap } from '../../../src/kubernetes/objects.ts';
@@ -130,6 +130,19 @@ it('why tells which restart made a Pod, and the ones before', () => {
     '  restart    9m40s ago: 2 Pods, because of ConfigMap web-config (a); pod/p was made by it',
     '  restart    1h59m ago: 2 Pods, because of ConfigMap web-config',
   ]);
+  assert.deepEqual(reasonsOf(watcher(status), facts.subject, facts.present), {
+    ...{ name: 'w', state: 'UpToDate', stalePods: 0 },
+    sources: [
+      {
+        ...{ kind: 'ConfigMap', name: 'web-config', exists: true, isSeen: true },
+        lastWritten: { time: '2026-11-22T08:50:00Z', manager: 'kubectl-edit' },
+      },
+    ],
+    restarts: [
+      { ...status.lastRestart, madeIt: true },
+      { ...status.history?.[1], madeIt: false },
+    ],
+  });
   const fresh = report(watcher({ observedGeneration: 1, conditions: [upToDate] }), facts);
   assert.deepEqual(
     [fresh[1], fresh[3]],
