@@ -75,6 +75,11 @@ function annotatedApp(): Deed[] {
   return deeds;
 }
 
+function configMap(name: string, data: object, when: number): Deed {
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name), data };
+  return { at: when, do: 'create', resource: 'configmaps', name, object };
+}
+
 function edit(when: number, data: object): Deed {
   return { at: when, do: 'patch', resource: 'configmaps', name: 'app', body: { data } };
 }
@@ -424,6 +429,24 @@ const regressions: readonly Regression[] = [
           ...{ at: 258_329, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 41_671 },
           message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
         },
+      ],
+    },
+  },
+  {
+    sentence: 'a source was deleted and made again as it was, which is no edit that a restart waits for',
+    promise: 'S7',
+    plan: {
+      duration: 4 * minute,
+      deeds: [
+        ...app({
+          keys: ['other'],
+          debounce: { quiet: '10s', max: '30s' },
+          sources: [{ kind: 'ConfigMap', name: 'extra' }],
+        }),
+        configMap('extra', { one: 'one' }, 0),
+        { at: 70_963, do: 'delete', resource: 'configmaps', name: 'app' },
+        { at: 185_629, do: 'patch', resource: 'configmaps', name: 'extra', body: { data: { one: 'two' } } },
+        configMap('app', { message: 'two', other: 'one' }, 190_963),
       ],
     },
   },

@@ -43,6 +43,10 @@ export interface WatcherRun {
   revertedAt: number;
   /** When that changed; those before the baseline are dropped. */
   changes: number[];
+  /** What counted of a source when it was deleted, by kind and name. */
+  readonly deletions: Map<string, { readonly time: number; readonly content: string }>;
+  /** Those of the changes that were no edit: a deletion, and the source made again with the same content. */
+  undone: number[];
   /** When a source was edited so that nothing changed that counts. */
   idleEditAt: number | undefined;
   /** When the operator recorded a change: `pending` began, or got another hash or cutoff. */
@@ -125,6 +129,8 @@ export class Watchers {
         revertedAt: 0,
         restoredAt: 0,
         changes: [],
+        deletions: new Map(),
+        undone: [],
         idleEditAt: undefined,
         raises: [],
       },
@@ -210,10 +216,25 @@ export class Watchers {
     const isFirstSight = !source.optional && !run.firstSights.has(`${source.kind}/${source.name}`);
     this.#sight(run, time);
     if (change === 'ADDED') run.restoredAt = time;
+    this.#undo(run, source, { object, change, time });
     const now = contentOf(source, change === 'DELETED' ? undefined : object);
     if (now === contentOf(source, change === 'ADDED' ? undefined : previous)) run.idleEditAt = time;
     else if (isFirstSight) this.#sighted(run);
     else this.#changed(run, time);
+  }
+
+  #undo(
+    { deletions, undone, watcher }: WatcherRun,
+    source: SourceRef,
+    { object, change, time }: Pick<ChangeEntry, 'object' | 'change' | 'time'>,
+  ): void {
+    const key = `${source.kind}/${source.name}`;
+    const content = contentOf(source, object);
+    if (change === 'DELETED') deletions.set(key, { time, content });
+    const deletion = deletions.get(key);
+    if (change !== 'ADDED' || deletion?.content !== content || watcher.spec.onDelete === 'Restart') return;
+    undone.push(deletion.time, time);
+    if (undone.length > keptChanges) undone.splice(0, 2);
   }
 
   /** Another baseline, not another content. */

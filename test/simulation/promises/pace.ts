@@ -31,10 +31,8 @@ export const notTooSoon: NamedPromise = {
       if (pending?.started === undefined || before?.status?.pending?.started === pending.started)
         return undefined;
       const { quiet = '2s', max = '30s' } = after.spec.debounce ?? {};
-      const seen = history.watchers.byUid
-        .get(object.metadata.uid ?? '')
-        ?.changes.filter((one) => one < time - unseenFor);
-      const last = seen?.at(-1);
+      const { changes = [], undone = [] } = history.watchers.byUid.get(object.metadata.uid ?? '') ?? {};
+      const last = changes.filter((one) => one < time - unseenFor && !undone.includes(one)).at(-1);
       const isOver = time - Date.parse(pending.since ?? '') >= durationOf(max) - unseenFor;
       return last !== undefined && !isOver && time - last < durationOf(quiet) - unprovable
         ? {

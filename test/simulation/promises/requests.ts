@@ -34,6 +34,8 @@ class Counts {
   readonly #byKey = new Map<string, number>();
   #writes = 0;
   #reasons = 0;
+  /** Of the ten seconds before: a cache that lags shows them only now. */
+  #lateReasons = 0;
 
   /** An edit, or a change of a Pod, is a reason to look and to write again. */
   reason(): void {
@@ -46,13 +48,14 @@ class Counts {
       this.#begin = request.time;
       this.#byKey.clear();
       this.#writes = 0;
+      this.#lateReasons = this.#reasons;
       this.#reasons = 0;
     }
     this.#writes += isWrite(request) ? 1 : 0;
     const key = keyOf(request);
     const count = (this.#byKey.get(key) ?? 0) + 1;
     this.#byKey.set(key, count);
-    const more = perReason * this.#reasons;
+    const more = perReason * (this.#reasons + this.#lateReasons);
     if (request.name !== '' && count > maxPerObject + more) return 'object';
     return this.#writes > maxPerSecond * (window / 1000) + more ? 'all' : undefined;
   }

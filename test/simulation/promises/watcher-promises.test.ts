@@ -66,6 +66,14 @@ describe('S7, once per change', () => {
     made.change('configwatchers', watcher('w', { ...applied, pending: started }), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.broken, ['S7 too soon']);
   });
+  it('is kept by a start right after a source was made again as it was', () => {
+    const started = { ...pendingAt(600_000).pending, started: new Date(begin + 604_000).toISOString() };
+    const made = watched('S7').change('configmaps', config('two'), 'MODIFIED', 'alice').pass(2500);
+    made.change('configmaps', config('two'), 'DELETED', 'alice').pass(100);
+    made.change('configmaps', config('two'), 'ADDED', 'alice').pass(700);
+    made.change('configwatchers', watcher('w', { ...applied, pending: started }), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.broken, []);
+  });
 });
 
 describe('S8 and S9, nothing without a reason', () => {
@@ -220,6 +228,17 @@ describe('R4 and L5, how many requests', () => {
       return made.broken.length > 0;
     };
     assert.deepEqual([many(10), many(40)], [false, true]);
+  });
+  it('R4 is kept by looks at edits that a cache shows ten seconds later, and broken by those of the time after', () => {
+    const burst = (delay: number) => {
+      const made = new HandMade(['R4']).request('get', 'configmaps', 'web');
+      for (let index = 0; index < 20; index++)
+        made.change('configmaps', config(`${index}`), 'MODIFIED', 'alice');
+      for (let wait = 0; wait < delay; wait += 11) made.pass(11 * second).request('get', 'configmaps', 'web');
+      for (let index = 0; index < 60; index++) made.request('get', 'configmaps', 'web');
+      return made.broken.length > 0;
+    };
+    assert.deepEqual([burst(11), burst(22)], [false, true]);
   });
   it('L5 is broken by a write long after everything', () => {
     const made = new HandMade(['L5']).change('ats', at('a'), 'ADDED', 'alice');
