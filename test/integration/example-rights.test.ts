@@ -62,6 +62,16 @@ const stories: readonly Story[] = [
     },
   },
   {
+    ...{ example: 'notes', name: 'notes' },
+    use: async (operator) => {
+      const text = () => get('configmap/note', '.data.text');
+      await create('example.com/v1', 'Note', { text: 'one' });
+      await operator.until('the ConfigMap', async () => (await text()) === 'one');
+      await patch('note/note', { spec: { text: 'two' } });
+      await operator.until('the edit', async () => (await text()) === 'two');
+    },
+  },
+  {
     ...{ example: 'podset', name: 'podsets' },
     use: async (operator) => {
       const count = async () => (await get('podset/podset', '.status.replicas')) || '0';
