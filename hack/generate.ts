@@ -8,6 +8,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Crd, readCrd } from '../src/scaffold/crd.ts';
 import { printTypes } from '../src/scaffold/types.ts';
+import { withMeasured } from './benchmarks/choosing.ts';
 import { benchmarkPlots } from './benchmarks/draw.ts';
 import { historyPage } from './benchmarks/history.ts';
 import { readResults } from './benchmarks/record.ts';
@@ -37,6 +38,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ['docs/api.md', printApiDocs([at, configWatcher])],
     ['docs/versions.md', versionsPage(JSON.parse(await readFile('docs/versions/results.json', 'utf8')))],
     ['docs/benchmarks.md', withNewestTables(await readFile('docs/benchmarks.md', 'utf8'), measured)],
+    ['docs/choosing.md', withMeasured(await readFile('docs/choosing.md', 'utf8'), measured)],
     ['docs/benchmarks/history.md', historyPage(measured)],
     ...benchmarkPlots(measured),
   ]);

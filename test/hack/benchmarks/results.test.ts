@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { barsOf, type Chart, charts } from '../../../hack/benchmarks/charts.ts';
+import { withMeasured } from '../../../hack/benchmarks/choosing.ts';
 import { benchmarkPlots, draw } from '../../../hack/benchmarks/draw.ts';
 import { historyPage } from '../../../hack/benchmarks/history.ts';
 import { readResults } from '../../../hack/benchmarks/record.ts';
@@ -104,5 +105,21 @@ describe('plots', () => {
       assert.ok(page.includes(`(benchmarks/${one.name}.svg)`), one.name);
     }
     for (const [path, svg] of benchmarkPlots(results)) assert.equal(await readFile(path, 'utf8'), svg, path);
+  });
+});
+
+describe('the figures of docs/choosing.md', () => {
+  const page =
+    '# Choosing\n\n| measured | figure | with |\n| --- | ---: | --- |\n| old | 1 | x |\n\nThe end.\n';
+
+  it('are those that were measured, each with its command', () => {
+    const text = withMeasured(page, readResults());
+    assert.match(text, /^\| an At is late by, median \| [\d.]+ ms \| `make bench-at` \|$/m);
+    assert.ok(!text.includes('| old |') && text.endsWith('\n\nThe end.\n'), text);
+  });
+
+  it('are refused when one was never measured, or the page has no place for them', () => {
+    assert.throws(() => withMeasured(page, []), /^Error: no figure "lateness, p50" of .* is recorded$/);
+    assert.throws(() => withMeasured('# Choosing\n', readResults()), /^Error: the page has no table /);
   });
 });
