@@ -29,7 +29,7 @@ async function build(version: string): Promise<string> {
 }
 
 /** The counts of the summary that Node.js writes at the end. */
-function test(programs: string, tests: string): { passed: number; failed: number } {
+function test(programs: string, tests: string): NonNullable<VersionResult['tests']> {
   const directory = mkdtempSync(join(tmpdir(), 'atwatch-versions-'));
   const report = join(directory, 'report.tap');
   try {
@@ -45,7 +45,8 @@ function test(programs: string, tests: string): { passed: number; failed: number
     const text = readFileSync(report, 'utf8');
     const count = (name: string) =>
       Number(new RegExp(`^# ${name} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
-    return { passed: count('pass'), failed: count('fail') + count('cancelled') };
+    const failed = count('fail') + count('cancelled');
+    return { passed: count('pass'), failed, skipped: count('skipped') };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

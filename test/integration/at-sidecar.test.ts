@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { AtRig, seconds } from './at-rig.ts';
+import { noMutatingPolicies } from './mutating-policies.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { applyCrds, eventually } from './support.ts';
 
@@ -29,7 +30,7 @@ async function injectProxies(t: TestContext, rig: AtRig): Promise<void> {
 }
 
 describe('an At into whose Pod admission puts a sidecar', () => {
-  it('is judged by its command', async (t) => {
+  it('is judged by its command', { skip: noMutatingPolicies }, async (t) => {
     const rig = await AtRig.create(t);
     await injectProxies(t, rig);
     await rig.startOperator();
