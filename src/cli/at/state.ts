@@ -76,9 +76,14 @@ export function endedAt({ status }: At): number | undefined {
   return timeOf(status?.completionTime);
 }
 
-/** The instant that a list shows and goes by: when it is due, has begun, or has ended without. */
+/**
+ * The instant that a list shows and goes by: when it is due, has begun, or has ended without. The kubelet gives the begin
+ * in whole seconds, rounded down: one that began in the second of its launch began after it.
+ */
 export function shownInstant(at: At): number {
-  return startedAt(at) ?? endedAt(at) ?? dueAt(at);
+  const started = startedAt(at);
+  if (started === undefined) return endedAt(at) ?? dueAt(at);
+  return Math.max(started, timeOf(at.status?.launchTime) ?? 0);
 }
 
 function timeOf(text: string | undefined): number | undefined {

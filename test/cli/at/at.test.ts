@@ -108,6 +108,20 @@ describe('a list', () => {
   it('goes by time, what cannot be run last', () =>
     assert.deepEqual(names({}), ['first', 'second', 'waits', 'invalid']));
   it('has the last ones that have run', () => assert.deepEqual(names({ last: 1 }), ['second']));
+  it('has one that began in the second of its launch where it was launched', () => {
+    const launchTime = '2026-11-22T08:00:00.900000Z';
+    const startTime = '2026-11-22T08:00:00Z';
+    const canceled = at(
+      { phase: 'DONE', outcome: 'Canceled', completionTime: '2026-11-22T08:00:00.200000Z' },
+      {},
+      'canceled before',
+    );
+    const launched = at({ phase: 'RUNNING', launchTime, startTime }, {}, 'launched after');
+    assert.deepEqual(
+      chosen([launched, canceled], { last: 2, failed: false, now }).map(({ metadata }) => metadata.name),
+      ['canceled before', 'launched after'],
+    );
+  });
   it('has those that went wrong', () => assert.deepEqual(names({ failed: true }), ['second', 'invalid']));
 });
 
