@@ -1,6 +1,6 @@
 /**
- * Draws launches whose request is long on its way, of Ats that are given up meanwhile: the Pod that comes into being
- * then is one that no client awaits any more.
+ * Draws launches of which the operator does not hear: the request is long on its way, and the At is given up
+ * meanwhile; or the Pod is made, its creator dies, and the caches of the others do not show it.
  */
 import type { Random } from '../../../src/testing/random.ts';
 import { commandCanary, type Draw, namespace, startsAt } from './draw-ats.ts';
@@ -9,14 +9,20 @@ import type { Deed, FaultPlan } from './plan.ts';
 
 interface LateCreatesDraw extends Draw {
   readonly replicas: number;
+  readonly servers: number;
 }
 
-export function drawLateCreates({ random, features, duration, replicas }: LateCreatesDraw): Trouble {
+export function drawLateCreates(draw: LateCreatesDraw): Trouble {
+  const { random, features, duration, replicas, servers } = draw;
   if (!features.has('late-create') || !features.has('at')) return { deeds: [], faults: [] };
   const due = 20_000 + random.integer(duration - 60_000);
   const late = random.pick([5000, 10_000, 30_000]);
-  const draw = { random, replicas, due, late };
-  const { spec, deeds, faults } = random.pick([missed, canceled, deleted, replaced])(draw);
+  const request = { method: 'POST', path: '/pods', skip: 0 };
+  const onItsWay: FaultPlan = { at: due - 20, fault: 'send-meets', ...request, late };
+  const variants = [missed, canceled, deleted, replaced, overlooked, overlooked];
+  const { spec, deeds, faults } = random.pick(variants)({
+    ...{ random, replicas, servers, due, late, onItsWay },
+  });
   const guarantee = random.chance(0.3) && { launchGuarantee: 'ExactlyOnce' };
   const object = {
     apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
@@ -31,7 +37,7 @@ export function drawLateCreates({ random, features, duration, replicas }: LateCr
   };
   return {
     deeds: [{ at: 1, do: 'create', resource: 'ats', name, object }, ...deeds],
-    faults: [{ at: due - 20, fault: 'send-meets', method: 'POST', path: '/pods', skip: 0, late }, ...faults],
+    faults,
   };
 }
 
@@ -40,10 +46,12 @@ const name = 'late';
 interface LateDraw {
   readonly random: Random;
   readonly replicas: number;
+  readonly servers: number;
   /** Ms since the start. */
   readonly due: number;
   /** Ms that the request is on its way. */
   readonly late: number;
+  readonly onItsWay: FaultPlan;
 }
 
 interface Meanwhile {
@@ -53,26 +61,26 @@ interface Meanwhile {
 }
 
 /** Its deadline is over. */
-function missed({ random }: LateDraw): Meanwhile {
-  return { spec: { startingDeadlineSeconds: random.pick([1, 3]) }, deeds: [], faults: [] };
+function missed({ random, onItsWay }: LateDraw): Meanwhile {
+  return { spec: { startingDeadlineSeconds: random.pick([1, 3]) }, deeds: [], faults: [onItsWay] };
 }
 
-function canceled({ random, due, late }: LateDraw): Meanwhile {
+function canceled({ random, due, late, onItsWay }: LateDraw): Meanwhile {
   const at = due + 300 + random.integer(late);
   const body = { spec: { cancel: true } };
-  return { spec: {}, deeds: [{ at, do: 'patch', resource: 'ats', name, body }], faults: [] };
+  return { spec: {}, deeds: [{ at, do: 'patch', resource: 'ats', name, body }], faults: [onItsWay] };
 }
 
-function deleted({ random, due, late }: LateDraw): Meanwhile {
+function deleted({ random, due, late, onItsWay }: LateDraw): Meanwhile {
   const at = due + 300 + random.integer(late);
-  return { spec: {}, deeds: [{ at, do: 'delete', resource: 'ats', name }], faults: [] };
+  return { spec: {}, deeds: [{ at, do: 'delete', resource: 'ats', name }], faults: [onItsWay] };
 }
 
 /**
  * The Pod of the second try is recorded and cannot be released. While no replica runs it is taken away by force, and
  * the late one gets its name.
  */
-function replaced({ random, replicas, due, late }: LateDraw): Meanwhile {
+function replaced({ random, replicas, due, late, onItsWay }: LateDraw): Meanwhile {
   const at = due + 5500 + random.integer(1500);
   const toPod = (after: number, what: 'strip-finalizers' | 'force-delete'): Deed => {
     return { at: at + after, do: 'pod', label: ['app', name], index: 0, what };
@@ -85,6 +93,25 @@ function replaced({ random, replicas, due, late }: LateDraw): Meanwhile {
   return {
     spec: { launchGuarantee: 'ExactlyOnce' },
     deeds: [toPod(500, 'force-delete'), toPod(501, 'strip-finalizers')],
-    faults: [{ at: due - 20, fault: 'refuse', ...refusal, for: 8000 }, ...kills],
+    faults: [onItsWay, { at: due - 20, fault: 'refuse', ...refusal, for: 8000 }, ...kills],
+  };
+}
+
+/**
+ * The Pod is made, and its creator dies before it writes that down. Nothing that happened since shows in the caches of
+ * the replica that takes over, and the deadline is over.
+ */
+function overlooked({ random, replicas, servers, due }: LateDraw): Meanwhile {
+  const post = { method: 'POST', path: '/pods', skip: 0, when: 'after-commit' } as const;
+  const kills = Array.from({ length: replicas }, (_, replica): FaultPlan => {
+    return { at: due - 20, fault: 'kill-at-write', replica, ...post, for: 30_000 };
+  });
+  const freezes = Array.from({ length: servers }, (_, server): FaultPlan => {
+    return { at: due - 20, fault: 'stale-cache', server, for: 20_000 + random.integer(20_000) };
+  });
+  return {
+    spec: { startingDeadlineSeconds: random.pick([1, 1, 1, 3]) },
+    deeds: [],
+    faults: [...kills, ...freezes],
   };
 }
