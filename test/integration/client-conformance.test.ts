@@ -1,16 +1,16 @@
 import { after, before, describe, test } from 'node:test';
+import { simulatedVersion } from '../../src/testing/api-server/discovery.ts';
 import { rawRequests } from '../conformance/raw-requests.ts';
 import { conformanceRows } from '../conformance/rows.ts';
 import { type Subject, widgetsDefinition } from '../conformance/subject.ts';
 import { applyCrd, applyCrds, connectToTestCluster, createNamespace } from './support.ts';
 
 const { client, kubeConfig } = connectToTestCluster();
-/** Minor version that the fake one speaks like; words and defaults were others before. */
-const spokenSince = 36;
-const api = await rawRequests(kubeConfig);
-const { minor } = (await api.send('GET', '/version')).body;
+const { minor } = (await client.getRaw('/version')) as { readonly minor: string };
+/** Words and defaults were others before the version that the fake one speaks like. */
 const skip =
-  Number.parseInt(minor, 10) < spokenSince && `the fake one speaks like Kubernetes 1.${spokenSince}`;
+  Number.parseInt(minor, 10) < Number(simulatedVersion.minor) &&
+  `the fake one speaks like Kubernetes 1.${simulatedVersion.minor}`;
 
 describe('the real API server does what the fake one does', () => {
   let subject: Subject;
@@ -20,7 +20,7 @@ describe('the real API server does what the fake one does', () => {
     await applyCrd(client, widgetsDefinition);
     const created = await createNamespace();
     remove = created.remove;
-    subject = { client, namespace: created.name, api };
+    subject = { client, namespace: created.name, api: await rawRequests(kubeConfig) };
   });
   after(() => remove());
   for (const { about, rows } of conformanceRows) {

@@ -2,7 +2,6 @@
  * Draws launches of which the operator does not hear: the request is long on its way, and the At is given up
  * meanwhile; or the Pod is made, its creator dies, and the caches of the others do not show it.
  */
-import type { Random } from '../../../src/testing/random.ts';
 import { commandCanary, type Draw, namespace, startsAt } from './draw-ats.ts';
 import type { Trouble } from './draw-faults.ts';
 import type { Deed, FaultPlan } from './plan.ts';
@@ -13,16 +12,14 @@ interface LateCreatesDraw extends Draw {
 }
 
 export function drawLateCreates(draw: LateCreatesDraw): Trouble {
-  const { random, features, duration, replicas, servers } = draw;
+  const { random, features, duration } = draw;
   if (!features.has('late-create') || !features.has('at')) return { deeds: [], faults: [] };
   const due = 20_000 + random.integer(duration - 60_000);
   const late = random.pick([5000, 10_000, 30_000]);
   const request = { method: 'POST', path: '/pods', skip: 0 };
   const onItsWay: FaultPlan = { at: due - 20, fault: 'send-meets', ...request, late };
   const variants = [missed, canceled, deleted, replaced, overlooked, overlooked];
-  const { spec, deeds, faults } = random.pick(variants)({
-    ...{ random, replicas, servers, due, late, onItsWay },
-  });
+  const { spec, deeds, faults } = random.pick(variants)({ ...draw, due, late, onItsWay });
   const guarantee = random.chance(0.3) && { launchGuarantee: 'ExactlyOnce' };
   const object = {
     apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
@@ -43,14 +40,12 @@ export function drawLateCreates(draw: LateCreatesDraw): Trouble {
 
 const name = 'late';
 
-interface LateDraw {
-  readonly random: Random;
-  readonly replicas: number;
-  readonly servers: number;
+interface LateDraw extends LateCreatesDraw {
   /** Ms since the start. */
   readonly due: number;
   /** Ms that the request is on its way. */
   readonly late: number;
+  /** The fault that makes it so. */
   readonly onItsWay: FaultPlan;
 }
 
