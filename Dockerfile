@@ -4,8 +4,8 @@
 #
 # A build on top of other images: --build-arg BUILD_IMAGE=... --build-arg RUN_IMAGE=...
 # BUILD_IMAGE needs node, npm and a shell; RUN_IMAGE needs /nodejs/bin/node and nothing else.
-ARG BUILD_IMAGE=docker.io/library/node:24-slim
-ARG RUN_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
+ARG BUILD_IMAGE=docker.io/library/node:24-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
+ARG RUN_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot@sha256:9eeb7f5887d0e239e78264b06f7f11d2e14be534050481803a9e4728fcdd278e
 
 FROM ${RUN_IMAGE} AS base
 

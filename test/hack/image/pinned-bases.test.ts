@@ -16,6 +16,11 @@ test('a base without a digest is refused by name, with what to do', () => {
   );
 });
 
+test('the bases of the Dockerfile have digests', () => {
+  assert.match(pinnedBases().build, /^docker\.io\/library\/node:24-slim@sha256:[0-9a-f]{64}$/);
+  assert.match(pinnedBases().run, /^gcr\.io\/distroless\/nodejs24-debian13:nonroot@sha256:[0-9a-f]{64}$/);
+});
+
 test('new digests replace old ones, in place, and nothing else changes', async () => {
   const asked: string[] = [];
   const renewed = await withDigests(dockerfile(`@${digest('a')}`, ''), async (name) => {
