@@ -135,7 +135,7 @@ simulate-check: packages ## Plant bugs one by one, and print how soon the simula
 	@$(NODE) test/simulation/planted/check.ts
 
 .PHONY: test-versions
-test-versions: build check-programs ## Run the integration tests on other minors: VERSIONS="1.36.3 1.35.4"; some minutes for each.
+test-versions: build package-runtime check-programs ## Run the integration tests on other minors: VERSIONS="1.36.3 1.35.4"; some minutes for each.
 	@$(if $(VERSIONS),,echo 'say which: make test-versions VERSIONS="1.36.3 1.35.4"' >&2; exit 2)
 	@$(NODE) hack/versions.ts $(VERSIONS)
 	@$(NODE) hack/generate.ts
