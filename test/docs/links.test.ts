@@ -68,10 +68,10 @@ const program = /^(?:\$ )?(kubectl|make|helm|docker|node|npm|npx|git|atwatch|exp
 
 describe('a block with commands', () => {
   for (const path of paths) {
-    it(`of ${path} is run by test/e2e/docs.test.ts, or says why not`, async () => {
+    it(`of ${path} is run by test/e2e/docs.test.ts or by another test, or says why not`, async () => {
       const blocks = blocksOf(await readDocument(path)).filter(
-        ({ language, text, notRun }) =>
-          notRun === undefined && (language === 'console' || program.test(text)),
+        ({ language, text, notRun, runBy }) =>
+          (notRun ?? runBy) === undefined && (language === 'console' || program.test(text)),
       );
       const isRun = documents.includes(path);
       const silent = blocks.filter(({ language }) => !isRun || language !== 'console');
