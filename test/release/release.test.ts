@@ -4,9 +4,19 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { findCosign, whyNoCosign } from '../../hack/cosign/program.ts';
@@ -14,6 +24,7 @@ import { whyNoHelm } from '../../hack/helm/program.ts';
 import { whyNoArchive } from '../../hack/image/local-archive.ts';
 import { sha256Of } from '../../hack/release/checksums.ts';
 import { partNames } from '../../hack/release/parts.ts';
+import { blocksOf, readDocument } from '../fixtures/document.ts';
 import { changeInArchive, copyOf, replaceInImage, signAgain } from './forgery.ts';
 
 const execute = promisify(execFile);
@@ -104,6 +115,27 @@ describe('a release', { skip }, () => {
     const { stdout } = await verify(release);
     const head = (await execute('git', ['-C', join(folder, 'one'), 'rev-parse', 'HEAD'])).stdout.trim();
     assert.match(stdout, new RegExp(`is the release ${version} of commit ${head}, with the image sha256:`));
+  });
+
+  it('is accepted by the commands of docs/verify.md', async () => {
+    const blocks = blocksOf(await readDocument('docs/verify.md'));
+    const commands = blocks.filter(({ runBy }) => runBy === 'test/release/release.test.ts');
+    const sources = join(folder, 'one');
+    const [theirs, publicKey] = [join(sources, 'path/of/the'), join(folder, 'mine.pub')];
+    await mkdir(theirs, { recursive: true });
+    await symlink(release, join(theirs, 'release'));
+    await symlink(publicKey, join(sources, 'path/of/cosign.pub'));
+    const downloaded = await copyOf(release);
+    await symlink(publicKey, join(downloaded, 'cosign.pub'));
+    const { MAKEFLAGS: _, NODE_TEST_CONTEXT: __, ...own } = process.env;
+    const env = { ...own, PATH: `${dirname(await findCosign())}:${process.env.PATH}` };
+    const [byHand = '', byMake = ''] = commands.map(({ text }) => text);
+    const run = (command: string, cwd: string) =>
+      execute('bash', ['-euo', 'pipefail', '-c', command], { cwd, env });
+    assert.match((await run(byHand, downloaded)).stdout, /^install\.yaml: OK$/m);
+    assert.match((await run(byMake, sources)).stdout, /is the release/);
+    await rm(join(sources, 'path'), { recursive: true });
+    await rm(downloaded, { recursive: true });
   });
 
   it('is refused when a byte is another', async (t) => {
