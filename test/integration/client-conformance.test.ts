@@ -3,14 +3,13 @@ import { simulatedVersion } from '../../src/testing/api-server/discovery.ts';
 import { rawRequests } from '../conformance/raw-requests.ts';
 import { conformanceRows } from '../conformance/rows.ts';
 import { type Subject, widgetsDefinition } from '../conformance/subject.ts';
-import { applyCrd, applyCrds, connectToTestCluster, createNamespace } from './support.ts';
+import { applyCrd, applyCrds, connectToTestCluster, createNamespace, skipBefore } from './support.ts';
 
 const { client, kubeConfig } = connectToTestCluster();
-const { minor } = (await client.getRaw('/version')) as { readonly minor: string };
-/** Words and defaults were others before the version that the fake one speaks like. */
-const skip =
-  Number.parseInt(minor, 10) < Number(simulatedVersion.minor) &&
-  `the fake one speaks like Kubernetes 1.${simulatedVersion.minor}`;
+const skip = await skipBefore(
+  Number(simulatedVersion.minor),
+  'words and defaults were others than the fake one has',
+);
 
 describe('the real API server does what the fake one does', () => {
   let subject: Subject;

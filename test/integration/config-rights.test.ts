@@ -150,6 +150,7 @@ async function createWorkload({ kind = 'StatefulSet', name, group = 'k8spatterns
     spec: {
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [container] } },
+      ...(kind === 'StatefulSet' && { serviceName: name }),
     },
   };
   const reference = async (ownerKind: string) => ({

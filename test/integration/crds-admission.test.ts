@@ -74,7 +74,7 @@ describe('a schedule', () => {
       spec: { ...baseAtSpec, schedule: '2'.repeat(1 << 20) },
     };
     const verdict = await refusal(create, huge);
-    assert.match(verdict, /spec\.schedule: Too long: may not be more than 64/);
+    assert.match(verdict, /spec\.schedule: Too long: may not be (more|longer) than 64/);
     assert.ok(verdict.length < 400, `${verdict.length} characters`);
   });
 });
@@ -99,13 +99,17 @@ describe('a misspelt field', () => {
   });
 });
 
+/** Of older API servers' values only the kind is told, such as "string". */
+const withoutValue = (verdict: string) =>
+  verdict.replace(/Invalid value: ("[^"]*"|\d+): /, 'Invalid value: ');
+
 describe('config/samples', () => {
   for (const file of readdirSync('config/samples').filter((name) => name.endsWith('-invalid.yaml'))) {
     it(`${file} is refused as it says`, async () => {
       const text = await readFile(`config/samples/${file}`, 'utf8');
       const promised = /^# Refused: (.+)$/m.exec(text)?.[1];
       const verdict = await refusal(create, text);
-      assert.ok(promised && verdict.includes(promised), verdict);
+      assert.ok(promised && withoutValue(verdict).includes(withoutValue(promised)), verdict);
     });
   }
 });

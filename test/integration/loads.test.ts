@@ -9,7 +9,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import { HostileProxy } from './hostile-proxy.ts';
-import { connectToTestCluster, newConnection, withNamespace } from './support.ts';
+import { connectToTestCluster, newConnection, skipWithoutStreams, withNamespace } from './support.ts';
 
 const { client } = connectToTestCluster();
 
@@ -88,7 +88,9 @@ test('the time of a read is for its answer, that of a list for each page', async
   assert.ok(await connected({ read: 1200 }).get(configMaps, key));
 });
 
-test('four collections are loaded at a time, and all are followed', async (t) => {
+const skip = await skipWithoutStreams();
+
+test('four collections are loaded at a time, and all are followed', { skip }, async (t) => {
   const namespaces = await Promise.all(Array.from({ length: 12 }, () => withNamespace(t)));
   for (const namespace of namespaces) await client.create(configMaps, { metadata: { namespace, name: 'a' } });
   const proxy = await HostileProxy.start(t);

@@ -14,7 +14,13 @@ import { silentLogger } from '../../src/runtime/logger.ts';
 import { type CreateManagerOptions, createManager } from '../../src/runtime/manager/create-manager.ts';
 import type { Manager } from '../../src/runtime/manager/manager.ts';
 import { HostileProxy } from './hostile-proxy.ts';
-import { connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
+import {
+  connectToTestCluster,
+  eventually,
+  skipWithoutStreams,
+  testKubeConfig,
+  withNamespace,
+} from './support.ts';
 
 const { client } = connectToTestCluster();
 const lease = 'options-test';
@@ -114,6 +120,8 @@ function lineByLine(interval: number): Transform {
   });
 }
 
+const skip = await skipWithoutStreams();
+
 describe('options of a manager on a real API server', { concurrency: true }, () => {
   it('leaseDuration, renewDeadline and retryPeriod hold for the leader and for its rival', async (t) => {
     const namespace = await withNamespace(t);
@@ -166,7 +174,9 @@ describe('options of a manager on a real API server', { concurrency: true }, () 
     assert.match(await ended, /^the caches were not filled within 2 s: /);
   });
 
-  it('cacheSyncTimeout counts from the last object: a load that gets further may take longer', async (t) => {
+  it('cacheSyncTimeout counts from the last object: a load that gets further may take longer', {
+    skip,
+  }, async (t) => {
     const namespace = await withNamespace(t);
     const names = Array.from({ length: 16 }, (_, index) => `slow-${index}`);
     for (const name of names) {

@@ -11,7 +11,7 @@ import {
   prefix,
 } from './policy-objects.ts';
 import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
-import { eventually } from './support.ts';
+import { eventually, skipBefore } from './support.ts';
 
 let world: PolicyWorld;
 const create = ['create', '--dry-run=server', '--filename=-'];
@@ -224,16 +224,25 @@ const baseline: Record<string, readonly [object, RegExp | undefined]> = {
   ],
 };
 
+/** Of what a judgement hangs that older API servers do not make. */
+const skips = [
+  [/^a Pod with an unmasked \/proc$/, await skipBefore(33, 'the field is dropped')],
+  [/another host$/, await skipBefore(34, 'Pod Security looks at no host of a probe or hook')],
+  [/^a Pod with all that baseline admits$/, await skipBefore(32, 'baseline admits fewer sysctls')],
+] as const;
+const skipOf = (name: string) => skips.find(([pattern]) => pattern.test(name))?.[1] ?? false;
+
 describe('the policy on the Pods that the operator creates', { concurrency: 4 }, () => {
   for (const [name, [object, says]] of Object.entries({ ...ours, ...baseline })) {
-    it(`${says ? 'refuses' : 'admits'} ${name}`, async () => {
+    const skip = name in ours && skipOf(name);
+    it(`${says ? 'refuses' : 'admits'} ${name}`, { skip }, async () => {
       const refusal = await world.refusal(operator, create, object);
       if (says) assert.match(refusal, says);
       else assert.equal(refusal, '');
     });
   }
   for (const [name, [object, says]] of Object.entries(baseline)) {
-    it(`judges ${name} as Pod Security does`, async () => {
+    it(`judges ${name} as Pod Security does`, { skip: skipOf(name) }, async () => {
       const { metadata, ...rest } = object as ReturnType<typeof pod>;
       const enforced = { ...rest, metadata: { ...metadata, namespace: 'enforced', ownerReferences: [] } };
       const args = [...create, '--validate=false'];

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
-import { isNotFound } from '../../src/runtime/client/api-error.ts';
+import { ApiError, isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { type Connection, type ConnectOptions, connect } from '../../src/runtime/client/connect.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
@@ -60,6 +60,29 @@ export function connectToTestCluster(): TestCluster {
     shared = { client: connection.client, connection, kubeConfig: testKubeConfig() };
   }
   return shared;
+}
+
+/** For the option `skip` of a test: why it is left out on an API server before 1.`minor`, or false. */
+export async function skipBefore(minor: number, why: string): Promise<string | false> {
+  const version = (await connectToTestCluster().client.getRaw('/version')) as { readonly minor: string };
+  // Some providers write 31+.
+  return Number.parseInt(version.minor, 10) < minor && `before Kubernetes 1.${minor} ${why}`;
+}
+
+/** For the option `skip` of a test: why it is left out where the API server streams no lists, or false. */
+export async function skipWithoutStreams(): Promise<string | false> {
+  const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1';
+  return await connectToTestCluster()
+    .client.getRaw(`/api/v1/namespaces/default/configmaps?${query}&allowWatchBookmarks=true`, {
+      text: true,
+    })
+    .then(
+      () => false,
+      (error) => {
+        if (error instanceof ApiError && error.code === 422) return 'this API server streams no lists';
+        throw error;
+      },
+    );
 }
 
 /** A namespace with a random name, deleted when the test ends. */
