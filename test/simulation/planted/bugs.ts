@@ -256,14 +256,6 @@ const ofFailures: readonly PlantedBug[] = [
     replace: '',
     promise: 'R2',
   },
-  {
-    name: 'standby for ever',
-    sentence: 'a process goes on launching as a standby when it has led',
-    file: 'src/at/controller.ts',
-    find: 'hasLed: () => host.hasLed,',
-    replace: 'hasLed: () => false,',
-    promise: 'S11',
-  },
 ];
 
 const ofConfigWatcher: readonly PlantedBug[] = [
