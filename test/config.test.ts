@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigError, parseCommandLine, usage } from '../src/config.ts';
+import { ConfigError, parseCommandLine } from '../src/config.ts';
+import { usage } from '../src/usage.ts';
 
 const defaults = {
   metricsBindAddress: '127.0.0.1:8080',
