@@ -133,7 +133,8 @@ for (const flags of [[], ['--node']]) {
     assert.equal(link !== undefined && existsSync(link), flags.length > 0);
     child.kill('SIGKILL');
     await waitFor({ what: 'the folder to go', limit: 60_000 }, async () => !existsSync(directory));
-    assert.ok(!isAlive(pid));
+    // A process that was killed is there until init has heard of it.
+    await waitFor({ what: 'the command to go', limit: 30_000 }, async () => !isAlive(pid));
     await waitFor({ what: 'the network to go', limit: 30_000 }, async () => !(link && existsSync(link)));
     assertNothingLeft(directory);
   });
