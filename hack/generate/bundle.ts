@@ -83,6 +83,7 @@ async function clusterServiceVersion(
   description: string,
 ): Promise<object> {
   const image = `registry.example/atwatch:${version}`;
+  const { kubeVersion } = await yaml('charts/atwatch/Chart.yaml');
   const samples = ['cnat_v1alpha1_at', 'k8spatterns_v1_configwatcher'].map((name) =>
     yaml(`config/samples/${name}.yaml`),
   );
@@ -105,8 +106,7 @@ async function clusterServiceVersion(
       displayName: 'atwatch',
       description: (await text(beside('bundle-description.md'))).trim(),
       version,
-      // ValidatingAdmissionPolicies.
-      minKubeVersion: '1.30.0',
+      minKubeVersion: /\d+\.\d+\.\d+/.exec(kubeVersion)?.[0],
       maturity: 'alpha',
       keywords: ['cronjob', 'schedule', 'configmap', 'reload', 'restart'],
       provider: { name: 'atwatch maintainers' },

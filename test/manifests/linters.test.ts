@@ -104,7 +104,7 @@ describe('the manifests', () => {
     skip: 'skip' in goPrograms && goPrograms.skip,
   }, async () => {
     if ('skip' in goPrograms) return;
-    const versions = ['--kubernetes-version=v1.30', '--enable-optional-test=container-seccomp-profile'];
+    const versions = ['--kubernetes-version=v1.31', '--enable-optional-test=container-seccomp-profile'];
     const { stdout, stderr } = await goPrograms('kube-score', [
       ...['score', '--output-format=json', ...versions],
       ...files(),

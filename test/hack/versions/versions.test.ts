@@ -82,4 +82,7 @@ test('the chart wants no minor that a recorded run found wanting, and none below
   // Before the first run nothing is known beyond what the admission policies need.
   const minor = Number.isFinite(lowest) ? lowest : 30;
   assert.equal(kubeVersion, `>=1.${minor}.0-0`);
+  for (const page of ['docs/operations.md', 'charts/atwatch/README.md']) {
+    assert.match(await readFile(page, 'utf8'), new RegExp(`Kubernetes 1\\.${minor} or later`), page);
+  }
 });
