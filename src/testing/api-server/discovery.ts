@@ -6,10 +6,10 @@ import type { ServedResource } from './served-resource.ts';
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Path to answer, by what is served; undefined for a path that is nothing. */
 /** Of Kubernetes: whose words and defaults the answers have. */
 export const simulatedVersion = { major: '1', minor: '36', gitVersion: 'v1.36.0-simulated' } as const;
 
+/** Path to answer, by what is served; undefined for a path that is nothing. */
 const known = new WeakMap<readonly ServedResource[], Map<string, string | undefined>>();
 
 /** What a path that is none of a resource is answered with. @throws Failure for one that is nothing. */
