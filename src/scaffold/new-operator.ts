@@ -1,7 +1,7 @@
 /** New operator: a copy of the template, the operator of the kind Note, under the names of another kind. */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { capitalized, crdsIn, uncapitalized } from './crd.ts';
 import { constantOf, printKinds } from './types.ts';
 
@@ -39,7 +39,9 @@ export async function newOperator({ folder, group, ...options }: NewOperatorOpti
   const crd = 'crd.yaml';
   const types = printKinds([crd], crdsIn(crd, await readFile(join(folder, crd), 'utf8')));
   await writeFile(join(folder, 'types.generated.ts'), types);
-  await setDependency(folder, await ownOrigin(folder));
+  const packed = await ownFile();
+  if (packed !== undefined) await bringAlong(folder, packed);
+  await setDependency(folder, packed === undefined ? `^${await ownVersion()}` : `file:${basename(packed)}`);
   return names;
 }
 
@@ -79,16 +81,28 @@ export function renamed(text: string, { kind, plural, group }: KindNames): strin
     .replaceAll(template.kind, kind);
 }
 
-/** Where this package was installed from: a file, which a copy can be installed from, too; else its version. */
-async function ownOrigin(folder: string): Promise<string> {
+async function ownVersion(): Promise<string> {
   const own = JSON.parse(await readFile(join(import.meta.dirname, 'package.json'), 'utf8'));
+  return own.version;
+}
+
+/** The packed file that this package was installed from; undefined when that was a registry. */
+async function ownFile(): Promise<string | undefined> {
   const modules = resolve(import.meta.dirname, '../..');
   const lock = join(modules, '.package-lock.json');
-  if (!existsSync(lock)) return `^${own.version}`;
+  if (!existsSync(lock)) return;
   const { packages } = JSON.parse(await readFile(lock, 'utf8'));
   const origin: unknown = packages[`node_modules/${packageName}`]?.resolved;
-  if (typeof origin !== 'string' || !origin.startsWith('file:')) return `^${own.version}`;
-  return `file:${relative(resolve(folder), resolve(modules, '..', origin.slice('file:'.length)))}`;
+  if (typeof origin !== 'string' || !origin.startsWith('file:')) return;
+  return resolve(modules, '..', origin.slice('file:'.length));
+}
+
+/** An image is built from one folder alone, so that a packed file must be in it, and copied before `npm ci`. */
+async function bringAlong(folder: string, packed: string): Promise<void> {
+  await copyFile(packed, join(folder, basename(packed)));
+  const dockerfile = join(folder, 'Dockerfile');
+  const text = await readFile(dockerfile, 'utf8');
+  await writeFile(dockerfile, text.replace(/(?<=^COPY .*package-lock\.json )/m, `${basename(packed)} `));
 }
 
 async function setDependency(folder: string, origin: string): Promise<void> {

@@ -12,7 +12,7 @@ import { formatMessage } from 'publint/utils';
 import type { Resource } from '../../src/kubernetes/objects.ts';
 import { CronTabProcess, everySecondOf, firingsOf, listAts } from './crontab-process.ts';
 import { checkTypes, moduleSettings, oldestTypeScript, writePrograms } from './package-types.ts';
-import { command, copyExample, RuntimePackage, runAsInImage } from './runtime-package.ts';
+import { buildAsImage, command, copyExample, RuntimePackage, runAsInImage } from './runtime-package.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
 const cronTabs: Resource = {
@@ -145,6 +145,7 @@ suite('the packed runtime', () => {
     assert.match(await command('make', ['demo'], { cwd }), /Ready: True/);
     await command('npm', ['run', 'build'], { cwd });
     await assert.rejects(runAsInImage(cwd), /nowhere\) names no file that exists/);
+    await buildAsImage(cwd, join(runtime.folder, 'image'));
   });
 
   test('runs the example on a real API server', async (t) => {

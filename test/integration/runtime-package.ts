@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -43,6 +43,28 @@ export async function copyExample(name: string, folder: string): Promise<void> {
     if (['node_modules', 'dist', 'package-lock.json'].includes(file)) continue;
     await cp(`examples/${name}/${file}`, join(folder, file), { recursive: true });
   }
+}
+
+/** The first stage of an operator's Dockerfile, in a folder that has only what it copies. */
+export async function buildAsImage(folder: string, image: string): Promise<void> {
+  const [stage = ''] = (await readFile(join(folder, 'Dockerfile'), 'utf8')).split(/^FROM (?!.* AS build$)/m);
+  await mkdir(image);
+  for (const [, name, rest = ''] of stage.matchAll(/^(COPY|RUN) (.+)$/gm)) {
+    if (name === 'RUN') await command('sh', ['-c', rest], { cwd: image });
+    else {
+      await command('sh', ['-c', `cp ${rest.replace(/\S+$/, image)}`], { cwd: folder });
+      await hasPackedFiles(image);
+    }
+  }
+  assert.ok(existsSync(join(image, 'dist/main.js')) && existsSync(join(image, 'node_modules')));
+}
+
+/** npm would find a file that is missing in its own cache, by the hash in the lock file. */
+async function hasPackedFiles(folder: string): Promise<void> {
+  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const files = Object.values<string>(dependencies).filter((origin) => origin.startsWith('file:'));
+  assert.ok(files.length > 0);
+  for (const file of files) assert.ok(existsSync(join(folder, file.slice('file:'.length))), file);
 }
 
 /** The command of an operator's Dockerfile, without a cluster: it rejects when all that it imports has been loaded. */
