@@ -102,8 +102,10 @@ test('40 workers of a controller on a webhook that hangs cost another controller
     stop.abort();
     await run;
   });
-  await eventually(() => patched.size === 200 || givenUp > 0, { message: 'all are patched' });
-  assert.deepEqual([patched.size, givenUp], [200, 0]);
+  // Were a connection not kept free, none would be patched before one of the calls that hang has been given up.
+  await eventually(() => patched.size >= 50 || givenUp > 0, { message: 'many are patched' });
+  assert.ok(patched.size >= 50, `${patched.size} patched`);
+  await eventually(() => patched.size === 200, { message: 'all are patched' });
   await manager.client.getRaw('/apis', { timeout: 1000 });
   const renewal = async () => (await client.get(leases, { namespace, name: 'fairness' })).spec?.renewTime;
   const first = await renewal();
