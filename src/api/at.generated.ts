@@ -79,8 +79,9 @@ export interface AtSpec {
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * Seconds the Pod may need from its creation to the first start of its container. After that the At has
-   * failed with the reason the Pod waited for, such as ImagePullBackOff or Unschedulable. 0 means no limit.
+   * Seconds the Pod may wait from its creation to the first start of its main container. After that the At
+   * has failed with the reason the Pod waited for, such as ImagePullBackOff or Unschedulable. The time in
+   * which an init container runs does not count, but the time between two of its runs does. 0 means no limit.
    * Default 900.
    */
   readonly pendingTimeoutSeconds?: number;

@@ -122,6 +122,8 @@ export interface Container {
   readonly volumeMounts?: readonly { readonly name: string }[];
   readonly securityContext?: SecurityContext;
   readonly terminationMessagePolicy?: string;
+  /** `Always` makes a native sidecar of an init container. */
+  readonly restartPolicy?: string;
 }
 
 /** What a volume shows of a ConfigMap or Secret. */

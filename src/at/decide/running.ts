@@ -35,15 +35,16 @@ export function startOf({ now }: Observed, { status, view }: Running): number | 
 }
 
 /**
- * Since when the run waits for its start, epoch milliseconds. Of a Pod of ExactlyOnce, what it waited for its release
- * does not count.
+ * Since when the run waits for its start, epoch milliseconds; undefined while it does not. Of a Pod of ExactlyOnce, what
+ * it waited for its release does not count, and of none the time in which its init containers ran.
  */
-export function waitingSince({ now }: Observed, { launch, run, status, view }: Running): number {
-  if (isGated(view.pod)) return now;
+export function waitingSince({ now }: Observed, { launch, run, status, view }: Running): number | undefined {
+  const { started, init, createdAt, pod } = view;
+  if (started || init.isUnderWay) return undefined;
+  if (isGated(pod)) return now;
   const released = launch.attempt === 1 ? parseTime(status.launchTime ?? '') : Number.NaN;
-  return run.generation === undefined || Number.isNaN(released)
-    ? view.createdAt
-    : Math.max(view.createdAt, released);
+  const isReleased = run.generation !== undefined && !Number.isNaN(released);
+  return init.doneMs + (isReleased ? Math.max(createdAt, released) : createdAt);
 }
 
 /** RUNNING as it is, with the start where a restarted operator has to know it, too. */
@@ -77,13 +78,12 @@ export function nextDeadline(o: Observed, running: Running): { readonly requeueA
   const start = startOf(o, running);
   const causeShownAt = view.createdAt + slowStart;
   const mayWait = !view.started;
+  const since = waitingSince(o, running);
   const configAge = waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
   const times = [
     ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimitMs - configAge)]),
     ...(mayWait && now < causeShownAt && waitingCause(view) !== undefined ? [causeShownAt] : []),
-    ...(mayWait && pendingTimeoutSeconds > 0
-      ? [waitingSince(o, running) + pendingTimeoutSeconds * 1000]
-      : []),
+    ...(since !== undefined && pendingTimeoutSeconds > 0 ? [since + pendingTimeoutSeconds * 1000] : []),
     ...(start !== undefined && activeDeadlineSeconds !== undefined
       ? [start + activeDeadlineSeconds * 1000]
       : []),

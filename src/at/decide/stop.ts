@@ -49,11 +49,8 @@ export function stopCause(o: Observed, running: Running): StopCause | undefined 
   if (view.pod.spec.restartPolicy !== 'Never' && view.failedStarts > run.backoffLimit) {
     return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode, ...helperMessage(view) };
   }
-  if (
-    !view.started &&
-    pendingTimeoutSeconds > 0 &&
-    isOver(o, waitingSince(o, running), pendingTimeoutSeconds)
-  ) {
+  const since = waitingSince(o, running);
+  if (since !== undefined && pendingTimeoutSeconds > 0 && isOver(o, since, pendingTimeoutSeconds)) {
     return waitingCause(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;

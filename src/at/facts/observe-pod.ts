@@ -6,6 +6,7 @@ import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { mainContainerName } from '../plan/run.ts';
+import { type InitWork, initWork } from './init-work.ts';
 
 export interface PodView {
   readonly pod: Pod;
@@ -17,6 +18,8 @@ export interface PodView {
   readonly seen: boolean;
   /** The main container has been started at least once. */
   readonly started: boolean;
+  /** What happened before that. */
+  readonly init: InitWork;
   /** Its first start, epoch milliseconds; when that is forgotten after restarts, that of the Pod. */
   readonly startTime: number | undefined;
   /** Its end, epoch milliseconds, once the Pod has ended. */
@@ -74,6 +77,7 @@ export function observePod(pod: Pod): PodView {
     ended,
     seen: status?.startTime !== undefined,
     started,
+    init: initWork(pod),
     startTime: started ? startTimeOf(pod, main) : undefined,
     finishTime: ended === undefined ? undefined : notBefore(pod, instant(last?.finishedAt)),
     restarts,

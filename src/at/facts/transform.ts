@@ -4,10 +4,18 @@
  */
 import type { At, AtSpec } from '../../api/at.generated.ts';
 import { atAnnotation, atPhase } from '../../api/at-constants.ts';
-import type { ContainerState, ContainerStatus, ObjectMeta, Pod } from '../../kubernetes/objects.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  ObjectMeta,
+  Pod,
+} from '../../kubernetes/objects.ts';
 import { trackingFinalizer } from '../plan/pod.ts';
 import { mainContainerName, ownPrefix } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';
+import { isSidecar } from '../plan/template.ts';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object; the author is kept. */
 export function transformAt(read: At): At {
@@ -62,10 +70,12 @@ export function transformPod(pod: Pod): Pod {
   const { spec, status } = pod;
   const { restartPolicy, terminationGracePeriodSeconds, schedulingGates } = spec;
   const main = mainContainerName(pod) ?? '';
+  const sidecars = (spec.initContainers ?? []).filter(isSidecar);
   return {
     metadata: transformMetadata(pod.metadata),
     spec: {
       containers: [{ name: main }],
+      ...(sidecars.length === 0 ? {} : { initContainers: sidecars.map(transformSidecar) }),
       ...(restartPolicy === undefined ? {} : { restartPolicy }),
       ...(terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds }),
       ...(schedulingGates === undefined ? {} : { schedulingGates }),
@@ -108,14 +118,35 @@ function transformStatus(status: NonNullable<Pod['status']>, main: string): NonN
         }),
     ...(initContainerStatuses === undefined
       ? {}
-      : { initContainerStatuses: initContainerStatuses.map(transformHelper) }),
+      : { initContainerStatuses: initContainerStatuses.map(transformInit) }),
   };
 }
 
+/** It is known by its restartPolicy alone. */
+function transformSidecar({ name, restartPolicy }: Container): Container {
+  return { name, ...(restartPolicy === undefined ? {} : { restartPolicy }) };
+}
+
+/** Of init containers it is also read when they ran: that is no waiting. */
+function transformInit(container: ContainerStatus): ContainerStatus {
+  return transformRuns(container, ({ exitCode, startedAt, finishedAt }) => ({
+    exitCode,
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+  }));
+}
+
 /** Of other containers than the main one it is read whether they fail, and what they wait for. */
-function transformHelper({ name, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+function transformHelper(container: ContainerStatus): ContainerStatus {
+  return transformRuns(container, ({ exitCode }) => ({ exitCode }));
+}
+
+function transformRuns(
+  { name, restartCount, state, lastState }: ContainerStatus,
+  transformEnd: (end: ContainerStateTerminated) => ContainerStateTerminated,
+): ContainerStatus {
   const transformState = (full: ContainerState): ContainerState =>
-    full.terminated === undefined ? full : { terminated: { exitCode: full.terminated.exitCode } };
+    full.terminated === undefined ? full : { terminated: transformEnd(full.terminated) };
   return {
     name,
     restartCount,

@@ -11,7 +11,7 @@ import { controllerRef } from '../../kubernetes/owner.ts';
 import type { Plan } from './plan.ts';
 import { withSecureDefaults } from './pod-defaults.ts';
 import { formatRun, isExactlyOnce, ownPrefix, runAnnotation } from './run.ts';
-import type { Json, Template } from './template.ts';
+import { isSidecar, type Json, type Template } from './template.ts';
 
 /**
  * Label with the uid of the At, as a Job labels its Pods. The operator watches the Pods that have it, so
@@ -111,13 +111,14 @@ function mainContainer(spec: At['spec'], { command }: Plan, given: Json, image?:
 }
 
 /**
- * The deadline that ends the Pod even while the operator is down. Its clock starts when a kubelet sees the
- * Pod, before the container does, hence the sum. A smaller one of the template wins.
+ * The deadline that ends the Pod even while the operator is down. Its clock starts when a kubelet sees the Pod, before
+ * the container does, hence the sum; how long init containers run is not known. A smaller one of the template wins.
  */
 function backstop(spec: At['spec'], template: Template): number | undefined {
   const { activeDeadlineSeconds, pendingTimeoutSeconds = atSpecDefaults.pendingTimeoutSeconds } = spec;
+  const isOpen = pendingTimeoutSeconds === 0 || !template.initContainers.every(isSidecar);
   const own =
-    activeDeadlineSeconds === undefined || pendingTimeoutSeconds === 0
+    activeDeadlineSeconds === undefined || isOpen
       ? Number.POSITIVE_INFINITY
       : pendingTimeoutSeconds + activeDeadlineSeconds;
   const given = template.spec.activeDeadlineSeconds;

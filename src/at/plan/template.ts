@@ -25,6 +25,11 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether an init container is a native sidecar, which runs beside the others. */
+export function isSidecar({ restartPolicy }: { readonly restartPolicy?: unknown }): boolean {
+  return restartPolicy === 'Always';
+}
+
 /** Reads the template of `spec`; an absent one is an empty one. */
 export function readTemplate({ template = {} }: AtSpec): ReadTemplate {
   const metadata = optional(template.metadata);

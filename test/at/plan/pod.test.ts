@@ -106,6 +106,19 @@ describe('buildPod', () => {
       },
       deadline: 960,
     },
+    {
+      name: 'an init container, which may run for long',
+      spec: { activeDeadlineSeconds: 60, template: { spec: { initContainers: [{}], containers: [{}] } } },
+      deadline: undefined,
+    },
+    {
+      name: 'a native sidecar',
+      spec: {
+        activeDeadlineSeconds: 60,
+        template: { spec: { initContainers: [{ restartPolicy: 'Always' }], containers: [{}] } },
+      },
+      deadline: 960,
+    },
   ];
   for (const { name, spec, deadline } of deadlines) {
     it(`puts a backstop on the Pod: ${name}`, () => {
