@@ -6,16 +6,15 @@ import type { At } from '../api/at.generated.ts';
 import { ats } from '../api/resources.ts';
 import { type Pod, pods } from '../kubernetes/objects.ts';
 import type { Informer } from '../runtime/cache/informer.ts';
-import type { Client } from '../runtime/client/client.ts';
 import { ClockProbe } from '../runtime/clock-probe.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import type { Controller } from '../runtime/controller/controller.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import type { Request } from '../runtime/controller/reconciler.ts';
 import type { Runnable } from '../runtime/controller/runnable.ts';
-import type { EventRecorder } from '../runtime/events/event-recorder.ts';
-import type { ServerClock } from '../runtime/server-clock.ts';
+import type { Manager } from '../runtime/manager/manager.ts';
 import { AtMetrics } from './act/at-metrics.ts';
+import type { AtParts } from './act/at-parts.ts';
 import { AuthorCheck } from './act/author-check.ts';
 import { ClockSkew } from './act/clock-skew.ts';
 import { Failover } from './act/failover.ts';
@@ -23,7 +22,7 @@ import { launchClient } from './act/launch-client.ts';
 import { LaunchTurns } from './act/launch-turns.ts';
 import { Memory } from './act/memory.ts';
 import { Preflights } from './act/preflights.ts';
-import { StandbyLaunch, type StandbyLaunchOptions } from './act/standby-launch.ts';
+import { StandbyLaunch } from './act/standby-launch.ts';
 import { WakeSource } from './act/wake-source.ts';
 import type { AtDefaults } from './decide/decision.ts';
 import { DepartedPods } from './facts/departed-pods.ts';
@@ -34,18 +33,6 @@ import { queuePriority } from './facts/queue-priority.ts';
 import { transformAt, transformPod } from './facts/transform.ts';
 import { podUidLabel } from './plan/pod.ts';
 import { AtReconciler } from './reconciler.ts';
-
-/** What this controller needs of the Manager. */
-export interface AtHost extends ControllerHost {
-  readonly client: Client;
-  readonly clock: ServerClock;
-  /** Its writes are sent by standbys, too. */
-  readonly ungatedClient: Client;
-  /** Whether this process leads, or has led. */
-  readonly hasLed: boolean;
-  readonly connection: { onAnswer(listener: () => void): unknown };
-  recorder(controllerName: string): EventRecorder;
-}
 
 export interface AtControllerOptions {
   /** Ats looked at at the same time. Default 32: as many as a connection pool has connections. */
@@ -68,7 +55,13 @@ const maxBackoff = 10_000;
 const flowOf = ({ namespace }: Request) => namespace;
 
 /** Adds the controller to the manager; it runs when the manager does. */
-export function addAtController(host: AtHost, options: AtControllerOptions = {}): Controller {
+export function addAtController(
+  host: Pick<
+    Manager,
+    keyof ControllerHost | 'client' | 'ungatedClient' | 'hasLed' | 'connection' | 'recorder'
+  >,
+  options: AtControllerOptions = {},
+): Controller {
   const { client, clock, informers, log, registry } = host;
   const { maxConcurrentReconciles = 32 } = options;
   const atOptions = { transform: transformAt };
@@ -94,7 +87,7 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
   const common = { clock, ats: atLister, pods: podInformer.lister, departed, tracks: options.tracks ?? true };
   const terms = { ...common, memory: new Memory(), ...(options.defaults && { defaults: options.defaults }) };
   addFailover(host, options, terms, { ats: atInformer, pods: podInformer });
-  const authorCheck = options.checksAuthors ? new AuthorCheck({ client, clock }) : undefined;
+  const authorCheck = options.checksAuthors ? new AuthorCheck(client, clock) : undefined;
   if (authorCheck !== undefined) host.add(authorCheckStart(authorCheck));
   const wakes = new WakeSource(() => turns.stop());
   const turns = new LaunchTurns(clock, (key) => wakes.wake(key));
@@ -128,9 +121,9 @@ export function addAtController(host: AtHost, options: AtControllerOptions = {})
 
 /** What launches Ats while this process does not lead, where that is wanted and there is an election. */
 function addFailover(
-  host: AtHost,
+  host: Parameters<typeof addAtController>[0],
   { failoverLaunchDelay = 0, checksAuthors = false }: AtControllerOptions,
-  terms: Omit<StandbyLaunchOptions, 'client' | 'turns'>,
+  terms: Pick<AtParts, 'clock' | 'ats' | 'pods' | 'departed' | 'tracks' | 'defaults' | 'memory'>,
   informers: { readonly ats: Informer<At>; readonly pods: Informer<Pod> },
 ): void {
   if (failoverLaunchDelay === 0 || host.hasLed) return;
@@ -140,7 +133,7 @@ function addFailover(
     ...terms,
     client,
     turns: new LaunchTurns(clock, (key) => failover.retry(key)),
-    ...(checksAuthors && { authorCheck: new AuthorCheck({ client, clock }) }),
+    ...(checksAuthors && { authorCheck: new AuthorCheck(client, clock) }),
   });
   const launchable = new LaunchableAts({ ...terms, ats: informers.ats }, () => failover.wake());
   const failover = new Failover({

@@ -2,12 +2,9 @@
  * AtReconciler: facts, decision, effects of one At. It gathers the facts; {@link decide} decides, the {@link Actuator}
  * acts. It keeps nothing but what {@link Memory} may forget.
  */
-import type { At, AtStatus } from '../api/at.generated.ts';
+import type { At } from '../api/at.generated.ts';
 import type { Pod } from '../kubernetes/objects.ts';
-import type { Lister } from '../runtime/cache/lister.ts';
 import { TransportError } from '../runtime/client/api-error.ts';
-import type { Client } from '../runtime/client/client.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { DecidingReconciler } from '../runtime/controller/deciding-reconciler.ts';
 import {
   type ReconcileContext,
@@ -17,16 +14,12 @@ import {
   RetryError,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
-import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { Actuator, maxUnansweredDelayMs } from './act/actuator.ts';
-import type { AuthorCheck } from './act/author-check.ts';
+import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
-import { LaunchTurns } from './act/launch-turns.ts';
-import { Memory } from './act/memory.ts';
 import type { Preflights } from './act/preflights.ts';
 import { decide } from './decide/decide.ts';
-import type { AtDefaults, Observed } from './decide/decision.ts';
-import type { DepartedPods } from './facts/departed-pods.ts';
+import type { Observed } from './decide/decision.ts';
 import { podsAt } from './facts/own-pod.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
@@ -36,47 +29,21 @@ import { podUidLabel } from './plan/pod.ts';
 /** First wait before a create that was refused is tried again, in milliseconds. */
 const firstRetryDelayMs = 250;
 
-export interface AtReconcilerOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly ats: Lister<At>;
-  readonly pods: Lister<Pod>;
-  readonly departed: Pick<DepartedPods, 'of'>;
-  /** Whether Pods of ExactlyOnce get a finalizer: only where the right to take it off cannot go before the Pod. */
-  readonly tracks: boolean;
-  /** What the operator was started with for fields that an At leaves open. */
-  readonly defaults?: AtDefaults;
-  /** What this process knows of Ats. */
-  readonly memory?: Memory;
-  /** Whose turn it is where creates fail; wakes an At when its turn comes. */
-  readonly turns?: LaunchTurns;
-  /** Dry runs that are repeated while Ats wait. */
-  readonly preflights?: Pick<Preflights, 'tried' | 'recall' | 'forget'>;
-  /** Asked before each create. Absent: any author's Ats run. */
-  readonly authorCheck?: AuthorCheck;
-  /** Called with every status that was written, and the At as it was before. */
-  readonly onStatus?: (before: At, after: AtStatus) => void;
-}
-
 export class AtReconciler implements Reconciler {
-  readonly #options: AtReconcilerOptions;
-  readonly #memory: Memory;
-  readonly #turns: LaunchTurns;
+  readonly #options;
   readonly #configErrors = new ConfigErrors();
   readonly #actuator: Actuator;
   readonly #loop: Reconciler;
 
-  constructor(options: AtReconcilerOptions) {
+  /** @param options `preflights`: dry runs that are repeated while Ats wait. */
+  constructor(
+    options: Omit<AtParts, 'onDryRun'> & {
+      readonly preflights?: Pick<Preflights, 'tried' | 'recall' | 'forget'>;
+    },
+  ) {
     this.#options = options;
-    this.#memory = options.memory ?? new Memory();
-    this.#turns = options.turns ?? new LaunchTurns(options.clock);
-    const actuator = new Actuator({
-      ...options,
-      memory: this.#memory,
-      turns: this.#turns,
-      onDryRun: (at, preflight) => options.preflights?.tried(at, preflight),
-    });
+    const onDryRun: AtParts['onDryRun'] = (at, preflight) => options.preflights?.tried(at, preflight);
+    const actuator = new Actuator({ ...options, onDryRun });
     this.#actuator = actuator;
     this.#loop = new DecidingReconciler({
       observe: (request, context) => this.#observe(request, context),
@@ -101,8 +68,8 @@ export class AtReconciler implements Reconciler {
     const at = this.#options.ats.get(request.namespace, request.name);
     if (at === undefined || phaseOf(at) === 'DONE') {
       const key = requestKey(request);
-      const { preflights } = this.#options;
-      const all = [this.#memory, this.#turns, this.#actuator, this.#configErrors, preflights];
+      const { memory, turns, preflights } = this.#options;
+      const all = [memory, turns, this.#actuator, this.#configErrors, preflights];
       for (const kept of all) kept?.forget(key);
     }
     const orphans = this.#orphans(request, at?.metadata.uid);
@@ -119,7 +86,7 @@ export class AtReconciler implements Reconciler {
   }
 
   #factsOf(at: At, request: Request): Observed {
-    const { clock, tracks, pods, departed, defaults, preflights } = this.#options;
+    const { clock, tracks, pods, departed, defaults, memory, preflights } = this.#options;
     const now = clock.now();
     const seen = podsAt(at, (name) => pods.get(request.namespace, name));
     const configErrorAge = this.#configErrors.age(requestKey(request), seen.pod, clock.monotonic());
@@ -133,7 +100,7 @@ export class AtReconciler implements Reconciler {
       tracks,
       ...(defaults && { defaults }),
       retryDelay: firstRetryDelayMs,
-      ...this.#memory.recall(at),
+      ...memory.recall(at),
       ...preflights?.recall(at),
     };
   }

@@ -81,7 +81,7 @@ const waitingOnes: readonly Judged[] = [
   },
   {
     name: 'whose Pod is rejected, for now',
-    at: after(waiting(), { refusal: { message: 'quota' } }),
+    at: after(waiting(), { refusal: { reason: 'PodRejected', message: 'quota' } }),
     is: 'Current',
   },
   {

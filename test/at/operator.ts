@@ -1,5 +1,8 @@
 /** Operator: a process that looks at a {@link World} through caches of its own, which are as old as the test wants. */
+
 import type { At } from '../../src/api/at.generated.ts';
+import { LaunchTurns } from '../../src/at/act/launch-turns.ts';
+import { Memory } from '../../src/at/act/memory.ts';
 import { trackedAts } from '../../src/at/facts/pod-owner.ts';
 import { AtReconciler } from '../../src/at/reconciler.ts';
 import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
@@ -93,6 +96,8 @@ export class Operator {
         onWrite: (written) => this.#observeWrite(written),
       }),
       clock,
+      memory: new Memory(),
+      turns: new LaunchTurns(clock),
       recorder: {
         record: (_resource: unknown, _at: unknown, { type, reason }: EventRecord) => {
           this.events.push(type === 'Warning' ? `${reason} (W)` : reason);

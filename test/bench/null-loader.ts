@@ -10,7 +10,8 @@ import type { RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { At } from '../../src/api/at.generated.ts';
-import { isInvalid, planOf } from '../../src/at/plan/plan.ts';
+import { isCause } from '../../src/at/plan/cause.ts';
+import { planOf } from '../../src/at/plan/plan.ts';
 import { buildPod } from '../../src/at/plan/pod.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
@@ -60,7 +61,7 @@ async function sendAll(pool: Pool, requests: readonly Request[]): Promise<number
 
 function podRequest(namespace: string, at: At): Request {
   const plan = planOf(at);
-  if (isInvalid(plan)) throw new Error(plan.message);
+  if (isCause(plan)) throw new Error(plan.message);
   return {
     method: 'POST',
     path: `/api/v1/namespaces/${namespace}/pods`,

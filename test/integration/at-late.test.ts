@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { atAnnotation } from '../../src/api/at-constants.ts';
-import { isInvalid, planOf } from '../../src/at/plan/plan.ts';
+import { isCause } from '../../src/at/plan/cause.ts';
+import { planOf } from '../../src/at/plan/plan.ts';
 import { buildPod } from '../../src/at/plan/pod.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
@@ -23,7 +24,7 @@ async function operating(t: TestContext): Promise<AtRig> {
 async function createLate(rig: AtRig, spec: Partial<Pod['spec']> = {}): Promise<Pod> {
   const at = await rig.at();
   const plan = planOf(at);
-  assert.ok(!isInvalid(plan));
+  assert.ok(!isCause(plan));
   const pod = buildPod(at, plan, 1);
   return rig.client.create(pods, { ...pod, spec: { ...pod.spec, ...spec } });
 }

@@ -84,7 +84,11 @@ describe('schedules', () => {
     const check = async ([text, timeZone]: readonly [string, string | undefined]) => {
       const verdict = await isAccepted(text, timeZone);
       if (verdict) accepted += 1;
-      assert.equal(resolveSchedule(text, timeZone).ok, verdict, JSON.stringify({ text, timeZone }));
+      assert.equal(
+        typeof resolveSchedule(text, timeZone) === 'number',
+        verdict,
+        JSON.stringify({ text, timeZone }),
+      );
     };
     // Some at a time: it is the answers that take long.
     const some = fc.array(written, { minLength: 8, maxLength: 8 });

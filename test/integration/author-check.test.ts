@@ -137,7 +137,7 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
   test('an At runs for an author who may create Pods, and waits for one who may no more', async (t) => {
     await eventually(
       async () => {
-        const check = new AuthorCheck({ client: world.clientOf(operator), clock: systemClock });
+        const check = new AuthorCheck(world.clientOf(operator), systemClock);
         await world.kubectl(['delete', 'at', 'young', `--namespace=${namespace}`, '--ignore-not-found']);
         await create('bob', named('young'));
         return 'username' in (await check.authorize(await get('young'), AbortSignal.timeout(10_000)));
@@ -170,7 +170,7 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
   test('the operator may ask about the author, and learns when the right is gone', async () => {
     await create('ann', named('asked'));
     const authorize = async (name: string) => {
-      const check = new AuthorCheck({ client: world.clientOf(operator), clock: systemClock });
+      const check = new AuthorCheck(world.clientOf(operator), systemClock);
       return check.authorize(await get(name), AbortSignal.timeout(10_000));
     };
     const isOlder = {

@@ -2,42 +2,30 @@
  * Perform: the effects of a decision, mostly one request each. What an answer means for the At is not decided here:
  * it goes into memory and into what the next decision sees.
  */
-import type { At, AtStatus } from '../../api/at.generated.ts';
+import type { At } from '../../api/at.generated.ts';
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import { isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
-import type { Client, ObjectKey } from '../../runtime/client/client.ts';
+import type { ObjectKey } from '../../runtime/client/client.ts';
 import type { JsonPatchOperation } from '../../runtime/client/patch.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
 import { describeError } from '../../runtime/error-chain.ts';
-import type { EventRecorder } from '../../runtime/events/event-recorder.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import {
-  type AtEvent,
-  type CreatePod,
-  type DryRunPod,
-  type Effect,
-  type Need,
-  type Observed,
-  type Preflight,
-  retryPriority,
-} from '../decide/decision.ts';
+import { type Effect, type Need, type Observed, retryPriority } from '../decide/decision.ts';
 import { releaseOperations, untrackOperations } from '../decide/exactly-once.ts';
 import { holdEvent } from '../decide/launch.ts';
 import { isGated } from '../facts/own-pod.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
-import type { AuthorCheck, Authorization } from './author-check.ts';
+import type { AtParts } from './at-parts.ts';
 import { delayAfter, isTestFailed, maxDelayMs, mayHaveHappened } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
-import type { LaunchTurns } from './launch-turns.ts';
 import { readLive, readTimeout } from './live-read.ts';
-import type { Memory } from './memory.ts';
 import { redact } from './redact.ts';
 import { found, settled } from './settle.ts';
 import { StatusWriter } from './status-writer.ts';
@@ -45,27 +33,18 @@ import { StatusWriter } from './status-writer.ts';
 /** Before a create without an answer is tried again. */
 export const maxUnansweredDelayMs = 2000;
 
-export interface ActuatorOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly memory: Memory;
-  readonly turns: LaunchTurns;
-  /** Absent: any author's Ats run. */
-  readonly authorCheck?: AuthorCheck;
-  readonly recorder: Pick<EventRecorder, 'record'>;
-  /** Called with what a dry run has come to; absent: the API server gave no answer. */
-  readonly onDryRun?: (at: At, preflight: Preflight | undefined) => void;
-  /** Called with each status that was written, and the At as it was before. */
-  readonly onStatus?: (before: At, after: AtStatus) => void;
-}
-
 export class Actuator {
-  readonly #options: ActuatorOptions;
+  readonly #options;
   readonly #failures: CreateFailures;
   readonly #statuses: StatusWriter;
   readonly #hourly = new HourlyEvents();
 
-  constructor(options: ActuatorOptions) {
+  constructor(
+    options: Pick<
+      AtParts,
+      'client' | 'clock' | 'memory' | 'turns' | 'authorCheck' | 'recorder' | 'onDryRun' | 'onStatus'
+    >,
+  ) {
     this.#options = options;
     this.#failures = new CreateFailures(options);
     this.#statuses = new StatusWriter(options);
@@ -92,14 +71,14 @@ export class Actuator {
     const { signal } = context;
     switch (action.type) {
       case 'WriteStatus':
-        return this.#statuses.write(action, observed, context);
+        return this.#statuses.write(action.status, action.asLock, observed, context);
       case 'RecordEvents':
         this.#record(action.events, observed.at, context.log);
         return { next: 'goOn', facts: observed };
       case 'CreatePod':
-        return this.#create(action, observed, context);
+        return this.#create(action.pod, action.attempt, observed, context);
       case 'DryRunPod':
-        return this.#dryRun(action, observed, signal);
+        return this.#dryRun(action.pod, observed, signal);
       case 'QueueDryRun':
         memory.toTry(observed.at);
         return { next: 'goOn', facts: observed };
@@ -129,7 +108,7 @@ export class Actuator {
     return this.#options.client.patch(pods, { namespace, name }, { type: 'json', operations }, { signal });
   }
 
-  #record(events: readonly AtEvent[], at: At, log: Logger): void {
+  #record(events: readonly EventRecord[], at: At, log: Logger): void {
     const { clock, recorder } = this.#options;
     const now = clock.monotonic();
     for (const event of events.filter((one) => this.#hourly.take(at, one, now))) {
@@ -152,11 +131,11 @@ export class Actuator {
   }
 
   async #create(
-    action: CreatePod,
+    made: Pod,
+    attempt: number,
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<Observed>> {
-    const { attempt } = action;
     const { client, clock, memory } = this.#options;
     const { at } = observed;
     const wait = this.#failures.wait(at);
@@ -165,7 +144,7 @@ export class Actuator {
     if ('refusal' in authorization) {
       return this.#failures.hold(observed, this.#failures.notAuthorized(at, authorization.refusal));
     }
-    const pod = withAuthor(action.pod, authorization);
+    const pod = withAuthor(made, authorization);
     try {
       const { metadata } = await client.create(pods, pod, { signal });
       this.#failures.admitted(at);
@@ -197,7 +176,7 @@ export class Actuator {
     return new RetryError(`Pod ${metadata.name} could not be created`, delay, options);
   }
 
-  async #dryRun({ pod }: DryRunPod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
+  async #dryRun(pod: Pod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
     const { client, clock, memory, recorder, onDryRun } = this.#options;
     memory.tried(observed.at);
     const { warning, preflight } = await dryRun(client, pod, signal);
@@ -209,7 +188,10 @@ export class Actuator {
   }
 
   /** Who may run the At, or why it must not run. An error is no answer, and the At waits. */
-  async #authorize(at: At, signal: AbortSignal): Promise<Authorization | { readonly username?: undefined }> {
+  async #authorize(
+    at: At,
+    signal: AbortSignal,
+  ): Promise<{ readonly username?: string } | { readonly refusal: string }> {
     const { authorCheck } = this.#options;
     if (authorCheck === undefined) return {};
     try {

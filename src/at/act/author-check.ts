@@ -26,21 +26,16 @@ const policies: Resource = {
   plural: 'mutatingadmissionpolicies',
   kind: 'MutatingAdmissionPolicy',
 };
-interface PolicyBinding extends KubernetesObject {
-  readonly spec: { readonly policyName: string };
-}
-const policyBindings: Resource<PolicyBinding> = {
+const policyBindings: Resource<KubernetesObject & { readonly spec: { readonly policyName: string } }> = {
   ...admission,
   plural: 'mutatingadmissionpolicybindings',
   kind: 'MutatingAdmissionPolicyBinding',
 };
 
-interface Review extends KubernetesObject {
-  readonly spec: object;
-  readonly status?: { readonly allowed?: boolean };
-}
 /** Asked in the namespace of the At, so that a Role is enough for it. */
-export const reviews: Resource<Review> = {
+export const reviews: Resource<
+  KubernetesObject & { readonly spec: object; readonly status?: { readonly allowed?: boolean } }
+> = {
   ...{ group: 'authorization.k8s.io', version: 'v1', namespaced: true },
   ...{ plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview' },
 };
@@ -53,25 +48,17 @@ interface Author {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Who may run the At, or as a sentence why it must not run. */
-export type Authorization = { readonly username: string } | { readonly refusal: string };
-
-export interface AuthorCheckOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-}
-
 export class AuthorCheck {
-  readonly #options: AuthorCheckOptions;
+  readonly #client: Client;
   /** Since when authors are recorded, epoch milliseconds; undefined: they are not. */
   readonly #since: SharedAnswers<number | undefined>;
   /** Whether the author may create Pods, by namespace and author. */
   readonly #rights: SharedAnswers<boolean>;
 
-  constructor(options: AuthorCheckOptions) {
-    this.#options = options;
-    this.#since = new SharedAnswers(options.clock);
-    this.#rights = new SharedAnswers(options.clock);
+  constructor(client: Client, clock: Clock) {
+    this.#client = client;
+    this.#since = new SharedAnswers(clock);
+    this.#rights = new SharedAnswers(clock);
   }
 
   /**
@@ -80,15 +67,21 @@ export class AuthorCheck {
    * @throws {Error} with one sentence for people when it has not; errors as the client's.
    */
   async assertServed(options: CallOptions): Promise<void> {
-    const served = await discover(this.#options.client, admission, options);
+    const served = await discover(this.#client, admission, options);
     if (served.has(policies.plural)) return;
     throw new Error(
       'this API server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1 (Kubernetes 1.36), which --author-check needs: leave the flag out',
     );
   }
 
-  /** @throws errors as the client's: whether the At may run is not known then. */
-  async authorize(at: At, signal: AbortSignal): Promise<Authorization> {
+  /**
+   * @returns who may run the At, or as a sentence why it must not run.
+   * @throws errors as the client's: whether the At may run is not known then.
+   */
+  async authorize(
+    at: At,
+    signal: AbortSignal,
+  ): Promise<{ readonly username: string } | { readonly refusal: string }> {
     const since = await this.#since.get('', () => this.#policySince(), signal);
     if (since === undefined) {
       return { refusal: 'no admission policy records the authors of Ats: apply config/author-check' };
@@ -109,11 +102,10 @@ export class AuthorCheck {
   }
 
   async #policySince(): Promise<number | undefined> {
-    const { client } = this.#options;
     const options = { labelSelector: `${policyLabel}=true`, timeout: readTimeoutMs };
     const [stamping, bindings] = await Promise.all([
-      client.list(policies, options),
-      client.list(policyBindings, options),
+      this.#client.list(policies, options),
+      this.#client.list(policyBindings, options),
     ]);
     const bound = bindings.items.flatMap((binding) => {
       const policy = stamping.items.find(({ metadata }) => metadata.name === binding.spec.policyName);
@@ -127,7 +119,7 @@ export class AuthorCheck {
     const resourceAttributes = { namespace, verb: 'create', version: 'v1', resource: 'pods' };
     const spec = { user, uid, groups, extra, resourceAttributes };
     const review = { metadata: { name: '', namespace }, spec };
-    const { status } = await this.#options.client.create(reviews, review);
+    const { status } = await this.#client.create(reviews, review);
     return status?.allowed === true;
   }
 }

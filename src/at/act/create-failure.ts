@@ -6,11 +6,11 @@ import type { At } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { ApiError, isInvalid, TransportError } from '../../runtime/client/api-error.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import { type Observed, retryPriority } from '../decide/decision.ts';
+import type { AtParts } from './at-parts.ts';
 import {
   addedField,
   delayAfter,
@@ -19,22 +19,15 @@ import {
   maxDelayMs,
   mayHaveHappened,
 } from './create-answer.ts';
-import type { Candidate, Failure, LaunchTurns, Wait } from './launch-turns.ts';
-import type { Memory } from './memory.ts';
+import type { Candidate, Wait } from './launch-turns.ts';
 
 /** From the first failure for its cause on, in milliseconds, a create without a definite answer is reported. */
 const tellAfterMs = 2000;
 
-export interface CreateFailuresOptions {
-  readonly clock: Clock;
-  readonly memory: Memory;
-  readonly turns: LaunchTurns;
-}
-
 export class CreateFailures {
-  readonly #options: CreateFailuresOptions;
+  readonly #options;
 
-  constructor(options: CreateFailuresOptions) {
+  constructor(options: Pick<AtParts, 'clock' | 'memory' | 'turns'>) {
     this.#options = options;
   }
 
@@ -110,13 +103,8 @@ function candidateOf({ metadata: { namespace = '', name, uid, generation } }: At
   return { key: requestKey({ namespace, name }), namespace, version: `${uid}/${generation}` };
 }
 
-interface CreateFailure extends Failure {
-  /** Names what fails alike for others. Undefined for an answer about this Pod alone. */
-  readonly cause: string | undefined;
-  readonly isAnswered: boolean;
-}
-
-function failureOf(error: unknown, pod: Pod): CreateFailure | undefined {
+/** `cause` names what fails alike for others; it is undefined for an answer about this Pod alone. */
+function failureOf(error: unknown, pod: Pod) {
   if (isInvalidPod(error, pod)) {
     const { message } = error;
     return { reason: atReason.invalidTemplate, message, cause: undefined, isAnswered: true };

@@ -12,14 +12,15 @@ import { redact } from './redact.ts';
 /** Marks the answer of a dry run about a field that does not exist: the create itself drops the field silently. */
 const strictDecodingError = 'strict decoding error: ';
 
-export interface DryRun {
-  /** What the API server says of a field that does not exist. */
-  readonly warning?: string;
-  /** Whether it would take the Pod. Absent: it gave no answer. */
-  readonly preflight?: Preflight;
-}
-
-export async function dryRun(client: Client, pod: Pod, signal: AbortSignal): Promise<DryRun> {
+/**
+ * @returns `warning`: what the API server says of a field that does not exist. `preflight`: whether it would take the
+ *   Pod; absent where it gave no answer.
+ */
+export async function dryRun(
+  client: Client,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<{ readonly warning?: string; readonly preflight?: Preflight }> {
   const strict = await preflight(client, pod, { fieldValidation: 'Strict', signal });
   const refusal = strict?.rejection?.message;
   if (refusal?.includes(strictDecodingError) !== true) {

@@ -32,20 +32,6 @@ const failedDelayMs = 2000;
 /** Up to so much of the delay is added by chance: the standby that begins shows the others that they need not. */
 const jitter = 0.2;
 
-export interface FailoverOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly random: () => number;
-  /** For how long an At has to be launchable. */
-  readonly delayMs: number;
-  readonly ats: Pick<Informer<At>, 'sinceLastContact'>;
-  readonly pods: Pick<Informer<Pod>, 'sinceLastContact' | 'addHandler'>;
-  readonly launchable: LaunchableAts;
-  readonly launch: StandbyLaunch;
-  /** Whether this process leads, or has led. */
-  readonly hasLed: () => boolean;
-}
-
 /** An At that is launchable. */
 interface Candidate {
   readonly at: At;
@@ -59,7 +45,7 @@ interface Candidate {
 export class Failover implements Runnable {
   readonly name = 'at-failover';
   readonly needsLeaderElection = false;
-  readonly #options: FailoverOptions;
+  readonly #options;
   readonly #delayMs: number;
   /** By uid. */
   readonly #candidates = new Map<string, Candidate>();
@@ -69,7 +55,19 @@ export class Failover implements Runnable {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #wake = () => {};
 
-  constructor(options: FailoverOptions) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly random: () => number;
+    /** For how long an At has to be launchable. */
+    readonly delayMs: number;
+    readonly ats: Pick<Informer<At>, 'sinceLastContact'>;
+    readonly pods: Pick<Informer<Pod>, 'sinceLastContact' | 'addHandler'>;
+    readonly launchable: LaunchableAts;
+    readonly launch: StandbyLaunch;
+    /** Whether this process leads, or has led. */
+    readonly hasLed: () => boolean;
+  }) {
     this.#options = options;
     this.#delayMs = options.delayMs * (1 + jitter * options.random());
   }

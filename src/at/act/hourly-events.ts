@@ -1,7 +1,7 @@
 /** Hourly Events: of each reason for which a due At has no Pod, one Event an hour, whatever its sentence. */
 import type { At } from '../../api/at.generated.ts';
 import { holdReasons } from '../../api/at-constants.ts';
-import type { AtEvent } from '../decide/decision.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 
 const periodMs = 3_600_000;
 
@@ -10,7 +10,7 @@ export class HourlyEvents {
   readonly #recordedAt = new Map<string, number>();
 
   /** Whether to record the Event; if so it counts as recorded. @param now monotonic milliseconds. */
-  take({ metadata }: At, { reason }: AtEvent, now: number): boolean {
+  take({ metadata }: At, { reason }: EventRecord, now: number): boolean {
     if (!holdReasons.has(reason)) {
       return true;
     }

@@ -6,12 +6,7 @@
  * A process that loses this state tries each At once more. Times are monotonic milliseconds.
  */
 import type { Clock, Timer } from '../../runtime/clock.ts';
-
-/** Why a create fails: the reason and message of the status. */
-export interface Failure {
-  readonly reason: string;
-  readonly message: string;
-}
+import type { Cause } from '../plan/cause.ts';
 
 /** An At that asks for its turn. */
 export interface Candidate {
@@ -25,7 +20,7 @@ export interface Candidate {
 /** The At waits: for so long at most, and why. */
 export interface Wait {
   readonly waitMs: number;
-  readonly failure: Failure;
+  readonly failure: Cause;
   /** When the first create failed for this cause. */
   readonly since: number;
 }
@@ -48,7 +43,7 @@ const maxWaitMs = 60_000;
 
 interface Waiting {
   readonly version: string;
-  readonly failure: Failure;
+  readonly failure: Cause;
 }
 
 interface Group {
@@ -60,7 +55,7 @@ interface Group {
   readonly waiting: Map<string, Waiting>;
   /** By key: those whose turn it is, and since when. */
   readonly trying: Map<string, { readonly version: string; readonly since: number }>;
-  failure: Failure;
+  failure: Cause;
   /** Turns that failed in a row. */
   failures: number;
   /** How many may try at once; 0: one at each interval. */
@@ -116,7 +111,7 @@ export class LaunchTurns {
   }
 
   /** The create of the At failed. Returns how long it waits. */
-  failed({ key, namespace, version }: Candidate, cause: string, failure: Failure, isAnswered = true): Wait {
+  failed({ key, namespace, version }: Candidate, cause: string, failure: Cause, isAnswered = true): Wait {
     const now = this.#clock.monotonic();
     const id = `${namespace}/${cause}`;
     const before = this.#groupOf.get(key);
@@ -224,7 +219,7 @@ export class LaunchTurns {
   }
 }
 
-function newGroup(id: string, namespace: string, failure: Failure, now: number, isAnswered: boolean): Group {
+function newGroup(id: string, namespace: string, failure: Cause, now: number, isAnswered: boolean): Group {
   return {
     ...{ id, namespace, failure, since: now, nextTurnAt: now, failures: 0, window: 0 },
     waiting: new Map(),

@@ -1,28 +1,20 @@
 /** Live read: the truth, from the API server itself, for a decision that must not rest on a cache. */
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
-import type { Client } from '../../runtime/client/client.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import type { Need, Observed } from '../decide/decision.ts';
 import { findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
 import { sanitize } from '../plan/sanitize.ts';
+import type { AtParts } from './at-parts.ts';
 import { delayAfter } from './create-answer.ts';
-import type { Memory } from './memory.ts';
 import { conflictDelayMs, found } from './settle.ts';
 
 /** For a read that a launch waits for, in milliseconds. */
 export const readTimeout = 5000;
 
-export interface LiveReadOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly memory: Memory;
-}
-
 /** The facts as the API server shows them. An At that is gone, or another one by now, ends the pass. */
 export async function readLive(
-  { client, clock, memory }: LiveReadOptions,
+  { client, clock, memory }: Pick<AtParts, 'client' | 'clock' | 'memory'>,
   need: Need,
   observed: Observed,
   signal: AbortSignal,

@@ -4,12 +4,12 @@
  */
 import type { At } from '../../api/at.generated.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
-import type { KnownLaunch, Observed } from '../decide/decision.ts';
+import type { Observed } from '../decide/decision.ts';
 
 interface Recollection {
   /** Of the At; another At of the same name has a memory of its own. */
   readonly uid: string;
-  launch?: KnownLaunch;
+  launch?: NonNullable<Observed['launch']>;
   ambiguous: boolean;
   untried: boolean;
   /** A create has failed, or a status that it waits for, for whatever reason. */
@@ -28,8 +28,6 @@ interface Recollection {
 
 const gone = 'gone';
 
-export type Remembered = Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'obstructed'>;
-
 export class Memory {
   /** By namespace/name. Only Ats that something is known of have an entry. */
   readonly #entries = new Map<string, Recollection>();
@@ -38,7 +36,7 @@ export class Memory {
     return this.#entries.size;
   }
 
-  recall(at: At): Remembered {
+  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'obstructed'> {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
@@ -58,7 +56,7 @@ export class Memory {
   }
 
   /** The same, and the Pod may run. */
-  launched(at: At, launch: KnownLaunch): void {
+  launched(at: At, launch: NonNullable<Observed['launch']>): void {
     this.created(at);
     this.#entry(at).launch = launch;
   }

@@ -10,18 +10,18 @@ import type { At } from '../../api/at.generated.ts';
 import { atCondition } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import type { Lister } from '../../runtime/cache/lister.ts';
-import type { Client } from '../../runtime/client/client.ts';
-import { type Clock, sleep } from '../../runtime/clock.ts';
+import { sleep } from '../../runtime/clock.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Runnable } from '../../runtime/controller/runnable.ts';
 import { Pace } from '../../runtime/pace.ts';
-import type { AtDefaults, Observed, Preflight } from '../decide/decision.ts';
+import type { Observed, Preflight } from '../decide/decision.ts';
+import { isCause } from '../plan/cause.ts';
 import { dueTime } from '../plan/due.ts';
 import { isAccepted } from '../plan/phase.ts';
-import { isInvalid, planOf } from '../plan/plan.ts';
+import { planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import { templateHash } from '../plan/run.ts';
+import type { AtParts } from './at-parts.ts';
 import { dryRun } from './dry-run.ts';
 
 const scanPeriodMs = 30_000;
@@ -36,18 +36,6 @@ const minLeadMs = 30_000;
 const maxOfNamespace = 10;
 const maxAtOnce = 4;
 
-export interface PreflightsOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly ats: Lister<At>;
-  readonly tracks: boolean;
-  readonly defaults?: AtDefaults;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-  /** Called with the key of an At when its dry run has come to something that status does not show. */
-  readonly wake: (key: string) => void;
-}
-
 interface Tried {
   /** uid and generation of the At. */
   readonly version: string;
@@ -59,11 +47,20 @@ interface Tried {
 export class Preflights implements Runnable {
   readonly name = 'at-preflights';
   readonly needsLeaderElection = true;
-  readonly #options: PreflightsOptions;
+  readonly #options;
   /** By key of an At. Of most Ats nothing need be known: they are due long after their dry run. */
   readonly #tried = new Map<string, Tried>();
 
-  constructor(options: PreflightsOptions) {
+  /**
+   * @param options `random`: uniform in [0, 1). `wake`: called with the key of an At when its dry run has come to
+   *   something that status does not show.
+   */
+  constructor(
+    options: Pick<AtParts, 'client' | 'clock' | 'ats' | 'tracks' | 'defaults'> & {
+      readonly random: () => number;
+      readonly wake: (key: string) => void;
+    },
+  ) {
     this.#options = options;
   }
 
@@ -157,7 +154,7 @@ export class Preflights implements Runnable {
   async #try(at: At, signal: AbortSignal): Promise<Preflight | undefined> {
     const { client, tracks, defaults } = this.#options;
     const plan = planOf(at);
-    if (isInvalid(plan)) return undefined;
+    if (isCause(plan)) return undefined;
     const pod = buildPod(at, plan, 1, { tracked: tracks, image: defaults?.image });
     return (await dryRun(client, pod, signal)).preflight;
   }

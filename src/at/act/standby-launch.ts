@@ -3,12 +3,8 @@
  * whole rule, and performs what belongs to a launch: the create, and under ExactlyOnce the record and the release. All
  * else that the decision asks for is left to the leader.
  */
-import type { At } from '../../api/at.generated.ts';
+import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
-import type { Pod } from '../../kubernetes/objects.ts';
-import type { Lister } from '../../runtime/cache/lister.ts';
-import type { Client } from '../../runtime/client/client.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { DecidingReconciler } from '../../runtime/controller/deciding-reconciler.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import {
@@ -18,16 +14,13 @@ import {
   requestKey,
 } from '../../runtime/controller/reconciler.ts';
 import { decide } from '../decide/decide.ts';
-import type { AtDefaults, Effect, Need, Observed, WriteStatus } from '../decide/decision.ts';
-import type { DepartedPods } from '../facts/departed-pods.ts';
+import type { Effect, Need, Observed } from '../decide/decision.ts';
 import { podsAt } from '../facts/own-pod.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { Actuator } from './actuator.ts';
-import type { AuthorCheck } from './author-check.ts';
+import type { AtParts } from './at-parts.ts';
 import { maxDelayMs } from './create-answer.ts';
-import type { LaunchTurns } from './launch-turns.ts';
 import { readLive } from './live-read.ts';
-import type { Memory } from './memory.ts';
 
 /** First wait before a create that was refused is tried again, in milliseconds. */
 const firstRetryDelayMs = 250;
@@ -36,33 +29,16 @@ const maxReadMs = 10_000;
 /** So many launches are remembered, the newest. A leader records them long before there are as many. */
 const maxRemembered = 100_000;
 
-export interface StandbyLaunchOptions {
-  /** Of which nothing but launches is sent. */
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly ats: Lister<At>;
-  readonly pods: Lister<Pod>;
-  readonly departed: Pick<DepartedPods, 'of'>;
-  readonly tracks: boolean;
-  readonly defaults?: AtDefaults;
-  readonly authorCheck?: AuthorCheck;
-  /** Shared with the reconciler, so that a leader knows what it has found out as a standby. */
-  readonly memory: Memory;
-  /** Of this process alone: what the leader has met is not known here. */
-  readonly turns: LaunchTurns;
-}
-
 export class StandbyLaunch {
-  readonly #options: StandbyLaunchOptions;
-  readonly #memory: Memory;
+  readonly #options;
   readonly #actuator: Actuator;
   readonly #pass: DecidingReconciler<Observed, Need, Effect>;
   /** uids of the Ats whose Pod was created here. */
   readonly #launched = new Set<string>();
 
-  constructor(options: StandbyLaunchOptions) {
+  /** @param options its client sends nothing but launches. */
+  constructor(options: Omit<AtParts, 'recorder' | 'onDryRun' | 'onStatus'>) {
     this.#options = options;
-    this.#memory = options.memory;
     // Events are writes, and belong to the leader.
     const recorder = { record() {} };
     const actuator = new Actuator({ ...options, recorder });
@@ -83,7 +59,8 @@ export class StandbyLaunch {
   /** The At is launchable no more. That its Pod was created here is remembered. */
   forget({ metadata }: At): void {
     const key = requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
-    for (const kept of [this.#memory, this.#actuator, this.#options.turns]) kept.forget(key);
+    const { memory, turns } = this.#options;
+    for (const kept of [memory, this.#actuator, turns]) kept.forget(key);
   }
 
   /** Nothing is launched from now on. */
@@ -108,7 +85,7 @@ export class StandbyLaunch {
 
   /** The At as the API server shows it, and where its create may have taken effect, its Pod. */
   async #observe({ namespace, name }: Request, { signal }: ReconcileContext): Promise<Observed | undefined> {
-    const { ats, pods, clock, departed, tracks, defaults } = this.#options;
+    const { ats, pods, clock, departed, tracks, defaults, memory } = this.#options;
     const at = ats.get(namespace, name);
     if (at === undefined) return undefined;
     const observed: Observed = {
@@ -120,7 +97,7 @@ export class StandbyLaunch {
       tracks,
       ...(defaults && { defaults }),
       retryDelay: firstRetryDelayMs,
-      ...this.#memory.recall(at),
+      ...memory.recall(at),
     };
     const need = observed.ambiguous === true || this.hasLaunched(at.metadata.uid ?? '') ? 'pods' : 'at';
     const askedAt = clock.monotonic();
@@ -154,7 +131,7 @@ function belongsToLaunch(effect: Effect, { at }: Observed): boolean {
     case 'CreatePod':
       return effect.attempt === 1;
     case 'WriteStatus':
-      return isExactlyOnce(at) && effect.asLock && isFirstRecord(effect, at);
+      return isExactlyOnce(at) && effect.asLock && isFirstRecord(effect.status, at);
     case 'ReleasePod':
     case 'RecordEvents':
       return true;
@@ -163,6 +140,6 @@ function belongsToLaunch(effect: Effect, { at }: Observed): boolean {
   }
 }
 
-function isFirstRecord({ status }: WriteStatus, at: At): boolean {
+function isFirstRecord(status: AtStatus, at: At): boolean {
   return status.phase === atPhase.running && at.status?.podUID === undefined;
 }

@@ -12,16 +12,11 @@ const urgentCount = 100;
 /** A group is forgotten after this time without a status, and its count starts at zero. */
 const forgetMs = 60_000;
 
-interface Group {
-  count: number;
-  seenAt: number;
-}
-
 export class StatusPace {
   /** When the next write of each lane may be, monotonic milliseconds. */
   #urgentAt = Number.NEGATIVE_INFINITY;
   #restAt = Number.NEGATIVE_INFINITY;
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string, { count: number; seenAt: number }>();
   /** By key of an At: its place, monotonic milliseconds. */
   readonly #places = new Map<string, number>();
 

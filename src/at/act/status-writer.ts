@@ -2,35 +2,25 @@
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
 import { isConflict, isInvalid, isNotFound } from '../../runtime/client/api-error.ts';
-import type { Client } from '../../runtime/client/client.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
-import { type Observed, retryPriority, type WriteStatus } from '../decide/decision.ts';
+import { type Observed, retryPriority } from '../decide/decision.ts';
 import { findAmong, podsAt } from '../facts/own-pod.ts';
 import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
-import type { Memory } from './memory.ts';
+import type { AtParts } from './at-parts.ts';
 import { conflictDelayMs } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
 
-export interface StatusWriterOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly memory: Memory;
-  /** Called with each status that was written, and the At as it was before. */
-  readonly onStatus?: (before: At, after: AtStatus) => void;
-}
-
 export class StatusWriter {
-  readonly #options: StatusWriterOptions;
+  readonly #options;
   readonly #pace = new StatusPace();
   readonly #rewrites = new Rewrites();
 
-  constructor(options: StatusWriterOptions) {
+  constructor(options: Pick<AtParts, 'client' | 'clock' | 'memory' | 'onStatus'>) {
     this.#options = options;
   }
 
@@ -40,7 +30,8 @@ export class StatusWriter {
   }
 
   async write(
-    { status, asLock }: WriteStatus,
+    status: AtStatus,
+    asLock: boolean,
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<Observed>> {

@@ -7,11 +7,12 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason, holdReasons } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import { type Cause, isCause } from '../plan/cause.ts';
 import { isEdited } from '../plan/phase.ts';
-import { type InvalidPlan, isInvalid, type Plan, planOf, type RefusedTemplate } from '../plan/plan.ts';
+import { type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import {
-  type AtEvent,
   type Draft,
   dryRunPriority,
   launchPriority,
@@ -32,6 +33,7 @@ import {
   armedStatus,
   heldStatus,
   invalidStatus,
+  refusedTemplate,
   suspendedStatus,
   unlaunchedStatus,
   waitingStatus,
@@ -61,7 +63,7 @@ function decideWaiting(o: Observed): Draft {
     const end = { outcome: atOutcome.canceled, reason: atReason.canceled, message };
     return endUnlaunched(o, end, unlaunchedStatus(o, plan));
   }
-  if (isInvalid(plan)) {
+  if (isCause(plan)) {
     return refuse(o, plan);
   }
   if (o.at.spec.suspend === true) {
@@ -79,23 +81,6 @@ function decideWaiting(o: Observed): Draft {
       : { ...decision, events: [...specEvents(o, plan), ...decision.events] };
   }
   return launch(o, plan);
-}
-
-/**
- * Why the API server finds the Pod of this very spec not valid: just now, or before, which status tells by a condition
- * of its own. No later try can come to anything else.
- */
-function refusedTemplate({ at, preflight, refusal }: Observed): RefusedTemplate | undefined {
-  const isRefused = { isRefused: true } as const;
-  for (const found of [refusal, preflight?.rejection]) {
-    if (found?.reason === atReason.invalidTemplate) {
-      return { reason: found.reason, message: clip(found.message), ...isRefused };
-    }
-  }
-  const shown = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
-  return shown?.status === 'False' && shown.reason === atReason.invalidTemplate
-    ? { reason: shown.reason, message: shown.message, ...isRefused }
-    : undefined;
 }
 
 function startingDeadline(o: Observed, plan: Plan): number {
@@ -136,18 +121,18 @@ function endUnlaunched(
   return { actions: [], status, events: [{ type, reason, action: 'EndWithoutPod', note }] };
 }
 
-function refuse(o: Observed, invalid: InvalidPlan): Steps {
+function refuse(o: Observed, invalid: Cause): Steps {
   const { reason, message } = invalid;
   const shown = findCondition(o.at.status?.conditions, atCondition.accepted);
   const isKnown = shown?.reason === reason && shown.message === message && !isEdited(o.at);
-  const event: AtEvent = { type: 'Warning', reason, action: 'ReadSpec', note: message };
+  const event: EventRecord = { type: 'Warning', reason, action: 'ReadSpec', note: message };
   const events = [...resumedEvent(o), ...(isKnown ? [] : [event])];
   return { actions: [], status: invalidStatus(o, invalid), events };
 }
 
 function suspend(o: Observed, plan: Plan): Steps {
   const note = 'nothing is started while spec.suspend is true';
-  const event: AtEvent = { type: 'Normal', reason: atEvent.suspended, action: 'ReadSpec', note };
+  const event: EventRecord = { type: 'Normal', reason: atEvent.suspended, action: 'ReadSpec', note };
   const isKnown = isConditionTrue(o.at.status?.conditions, atCondition.suspended);
   return { actions: [], status: suspendedStatus(o, plan), events: isKnown ? [] : [event] };
 }
@@ -168,7 +153,7 @@ function arm(o: Observed, plan: Plan): Steps {
 }
 
 /** One Event, and none for each further dry run that is refused. */
-function rejectionEvents({ at, preflight }: Observed): AtEvent[] {
+function rejectionEvents({ at, preflight }: Observed): EventRecord[] {
   const shown = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
   return preflight?.rejection === undefined || shown?.status === 'False'
     ? []

@@ -6,13 +6,15 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { PodView } from '../facts/observe-pod.ts';
-import { type Attempt, currentAttempt, isDisrupted, isGated, isOurs, maxAttempts } from '../facts/own-pod.ts';
-import { isInvalid, planOf } from '../plan/plan.ts';
+import { currentAttempt, isDisrupted, isGated, isOurs, maxAttempts } from '../facts/own-pod.ts';
+import { isCause } from '../plan/cause.ts';
+import { planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import {
-  type AtEvent,
+  type Attempt,
   type Draft,
   nothing,
   type Observed,
@@ -130,7 +132,7 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
     };
   }
   const plan = planOf(o.at);
-  if (isInvalid(plan)) {
+  if (isCause(plan)) {
     return done(o, status, { ...last, message: plan.message });
   }
   const held = heldPod(o, o.nextPod);
@@ -160,7 +162,7 @@ function endedStatus(
   { view }: Attempt,
   status: AtStatus,
   last: Ending,
-): { readonly status: AtStatus; readonly events: readonly AtEvent[] } {
+): { readonly status: AtStatus; readonly events: readonly EventRecord[] } {
   const history = withEnded(o, status, last, view);
   return { status: { ...status, history }, events: disruptedEvents(status, history) };
 }
@@ -222,7 +224,12 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
     );
   }
   const shown = findCondition(o.at.status?.conditions, atCondition.launched)?.reason;
-  const warning: AtEvent = { type: 'Warning', reason: atEvent.podStuck, action: 'FollowPod', note: message };
+  const warning: EventRecord = {
+    type: 'Warning',
+    reason: atEvent.podStuck,
+    action: 'FollowPod',
+    note: message,
+  };
   const stuck = stuckStatus(o, status, message);
   return {
     actions: [],
@@ -266,6 +273,6 @@ function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): S
   const type = outcome === atOutcome.failed ? 'Warning' : 'Normal';
   const eventReason = outcome === atOutcome.succeeded ? atEvent.completed : outcome;
   const note = `${outcome}${because}${code}`;
-  const event: AtEvent = { type, reason: eventReason, action: 'FollowPod', note };
+  const event: EventRecord = { type, reason: eventReason, action: 'FollowPod', note };
   return { actions: [], status, events: [...(running?.events ?? []), event] };
 }

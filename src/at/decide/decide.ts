@@ -4,12 +4,13 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { currentAttempt, findAmong, podsAt } from '../facts/own-pod.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
-import type { AtDecision, AtEvent, Draft, Effect, Observed, Steps } from './decision.ts';
+import type { AtDecision, Draft, Effect, Observed, Steps } from './decision.ts';
 import { readLive } from './decision.ts';
 import { letGo } from './exactly-once.ts';
 
@@ -68,7 +69,7 @@ function ordered(o: Observed, first: readonly Effect[], steps: Steps): AtDecisio
   return { effects: [...first, ...actions, ...write, ...recording(events)], ...when };
 }
 
-function recording(events: readonly AtEvent[]): Effect[] {
+function recording(events: readonly EventRecord[]): Effect[] {
   return events.length === 0 ? [] : [{ type: 'RecordEvents', events }];
 }
 

@@ -2,50 +2,14 @@
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import type { Decision, Question } from '../../runtime/controller/decision.ts';
-
-/** One line of what happened, for people; the shape that an EventRecorder takes. */
-export interface AtEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly note: string;
-}
-
-/** The Pod that this process knows it has created, whatever its caches say by now. */
-export interface KnownLaunch {
-  readonly attempt: number;
-  readonly podName: string;
-  readonly podUID: string;
-  /** Epoch milliseconds at which the API server's 201 arrived. */
-  readonly launchTime: number;
-  /** `specHash` of the At it was made from. */
-  readonly launchedSpec?: string | undefined;
-  /** The instant it was made for, epoch milliseconds. */
-  readonly scheduledTime?: number | undefined;
-  /** The operator's default image, where it was made with it. */
-  readonly defaultImage?: string | undefined;
-}
-
-/** Why the create that was tried just now, or that waits for its turn, has made no Pod. */
-export interface Refusal {
-  /** Default: PodRejected, a definite no of the API server. */
-  readonly reason?: string;
-  readonly message: string;
-}
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import type { PodView } from '../facts/observe-pod.ts';
+import type { Cause } from '../plan/cause.ts';
+import type { Run } from '../plan/run.ts';
 
 /** What a dry run of the Pod of this very spec has come to: it passes, or why it does not. */
 export interface Preflight {
-  readonly rejection?: Required<Refusal>;
-}
-
-/** The Pods that have the names of an At's Pods, also those with another owner. */
-export interface ObservedPods {
-  /** At the name of the current attempt's Pod. */
-  readonly pod: Pod | undefined;
-  /** The same for the attempt after it. */
-  readonly nextPod: Pod | undefined;
-  /** The same for those before it: always from the cache, since nothing is launched because of them. */
-  readonly earlierPods: readonly Pod[];
+  readonly rejection?: Cause;
 }
 
 /** Values for fields of the spec that an At leaves open, for all Ats of this operator. */
@@ -57,9 +21,26 @@ export interface AtDefaults {
   readonly outputInStatus?: boolean;
 }
 
+/** The attempt that the run is in: what status records, or one that is not recorded yet. */
+export interface Attempt {
+  readonly attempt: number;
+  readonly podName: string;
+  readonly podUID: string;
+  /** Undefined when the Pod is not there. */
+  readonly view: PodView | undefined;
+  /** Status does not show it yet. */
+  readonly isNew: boolean;
+}
+
 /** Everything a decision may depend on. */
-export interface Observed extends ObservedPods {
+export interface Observed {
   readonly at: At;
+  /** What stands at the name of the current attempt's Pod, also with another owner. */
+  readonly pod: Pod | undefined;
+  /** The same for the attempt after it. */
+  readonly nextPod: Pod | undefined;
+  /** The same for those before it: always from the cache, since nothing is launched because of them. */
+  readonly earlierPods: readonly Pod[];
   /** Pods of this At that the watch has shown going away, each as it was shown last. */
   readonly departed: readonly Pod[];
   /** Epoch milliseconds. */
@@ -68,8 +49,12 @@ export interface Observed extends ObservedPods {
   readonly live: boolean;
   /** Whether Pods of ExactlyOnce get a finalizer: not where the right to take it off may go before the Pod does. */
   readonly tracks: boolean;
-  /** From memory: the launch that status may not show yet. */
-  readonly launch?: KnownLaunch;
+  /** From memory: the Pod that this process has created, which status and caches may not show yet. */
+  readonly launch?: Pick<Attempt, 'attempt' | 'podName' | 'podUID'> &
+    Partial<Pick<Run, 'launchedSpec' | 'scheduledTime' | 'defaultImage'>> & {
+      /** Epoch milliseconds at which the API server's 201 arrived. */
+      readonly launchTime: number;
+    };
   /** From memory: a create was sent and no answer came, so that the Pod may exist. */
   readonly ambiguous?: boolean;
   /** From memory: the API server has shown this process a newer At than the cache does. */
@@ -86,8 +71,8 @@ export interface Observed extends ObservedPods {
   readonly preflight?: Preflight;
   /** How often in a row the API server has found the status of this At not valid, the last time just now. */
   readonly unwritable?: number;
-  /** Of the create that was tried just now, or that waits for its turn. */
-  readonly refusal?: Refusal;
+  /** Why the create that was tried just now, or that waits for its turn, has made no Pod. */
+  readonly refusal?: Cause;
   /** Milliseconds to wait before the next try of something that was refused; grows with each. */
   readonly retryDelay: number;
 }
@@ -95,85 +80,44 @@ export interface Observed extends ObservedPods {
 /** What only the API server knows for certain: the At, or the At with the Pods at its current and its next name. */
 export type Need = 'at' | 'pods';
 
-/** Writes the whole status, where it is not that already. */
-export interface WriteStatus {
-  readonly type: 'WriteStatus';
-  readonly status: AtStatus;
-  /** The next effects rest on it: they are performed only when the API server has stored all of it. */
-  readonly asLock: boolean;
-}
-
-export interface RecordEvents {
-  readonly type: 'RecordEvents';
-  readonly events: readonly AtEvent[];
-}
-
-export interface CreatePod {
-  readonly type: 'CreatePod';
-  readonly attempt: number;
-  readonly pod: Pod;
-}
-
-/** Has the API server check the Pod without storing it. */
-export interface DryRunPod {
-  readonly type: 'DryRunPod';
-  readonly pod: Pod;
-}
-
-/** Remembers that the Pod of this spec is to be tried ({@link Observed.untried}), when nothing else waits. */
-export interface QueueDryRun {
-  readonly type: 'QueueDryRun';
-}
-
-/** Merges `body` into the Pod; it carries uid and resourceVersion, so that it meets only what was seen. */
-export interface PatchPod {
-  readonly type: 'PatchPod';
-  readonly namespace: string;
-  readonly name: string;
-  readonly body: object;
-}
-
-/** Removes the scheduling gate of exactly this Pod, which status records. */
-export interface ReleasePod {
-  readonly type: 'ReleasePod';
-  readonly pod: Pod;
-}
-
-/** Removes the finalizer of exactly this Pod, also when it has another owner. */
-export interface UntrackPod {
-  readonly type: 'UntrackPod';
-  readonly pod: Pod;
-}
-
-/** Deletes the Pod with this uid, and only in this resourceVersion where one is named. */
-export interface DeletePod {
-  readonly type: 'DeletePod';
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion?: string;
-}
-
-/** Deletes the At with this uid in this resourceVersion. */
-export interface DeleteAt {
-  readonly type: 'DeleteAt';
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-}
-
+/** What is done about Pods, and at the end about the At itself. Each write meets exactly what was seen. */
 export type Action =
-  | CreatePod
-  | DryRunPod
-  | QueueDryRun
-  | PatchPod
-  | ReleasePod
-  | UntrackPod
-  | DeletePod
-  | DeleteAt;
+  | { readonly type: 'CreatePod'; readonly attempt: number; readonly pod: Pod }
+  /** Has the API server check the Pod without storing it. */
+  | { readonly type: 'DryRunPod'; readonly pod: Pod }
+  /** Remembers that the Pod of this spec is to be tried ({@link Observed.untried}), when nothing else waits. */
+  | { readonly type: 'QueueDryRun' }
+  /** Merges `body` into the Pod; it carries uid and resourceVersion. */
+  | { readonly type: 'PatchPod'; readonly namespace: string; readonly name: string; readonly body: object }
+  /** Removes the scheduling gate of this Pod, which status records. */
+  | { readonly type: 'ReleasePod'; readonly pod: Pod }
+  /** Removes the finalizer of this Pod, also when it has another owner. */
+  | { readonly type: 'UntrackPod'; readonly pod: Pod }
+  | {
+      readonly type: 'DeletePod';
+      readonly namespace: string;
+      readonly name: string;
+      readonly uid: string;
+      readonly resourceVersion?: string;
+    }
+  | {
+      readonly type: 'DeleteAt';
+      readonly namespace: string;
+      readonly name: string;
+      readonly uid: string;
+      readonly resourceVersion: string;
+    };
 
-export type Effect = Action | WriteStatus | RecordEvents;
+export type Effect =
+  | Action
+  | {
+      /** Writes the whole status, where it is not that already. */
+      readonly type: 'WriteStatus';
+      readonly status: AtStatus;
+      /** The next effects rest on it: they are performed only when the API server has stored all of it. */
+      readonly asLock: boolean;
+    }
+  | { readonly type: 'RecordEvents'; readonly events: readonly EventRecord[] };
 
 export type AtDecision = Decision<Need, Effect>;
 
@@ -184,7 +128,7 @@ export type Draft = Question<Need> | StatusFirst | Steps;
 export interface StatusFirst {
   readonly first: AtStatus;
   /** Of this status. */
-  readonly events: readonly AtEvent[];
+  readonly events: readonly EventRecord[];
 }
 
 /** Actions in their order; then the status; then the Events. */
@@ -192,7 +136,7 @@ export interface Steps {
   readonly actions: readonly Action[];
   /** The whole status; absent: as it is. */
   readonly status?: AtStatus;
-  readonly events: readonly AtEvent[];
+  readonly events: readonly EventRecord[];
   /** Epoch milliseconds at which to look again, at the latest. */
   readonly requeueAt?: number;
   /** Milliseconds after which to look again, at the latest. */

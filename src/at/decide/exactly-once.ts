@@ -9,18 +9,17 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
-import { type Attempt, isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
+import { isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import {
   type Action,
+  type Attempt,
   type Draft,
   type Observed,
-  type ReleasePod,
   readLive,
   type StatusFirst,
   type Steps,
-  type UntrackPod,
 } from './decision.ts';
 import { launchStatus, operatorLateness, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
@@ -115,7 +114,7 @@ function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
 export function release(o: Observed, running: Running): Steps {
   const { launch, run, view, events } = running;
   const status = steadyStatus(o, running);
-  const action: ReleasePod = { type: 'ReleasePod', pod: view.pod };
+  const action: Action = { type: 'ReleasePod', pod: view.pod };
   const recordedAt = parseTime(status.launchTime ?? '');
   const decision = { actions: [action], events, requeueAfter: podEventRequeueMs };
   if (launch.attempt > 1 || !(o.now - recordedAt > lateReleaseMs)) return { ...decision, status };
@@ -128,7 +127,7 @@ export function release(o: Observed, running: Running): Steps {
 }
 
 /** Takes the finalizer off: what became of the Pod is recorded, or will not be. */
-export function untrack(pod: Pod): UntrackPod {
+export function untrack(pod: Pod): Action {
   return { type: 'UntrackPod', pod };
 }
 

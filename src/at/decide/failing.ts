@@ -1,8 +1,10 @@
 /** Failing: the status of a command that fails and is started again, and of one that can never start. */
+
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { type PodView, waitingCause } from '../facts/observe-pod.ts';
-import type { AtEvent, Observed } from './decision.ts';
+import type { Observed } from './decision.ts';
 import { effective, withDefaults } from './defaults.ts';
 import { pastRestarts } from './history.ts';
 import { saidBy, startError } from './outcome.ts';
@@ -43,7 +45,7 @@ export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtS
 }
 
 /** Tells the first failure, without the words of the command. */
-export function failingEvents(o: Observed, status: AtStatus): readonly AtEvent[] {
+export function failingEvents(o: Observed, status: AtStatus): readonly EventRecord[] {
   const isFirst =
     waitingReason(status) === atReason.commandFailing && waitingReason(o.at.status) !== status.reason;
   const note = `the command failed${status.exitCode === undefined ? '' : ` with exit code ${status.exitCode}`} and is started again`;

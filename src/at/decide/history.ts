@@ -1,9 +1,11 @@
 /** History: the attempts of a run that have ended, once one was lost. */
+
 import type { AtStatus, AtStatusHistory } from '../../api/at.generated.ts';
 import { atEvent } from '../../api/at-constants.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { PodView } from '../facts/observe-pod.ts';
-import type { AtEvent, Observed } from './decision.ts';
+import type { Observed } from './decision.ts';
 import type { Ending } from './outcome.ts';
 
 /** Between the launches of a second and a third attempt, and the most between any. */
@@ -52,7 +54,7 @@ export function withEnded(
 }
 
 /** The Event of the attempt that was lost last, unless the previous status showed it already. */
-export function disruptedEvents(before: AtStatus, history: AtStatus['history']): readonly AtEvent[] {
+export function disruptedEvents(before: AtStatus, history: AtStatus['history']): readonly EventRecord[] {
   const [last] = history?.slice(-1) ?? [];
   if (last === undefined || isEndTold(before)) return [];
   const note = `attempt ${last.attempt}, Pod ${last.podName}, was lost: ${last.reason}`;

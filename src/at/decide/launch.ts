@@ -8,12 +8,13 @@ import { atAnnotation, atCondition, atEvent, atPodName, atReason } from '../../a
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import type { Cause } from '../facts/observe-pod.ts';
-import { type Attempt, isGated, recordedPod } from '../facts/own-pod.ts';
-import { type InvalidPlan, isInvalid, type Plan, planOf } from '../plan/plan.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import { isGated, recordedPod } from '../facts/own-pod.ts';
+import { type Cause, isCause } from '../plan/cause.ts';
+import { type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import { type Run, runOf, specHash } from '../plan/run.ts';
-import type { AtEvent, Observed, Steps } from './decision.ts';
+import type { Attempt, Observed, Steps } from './decision.ts';
 import { imageFor, withImage } from './defaults.ts';
 import { disruptedEvents, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
@@ -40,8 +41,7 @@ export function create(o: Observed, plan: Plan, attempt: number): Steps {
 /** Why the API server does not take the Pod of this attempt, as far as this pass has found out. */
 export function holdCause(o: Observed, atName: Pod | undefined, attempt: number): Cause | undefined {
   if (o.refusal !== undefined) {
-    const { reason = atReason.podRejected, message } = o.refusal;
-    return { reason, message };
+    return o.refusal;
   }
   // Only the API server knows who has the name: a cached Pod may be gone, then the create succeeds.
   if (o.live && atName !== undefined) {
@@ -57,7 +57,7 @@ export function holdCause(o: Observed, atName: Pod | undefined, attempt: number)
   return undefined;
 }
 
-export function holdEvent(reason: string, message: string): AtEvent {
+export function holdEvent(reason: string, message: string): EventRecord {
   return { type: 'Warning', reason, action: 'CreatePod', note: message };
 }
 
@@ -65,7 +65,7 @@ export function holdEvent(reason: string, message: string): AtEvent {
 export function launchStatus(
   o: Observed,
   launch: Attempt,
-): { readonly status: AtStatus; readonly events: readonly AtEvent[] } {
+): { readonly status: AtStatus; readonly events: readonly EventRecord[] } {
   if (!launch.isNew) {
     return { status: o.at.status ?? {}, events: [] };
   }
@@ -97,7 +97,7 @@ export function launchStatus(
   }
   const event = launchEvent(o, launch, launchTime, scheduledTime);
   const note = acceptance === accepted ? event.note : `${event.note}, before the spec was edited`;
-  const understood = { dueAt: scheduledTime, hasOperator: !isInvalid(plan) && plan.hasOperator };
+  const understood = { dueAt: scheduledTime, hasOperator: !isCause(plan) && plan.hasOperator };
   return { status, events: [...specEvents(o, understood), { ...event, note }] };
 }
 
@@ -138,7 +138,7 @@ function acceptanceOf(
   o: Observed,
   { attempt, view }: Attempt,
   run: Run,
-  plan: Plan | InvalidPlan,
+  plan: Plan | Cause,
 ): readonly Statement[] {
   if (attempt > 1 && isRescheduledTooLate(o.at.status)) {
     return rescheduledTooLate;
@@ -150,7 +150,7 @@ function acceptanceOf(
   if (known !== specHash(o.at)) {
     return editedTooLate;
   }
-  const isMoved = view !== undefined && (isInvalid(plan) || plan.dueAt !== run.scheduledTime);
+  const isMoved = view !== undefined && (isCause(plan) || plan.dueAt !== run.scheduledTime);
   return isMoved ? rescheduledTooLate : accepted;
 }
 
@@ -159,7 +159,7 @@ function launchEvent(
   { attempt, podName, view }: Attempt,
   launchTime: number,
   scheduledTime: number | undefined,
-): AtEvent {
+): EventRecord {
   const author = view?.pod.metadata.annotations?.[atAnnotation.author];
   const created = `created Pod ${podName}${author === undefined ? '' : ` for ${author}`}`;
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;

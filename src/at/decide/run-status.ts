@@ -7,31 +7,29 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
-import type { Cause, PodView } from '../facts/observe-pod.ts';
+import type { PodView } from '../facts/observe-pod.ts';
+import type { Cause } from '../plan/cause.ts';
 import { isExactlyOnce } from '../plan/run.ts';
-import type { Observed } from './decision.ts';
+import type { Attempt, Observed } from './decision.ts';
 import { withDefaults } from './defaults.ts';
 import { currentRestarts, pastRestarts, withEnded } from './history.ts';
 import type { Ending } from './outcome.ts';
 import { clip, resumed, type Statement, stated } from './statement.ts';
 
-/** What is known of a launch. Times are epoch milliseconds. */
-export interface Launched {
-  readonly attempt: number;
-  readonly podName: string;
-  readonly podUID: string;
-  readonly launchTime: number;
-  readonly scheduledTime: number | undefined;
-  /** By how many milliseconds the operator was late; 0 of a later attempt. */
-  readonly operatorDelay: number;
-  /** The attempts before this one; undefined for the first. */
-  readonly history: AtStatus['history'];
-  /** The condition Accepted: whether the spec is still the one that the Pod was made from. */
-  readonly acceptance: readonly Statement[];
-}
-
-/** RUNNING: the Pod is there, or is known to have been. */
-export function runningStatus(o: Observed, launched: Launched): AtStatus {
+/** RUNNING: the Pod is there, or is known to have been. Times are epoch milliseconds. */
+export function runningStatus(
+  o: Observed,
+  launched: Pick<Attempt, 'attempt' | 'podName' | 'podUID'> & {
+    readonly launchTime: number;
+    readonly scheduledTime: number | undefined;
+    /** By how many milliseconds the operator was late; 0 of a later attempt. */
+    readonly operatorDelay: number;
+    /** The attempts before this one; undefined for the first. */
+    readonly history: AtStatus['history'];
+    /** The condition Accepted: whether the spec is still the one that the Pod was made from. */
+    readonly acceptance: readonly Statement[];
+  },
+): AtStatus {
   const {
     reason: _,
     message: __,

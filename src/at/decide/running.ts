@@ -2,12 +2,14 @@
  * Running: a run whose Pod is there, with what its decisions are made from, and the status it has as long as
  * nothing happens.
  */
+
 import type { AtStatus } from '../../api/at.generated.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { type PodView, waitingCause } from '../facts/observe-pod.ts';
-import { type Attempt, isGated } from '../facts/own-pod.ts';
+import { isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
-import type { AtEvent, Observed } from './decision.ts';
+import type { Attempt, Observed } from './decision.ts';
 import { configError, configErrorLimitMs, failingStatus } from './failing.ts';
 import { updatedStatus, withCause } from './run-status.ts';
 
@@ -24,7 +26,7 @@ export interface Running {
   /** Status with this launch in it. */
   readonly status: AtStatus;
   /** Events of this launch, if status did not show it. */
-  readonly events: readonly AtEvent[];
+  readonly events: readonly EventRecord[];
 }
 
 /** The first start of this attempt, epoch milliseconds; undefined before it. */

@@ -2,20 +2,19 @@
  * Spec Events: the Events of an edit, recorded once, with the first status that has seen it. `kubectl describe`
  * shows what was requested before what came of it, also when the edit makes the At due at once.
  */
+
 import { atCondition, atEvent } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { isEdited } from '../plan/phase.ts';
-import type { AtEvent, Observed } from './decision.ts';
+import type { Observed } from './decision.ts';
 
-/** What is known of the spec. */
-interface Understood {
-  /** When the command runs, or ran; epoch milliseconds. Undefined when it is unknown. */
-  readonly dueAt: number | undefined;
-  readonly hasOperator: boolean;
-}
-
-export function specEvents(o: Observed, { dueAt, hasOperator }: Understood): AtEvent[] {
+/** @param dueAt when the command runs, or ran, epoch milliseconds; undefined when it is unknown. */
+export function specEvents(
+  o: Observed,
+  { dueAt, hasOperator }: { readonly dueAt: number | undefined; readonly hasOperator: boolean },
+): EventRecord[] {
   return [
     ...resumedEvent(o),
     ...timeEvent(o, dueAt),
@@ -24,7 +23,7 @@ export function specEvents(o: Observed, { dueAt, hasOperator }: Understood): AtE
   ];
 }
 
-export function resumedEvent({ at }: Observed): AtEvent[] {
+export function resumedEvent({ at }: Observed): EventRecord[] {
   return isResumed(at) ? [event(atEvent.resumed, 'spec.suspend is false')] : [];
 }
 
@@ -33,7 +32,7 @@ function isResumed({ spec, status }: Observed['at']): boolean {
 }
 
 /** The time that an edit or a resume has given the At. A new one has it in its schedule for all to see. */
-function timeEvent({ at, now }: Observed, dueAt: number | undefined): AtEvent[] {
+function timeEvent({ at, now }: Observed, dueAt: number | undefined): EventRecord[] {
   if (dueAt === undefined) {
     return [];
   }
@@ -48,18 +47,18 @@ function timeEvent({ at, now }: Observed, dueAt: number | undefined): AtEvent[] 
   return isMoved ? [event(atEvent.rescheduled, note)] : [];
 }
 
-function event(reason: string, note: string): AtEvent {
+function event(reason: string, note: string): EventRecord {
   return { type: 'Normal', reason, action: 'Schedule', note };
 }
 
 /** The command is run as it is written all the same: to guess would be worse. */
-function operatorWarning({ at }: Observed): AtEvent[] {
+function operatorWarning({ at }: Observed): EventRecord[] {
   const note =
     'command holds a shell operator such as | or &&, or a second line, which means nothing without spec.shell';
   return isEdited(at) ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note }] : [];
 }
 
-function deprecationWarning({ at }: Observed): AtEvent[] {
+function deprecationWarning({ at }: Observed): EventRecord[] {
   const note =
     'launchGuarantee AtMostOnce is deprecated: it means ExactlyOnce, under which nothing is lost either';
   return isEdited(at) && at.spec.launchGuarantee === 'AtMostOnce'

@@ -8,7 +8,7 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import { type PodView, type Stop, stopTimeAnnotation, waitingCause } from '../facts/observe-pod.ts';
-import type { DeletePod, Observed, PatchPod, StatusFirst, Steps } from './decision.ts';
+import type { Action, Observed, StatusFirst, Steps } from './decision.ts';
 import { cannotStart } from './failing.ts';
 import { updatedStatus } from './run-status.ts';
 import { type Running, startOf, steadyStatus, waitingSince } from './running.ts';
@@ -18,15 +18,8 @@ import { clip } from './statement.ts';
 const stopSlackMs = 10_000;
 const defaultGraceSeconds = 30;
 
-export interface StopCause {
-  readonly reason: string;
-  readonly exitCode?: number | undefined;
-  /** What the Pod waited for. */
-  readonly message?: string;
-}
-
 /** Why the Pod has to be stopped now; undefined while it may go on. */
-export function stopCause(o: Observed, running: Running): StopCause | undefined {
+export function stopCause(o: Observed, running: Running): Stop | undefined {
   const { view, run } = running;
   const start = startOf(o, running);
   if (view.isOutlived) {
@@ -71,7 +64,7 @@ function isOver({ now }: Observed, since: number, seconds: number | undefined): 
 }
 
 /** Starts the stop for this cause. */
-export function stop(o: Observed, running: Running, cause: StopCause): StatusFirst | Steps {
+export function stop(o: Observed, running: Running, cause: Stop): StatusFirst | Steps {
   const { view, events } = running;
   if (!view.seen) {
     // Its resourceVersion: a kubelet that takes the Pod meanwhile makes this a Pod to be stopped.
@@ -107,22 +100,22 @@ export function stopOverdue({ pod, stop }: PodView): number | undefined {
 }
 
 /** Deletes the Pod once status names the cause, which else would be gone with it. */
-function erase(o: Observed, running: Running, cause: StopCause, action: DeletePod): StatusFirst | Steps {
+function erase(o: Observed, running: Running, cause: Stop, action: Action): StatusFirst | Steps {
   return isNoted(running, cause)
     ? { actions: [action], status: steadyStatus(o, running), events: running.events }
     : note(o, running, cause);
 }
 
-function isNoted({ status }: Running, cause: StopCause): boolean {
+function isNoted({ status }: Running, cause: Stop): boolean {
   return status.reason === cause.reason;
 }
 
-function note(o: Observed, running: Running, cause: StopCause): StatusFirst {
+function note(o: Observed, running: Running, cause: Stop): StatusFirst {
   return { first: notedStatus(o, running, cause), events: running.events };
 }
 
 /** RUNNING, with the cause of the stop. */
-export function notedStatus(o: Observed, running: Running, cause: StopCause): AtStatus {
+export function notedStatus(o: Observed, running: Running, cause: Stop): AtStatus {
   const steady = steadyStatus(o, running);
   if (isNoted(running, cause)) {
     return steady;
@@ -136,18 +129,14 @@ export function notedStatus(o: Observed, running: Running, cause: StopCause): At
 }
 
 /** Deletes exactly this Pod as it was seen: a user may have taken it from its At since. */
-export function deletion({ pod, name, uid }: PodView): DeletePod {
+export function deletion({ pod, name, uid }: PodView): Action {
   const { namespace = '', resourceVersion } = pod.metadata;
   const precondition = resourceVersion === undefined ? {} : { resourceVersion };
   return { type: 'DeletePod', namespace, name, uid, ...precondition };
 }
 
 /** Meets the Pod only in the version that was seen, so that a stop is never written on a Pod that has ended. */
-export function stopPatch(
-  { pod, name, uid }: PodView,
-  { reason, exitCode }: StopCause,
-  now: number,
-): PatchPod {
+export function stopPatch({ pod, name, uid }: PodView, { reason, exitCode }: Stop, now: number): Action {
   const annotations = {
     [atAnnotation.stopReason]: reason,
     ...(exitCode === undefined ? {} : { [atAnnotation.exitCode]: String(exitCode) }),

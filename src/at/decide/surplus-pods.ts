@@ -3,12 +3,14 @@
  * came through late, may bring one into being under a name whose Pod had been deleted, or after the At was
  * canceled, missed or lost. No status speaks of it, so it must not run on.
  */
+
 import { atPhase, atReason } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
 import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { phaseOf } from '../plan/phase.ts';
-import type { Action, AtEvent, Draft, Observed } from './decision.ts';
+import type { Action, Draft, Observed } from './decision.ts';
 import { discard, untrack } from './exactly-once.ts';
 import { deletion, stopOverdue, stopPatch } from './stop.ts';
 
@@ -20,7 +22,7 @@ interface Step {
   readonly last?: readonly Action[];
   /** When to look at it again, epoch milliseconds. */
   readonly requeueAt?: number;
-  readonly events?: readonly AtEvent[];
+  readonly events?: readonly EventRecord[];
 }
 
 /**
@@ -81,7 +83,7 @@ function stopFor(o: Observed, view: PodView): Step {
   return o.now >= overdue ? { first: [deletion(view)] } : { requeueAt: overdue };
 }
 
-function stopEvent(o: Observed, { name }: PodView): AtEvent {
+function stopEvent(o: Observed, { name }: PodView): EventRecord {
   const note = `stopped Pod ${name}, which was created too late (${reasonOf(o)})`;
   return { type: 'Warning', reason: atReason.superseded, action: 'StopPod', note };
 }

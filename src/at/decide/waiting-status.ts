@@ -8,8 +8,9 @@ import { atCondition, atPhase, atReason } from '../../api/at-constants.ts';
 import { findCondition, removeCondition } from '../../kubernetes/conditions.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
+import { type Cause, isCause } from '../plan/cause.ts';
 import { isEdited } from '../plan/phase.ts';
-import { type InvalidPlan, isInvalid, isRefusedTemplate, type Plan } from '../plan/plan.ts';
+import type { Plan } from '../plan/plan.ts';
 import type { Observed } from './decision.ts';
 import { accepted, clip, resumed, type Statement, stated } from './statement.ts';
 
@@ -54,20 +55,35 @@ export function suspendedStatus(o: Observed, plan: Plan): AtStatus {
 }
 
 /** PENDING with a spec that cannot run. */
-export function invalidStatus(o: Observed, invalid: InvalidPlan): AtStatus {
-  const { reason, message } = invalid;
+export function invalidStatus(o: Observed, { reason, message }: Cause): AtStatus {
   const { scheduledTime: _, podName: __, ...rest } = statusOf(o);
   const status = { ...rest, phase: atPhase.pending, reason, message };
   return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
     { type: atCondition.accepted, status: 'False', reason, message },
     { type: atCondition.ready, status: 'False', reason, message },
     { type: atCondition.stalled, status: 'True', reason, message },
-    ...(isRefusedTemplate(invalid)
+    ...(refusedTemplate(o) !== undefined
       ? [{ type: atCondition.podAdmitted, status: 'False', reason, message } as const]
       : []),
     // A new suspension is shown once the spec could run.
     ...(o.at.spec.suspend === true ? [] : resumed(o.at)),
   ]);
+}
+
+/**
+ * Why the API server finds the Pod of this very spec not valid: just now, or before, which status tells by a condition
+ * of its own. No later try can come to anything else.
+ */
+export function refusedTemplate({ at, preflight, refusal }: Observed): Cause | undefined {
+  for (const found of [refusal, preflight?.rejection]) {
+    if (found?.reason === atReason.invalidTemplate) {
+      return { reason: found.reason, message: clip(found.message) };
+    }
+  }
+  const shown = isEdited(at) ? undefined : findCondition(at.status?.conditions, atCondition.podAdmitted);
+  return shown?.status === 'False' && shown.reason === atReason.invalidTemplate
+    ? { reason: shown.reason, message: shown.message }
+    : undefined;
 }
 
 /** PENDING and due, but the API server does not take the Pod. */
@@ -88,8 +104,8 @@ export function heldStatus(o: Observed, plan: Plan, reason: string, message: str
 }
 
 /** What there is to say of this spec when nothing comes of it any more: what it asks for, and whether it could be run. */
-export function unlaunchedStatus(o: Observed, plan: Plan | InvalidPlan): AtStatus {
-  return isInvalid(plan) ? invalidStatus(o, plan) : stated(o, waitingStatus(o, plan), accepted);
+export function unlaunchedStatus(o: Observed, plan: Plan | Cause): AtStatus {
+  return isCause(plan) ? invalidStatus(o, plan) : stated(o, waitingStatus(o, plan), accepted);
 }
 
 /** The part that all statuses of a waiting At with a good spec share. */

@@ -19,15 +19,8 @@ const horizonMs = 120_000;
 /** The rest is searched for such Ats so often. */
 const scanPeriodMs = 60_000;
 
-export interface LaunchableAtsOptions {
-  readonly ats: Informer<At>;
-  readonly pods: Lister<Pod>;
-  readonly departed: Pick<DepartedPods, 'of'>;
-  readonly clock: Clock;
-}
-
 export class LaunchableAts {
-  readonly #options: LaunchableAtsOptions;
+  readonly #options;
   /** Keys of accepted Ats that are due within the horizon, or were. */
   readonly #near = new Set<string>();
   readonly #removeHandler: () => void;
@@ -36,7 +29,15 @@ export class LaunchableAts {
   #nextDue = Number.POSITIVE_INFINITY;
 
   /** @param onSeen called when an At comes near that is due before all that the last look has found near. */
-  constructor(options: LaunchableAtsOptions, onSeen: () => void) {
+  constructor(
+    options: {
+      readonly ats: Informer<At>;
+      readonly pods: Lister<Pod>;
+      readonly departed: Pick<DepartedPods, 'of'>;
+      readonly clock: Clock;
+    },
+    onSeen: () => void,
+  ) {
     this.#options = options;
     const see = (at: At) => {
       const isKnown = this.#near.has(keyOf(at));

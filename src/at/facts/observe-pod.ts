@@ -5,6 +5,7 @@
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
+import type { Cause } from '../plan/cause.ts';
 import { mainContainerName } from '../plan/run.ts';
 import { type InitWork, initWork } from './init-work.ts';
 
@@ -41,22 +42,18 @@ export interface PodView {
   readonly stop: Stop | undefined;
 }
 
-/** Why this operator has stopped the Pod, as written on it. */
+/** Why this operator stops the Pod, or has stopped it, as written on it. */
 export interface Stop {
   readonly reason: string;
-  readonly exitCode: number | undefined;
-  /** Epoch milliseconds. */
-  readonly time: number | undefined;
+  readonly exitCode?: number | undefined;
+  /** What the Pod waited for. */
+  readonly message?: string;
+  /** When the stop was asked for, epoch milliseconds; undefined before, and where it is not written. */
+  readonly time?: number | undefined;
 }
 
 /** When the stop was asked for; next to the annotations of the API, for the operator itself. */
 export const stopTimeAnnotation = 'cnat.programming-kubernetes.info/stop-time';
-
-/** A reason in UpperCamelCase, with the message that explains it. */
-export interface Cause {
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** What a reason looks like, and an exit code. Other clients that may write Pods can write anything there. */
 const word = /^[A-Za-z][A-Za-z0-9]{0,127}$/;

@@ -7,24 +7,13 @@ import type { At } from '../../api/at.generated.ts';
 import { atPhase, atPodName } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { isControlledBy } from '../../kubernetes/owner.ts';
-import type { Observed, ObservedPods } from '../decide/decision.ts';
+import type { Attempt, Observed } from '../decide/decision.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { podUidLabel, recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { observePod, type PodView } from './observe-pod.ts';
 
 /** Attempts that a run may take. */
 export const maxAttempts = 10;
-
-/** The attempt that the run is in: what status records, or one that is not recorded yet. */
-export interface Attempt {
-  readonly attempt: number;
-  readonly podName: string;
-  readonly podUID: string;
-  /** Undefined when the Pod is not there. */
-  readonly view: PodView | undefined;
-  /** Status does not show it yet. */
-  readonly isNew: boolean;
-}
 
 /** How many attempts status records. */
 export function recordedAttempts(at: At): number {
@@ -52,7 +41,10 @@ export function podNames(at: At): {
 }
 
 /** The Pods of an At, each where its status makes it belong. `find` gives what stands at a name. */
-export function podsAt(at: At, find: (name: string) => Pod | undefined): ObservedPods {
+export function podsAt(
+  at: At,
+  find: (name: string) => Pod | undefined,
+): Pick<Observed, 'pod' | 'nextPod' | 'earlierPods'> {
   const { earlier, current, next } = podNames(at);
   return {
     pod: find(current),
@@ -62,7 +54,7 @@ export function podsAt(at: At, find: (name: string) => Pod | undefined): Observe
 }
 
 /** All of them, for {@link podsAt} once the At has another status: an attempt may have begun. */
-export function findAmong({ pod, nextPod, earlierPods }: ObservedPods): (name: string) => Pod | undefined {
+export function findAmong({ pod, nextPod, earlierPods }: Observed): (name: string) => Pod | undefined {
   return (name) => [pod, nextPod, ...earlierPods].find((one) => one?.metadata.name === name);
 }
 

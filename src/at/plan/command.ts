@@ -3,12 +3,6 @@
  * quoting rules of a POSIX shell, but nothing is expanded and no shell runs.
  */
 
-/** The words, and whether an operator stood among them that only a shell would obey. */
-export interface SplitCommand {
-  readonly words: readonly string[];
-  readonly hasOperator: boolean;
-}
-
 /** Where the splitter stands. `word` is undefined between words; a quoted empty word is ''. */
 interface Scan {
   readonly text: string;
@@ -28,9 +22,12 @@ const escapableInQuotes = /[$`"\\]/;
  * Splits `text` into words: blanks separate, single quotes keep everything, double quotes keep all but
  * `\` before `$`, `` ` ``, `"`, `\` and a line end, a backslash elsewhere keeps the next character.
  *
- * @returns undefined when a quote is never closed.
+ * @returns the words, and whether an operator stands among them that only a shell would obey; undefined when a quote
+ *   is never closed.
  */
-export function splitCommand(text: string): SplitCommand | undefined {
+export function splitCommand(
+  text: string,
+): { readonly words: readonly string[]; readonly hasOperator: boolean } | undefined {
   const scan: Scan = { text, position: 0, word: undefined, words: [], hasOperator: false, lineEnded: false };
   while (scan.position < text.length) {
     const character = text.charAt(scan.position);

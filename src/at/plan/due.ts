@@ -3,8 +3,9 @@
 import type { At } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
 import { parseTime } from '../../kubernetes/time.ts';
+import { isCause } from './cause.ts';
 import { isEdited, phaseOf } from './phase.ts';
-import { isInvalid, planOf } from './plan.ts';
+import { planOf } from './plan.ts';
 
 /** Whether the At waits for nothing but the creation of its Pod. */
 export function isDue(at: At, now: number): boolean {
@@ -26,5 +27,5 @@ export function dueTime(at: At): number {
     return Number.isNaN(instant) ? Number.POSITIVE_INFINITY : instant;
   }
   const plan = planOf(at);
-  return isInvalid(plan) ? Number.POSITIVE_INFINITY : plan.dueAt;
+  return isCause(plan) ? Number.POSITIVE_INFINITY : plan.dueAt;
 }

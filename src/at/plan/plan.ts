@@ -6,6 +6,7 @@
 import type { At, AtSpec } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
 import { problemText, validateAt } from '../../schema/validate.ts';
+import { type Cause, isCause } from './cause.ts';
 import { escapeExpansion, splitCommand } from './command.ts';
 import { isAccepted } from './phase.ts';
 import { resolveSchedule } from './schedule.ts';
@@ -21,50 +22,30 @@ export interface Plan {
   readonly template: Template;
 }
 
-export interface InvalidPlan {
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** A plan of which the API server says that its Pod is not valid. */
-export interface RefusedTemplate extends InvalidPlan {
-  readonly isRefused: true;
-}
-
 /**
  * Never throws, whatever the spec holds: a CRD with a laxer schema than ours may have let it in. That is
  * looked for until the spec has been accepted.
  */
-export function planOf(at: At): Plan | InvalidPlan {
+export function planOf(at: At): Plan | Cause {
   const { spec } = at;
   const problem = isAccepted(at) ? undefined : problemOf(at);
   if (problem !== undefined) {
     return problem;
   }
-  const due = resolveSchedule(spec.schedule, spec.timeZone);
-  if (!due.ok) {
-    return { reason: due.reason, message: due.message };
+  const dueAt = resolveSchedule(spec.schedule, spec.timeZone);
+  if (typeof dueAt !== 'number') {
+    return dueAt;
   }
-  const read = readTemplate(spec);
-  if (!read.ok) {
-    return { reason: atReason.invalidTemplate, message: read.message };
+  const template = readTemplate(spec);
+  if (isCause(template)) {
+    return template;
   }
-  const command = commandOf(spec, read.template);
-  return 'message' in command
-    ? { reason: atReason.invalidCommand, message: command.message }
-    : { dueAt: due.instant, template: read.template, ...command };
-}
-
-export function isRefusedTemplate(plan: InvalidPlan): plan is RefusedTemplate {
-  return 'isRefused' in plan;
-}
-
-export function isInvalid(plan: Plan | InvalidPlan): plan is InvalidPlan {
-  return 'reason' in plan;
+  const command = commandOf(spec, template);
+  return isCause(command) ? command : { dueAt, template, ...command };
 }
 
 /** What the CRD's own schema and rules say against the spec. */
-function problemOf({ metadata: { name }, spec }: At): InvalidPlan | undefined {
+function problemOf({ metadata: { name }, spec }: At): Cause | undefined {
   const { problems } = validateAt({ metadata: { name }, spec });
   const [first] = problems;
   return first && { reason: reasonFor(first.path), message: problemText(problems) };
@@ -81,40 +62,45 @@ function reasonFor(path: string): string {
   return path === '' || path.startsWith('spec.template') ? atReason.invalidTemplate : atReason.invalidCommand;
 }
 
-type Command = Pick<Plan, 'command' | 'hasOperator'> | { readonly message: string };
-
-function commandOf(spec: AtSpec, template: Template): Command {
+function commandOf(spec: AtSpec, template: Template): Pick<Plan, 'command' | 'hasOperator'> | Cause {
   const { argv, command, shell } = spec;
   if (argv !== undefined && (command !== undefined || shell !== undefined)) {
-    return { message: 'argv must not be set together with command or shell' };
+    return invalid('argv must not be set together with command or shell');
   }
   if (shell !== undefined && (command === undefined || !shell.startsWith('/'))) {
-    return { message: 'shell must be an absolute path, and needs command, the text for the shell' };
+    return invalid('shell must be an absolute path, and needs command, the text for the shell');
   }
   if (argv !== undefined) {
-    return checked({ command: argv.map(escapeExpansion), hasOperator: false });
+    return checked(argv.map(escapeExpansion));
   }
   if (command === undefined) {
     return template.containers.length > 0
       ? { command: undefined, hasOperator: false }
-      : { message: 'nothing to run: set command, argv, or a template with a container' };
+      : invalid('nothing to run: set command, argv, or a template with a container');
   }
   if (shell !== undefined) {
-    return checked({ command: [shell, '-c', command].map(escapeExpansion), hasOperator: false });
+    return checked([shell, '-c', command].map(escapeExpansion));
   }
   const split = splitCommand(command);
   return split === undefined
-    ? { message: 'command has a quote that is never closed' }
-    : checked({ command: split.words, hasOperator: split.hasOperator });
+    ? invalid('command has a quote that is never closed')
+    : checked(split.words, split.hasOperator);
 }
 
-/** What no program can be started with. */
-function checked(command: { readonly command: readonly string[]; readonly hasOperator: boolean }): Command {
-  if (command.command[0] === undefined || command.command[0] === '') {
-    return { message: 'command names no program' };
+/** What no program can be started with is refused. */
+function checked(
+  command: readonly string[],
+  hasOperator = false,
+): Pick<Plan, 'command' | 'hasOperator'> | Cause {
+  if (command[0] === undefined || command[0] === '') {
+    return invalid('command names no program');
   }
-  if (command.command.some((word) => word.includes('\0'))) {
-    return { message: 'a word of the command holds a NUL character' };
+  if (command.some((word) => word.includes('\0'))) {
+    return invalid('a word of the command holds a NUL character');
   }
-  return command;
+  return { command, hasOperator };
+}
+
+function invalid(message: string): Cause {
+  return { reason: atReason.invalidCommand, message };
 }

@@ -25,18 +25,18 @@ export const trackingFinalizer = `${ownPrefix}tracked`;
 /** Scheduling gate of a Pod that the status of its At does not record yet: no node gets it. */
 export const recordedGate = `${ownPrefix}recorded`;
 
-export interface PodOptions {
-  /** Whether a Pod of ExactlyOnce gets {@link trackingFinalizer}. Default true. */
-  readonly tracked?: boolean;
-  /** Of a main container for which neither spec nor template names one. Default: {@link atContainer}'s. */
-  readonly image?: string | undefined;
-}
-
 /**
  * @param attempt from 1; every attempt has a name of its own, and the name is the lock that lets only one
  *   such Pod exist.
+ * @param options `tracked`: whether a Pod of ExactlyOnce gets {@link trackingFinalizer}, default true. `image`: of a main
+ *   container for which neither spec nor template names one, default {@link atContainer}'s.
  */
-export function buildPod(at: At, plan: Plan, attempt: number, options: PodOptions = {}): Pod {
+export function buildPod(
+  at: At,
+  plan: Plan,
+  attempt: number,
+  options: { readonly tracked?: boolean; readonly image?: string | undefined } = {},
+): Pod {
   const { template } = plan;
   const { tracked = true } = options;
   const isOpen = at.spec.image === undefined && template.containers[0]?.image === undefined;

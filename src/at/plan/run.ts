@@ -4,11 +4,11 @@
  * comes after the Pod changes nothing.
  */
 import { hash } from 'node:crypto';
-import { type At, type AtSpec, atSpecDefaults } from '../../api/at.generated.ts';
+import { type At, atSpecDefaults } from '../../api/at.generated.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { firstInstant, formatMilliTime, lastInstant, parseTime } from '../../kubernetes/time.ts';
 import { resolveSchedule } from './schedule.ts';
-import { isJson } from './template.ts';
+import { isJson, type Json } from './template.ts';
 
 export interface Run {
   /** Epoch milliseconds; undefined when neither Pod, status nor spec tells it. */
@@ -34,25 +34,17 @@ export const runAnnotation = `${ownPrefix}run`;
 /** What the schema of an At takes for a time limit. */
 const maxSeconds = 1_000_000_000;
 
-type RunSpec = Pick<AtSpec, 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds'>;
-type Written = RunSpec & {
-  readonly scheduledTime?: string;
-  readonly launchedSpec?: string;
-  readonly generation?: number;
-  readonly container?: string;
-  readonly defaultImage?: string;
-};
-
-/** What the Pod tells besides the terms of the spec. */
-interface Made {
-  /** The name of the main container, which is what {@link mainContainerName} finds. */
-  readonly container: string | undefined;
-  /** The operator's default image, where neither spec nor template names one. */
-  readonly defaultImage?: string | undefined;
-}
-
-/** The value of {@link runAnnotation} for a Pod of this At. */
-export function formatRun(at: At, scheduledTime: number | undefined, made: Made): string {
+/**
+ * The value of {@link runAnnotation} for a Pod of this At.
+ *
+ * @param made `container`: the name of the main container, which is what {@link mainContainerName} finds.
+ *   `defaultImage`: the operator's, where neither spec nor template names one.
+ */
+export function formatRun(
+  at: At,
+  scheduledTime: number | undefined,
+  made: { readonly container: string | undefined; readonly defaultImage?: string | undefined },
+): string {
   const { spec } = at;
   return JSON.stringify({
     ...(scheduledTime === undefined ? {} : { scheduledTime: formatMilliTime(scheduledTime) }),
@@ -93,9 +85,13 @@ export function templateHash({ spec: { template, image } }: At): string {
 export function runOf(at: At, pod: Pod | undefined): Run {
   const written = parse(pod?.metadata.annotations?.[runAnnotation]);
   // What is not there was not asked for; what is there and makes no sense is not believed.
-  const term = (field: keyof RunSpec, least: number, most: number): number | undefined => {
-    const of = written !== undefined && written[field] === undefined ? undefined : at.spec[field];
-    return [written?.[field], of].find((value) => isWithin(value, least, most));
+  const term = (
+    field: 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds',
+    min: number,
+    max: number,
+  ) => {
+    const ofSpec = written !== undefined && written[field] === undefined ? undefined : at.spec[field];
+    return [written?.[field], ofSpec].find((value) => isWithin(value, min, max));
   };
   const { backoffLimit, pendingTimeoutSeconds } = atSpecDefaults;
   return {
@@ -119,8 +115,8 @@ export function mainContainerName({ metadata, spec }: Pod): string | undefined {
   return main?.name;
 }
 
-function isWithin(value: unknown, least: number, most: number): boolean {
-  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+function isWithin(value: unknown, min: number, max: number): value is number {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
 /** What status takes. */
@@ -129,11 +125,11 @@ function isImage(value: unknown): value is string {
 }
 
 function specifiedTime({ spec }: At): number | undefined {
-  const resolved = resolveSchedule(spec.schedule, spec.timeZone);
-  return resolved.ok ? resolved.instant : undefined;
+  const instant = resolveSchedule(spec.schedule, spec.timeZone);
+  return typeof instant === 'number' ? instant : undefined;
 }
 
-function parse(annotation: string | undefined): Written | undefined {
+function parse(annotation: string | undefined): Json | undefined {
   if (annotation === undefined) {
     return undefined;
   }
@@ -145,7 +141,7 @@ function parse(annotation: string | undefined): Written | undefined {
   }
 }
 
-function timeOf(text: string | undefined): number | undefined {
+function timeOf(text: unknown): number | undefined {
   const time = typeof text === 'string' ? parseTime(text) : Number.NaN;
   return time >= firstInstant && time <= lastInstant ? time : undefined;
 }

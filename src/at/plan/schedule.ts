@@ -3,20 +3,10 @@
  * verdict is that of the CRD's validation rules, and without any default zone.
  */
 
+import { atReason } from '../../api/at-constants.ts';
 import { instantsIn, timeZoneNamed } from '../../api/zone.ts';
 import { type DateAndTime, firstInstant, lastInstant, utcMilliseconds } from '../../kubernetes/time.ts';
-
-/** The resolved instant, or why there is none, in words that fit a condition. */
-export type ResolvedSchedule =
-  | {
-      readonly ok: true /** Epoch milliseconds, never before the written instant. */;
-      readonly instant: number;
-    }
-  | {
-      readonly ok: false;
-      readonly reason: 'InvalidSchedule' | 'InvalidTimeZone';
-      readonly message: string;
-    };
+import type { Cause } from './cause.ts';
 
 const timestamp =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(Z|([+-])([01]\d|2[0-3]):([0-5]\d))?$/;
@@ -25,9 +15,11 @@ const minute = 60_000;
 /**
  * Resolves `schedule`, in `timeZone` when it has no offset of its own. A fraction finer than a millisecond
  * rounds up. A local time that a clock change skips moves forward by the gap; one that happens twice means
- * the first. Zone rules are looked up anew on each call, because they change during an At's life.
+ * the first. Zone rules are looked up on each call, because they change during an At's life.
+ *
+ * @returns epoch milliseconds, never before the written instant; or why there is no instant.
  */
-export function resolveSchedule(schedule: unknown, timeZone?: unknown): ResolvedSchedule {
+export function resolveSchedule(schedule: unknown, timeZone?: unknown): number | Cause {
   // A lax CRD lets anything in, even what cannot be made a text of.
   const fields = typeof schedule === 'string' ? timestamp.exec(schedule) : null;
   if (fields === null) {
@@ -47,11 +39,11 @@ export function resolveSchedule(schedule: unknown, timeZone?: unknown): Resolved
     return invalid('schedule must lie in the years 0001 to 9999, also when converted to UTC');
   }
   // Rounding up must not leave the years that can be written: the last millisecond stands for its own rest.
-  return { ok: true, instant: Math.min(whole + millisecondsUp(fields[7]), lastInstant) };
+  return Math.min(whole + millisecondsUp(fields[7]), lastInstant);
 }
 
-function invalid(message: string): ResolvedSchedule {
-  return { ok: false, reason: 'InvalidSchedule', message };
+function invalid(message: string): Cause {
+  return { reason: atReason.invalidSchedule, message };
 }
 
 /** The written date and time read as UTC, epoch ms; undefined for 30 February and the year 0. */
@@ -61,7 +53,7 @@ function localSecond(fields: RegExpExecArray): number | undefined {
   return written[0] === 0 || Number.isNaN(utc) ? undefined : utc;
 }
 
-function toInstant(local: number, fields: RegExpExecArray, timeZone: unknown): number | ResolvedSchedule {
+function toInstant(local: number, fields: RegExpExecArray, timeZone: unknown): number | Cause {
   const [, , , , , , , , offset, sign, hours, minutes] = fields;
   if (offset === undefined) {
     return timeZone === undefined
@@ -78,14 +70,11 @@ function toInstant(local: number, fields: RegExpExecArray, timeZone: unknown): n
   return sign === '+' ? local - shift : local + shift;
 }
 
-function inZone(local: number, timeZone: unknown): number | ResolvedSchedule {
+function inZone(local: number, timeZone: unknown): number | Cause {
   const zone = timeZoneNamed(timeZone);
   if (zone === undefined) {
-    return {
-      ok: false,
-      reason: 'InvalidTimeZone',
-      message: 'timeZone must be the name of an IANA time zone such as Europe/Berlin',
-    };
+    const message = 'timeZone must be the name of an IANA time zone such as Europe/Berlin';
+    return { reason: atReason.invalidTimeZone, message };
   }
   return instantsIn(zone, local, local)(local);
 }

@@ -3,6 +3,8 @@
  * itself has to touch is checked here; the API server checks the rest when it gets the Pod.
  */
 import type { AtSpec } from '../../api/at.generated.ts';
+import { atReason } from '../../api/at-constants.ts';
+import type { Cause } from './cause.ts';
 
 /** A JSON object whose fields the operator does not know. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -17,10 +19,6 @@ export interface Template {
   readonly initContainers: readonly Json[];
 }
 
-export type ReadTemplate =
-  | { readonly ok: true; readonly template: Template }
-  | { readonly ok: false; readonly message: string };
-
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -31,7 +29,7 @@ export function isSidecar({ restartPolicy }: { readonly restartPolicy?: unknown 
 }
 
 /** Reads the template of `spec`; an absent one is an empty one. */
-export function readTemplate({ template = {} }: AtSpec): ReadTemplate {
+export function readTemplate({ template = {} }: AtSpec): Template | Cause {
   const metadata = optional(template.metadata);
   const spec = optional(template.spec);
   const labels = optional(metadata?.labels);
@@ -56,11 +54,11 @@ export function readTemplate({ template = {} }: AtSpec): ReadTemplate {
       'template.spec.containers must not have a restartPolicy: backoffLimit says how often the command is started',
     );
   }
-  return { ok: true, template: { labels, annotations, spec: rest, containers, initContainers } };
+  return { labels, annotations, spec: rest, containers, initContainers };
 }
 
-function refuse(message: string): ReadTemplate {
-  return { ok: false, message };
+function refuse(message: string): Cause {
+  return { reason: atReason.invalidTemplate, message };
 }
 
 /** An absent object is an empty one; undefined for anything that is no object. */

@@ -61,10 +61,10 @@ function waitingState(at: At, now: number): State {
 
 /** Epoch ms; NaN when no schedule is understood. */
 export function dueAt({ spec, status }: At): number {
-  const resolved = resolveSchedule(spec.schedule, spec.timeZone);
+  const instant = resolveSchedule(spec.schedule, spec.timeZone);
   const isLaunched = status?.podUID !== undefined && status.scheduledTime !== undefined;
   if (isLaunched) return parseTime(status.scheduledTime);
-  return resolved.ok ? resolved.instant : Number.NaN;
+  return typeof instant === 'number' ? instant : Number.NaN;
 }
 
 /** When it began to run, in epoch ms; undefined when it has not. */

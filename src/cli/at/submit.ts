@@ -5,7 +5,8 @@
 import type { At } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
-import { isInvalid, planOf } from '../../at/plan/plan.ts';
+import { isCause } from '../../at/plan/cause.ts';
+import { planOf } from '../../at/plan/plan.ts';
 import { buildPod } from '../../at/plan/pod.ts';
 import { pods } from '../../kubernetes/objects.ts';
 import { ApiError, isAlreadyExists } from '../../runtime/client/api-error.ts';
@@ -30,7 +31,7 @@ export async function submit(session: Session, at: At, { dryRun, unchecked }: Su
     .create(ats, at, { dryRun: true, fieldValidation: 'Strict' })
     .catch(explainCreate(at));
   const plan = planOf(tried);
-  if (isInvalid(plan)) throw new Failure(`the At cannot be run: ${plan.message}`);
+  if (isCause(plan)) throw new Failure(`the At cannot be run: ${plan.message}`);
   if (!unchecked) await tryPod(session, tried, plan);
   if (dryRun) return tried;
   // Under the name that was tried; one that the API server makes up would be another one.

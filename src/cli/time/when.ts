@@ -113,9 +113,10 @@ function absolute({ schedule, hasOffset }: Written, { now, zone }: WhenOptions):
   const isUtc = !hasOffset && zone === 'UTC';
   const timeZone = hasOffset || isUtc ? undefined : zone;
   const full = isUtc ? `${schedule}Z` : schedule;
-  const resolved = resolveSchedule(full, timeZone);
-  if (!resolved.ok) return refuse(resolved.message.replace(/^schedule/, `"${schedule.replace('T', ' ')}"`));
-  const { instant } = resolved;
+  const instant = resolveSchedule(full, timeZone);
+  if (typeof instant !== 'number') {
+    return refuse(instant.message.replace(/^schedule/, `"${schedule.replace('T', ' ')}"`));
+  }
   if (instant <= now) {
     const shown = `${sayLocal(localTime(instant, zone))} (${zone})`;
     return refuse(`${shown} has passed, ${sayDistance(instant - now)}: say now to run it at once`);

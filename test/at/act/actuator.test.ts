@@ -5,8 +5,9 @@ import { Actuator } from '../../../src/at/act/actuator.ts';
 import type { AuthorCheck } from '../../../src/at/act/author-check.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
-import { type DeleteAt, type DeletePod, retryPriority } from '../../../src/at/decide/decision.ts';
-import { isInvalid, planOf } from '../../../src/at/plan/plan.ts';
+import { type Action, retryPriority } from '../../../src/at/decide/decision.ts';
+import { isCause } from '../../../src/at/plan/cause.ts';
+import { planOf } from '../../../src/at/plan/plan.ts';
 import { buildPod } from '../../../src/at/plan/pod.ts';
 import { type Pod, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
@@ -93,7 +94,7 @@ describe('a create that succeeded', () => {
       recorder: { record: () => assert.fail('no Event') },
     });
     const [plan, image] = [planOf(at), 'registry.example/tools:1'];
-    assert.ok(!isInvalid(plan));
+    assert.ok(!isCause(plan));
     const action = { type: 'CreatePod', pod: buildPod(at, plan, 1, { image }), attempt: 1 } as const;
     await actuator.perform(action, observing({ at }), context);
     assert.equal(memory.recall(at).launch?.defaultImage, image);
@@ -125,7 +126,7 @@ describe('a create that failed', () => {
 });
 
 /** What the client is asked for when this is performed, which is a delete. */
-async function deletesFor(action: DeletePod | DeleteAt): Promise<unknown[]> {
+async function deletesFor(action: Action): Promise<unknown[]> {
   const calls: unknown[] = [];
   const actuator = new Actuator({
     client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,

@@ -103,7 +103,9 @@ describe('AtMetrics', () => {
   });
 
   const past = { schedule: timeText(dueTime - 1_200_000) };
-  const held = decide(observing({ at: accepted(), refusal: { message: 'exceeded quota' } })).status;
+  const held = decide(
+    observing({ at: accepted(), refusal: { reason: 'PodRejected', message: 'exceeded quota' } }),
+  ).status;
   for (const [name, at, seconds] of [
     ['an At that was created after its instant', waiting(past, { creationTimestamp: timeText(dueTime) }), 30],
     ['one that was edited after it', edited(accepted(), past), 0],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AuthorCheck, type AuthorCheckOptions } from '../../../src/at/act/author-check.ts';
+import { AuthorCheck } from '../../../src/at/act/author-check.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import { FakeClock } from '../../fake/clock.ts';
 import { waiting } from '../../fixtures/at.ts';
 
@@ -37,8 +38,8 @@ class Cluster {
         if (this.error) throw this.error;
         return { metadata: {}, status: { allowed: this.allowed } };
       },
-    } as unknown as AuthorCheckOptions['client'];
-    this.check = new AuthorCheck({ client, clock: this.clock });
+    } as unknown as Client;
+    this.check = new AuthorCheck(client, this.clock);
   }
 }
 
@@ -154,8 +155,8 @@ test('an API server without the kind of policy is refused with one sentence', as
       kind: 'APIResourceList',
       resources: [{ name, kind: 'K', namespaced: false, verbs: ['list'] }],
     };
-    const client = { getRaw: async () => answer } as unknown as AuthorCheckOptions['client'];
-    return new AuthorCheck({ client, clock: new FakeClock() });
+    const client = { getRaw: async () => answer } as unknown as Client;
+    return new AuthorCheck(client, new FakeClock());
   };
   await serving('mutatingadmissionpolicies').assertServed({});
   await assert.rejects(

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { CreateFailures } from '../../../src/at/act/create-failure.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
-import { StatusWriter, type StatusWriterOptions } from '../../../src/at/act/status-writer.ts';
+import { StatusWriter } from '../../../src/at/act/status-writer.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
 import { accepted, created, dueTime, longBeforeDue, observing } from '../../fixtures/at.ts';
@@ -56,11 +57,10 @@ describe('a create that is turned away for a reason that passes', () => {
 describe('a status that the API server does not take', () => {
   const writeAt = async (now: number, error: Error) => {
     const memory = new Memory();
-    const client = { patchStatus: () => Promise.reject(error) } as unknown as StatusWriterOptions['client'];
+    const client = { patchStatus: () => Promise.reject(error) } as unknown as Client;
     const writer = new StatusWriter({ client, clock: new FakeClock({ now }), memory });
-    const write = { type: 'WriteStatus', status: { phase: 'RUNNING' }, asLock: true } as const;
     const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
-    await writer.write(write, observing({ at }), context).catch(() => {});
+    await writer.write({ phase: 'RUNNING' }, true, observing({ at }), context).catch(() => {});
     return memory.recall(at).obstructed;
   };
 

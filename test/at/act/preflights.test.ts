@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { Preflights, type PreflightsOptions } from '../../../src/at/act/preflights.ts';
+import type { AtParts } from '../../../src/at/act/at-parts.ts';
+import { Preflights } from '../../../src/at/act/preflights.ts';
 import type { Preflight } from '../../../src/at/decide/decision.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
@@ -42,12 +43,12 @@ class World {
       throw new ApiError(message, 403, { code: 403, reason: 'Forbidden', message });
     };
     this.preflights = new Preflights({
-      client: { create } as unknown as PreflightsOptions['client'],
+      client: { create } as unknown as AtParts['client'],
       clock: this.clock,
       ats: {
         list: () => [...this.ats.values()],
         get: (_namespace: string, name: string) => this.ats.get(name),
-      } as unknown as PreflightsOptions['ats'],
+      } as unknown as AtParts['ats'],
       tracks: true,
       random: () => 0.5,
       wake: (key) => this.woken.push(key),

@@ -270,12 +270,16 @@ describe('decide, PENDING and due', () => {
   }
 
   it('says once that the API server rejects the Pod, however its sentence changes', () => {
-    const first = decide(observing({ refusal: { message: 'exceeded quota, used: 5' } }));
+    const first = decide(
+      observing({ refusal: { reason: 'PodRejected', message: 'exceeded quota, used: 5' } }),
+    );
     assert.deepEqual(eventReasons(first), ['PodRejected (W)']);
     assert.equal(condition(first.status, 'Launched'), 'False PodRejected');
     assert.equal(condition(first.status, 'Ready'), 'True Armed');
     const at = withStatus(waiting(), first.status);
-    const second = decide(observing({ at, refusal: { message: 'exceeded quota, used: 6' } }));
+    const second = decide(
+      observing({ at, refusal: { reason: 'PodRejected', message: 'exceeded quota, used: 6' } }),
+    );
     assert.deepEqual(second.events, []);
     assert.deepEqual(second.status, first.status);
     assert.deepEqual(actionTypes(decide(observing({ at }))), ['CreatePod']);
@@ -330,7 +334,12 @@ describe('decide, PENDING with startingDeadlineSeconds', () => {
 
   it('looks again right after the deadline, however long the retry would wait', () => {
     const decision = decide(
-      observing({ at, now: lastMoment - 100, refusal: { message: 'no' }, retryDelay: 10_000 }),
+      observing({
+        at,
+        now: lastMoment - 100,
+        refusal: { reason: 'PodRejected', message: 'no' },
+        retryDelay: 10_000,
+      }),
     );
     assert.equal(decision.requeueAfter, 101);
   });

@@ -127,7 +127,9 @@ describe('decide, LaunchedLate', () => {
 
 describe('decide, a launch that the API server held up', () => {
   it('is late for everybody to see, and no failure of the operator', () => {
-    const held = decide(observing({ at: accepted(), refusal: { message: 'exceeded quota' } }));
+    const held = decide(
+      observing({ at: accepted(), refusal: { reason: 'PodRejected', message: 'exceeded quota' } }),
+    );
     const launchTime = dueTime + 60_000;
     const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
     const at = withStatus(accepted(), held.status);
@@ -393,7 +395,12 @@ describe('decide, disruption with policy Retry', () => {
   });
 
   it('waits while the API server rejects the next Pod', () => {
-    const observed = { at, pod: evicted(created(at)), refusal: { message: 'quota' }, retryDelay: 500 };
+    const observed = {
+      at,
+      pod: evicted(created(at)),
+      refusal: { reason: 'PodRejected', message: 'quota' },
+      retryDelay: 500,
+    };
     const decision = decide(observing(observed));
     assert.deepEqual(eventReasons(decision), ['Disrupted (W)', 'PodRejected (W)']);
     assert.equal(decision.status?.history?.length, 1);

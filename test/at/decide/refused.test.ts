@@ -23,7 +23,8 @@ import {
   withStatus,
 } from '../../fixtures/at.ts';
 
-const refused = (at: At, message: string) => decide(observing({ at, refusal: { message } }));
+const refused = (at: At, message: string) =>
+  decide(observing({ at, refusal: { reason: 'PodRejected', message } }));
 const security = 'pods "example-at-pod" is forbidden: violates PodSecurity "restricted:latest": privileged';
 const quota = 'pods "example-at-pod" is forbidden: exceeded quota: q, used: pods=5,memory=900Mi';
 

@@ -33,7 +33,7 @@ const suspended = after(edited(accepted(), { suspend: true }));
 const resumed = edited(suspended, { suspend: false });
 const moved = edited(accepted(), past);
 const operator = waiting({ command: 'a | b' });
-const refusal = { message: 'quota' };
+const refusal = { reason: 'PodRejected', message: 'quota' };
 
 const rows: { name: string; at: At; observed?: Partial<Observed>; events: string[] }[] = [
   { name: 'a resume', at: resumed, observed: { now: longBeforeDue }, events: ['Resumed', 'Scheduled'] },

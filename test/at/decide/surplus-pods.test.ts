@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
-import type { Observed, PatchPod } from '../../../src/at/decide/decision.ts';
+import type { Observed } from '../../../src/at/decide/decision.ts';
 import { findAmong, podsAt } from '../../../src/at/facts/own-pod.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
@@ -32,7 +32,7 @@ function surplusOf(at: At, attempt = 1): Pod {
   return { ...pod, metadata: { ...pod.metadata, uid: 'surplus-uid' } };
 }
 
-function stopReasonIn({ body }: PatchPod): string | undefined {
+function stopReasonIn({ body }: { readonly body: object }): string | undefined {
   return (body as Pod).metadata.annotations?.[stopReason];
 }
 
@@ -83,7 +83,12 @@ const rows: { name: string; of: (surplus: (at: At, attempt?: number) => Pod) => 
     {
       name: 'at the name of a Pod that is lost',
       of: (surplus) =>
-        observing({ at: retried, pod: surplus(retried), live: true, refusal: { message: 'quota' } }),
+        observing({
+          at: retried,
+          pod: surplus(retried),
+          live: true,
+          refusal: { reason: 'PodRejected', message: 'quota' },
+        }),
       reason: 'Superseded',
     },
   ];
@@ -161,7 +166,7 @@ describe('a surplus Pod', () => {
 
   it('is found again when another attempt has begun', () => {
     const pods = { pod: created(retried), nextPod: created(retried, dueTime, 2), earlierPods: [] };
-    const found = podsAt(inSecondPod, findAmong(pods));
+    const found = podsAt(inSecondPod, findAmong(observing(pods)));
     assert.deepEqual(found, { pod: pods.nextPod, nextPod: undefined, earlierPods: [pods.pod] });
   });
 });

@@ -154,7 +154,7 @@ describe('a Pod that does not start', () => {
 
 describe('another attempt that the API server refuses', () => {
   const lost = { at: launched({ disruptionPolicy: 'Retry' }), live: true } as const;
-  const refused = look({ ...lost, refusal: { message: 'exceeded quota: used 3' } });
+  const refused = look({ ...lost, refusal: { reason: 'PodRejected', message: 'exceeded quota: used 3' } });
   const waiting = withStatus(lost.at, refused.status);
 
   it('is in status and in one Event after that of the lost one', () => {
@@ -171,7 +171,11 @@ describe('another attempt that the API server refuses', () => {
     const again = look({ ...lost, at: waiting });
     assert.equal(actionOf(again, 'CreatePod').attempt, 2);
     assert.equal(again.status, undefined);
-    const still = look({ ...lost, at: waiting, refusal: { message: 'exceeded quota: used 4' } });
+    const still = look({
+      ...lost,
+      at: waiting,
+      refusal: { reason: 'PodRejected', message: 'exceeded quota: used 4' },
+    });
     assert.deepEqual(still.status, waiting.status);
     assert.deepEqual(still.events, []);
   });

@@ -16,7 +16,10 @@ import {
   withStatus,
 } from '../../fixtures/at.ts';
 
-const held = withStatus(waiting(), decide(observing({ refusal: { message: 'exceeded quota' } })).status);
+const held = withStatus(
+  waiting(),
+  decide(observing({ refusal: { reason: 'PodRejected', message: 'exceeded quota' } })).status,
+);
 
 describe('the queue priority of an At', () => {
   interface Row {

@@ -13,7 +13,10 @@ import {
 } from '../../fixtures/at.ts';
 
 /** Due, and its Pod was not taken. */
-const held = withStatus(waiting(), decide(observing({ refusal: { message: 'exceeded quota' } })).status);
+const held = withStatus(
+  waiting(),
+  decide(observing({ refusal: { reason: 'PodRejected', message: 'exceeded quota' } })).status,
+);
 
 describe('an At whose Pod the API server does not take', () => {
   const rows: readonly { readonly name: string; readonly at: At; readonly is: boolean }[] = [
