@@ -7,6 +7,7 @@
  */
 
 // biome-ignore-start lint/performance/noBarrelFile: the one deliberate entry for other packages; nothing in src imports it.
+export type { KubeConfig } from '@kubernetes/client-node';
 export {
   findCondition,
   isConditionTrue,
@@ -25,13 +26,21 @@ export {
   type ContainerStatus,
   configMaps,
   controllerOf,
+  type EnvFromSource,
+  type EnvVar,
   type KubernetesObject,
+  type ManagedFieldsEntry,
   type ObjectMeta,
   type OwnerReference,
   type Pod,
+  type PodCondition,
+  type PodPhase,
   type PodSpec,
+  type PodStatus,
+  type ProjectedVolumeSource,
   pods,
   type Resource,
+  type SecurityContext,
   type Volume,
   type VolumeItems,
 } from './kubernetes/objects.ts';
@@ -43,6 +52,7 @@ export {
 } from './kubernetes/owner.ts';
 export { printable } from './kubernetes/printable.ts';
 export {
+  type LabelOperator,
   type LabelRequirement,
   type LabelSelector,
   type Labels,
@@ -69,6 +79,7 @@ export type {
 } from './runtime/cache/informer.ts';
 export type { Informers } from './runtime/cache/informers.ts';
 export type { IndexFunction, Lister, ListFilter } from './runtime/cache/lister.ts';
+export type { ReflectorProblem } from './runtime/cache/reflector-problem.ts';
 export { compareResourceVersions } from './runtime/cache/resource-version.ts';
 export {
   ApiError,
@@ -96,6 +107,8 @@ export type {
   PageOptions,
   SelectorOptions,
   Status,
+  WatchCallOptions,
+  WatchEvent,
 } from './runtime/client/client.ts';
 export { type Connection, type ConnectOptions, connect } from './runtime/client/connect.ts';
 export {
@@ -106,6 +119,7 @@ export {
   type ServedResource,
 } from './runtime/client/discovery.ts';
 export { finalizerPatch, hasFinalizer } from './runtime/client/finalizer.ts';
+export type { OpenConnection } from './runtime/client/http-connection.ts';
 export { KubeConfigError } from './runtime/client/kubeconfig-entries.ts';
 export { type KubeConfigSources, loadKubeConfig } from './runtime/client/load-kubeconfig.ts';
 export type { PartialObjectMetadata, Whole } from './runtime/client/partial-object.ts';
@@ -123,6 +137,7 @@ export {
   type Patch,
   type PatchOf,
   type StatusBody,
+  type StatusOf,
   type StatusPatchOf,
   statusPatch,
 } from './runtime/client/patch.ts';
@@ -134,8 +149,9 @@ export type {
   SubresourceReadOptions,
 } from './runtime/client/subresource-client.ts';
 export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
+export type { WriteListener, Written } from './runtime/client/written.ts';
 export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
-export { ClockProbe } from './runtime/clock-probe.ts';
+export { ClockProbe, type ClockProbeOptions } from './runtime/clock-probe.ts';
 export {
   type BuilderHost,
   type ControllerBuilder,
@@ -170,6 +186,7 @@ export {
   type Request,
   type Result,
   RetryError,
+  type RetryErrorOptions,
   requestKey,
   requestOfKey,
   TerminalError,
@@ -178,6 +195,7 @@ export { Rewrites } from './runtime/controller/rewrites.ts';
 export type { Runnable } from './runtime/controller/runnable.ts';
 export {
   type Enqueue,
+  type EnqueueOptions,
   initialListPriority,
   type PriorityFunction,
   type Source,
@@ -191,20 +209,27 @@ export type {
 } from './runtime/diagnostics.ts';
 export { describeError, errorText } from './runtime/error-chain.ts';
 export type { EventRecord, EventRecorder } from './runtime/events/event-recorder.ts';
-export type { HealthCheck } from './runtime/health/health-checks.ts';
+export type { HealthCheck, HealthCheckOptions } from './runtime/health/health-checks.ts';
 export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
-export { holderOf, type Lease, leases } from './runtime/leader/lease.ts';
+export { holderOf, type Lease, type LeaseSpec, leases } from './runtime/leader/lease.ts';
 export type { Durations } from './runtime/limits.ts';
 export { errorFields, type Logger, type LogMethod, silentLogger } from './runtime/logger.ts';
 export { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
 export { Manager } from './runtime/manager/manager.ts';
 export { ManagerError } from './runtime/manager/manager-error.ts';
 export type { LeaderElectionOptions, ManagerOptions } from './runtime/manager/manager-options.ts';
+export type { ProbesOptions, SecureMetrics } from './runtime/manager/probes.ts';
 export { type HostProcess, runManager } from './runtime/manager/run-manager.ts';
+export type { StartupOptions } from './runtime/manager/startup.ts';
 export { traceWith } from './runtime/open-telemetry.ts';
 export type { OpenTelemetryApi, TraceSpan } from './runtime/open-telemetry-api.ts';
 export { Pace } from './runtime/pace.ts';
-export { ExponentialBackoff, type RateLimiter } from './runtime/queue/rate-limiter.ts';
+export type { AddOptions } from './runtime/queue/add-options.ts';
+export {
+  ExponentialBackoff,
+  type ExponentialBackoffOptions,
+  type RateLimiter,
+} from './runtime/queue/rate-limiter.ts';
 export { type Randomness, systemRandomness } from './runtime/randomness.ts';
-export { ServerClock } from './runtime/server-clock.ts';
+export { type AnswerTime, ServerClock, type TimeBounds } from './runtime/server-clock.ts';
 // biome-ignore-end lint/performance/noBarrelFile: the one deliberate entry ends here.

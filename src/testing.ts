@@ -4,6 +4,10 @@
  */
 
 // biome-ignore-start lint/performance/noBarrelFile: the one deliberate entry for other packages; nothing in src imports it.
+export type { Etcd } from './testing/api-server/etcd.ts';
+export type { ServedResource } from './testing/api-server/served-resource.ts';
+export type { SimulatedApiServer } from './testing/api-server/simulated-api-server.ts';
+export type { ClusterAccess } from './testing/cluster-ports.ts';
 export type { ControlPlane, ControlPlaneOptions } from './testing/control-plane.ts';
 export { startControlPlane } from './testing/control-plane.ts';
 export { LogLines } from './testing/log-lines.ts';
@@ -12,6 +16,8 @@ export type {
   NetworkFault,
   NetworkFaultKind,
 } from './testing/network/network-fault.ts';
+export type { SimulatedLink } from './testing/network/simulated-link.ts';
+export type { SimulatedNetwork } from './testing/network/simulated-network.ts';
 export { Random } from './testing/random.ts';
 export { MachineTime, type MachineTimeOptions, SimulatedClock } from './testing/simulated-clock.ts';
 export {
@@ -20,8 +26,8 @@ export {
   type SimulatedClusterOptions,
 } from './testing/simulated-cluster.ts';
 export { type ProcessEnd, type ProcessPorts, SimulatedProcess } from './testing/simulated-process.ts';
-export { SimulatedReplica } from './testing/simulated-replica.ts';
-export { Simulation, type SimulationOptions } from './testing/simulation.ts';
+export { SimulatedReplica, type SimulatedReplicaOptions } from './testing/simulated-replica.ts';
+export { type RunUntil, Simulation, type SimulationOptions } from './testing/simulation.ts';
 export {
   type BuildOperator,
   type RunOptions,

@@ -10,7 +10,7 @@ export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 /**
  * The list with `condition` in it, in the place of the one of its type or at the end.
- * `lastTransitionTime` is kept unless `status` changes (as meta.SetStatusCondition of apimachinery does).
+ * `lastTransitionTime` is kept unless `status` changes (as `meta.SetStatusCondition` of Go does).
  *
  * @param now epoch milliseconds
  */

@@ -16,11 +16,14 @@ export interface Schema {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The schema of `status` in that of a kind. */
-export function statusSchema(kind: Fields): Schema {
+export function statusSchema(kind: Readonly<Record<string, unknown>>): Schema {
   return (kind as { readonly properties: { readonly status: Schema } }).properties.status;
 }
 
-/** The same value when all of it fits, a copy without what does not, undefined when nothing is left. */
+/**
+ * What of a value fits a schema: the same value when all of it does, a copy without the rest, undefined when
+ * nothing is left.
+ */
 export function fit<T>(schema: Schema, value: T | undefined): T | undefined;
 export function fit(schema: Schema, value: unknown): unknown {
   switch (schema.type) {

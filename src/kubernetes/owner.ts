@@ -31,7 +31,7 @@ export class AlreadyOwnedError extends Error {
 
 /**
  * A copy of the object that `owner` controls: with its {@link controllerRef}, in the place of an older one of the same
- * owner; the very same object when that is there already.
+ * owner; the same object when that is there already.
  *
  * @throws {AlreadyOwnedError} when another object controls it: the two controllers would fight over it.
  * @throws {TypeError} for an owner that was never stored, or that may not own it: one of another namespace, or a

@@ -13,7 +13,7 @@ const instant =
  * Epoch ms.
  */
 export const firstInstant = parseTime('0001-01-01T00:00:00Z');
-/** The last instant of these years. Epoch ms. */
+/** The last instant of the years 0001 to 9999 in UTC. Epoch ms. */
 export const lastInstant = parseTime('9999-12-31T23:59:59.999Z');
 
 /**
@@ -26,7 +26,7 @@ export function formatTime(epochMs: number): string {
 }
 
 /**
- * `2030-01-31T09:00:00.250Z`, for our own fields of format date-time.
+ * `2030-01-31T09:00:00.250Z`, for fields of format date-time that count milliseconds.
  *
  * @throws {RangeError} as {@link formatTime}
  */

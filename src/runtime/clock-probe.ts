@@ -14,6 +14,7 @@ const period = { needed: 1000, idle: 10_000 };
 /** Milliseconds for one request. */
 const requestTimeout = 5000;
 
+/** Whose time is asked for, and when. */
 export interface ClockProbeOptions {
   readonly name: string;
   readonly clock: ServerClock;
@@ -23,7 +24,10 @@ export interface ClockProbeOptions {
   readonly isNeeded: () => boolean;
 }
 
-/** A Runnable that runs on standbys, too: they may lead in a moment. */
+/**
+ * A Runnable that asks for the API server's time while an instant is near that matters. It runs on standbys,
+ * too: they may lead in a moment.
+ */
 export class ClockProbe implements Runnable {
   readonly name: string;
   readonly needsLeaderElection = false;

@@ -11,7 +11,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Both times, and a timer. */
+/** The time as a controller gets it from its host: wall clock, monotonic clock, and a timer. */
 export interface Clock {
   /** Wall-clock time, epoch milliseconds. */
   now(): number;
@@ -38,7 +38,7 @@ export function assertTimerDelay(delay: number): void {
   }
 }
 
-/** The machine's own time. */
+/** The clocks and timers of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -4,7 +4,7 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 
-/** What has a beginning and an end; one object for both. */
+/** An event with a beginning and an end, which is one object for both. */
 export interface SpanEvent {
   /**
    * A subscriber of the beginning may set it: it calls `work` once, in its own context, and returns what that returns.

@@ -15,7 +15,7 @@ export function* errorChain(error: unknown): Generator<Error, void, undefined> {
   }
 }
 
-/** Its message, or what was thrown instead of an Error as a text. Never throws. */
+/** The message of an error, or what was thrown instead of an Error, as a text. Never throws. */
 export function errorText(error: unknown): string {
   return readable(() => (error instanceof Error ? String(error.message) : String(error))) ?? 'no text';
 }

@@ -1,6 +1,6 @@
 /** Limits: every time limit that a guarantee rests on, in the one place where their sums are checked. All in ms. */
 
-/** What can be chosen; everything has a default. Milliseconds. */
+/** Time limits of a Manager, in milliseconds; everything has a default. */
 export interface Durations {
   /** How long the other replicas wait for a Lease that does not change. Whole seconds. Default 15 000. */
   readonly leaseDuration?: number;

@@ -1,5 +1,5 @@
 /**
- * Logger: the part of pino that the runtime uses, as a port, so that a reconciler's test can pass a list.
+ * One level of a {@link Logger}, with pino's two forms of a call.
  *
  * Fields first, then a constant sentence. Field names: `controller`, `namespace`, `name`, `reconcileID`,
  * `err`. Values of ConfigMaps and Secrets, tokens and command text never go above `debug`.
@@ -9,7 +9,7 @@ export interface LogMethod {
   (message: string): void;
 }
 
-/** A pino logger is one. */
+/** Where the runtime logs. A pino logger is one. */
 export interface Logger {
   readonly debug: LogMethod;
   readonly info: LogMethod;

@@ -1,6 +1,6 @@
 /** OpenTelemetry API: the part of the package `@opentelemetry/api` that is used, in its own words. */
 
-/** A span, as far as it is used. */
+/** A span of OpenTelemetry, as far as it is used. */
 export interface TraceSpan {
   setAttribute(key: string, value: string | number): unknown;
   setStatus(status: { code: number; message?: string }): unknown;

@@ -7,7 +7,7 @@ import type { Clock } from './clock.ts';
 /** The work in one turn of the event loop. */
 const maxTurnMs = 10;
 
-/** Says when long work has to let the event loop turn. */
+/** Tells long work when it has to let the event loop turn. */
 export class Pace {
   readonly #clock: Clock;
   #spent = 0;

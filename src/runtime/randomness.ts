@@ -13,7 +13,7 @@ export interface Randomness {
   bytes(size: number): Buffer;
 }
 
-/** The machine's own. */
+/** The randomness of the machine. */
 export const systemRandomness: Randomness = {
   random: () => Math.random(),
   uuid: () => randomUUID(),

@@ -18,7 +18,7 @@ export interface AnswerTime {
   readonly receivedAt: number;
 }
 
-/** Epoch ms: the server's time is at least `earliest`, and less than `latest`. */
+/** What is known of the server's time, in epoch ms: it is at least `earliest`, and less than `latest`. */
 export interface TimeBounds {
   readonly earliest: number;
   readonly latest: number;

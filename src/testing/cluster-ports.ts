@@ -65,7 +65,7 @@ export interface RandomSource {
   next(): number;
 }
 
-/** Everything together. */
+/** What controllers, nodes and people do to the simulated cluster. */
 export interface ClusterAccess {
   readonly view: ClusterView;
   readonly changes: ClusterChanges;

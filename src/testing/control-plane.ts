@@ -1,6 +1,6 @@
 /** Control plane: a real etcd and API server on this machine, for the tests that a simulated cluster cannot answer. */
 
-/** What runs beside etcd and the API server. */
+/** Options of {@link startControlPlane}: what runs beside etcd and the API server. */
 export interface ControlPlaneOptions {
   /** Whether a controller manager runs: ServiceAccounts, garbage collection, Deployments. Default true. */
   readonly controllerManager?: boolean;

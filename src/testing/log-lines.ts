@@ -4,7 +4,7 @@ import { errorFields, type Logger, type LogMethod } from '../runtime/logger.ts';
 /** Older lines are dropped. */
 const longest = 10_000;
 
-/** A log in memory. */
+/** A log in memory, for a test to look at. */
 export class LogLines {
   readonly lines: string[] = [];
   readonly #now: () => number;

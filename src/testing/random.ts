@@ -3,7 +3,10 @@
  * and each user of it forks one of its own, so that one more draw in one place shifts no other's.
  */
 
-/** sfc32 (Chris Doty-Humphrey's Small Fast Counter), seeded by a hash of a text. */
+/**
+ * Chance that follows from a seed: sfc32 (Chris Doty-Humphrey's Small Fast Counter), seeded by a hash of a
+ * text.
+ */
 export class Random {
   readonly #seed: string;
   #a: number;

@@ -12,6 +12,7 @@ import { type ProcessEnd, type ProcessPorts, SimulatedProcess } from './simulate
 /** Makes the operator of one process. */
 export type Build = (ports: ProcessPorts, process: SimulatedProcess) => Manager;
 
+/** Where a replica runs, and what. */
 export interface SimulatedReplicaOptions {
   readonly network: SimulatedNetwork;
   readonly name: string;

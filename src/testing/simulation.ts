@@ -12,7 +12,7 @@ export interface Task {
   cancel(): void;
 }
 
-/** The seed, and the time at the start. */
+/** Options of a {@link Simulation}: the seed, and the time at the start. */
 export interface SimulationOptions {
   readonly seed: string;
   /** True wall-clock time at the start, epoch ms. Default 2024-01-01T00:00:00Z. */
@@ -20,7 +20,7 @@ export interface SimulationOptions {
 }
 
 /** When a run ends; without both, when there are no tasks any more. */
-export interface RunOptions {
+export interface RunUntil {
   /** Elapsed ms; what is due later stays. */
   readonly until?: number;
   /** Asked after each task and the promise callbacks that follow from it. */
@@ -109,7 +109,7 @@ export class Simulation {
   }
 
   /** Runs tasks. Rejects with what a task or a listener throws; the simulation can go on after that. */
-  run({ until = Number.POSITIVE_INFINITY, when = never }: RunOptions = {}): Promise<void> {
+  run({ until = Number.POSITIVE_INFINITY, when = never }: RunUntil = {}): Promise<void> {
     if (this.#running) throw new Error('the simulation is running already');
     this.#running = true;
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ import { namespaces } from './objects.ts';
 import { type ReplicaOptions, SimulatedCluster } from './simulated-cluster.ts';
 import type { SimulatedReplica } from './simulated-replica.ts';
 
-/** Everything has a default. */
+/** Options of a {@link TestCluster}; everything has a default. */
 export interface TestClusterOptions {
   /** Decides every delay, order and fault; the same seed gives the same run. Default `1`. */
   readonly seed?: string | number;
@@ -45,7 +45,7 @@ export type SimulatedManagerOptions = Pick<CreateManagerOptions, 'kubeConfig' | 
 /** Makes the operator of one process, as its main program does. */
 export type BuildOperator = (options: SimulatedManagerOptions) => Manager;
 
-/** How a replica behaves. */
+/** How a replica of {@link TestCluster.run} behaves. */
 export interface RunOptions extends ReplicaOptions {
   /** Unlike any other's. Default `operator`. */
   readonly name?: string;

@@ -13,7 +13,7 @@ import {
   type Resource,
 } from '../../src/kubernetes/objects.ts';
 import { formatTime } from '../../src/kubernetes/time.ts';
-import type { Client, WatchEvent, WatchOptions } from '../../src/runtime/client/client.ts';
+import type { Client, WatchCallOptions, WatchEvent } from '../../src/runtime/client/client.ts';
 import { typed } from '../../src/runtime/client/typed.ts';
 import { watchEvents } from '../../src/runtime/client/watch-stream.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -130,7 +130,7 @@ export function watchingClient(bytes: Iterable<Buffer>): Client {
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   }
   const client = {
-    watch: async (resource: Resource, { signal }: WatchOptions) =>
+    watch: async (resource: Resource, { signal }: WatchCallOptions) =>
       watchEvents(stream(signal), (object) => typed(resource, object), systemClock),
   };
   return client as unknown as Client;

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { configMaps, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { findPresence } from '../../src/runtime/cache/presence.ts';
 import { ApiError, isNotFound } from '../../src/runtime/client/api-error.ts';
-import type { Client, WatchEvent, WatchOptions } from '../../src/runtime/client/client.ts';
+import type { Client, WatchCallOptions, WatchEvent } from '../../src/runtime/client/client.ts';
 import { type ConformanceRow, keyOf, newWidget, type Widget, widgets } from './subject.ts';
 
 type Line = readonly [type: string, name: string];
@@ -13,7 +13,7 @@ type Line = readonly [type: string, name: string];
 /** Opens a watch and reads it until `enough` says so, at most ten seconds. */
 async function watchUntil(
   client: Client,
-  options: Omit<WatchOptions, 'signal' | 'timeoutSeconds'>,
+  options: Omit<WatchCallOptions, 'signal' | 'timeoutSeconds'>,
   enough: (events: readonly WatchEvent<Widget>[]) => boolean,
 ): Promise<readonly WatchEvent<Widget>[]> {
   const controller = new AbortController();

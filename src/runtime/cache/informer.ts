@@ -8,9 +8,9 @@ import type { PartialObjectMetadata } from '../client/partial-object.ts';
 import type { IndexFunction, Lister } from './lister.ts';
 
 /**
- * Called synchronously, in the order of the watch, once for each change it shows; what a handler throws is
- * logged and never stops it. An own write reaches handlers when it arrives in the watch, and no sooner, so
- * the lister may be ahead of their notifications.
+ * A listener of an informer, called synchronously, in the order of the watch, once for each change; what a
+ * handler throws is logged and never stops it. An own write reaches handlers when it arrives in the watch,
+ * and no sooner, so the lister may be ahead of their notifications.
  */
 export interface InformerHandler<T> {
   /** @param initial true for objects of the first list. */
@@ -48,7 +48,10 @@ export interface MetadataInformerOptions
   readonly transform?: (object: KubernetesObject) => KubernetesObject;
 }
 
-/** One shared copy and its watch; made by {@link Informers.informerFor}. */
+/**
+ * One shared copy of a resource, and the watch that keeps it equal to the API server's; made by {@link
+ * Informers.informerFor}.
+ */
 export interface Informer<T extends KubernetesObject> {
   readonly resource: Resource<T>;
   readonly lister: Lister<T>;

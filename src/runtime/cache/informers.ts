@@ -36,7 +36,7 @@ interface Entry {
   readonly options: { readonly namespaces?: readonly string[]; readonly transform?: unknown };
 }
 
-/** Started and stopped by the Manager. */
+/** The shared informers of a Manager, which starts and stops them. */
 export class Informers {
   readonly #options: InformersOptions;
   readonly #metrics: InformerMetrics | undefined;

@@ -5,7 +5,7 @@
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { LabelSelector } from '../../kubernetes/selector.ts';
 
-/** Which of the objects of a {@link Lister}; both must hold. */
+/** Selects objects of a {@link Lister}; both must hold. */
 export interface ListFilter<T> {
   /** As text or as a metav1.LabelSelector, where an empty one selects everything. */
   readonly labelSelector?: string | LabelSelector;
@@ -13,7 +13,7 @@ export interface ListFilter<T> {
   readonly matches?: (object: T) => boolean;
 }
 
-/** Answers at once, from memory; before the first list it is empty. */
+/** Reads an informer's copy. It answers at once, from memory; before the first list it is empty. */
 export interface Lister<T extends KubernetesObject> {
   /** Empty namespace for cluster-scoped objects. */
   get(namespace: string, name: string): T | undefined;

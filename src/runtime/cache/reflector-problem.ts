@@ -11,6 +11,7 @@ import { UnreadableEventError } from '../client/watch-stream.ts';
 import type { Presence } from './presence.ts';
 import { InitialEventsError, WatchLimitError } from './watch-session.ts';
 
+/** Why an informer is not following its resource. */
 export interface ReflectorProblem {
   /**
    * NotServed: the API server's discovery says that it does not know the resource, so its CRD is not installed (or

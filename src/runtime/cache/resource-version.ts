@@ -5,7 +5,10 @@
  */
 const decimal = /^(?:0|[1-9]\d*)$/;
 
-/** Negative, zero or positive like a sort function; undefined when either is not a decimal number. */
+/**
+ * Compares two resourceVersions: negative, zero or positive like a sort function; undefined when either is
+ * not a decimal number.
+ */
 export function compareResourceVersions(left: string, right: string): number | undefined {
   if (!(decimal.test(left) && decimal.test(right))) return undefined;
   if (left.length !== right.length) return left.length - right.length;

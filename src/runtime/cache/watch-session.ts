@@ -4,7 +4,7 @@
  * the agreed time: a half-open connection, which never says anything again, is left in minutes instead of never.
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
-import type { Client, WatchEvent, WatchOptions } from '../client/client.ts';
+import type { Client, WatchCallOptions, WatchEvent } from '../client/client.ts';
 import { collectionPath, resourceOf } from '../client/resource-path.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { tellWatch, type WatchDiagnostic } from '../diagnostics.ts';
@@ -41,7 +41,7 @@ export class WatchSession<T extends KubernetesObject> {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #resource: Resource<T>;
-  readonly #options: Omit<WatchOptions, 'signal'>;
+  readonly #options: Omit<WatchCallOptions, 'signal'>;
   readonly #controller = new AbortController();
   readonly #startedAt: number;
   #openedAt: number | undefined;
@@ -49,7 +49,12 @@ export class WatchSession<T extends KubernetesObject> {
   #initial: boolean;
   #timer: Timer | undefined;
 
-  constructor(client: Client, clock: Clock, resource: Resource<T>, options: Omit<WatchOptions, 'signal'>) {
+  constructor(
+    client: Client,
+    clock: Clock,
+    resource: Resource<T>,
+    options: Omit<WatchCallOptions, 'signal'>,
+  ) {
     this.#client = client;
     this.#clock = clock;
     this.#resource = resource;

@@ -16,8 +16,8 @@ import type {
   ObjectKey,
   Page,
   PageOptions,
+  WatchCallOptions,
   WatchEvent,
-  WatchOptions,
 } from './client.ts';
 import { deleteCollection, readPages } from './collection.ts';
 import { deleteBody, evictionBody } from './delete-body.ts';
@@ -81,7 +81,7 @@ export class ApiClient implements Client {
 
   async watch<T extends KubernetesObject>(
     resource: Resource<T>,
-    options: WatchOptions,
+    options: WatchCallOptions,
   ): Promise<AsyncIterable<WatchEvent<T>>> {
     const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal } = options;
     const path = withQuery(collectionPath(resource, options.namespace), {

@@ -1,6 +1,6 @@
 /** Call options: what can be said of a call to the API server, whatever it asks for. */
 
-/** Of every call. */
+/** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
   /**
@@ -11,7 +11,7 @@ export interface CallOptions {
   readonly timeout?: number;
 }
 
-/** Of every write but deletes. */
+/** Options of every write but deletes. */
 export interface WriteOptions extends CallOptions {
   /** `dryRun=All`: the server validates and admits, and stores nothing. */
   readonly dryRun?: boolean;

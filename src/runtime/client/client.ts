@@ -15,13 +15,13 @@ export interface ObjectKey {
   readonly name: string;
 }
 
-/** Which objects of a collection, in the string form of the API; both must hold. */
+/** Selectors of a collection's objects, in the string form of the API; both must hold. */
 export interface SelectorOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
-/** Of a read that asks for metadata alone. */
+/** The option of a read that asks for metadata alone. */
 export interface MetadataOnly {
   readonly metadataOnly: true;
 }
@@ -69,7 +69,7 @@ export interface Page<T> extends ListResult<T> {
 }
 
 /** What to watch, and from where. */
-export interface WatchOptions extends SelectorOptions {
+export interface WatchCallOptions extends SelectorOptions {
   readonly signal: AbortSignal;
   readonly namespace?: string;
   readonly resourceVersion?: string;
@@ -117,7 +117,7 @@ export interface DeleteOptions extends CallOptions {
   readonly dryRun?: boolean;
 }
 
-/** Of a server-side apply. */
+/** Options of a server-side apply. */
 export interface ApplyOptions extends WriteOptions {
   /** True: takes over fields that other managers own. Default false: such a conflict is a 409. */
   readonly force?: boolean;
@@ -168,15 +168,15 @@ export interface Client {
    */
   watch(
     resource: Resource,
-    options: WatchOptions & MetadataOnly,
+    options: WatchCallOptions & MetadataOnly,
   ): Promise<AsyncIterable<WatchEvent<PartialObjectMetadata>>>;
   watch<T extends KubernetesObject>(
     resource: Resource<T>,
-    options: WatchOptions & { readonly metadataOnly?: false },
+    options: WatchCallOptions & { readonly metadataOnly?: false },
   ): Promise<AsyncIterable<WatchEvent<T>>>;
   watch<T extends KubernetesObject>(
     resource: Resource<T>,
-    options: WatchOptions,
+    options: WatchCallOptions,
   ): Promise<AsyncIterable<WatchEvent<T | PartialObjectMetadata>>>;
   /** The collection page by page, so that little of a large one is held at once. A 410 means: begin again. */
   pages<T extends KubernetesObject>(resource: Resource<T>, options?: PageOptions): AsyncIterable<Page<T>>;

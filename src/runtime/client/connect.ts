@@ -25,7 +25,7 @@ import type { WriteListener } from './written.ts';
 /** A renewal, and another one beside it should the first hang. */
 const leaseConnections = 2;
 
-/** Where to, as whom, and what to account to whom. */
+/** Options of {@link connect}: where to, as whom, and where metrics go. */
 export interface ConnectOptions {
   readonly kubeConfig: KubeConfig;
   /** Asked right before each write of {@link Connection.client} is sent. */
@@ -87,9 +87,10 @@ export interface Connection {
 }
 
 /**
- * Connects with the first call.
+ * Makes the clients of one API server. They connect with the first call.
  *
- * @throws {KubeConfigError} when the KubeConfig names no cluster. @throws {RangeError} for a timeout that is none.
+ * @throws {KubeConfigError} when the KubeConfig names no cluster. @throws {RangeError} for a timeout that is
+ *   none.
  */
 export function connect(options: ConnectOptions): Connection {
   const { clock, registry, gate, userAgent, fieldManager, maxRequests = 32 } = options;

@@ -14,7 +14,7 @@ import {
 } from './kubeconfig-entries.ts';
 import { proxyFor } from './proxy-environment.ts';
 
-/** Where to look: what of the process and the machine decides. */
+/** Where {@link loadKubeConfig} looks. */
 export interface KubeConfigSources {
   /**
    * The process's environment: KUBECONFIG, HOME, KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT; HTTPS_PROXY,
@@ -26,7 +26,8 @@ export interface KubeConfigSources {
 }
 
 /**
- * Reads files, so it blocks: only for the start of a program.
+ * Finds and reads the KubeConfig, as kubectl does. It reads files, so it blocks: use it at the start of a
+ * program only.
  *
  * @throws {KubeConfigError} when there is no configuration, or none that names a cluster.
  */

@@ -35,7 +35,7 @@ export interface ApplyPatch<B extends object = object> {
 /** The three patch types in use, of any kind. Strategic merge is left out: custom resources do not have it. */
 export type Patch = MergePatch | JsonPatch | ApplyPatch;
 
-/** Every field may be left out, at every depth. */
+/** A type of which every field may be left out, at every depth. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? readonly DeepPartial<Item>[]
   : T extends object
@@ -64,7 +64,8 @@ export interface StatusBody<S> {
   readonly status: S;
 }
 
-type StatusOf<T> = T extends { readonly status?: infer S } ? NonNullable<S> : object;
+/** The status of a kind; any object where the kind has none. */
+export type StatusOf<T> = T extends { readonly status?: infer S } ? NonNullable<S> : object;
 
 /** {@link PatchOf} for the status subresource: without its `status` a body does not compile. */
 export type StatusPatchOf<T extends KubernetesObject> =

@@ -4,7 +4,7 @@
 
 import { defaultRequestTimeouts } from '../limits.ts';
 
-/** Milliseconds. */
+/** Time limits of requests, in milliseconds. */
 export interface RequestTimeouts {
   /** Of a get, and of opening a watch. Default 30 000. */
   readonly read?: number;

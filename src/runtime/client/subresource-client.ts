@@ -20,7 +20,10 @@ export interface SubresourceReadOptions extends CallOptions {
   readonly query?: SubresourceQuery;
 }
 
-/** Rejects as the methods of a Client do. Bodies are complete: they say their own apiVersion and kind. */
+/**
+ * The client of one subresource of an object. It rejects as the methods of a Client do. Bodies are complete:
+ * they say their own apiVersion and kind.
+ */
 export interface SubresourceClient<S extends object> {
   /** GET of an object. */
   get(options?: SubresourceReadOptions): Promise<S>;

@@ -1,7 +1,6 @@
 /**
- * WriteGate: asked synchronously, right before each non-GET request is handed to the socket, whether this
- * process may still write. Everything asynchronous between the question and the send would be a hole in
- * the fence.
+ * Asked synchronously, right before each non-GET request is handed to the socket, whether this process may
+ * still write. Everything asynchronous between the question and the send would be a hole in the fence.
  */
 export interface WriteGate {
   /** @throws {TransportError} with `sent: false` when this process does not lead. */
@@ -13,5 +12,5 @@ export interface WriteGate {
   readonly writeLimit?: number;
 }
 
-/** For processes that run without leader election. */
+/** The gate of processes that run without leader election: every write may leave. */
 export const openGate: WriteGate = { writeLimit: Number.POSITIVE_INFINITY, assertMayWrite() {} };

@@ -34,7 +34,7 @@ export interface BuilderHost {
   add(runnable: Runnable): void;
 }
 
-/** {@link BuilderHost} as a Manager is one. */
+/** A {@link BuilderHost} with all that a Manager has of it. */
 export interface ControllerHost extends BuilderHost {
   readonly randomness: Randomness;
   readonly registry: Registry;
@@ -57,7 +57,7 @@ export interface WatchOptions<T extends KubernetesObject> extends InformerOption
   readonly priority?: PriorityFunction<T>;
 }
 
-/** Begins the sentence; {@link ControllerBuilder.complete} ends it. */
+/** Begins the configuration of a controller; {@link ControllerBuilder.complete} ends it. */
 export function controllerManagedBy(host: BuilderHost): ControllerBuilder {
   return new ControllerBuilder(host);
 }
@@ -65,7 +65,10 @@ export function controllerManagedBy(host: BuilderHost): ControllerBuilder {
 /** Names in use, by host: two controllers of one name would share their metrics. */
 const names = new WeakMap<BuilderHost, Set<string>>();
 
-/** The configuration of a controller so far. Each call but the last returns the builder. */
+/**
+ * The configuration of a controller, from {@link controllerManagedBy} on. Each call but the last returns the
+ * builder.
+ */
 export class ControllerBuilder {
   readonly #host: BuilderHost;
   #name: string | undefined;

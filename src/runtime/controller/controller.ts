@@ -30,7 +30,7 @@ import type { Runnable } from './runnable.ts';
 import { type Enqueue, initialListPriority, type Source } from './source.ts';
 import { Wakes } from './wakes.ts';
 
-/** What can be chosen about a controller; everything has a default. */
+/** Options of a controller; everything has a default. */
 export interface ControllerOptions {
   /** Workers, and so the most reconciles at once. Default 1. */
   readonly maxConcurrentReconciles?: number;

@@ -5,7 +5,10 @@ import type { ReconcileContext, Reconciler, Request, Result } from './reconciler
 /** Decisions in one pass; more of them would be a loop. */
 const maxDecisions = 8;
 
-/** What a kind brings along. An error of it ends the pass as it ends a reconcile. */
+/**
+ * The parts of a {@link DecidingReconciler} that know the kind. An error in one of them ends the pass as it
+ * ends a reconcile.
+ */
 export interface Decider<Facts, Need, Effect> {
   /** The facts that are known at once; undefined when there is nothing to decide about. */
   observe(request: Request, context: ReconcileContext): Promise<Facts | undefined>;
@@ -16,7 +19,9 @@ export interface Decider<Facts, Need, Effect> {
   perform(effect: Effect, facts: Facts, context: ReconcileContext): Promise<Answer<Facts>>;
 }
 
-/** Observes, decides and performs, until an effect or the end of the list ends the pass. */
+/**
+ * A Reconciler that observes, decides and performs, until an effect or the end of the list ends the pass.
+ */
 export class DecidingReconciler<Facts extends object, Need, Effect> implements Reconciler {
   readonly #decider: Decider<Facts, Need, Effect>;
 

@@ -8,12 +8,12 @@ import type { Result } from './reconciler.ts';
 /** Either the fact that is missing, or what to do. */
 export type Decision<Need, Effect> = Question<Need> | EffectList<Effect>;
 
-/** The fact is read, and the decision is made again with it. */
+/** A decision that needs one more fact: it is read, and the decision is made again with it. */
 export interface Question<Need> {
   readonly need: Need;
 }
 
-/** What to do, and when to look again after it. */
+/** A decision: what to do, and when to look again after it. */
 export interface EffectList<Effect> extends Result {
   /** Performed one after the other, in this order. The status write is one of them, and so are Events. */
   readonly effects: readonly Effect[];

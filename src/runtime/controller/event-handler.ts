@@ -16,16 +16,19 @@ export type ObjectEvent<T extends KubernetesObject> =
   | { readonly type: 'update'; readonly previous: T; readonly object: T }
   | { readonly type: 'delete'; readonly object: T };
 
-/** Whom an event concerns; none is fine. One that throws loses its event, logged. */
+/**
+ * The requests that follow from an event; there may be none. One that throws loses its event, and a log line
+ * says so.
+ */
 export type EventHandler<T extends KubernetesObject> = (event: ObjectEvent<T>) => readonly Request[];
 
-/** The object itself. */
+/** An event handler: a request for the object itself. */
 export const enqueueRequestForObject: EventHandler<KubernetesObject> = ({ object }) => [requestFor(object)];
 
 /**
- * The requests that `map` gives for the object; of an update for its old and its new state, because what
- * the object no longer points to has to be looked at as well. Each once: the queue folds only what waits in it,
- * and of two equal requests a worker without work would take the first at once.
+ * An event handler: the requests that `map` gives for the object; of an update for its old and its new state,
+ * because what the object no longer points to has to be looked at as well. Each once: the queue folds only
+ * what waits in it, and of two equal requests a worker without work would take the first at once.
  */
 export function enqueueRequestsFromMap<T extends KubernetesObject>(
   map: (object: T) => readonly Request[],
@@ -40,9 +43,10 @@ function distinct(requests: readonly Request[]): readonly Request[] {
 }
 
 /**
- * The object's controller owner, if that is of the given kind. As in Kubernetes an owner is in the
- * namespace of the object or cluster-scoped; references to anything else are ignored. The version does not
- * count: an owner created through another version of its API is the same object.
+ * An event handler: a request for the object's controller owner, if that is of the given kind. As in
+ * Kubernetes an owner is in the namespace of the object or cluster-scoped; references to anything else are
+ * ignored. The version does not count: an owner created through another version of its API is the same
+ * object.
  */
 export function enqueueRequestForOwner(owner: Resource): EventHandler<KubernetesObject> {
   return enqueueRequestsFromMap((object) => {

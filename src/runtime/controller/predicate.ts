@@ -7,29 +7,32 @@ import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import { synchronous } from '../callback.ts';
 import type { ObjectEvent } from './event-handler.ts';
 
-/** True: the event passes. One that throws lets it pass, logged. */
+/**
+ * Decides whether an event reaches the controller; true lets it pass. One that throws lets it pass, and a log
+ * line says so.
+ */
 export type Predicate<T extends KubernetesObject> = (event: ObjectEvent<T>) => boolean;
 
 /**
- * The spec changed: `metadata.generation` moved. Of kinds with a status subresource that leaves out status
- * writes and metadata edits, so that a controller does not wake itself. Of kinds without generation, such as
- * ConfigMap, the mark for deletion is the only update that passes.
+ * A predicate: the spec changed (`metadata.generation` moved). Of kinds with a status subresource that leaves
+ * out status writes and metadata edits, so that a controller does not wake itself. Of kinds without
+ * generation, such as ConfigMap, the mark for deletion is the only update that passes.
  */
 export const generationChanged: Predicate<KubernetesObject> = onUpdate(
   (previous, object) => previous.metadata.generation !== object.metadata.generation,
 );
 
-/** Anything was written: leaves out repeated deliveries of the same version. */
+/** A predicate: anything was written. It leaves out repeated deliveries of the same version. */
 export const resourceVersionChanged: Predicate<KubernetesObject> = onUpdate(
   (previous, object) => previous.metadata.resourceVersion !== object.metadata.resourceVersion,
 );
 
-/** Any label was added, changed or removed. */
+/** A predicate: any label was added, changed or removed. */
 export const labelsChanged: Predicate<KubernetesObject> = onUpdate(
   (previous, object) => !sameEntries(previous.metadata.labels, object.metadata.labels),
 );
 
-/** Any annotation or, with a name, that one. */
+/** A predicate: any annotation changed or, with a name, that one. */
 export function annotationChanged(name?: string): Predicate<KubernetesObject> {
   return onUpdate(({ metadata: previous }, { metadata }) =>
     name === undefined
@@ -38,17 +41,20 @@ export function annotationChanged(name?: string): Predicate<KubernetesObject> {
   );
 }
 
-/** All of them pass; with none, everything passes. */
+/** A predicate that an event passes when it passes all of these; with none, every event passes. */
 export function and<T extends KubernetesObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (event) => predicates.every((predicate) => synchronous(predicate(event)));
 }
 
-/** At least one of them passes. */
+/** A predicate that an event passes when it passes at least one of these. */
 export function or<T extends KubernetesObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (event) => predicates.some((predicate) => synchronous(predicate(event)));
 }
 
-/** It does not pass; mind that the ready-made ones let creates and deletes pass, which this turns round. */
+/**
+ * A predicate that an event passes when it does not pass this one. The ready-made ones let creates and
+ * deletes pass, which this turns round.
+ */
 export function not<T extends KubernetesObject>(predicate: Predicate<T>): Predicate<T> {
   return (event) => !synchronous(predicate(event));
 }

@@ -32,7 +32,7 @@ export interface ReconcileContext {
   readonly reconcileID: string;
 }
 
-/** The contract between a controller and who knows its kind. */
+/** Makes the world match what one object asks for. */
 export interface Reconciler {
   /**
    * Rejecting with any error means: again, with backoff (a result would be ignored), but not before the
@@ -47,6 +47,7 @@ export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
+/** What a RetryError may say besides its delay. */
 export interface RetryErrorOptions extends ErrorOptions {
   /** Queue priority of the next try; an integer. Default: that of the run that failed. */
   readonly priority?: number | undefined;
@@ -76,7 +77,7 @@ export class RetryError extends Error {
   }
 }
 
-/** The string form of a request, `namespace/name`; also the key in queues. */
+/** The string form of a request, `namespace/name`, which is its key in queues. */
 export function requestKey(request: Request): string {
   return `${request.namespace}/${request.name}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Runnable: something that the Manager starts and stops. A controller is one; so is any background loop.
+ * Something that the Manager starts and stops. A controller is one; so is any background loop.
  *
  * The Manager drives each runnable through at most two phases:
  *

@@ -14,6 +14,7 @@ import { endOf, versionOf } from './own-versions.ts';
 import { changesDeletion, type Predicate } from './predicate.ts';
 import { type Request, requestKey } from './reconciler.ts';
 
+/** What a source knows of the event that a request is for. */
 export interface EnqueueOptions extends AddOptions {
   /**
    * The version that the event shows ({@link versionOf}), or the end of the object ({@link endOf}). When a reconcile
@@ -27,7 +28,10 @@ export interface EnqueueOptions extends AddOptions {
 /** Where a source puts its requests. */
 export type Enqueue = (request: Request, options: EnqueueOptions) => void;
 
-/** Started during the warm-up, also on standbys; no reconcile begins before it has synced. */
+/**
+ * Where the requests of a controller come from. It is started during the warm-up, also on standbys; no
+ * reconcile begins before it has synced.
+ */
 export interface Source {
   /** Begins to enqueue; ends when `stop` is aborted. */
   start(enqueue: Enqueue, log: Logger, stop: AbortSignal): void;

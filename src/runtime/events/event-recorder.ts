@@ -4,7 +4,7 @@
  */
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 
-/** What happened, for human readers. */
+/** An Event to record: what happened, for human readers. */
 export interface EventRecord {
   readonly type: 'Normal' | 'Warning';
   /** UpperCamelCase, for machines: `Launched`. ≤ 128 characters. */
@@ -15,7 +15,7 @@ export interface EventRecord {
   readonly note: string;
 }
 
-/** Of one controller; from the Manager. */
+/** Records Events of one controller; made by `recorder` of the Manager. */
 export interface EventRecorder {
   /**
    * Records an Event about `regarding`. Equal ones (same object, type, reason, action and note) become one

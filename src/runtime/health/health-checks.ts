@@ -10,9 +10,13 @@ import { endsWithin } from '../time-limit.ts';
 /** How long a check may take, ms; one that hangs would otherwise hang every probe. */
 const checkLimit = 5000;
 
-/** Throws, or rejects, with the reason as long as something is wrong. Fails after 5 s without an answer. */
+/**
+ * A check of `/healthz` or `/readyz`: it throws, or rejects, with the reason as long as something is wrong.
+ * Fails after 5 s without an answer.
+ */
 export type HealthCheck = () => void | Promise<void>;
 
+/** How a check of the process counts. */
 export interface HealthCheckOptions {
   /** False: its failure is listed and logged, and does not fail the whole. Default true. */
   readonly required?: boolean;

@@ -32,7 +32,7 @@ export const leases: Resource<Lease> = {
   namespaced: true,
 };
 
-/** Who holds the lease; empty when no process does. */
+/** The identity of the process that holds the lease; empty when none does. */
 export function holderOf(lease: Lease | undefined): string {
   return lease?.spec?.holderIdentity ?? '';
 }

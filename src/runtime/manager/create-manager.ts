@@ -16,7 +16,9 @@ import { Manager } from './manager.ts';
 import type { SecureMetrics } from './probes.ts';
 import { startGarbage } from './start-garbage.ts';
 
-/** Name, KubeConfig and log; everything else has a default. */
+/**
+ * Options of {@link createManager}. Name, KubeConfig and log are required; everything else has a default.
+ */
 export interface CreateManagerOptions extends Durations {
   /** Of the operator: its field manager, its user agent, and the name of its Lease. A DNS subdomain. */
   readonly name: string;
@@ -65,7 +67,8 @@ export interface CreateManagerOptions extends Durations {
 }
 
 /**
- * Nothing is sent before the Manager is started.
+ * Makes a Manager with the usual parts: connection, leader election, metrics and probes. Nothing is sent
+ * before it is started.
  *
  * @throws {KubeConfigError} when the KubeConfig names no cluster. @throws {RangeError} with one sentence, for
  *   durations that do not fit each other.

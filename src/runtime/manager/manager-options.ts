@@ -14,7 +14,7 @@ export interface LeaderElectionOptions {
   readonly identity: string;
 }
 
-/** {@link createManager} fills in what is usual. */
+/** Options of a Manager that is made by hand; {@link createManager} fills in what is usual. */
 export interface ManagerOptions extends StartupOptions, ProbesOptions, Durations {
   /**
    * Connects to the API server; called once, by the constructor. The gate is the Manager's: it is open only

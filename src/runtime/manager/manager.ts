@@ -32,7 +32,10 @@ import { Probes } from './probes.ts';
 import { RunnableGroup } from './runnable-group.ts';
 import { assertUsable, awaitSync } from './startup.ts';
 
-/** One per process, started once. */
+/**
+ * The life of a process: what its controllers share, and their start and stop in order. There is one for each
+ * process, started once.
+ */
 export class Manager implements Host, ControllerHost {
   /** The API server's time; leader election goes by the machine's own clock. */
   readonly clock: ServerClock;

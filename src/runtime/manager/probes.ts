@@ -17,6 +17,7 @@ import { processMetrics } from '../metrics/process-metrics.ts';
 import { ServingCertificate } from '../metrics/serving-certificate.ts';
 import { profilingServer } from '../profiling/profiling-server.ts';
 
+/** Where metrics, health and profiles are served. */
 export interface ProbesOptions {
   /** `host:port`, `:port`, or `0` for none. */
   readonly metricsBindAddress: string;
@@ -39,6 +40,7 @@ export interface ProbesOptions {
   readonly processMetrics?: boolean;
 }
 
+/** How metrics are served by HTTPS. */
 export interface SecureMetrics {
   /** A folder with `tls.crt` and `tls.key`, read again as they are replaced. Absent: a certificate is made. */
   readonly certificateDirectory?: string;

@@ -4,7 +4,7 @@
  */
 import type { Manager } from './manager.ts';
 
-/** What is needed of Node's `process`. */
+/** The part of Node's `process` that {@link runManager} needs. */
 export type HostProcess = Pick<NodeJS.Process, 'on' | 'exit' | 'stderr'>;
 
 /**

@@ -23,6 +23,7 @@ const period = 500;
 /** Longest single call, ms. */
 const callTimeout = 5000;
 
+/** What a Manager needs until its caches are filled. */
 export interface StartupOptions {
   readonly clock: Clock;
   readonly log: Logger;

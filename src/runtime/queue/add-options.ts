@@ -1,5 +1,6 @@
 /** AddOptions: what an add to the Workqueue may say besides the key. */
 
+/** How a request is queued. */
 export interface AddOptions {
   /** An integer; higher is taken first. Default 0. */
   readonly priority?: number;

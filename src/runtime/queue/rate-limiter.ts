@@ -1,6 +1,6 @@
 /**
- * RateLimiter: how long a key that failed has to wait, by how often it has failed in a row. Each key counts
- * for itself, so one that always fails delays no other.
+ * How long a key that failed has to wait, by how often it has failed in a row. Each key counts for itself, so
+ * one that always fails delays no other.
  */
 export interface RateLimiter {
   /** Counts one more failure of the key and returns the wait it earns, in ms. */
@@ -11,6 +11,7 @@ export interface RateLimiter {
   retries(key: string): number;
 }
 
+/** Options of an {@link ExponentialBackoff}. */
 export interface ExponentialBackoffOptions {
   /** Wait after the first failure, ms; each further one doubles it. Default 5. */
   readonly base?: number;

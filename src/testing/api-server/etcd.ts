@@ -27,6 +27,7 @@ export function keyOf({ metadata }: KubernetesObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`;
 }
 
+/** The store behind all instances of the simulated API server: objects by revision, with a history to watch from. */
 export class Etcd {
   readonly #collections = new Map<string, Collection>();
   readonly #listeners = new Set<(change: Change) => void>();

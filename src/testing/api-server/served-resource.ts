@@ -4,6 +4,7 @@
 import type { Resource } from '../../kubernetes/objects.ts';
 import type { Strategy } from './strategy.ts';
 
+/** A resource of the simulated API server, with how its kind differs from a custom resource. */
 export interface ServedResource extends Resource {
   /** Default true: there is a status subresource, and other writes leave the status alone. */
   readonly status?: boolean;

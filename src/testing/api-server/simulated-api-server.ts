@@ -62,6 +62,7 @@ export interface Seats {
   readonly retryAfter: number;
 }
 
+/** One instance of the simulated API server, whose watch cache may lag behind etcd. */
 export class SimulatedApiServer {
   readonly name: string;
   readonly etcd: Etcd;

@@ -37,7 +37,7 @@ export interface SentRequest {
   readonly target: string;
 }
 
-/** All that is given must hold. */
+/** Which requests a fault hits: all that is given must hold. */
 export interface FaultMatch {
   readonly link?: string;
   readonly method?: string;

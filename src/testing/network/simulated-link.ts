@@ -43,6 +43,7 @@ const keepAliveLimit = 30_000 + 9 * 75_000;
 /** Longest ms between two retransmissions. */
 const slowestRetransmission = 60_000;
 
+/** The link of one machine to the API servers: its latency, its faults, and whether it is cut. */
 export class SimulatedLink implements WireLink {
   readonly name: string;
   readonly network: LinkNetwork;

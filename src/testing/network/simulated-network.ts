@@ -7,6 +7,7 @@ import { type FaultMatch, FaultScript, type NetworkFault, type SentRequest } fro
 import type { NetworkServer, RequestReceiver } from './network-server.ts';
 import { type LinkNetwork, SimulatedLink } from './simulated-link.ts';
 
+/** The network between replicas and API servers, with the faults that a test sets. */
 export class SimulatedNetwork implements LinkNetwork {
   readonly simulation: Simulation;
   readonly #random: Random;

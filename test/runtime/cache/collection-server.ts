@@ -9,8 +9,8 @@ import type {
   Client,
   ListOptions,
   ListResult,
+  WatchCallOptions,
   WatchEvent,
-  WatchOptions,
 } from '../../../src/runtime/client/client.ts';
 import { apiError, listed, ScriptedClient, ScriptedWatch } from './scripted-client.ts';
 import { bookmark, failed, initialEventsEnd, type Widget, widget } from './widget.ts';
@@ -122,7 +122,7 @@ export class CollectionServer extends ScriptedClient implements Client {
 
   override async watch<T extends KubernetesObject>(
     resource: Resource<T>,
-    options: WatchOptions,
+    options: WatchCallOptions,
   ): Promise<AsyncIterable<WatchEvent<T>>> {
     options.signal.throwIfAborted();
     this.#refuse();

@@ -10,8 +10,8 @@ import type {
   ListOptions,
   ListResult,
   Status,
+  WatchCallOptions,
   WatchEvent,
-  WatchOptions,
 } from '../../../src/runtime/client/client.ts';
 import { settle } from '../../fake/clock.ts';
 
@@ -57,13 +57,13 @@ export class ScriptedList {
 export class ScriptedWatch {
   readonly kind = 'watch';
   readonly resource: Resource;
-  readonly options: WatchOptions;
+  readonly options: WatchCallOptions;
   readonly #opened = Promise.withResolvers<AsyncIterable<WatchEvent<KubernetesObject>>>();
   readonly #lines: WatchEvent<KubernetesObject>[] = [];
   #end: { readonly error: unknown } | undefined;
   #wake = Promise.withResolvers<void>();
 
-  constructor(resource: Resource, options: WatchOptions) {
+  constructor(resource: Resource, options: WatchCallOptions) {
     this.resource = resource;
     this.options = options;
     rejectOnAbort(options.signal, (reason) => {
@@ -152,7 +152,7 @@ export class ScriptedClient implements Client {
 
   watch<T extends KubernetesObject>(
     resource: Resource<T>,
-    options: WatchOptions,
+    options: WatchCallOptions,
   ): Promise<AsyncIterable<WatchEvent<T>>> {
     const call = new ScriptedWatch(resource, options);
     this.#calls.push(call);

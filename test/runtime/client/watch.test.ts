@@ -11,12 +11,12 @@ import {
   isTooManyRequests,
   TransportError,
 } from '../../../src/runtime/client/api-error.ts';
-import type { Client, WatchEvent, WatchOptions } from '../../../src/runtime/client/client.ts';
+import type { Client, WatchCallOptions, WatchEvent } from '../../../src/runtime/client/client.ts';
 import { FakeApiServer } from '../../fake/api-server.ts';
 import { connectTo } from '../../fake/connection.ts';
 import { until } from '../../fake/until.ts';
 
-type Options = Partial<WatchOptions>;
+type Options = Partial<WatchCallOptions>;
 
 /** A watch that is read in the background. */
 class Reading {
