@@ -54,7 +54,7 @@ node_modules/.package-lock.json: package-lock.json package.json
 packages: node_modules/.package-lock.json
 
 .PHONY: generate
-generate: packages ## Write what follows from the CRDs and from config/: types, schemas, docs/api.md, the chart's copies; of the benchmarks' figures plots.
+generate: packages ## Write what follows from the CRDs and from config/: types, schemas, docs/api.md, the chart's copies; of the benchmarks' figures plots; of doc comments docs/runtime-reference.md.
 	@$(NODE) hack/generate.ts
 
 .PHONY: generate-kubernetes-types
@@ -200,7 +200,7 @@ dist/atwatch.js: $(SOURCES) hack/build.ts $(wildcard hack/build/*.ts) node_modul
 package-runtime: packages dist/runtime-package/package.json ## Build the package @atwatch/runtime into dist/runtime-package, ready for npm pack.
 
 PACKAGE_SOURCES := $(wildcard hack/package-runtime.ts hack/package/* hack/build/*.ts local-cluster/* examples/notes/*)
-dist/runtime-package/package.json: $(SOURCES) $(PACKAGE_SOURCES) docs/runtime.md node_modules/.package-lock.json
+dist/runtime-package/package.json: $(SOURCES) $(PACKAGE_SOURCES) docs/runtime.md docs/runtime-reference.md node_modules/.package-lock.json
 	@$(NODE) hack/package-runtime.ts
 
 PLUGIN_DIR ?= /usr/local/bin

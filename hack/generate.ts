@@ -1,7 +1,8 @@
 /**
  * Writes everything that follows from something else: of the CRDs the types and schema constants in src/api,
  * docs/api.md, docs/versions.md and the CRD of ConfigWatcher's second API group, the chart's copies of these and of config/, and OLM's bundle;
- * of what the benchmarks measured the tables of docs/benchmarks.md, their history and the plots.
+ * of what the benchmarks measured the tables of docs/benchmarks.md, their history and the plots; of the doc comments of the
+ * runtime docs/runtime-reference.md.
  * With --check it writes nothing and fails on a difference.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -17,6 +18,7 @@ import { printApiDocs } from './generate/api-docs.ts';
 import { bundleFiles } from './generate/bundle.ts';
 import { chartFiles } from './generate/chart.ts';
 import { printSecondGroup, secondGroup } from './generate/second-group.ts';
+import { referencePage } from './package/reference.ts';
 import { versionsPage } from './versions/results.ts';
 
 /** Path and text of every generated file, paths relative to the project. */
@@ -36,6 +38,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     types(configWatcher),
     ['crds/com/configwatchers.yaml', printSecondGroup(configWatcher)],
     ['docs/api.md', printApiDocs([at, configWatcher])],
+    ['docs/runtime-reference.md', await referencePage()],
     ['docs/versions.md', versionsPage(JSON.parse(await readFile('docs/versions/results.json', 'utf8')))],
     ['docs/benchmarks.md', withNewestTables(await readFile('docs/benchmarks.md', 'utf8'), measured)],
     ['docs/choosing.md', withMeasured(await readFile('docs/choosing.md', 'utf8'), measured)],

@@ -50,6 +50,7 @@ export const groups: readonly Group[] = [
     title: 'Operators of your own',
     pages: [
       'docs/runtime.md',
+      'docs/runtime-reference.md',
       'examples/blogpost/README.md',
       'examples/crontab/README.md',
       'examples/database/README.md',

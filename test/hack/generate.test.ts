@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -196,10 +196,19 @@ async function project(
 ): Promise<{ directory: string; generate(...args: string[]): Promise<Run> }> {
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-generate-'));
   t.after(() => rm(directory, { recursive: true }));
-  await mkdir(join(directory, 'docs'));
-  for (const path of ['bundle', 'charts', 'config', 'crds', 'docs', 'package.json', 'src/api']) {
-    await cp(path, join(directory, path), { recursive: true });
-  }
+  const read = [
+    'bundle',
+    'charts',
+    'config',
+    'crds',
+    'docs',
+    'hack/package',
+    'package.json',
+    'src',
+    'tsconfig.json',
+  ];
+  for (const path of read) await cp(path, join(directory, path), { recursive: true });
+  await symlink(resolve('node_modules'), join(directory, 'node_modules'));
   const script = resolve('hack/generate.ts');
   const generate = (...args: string[]) =>
     new Promise<Run>((done) => {
@@ -230,6 +239,14 @@ test('--check fails on drift, names the file and changes nothing; without it the
   assert.match(await readFile(api, 'utf8'), /by hand/);
   assert.deepEqual(await generate(), { code: 0, output: 'wrote docs/api.md\n' });
   assert.doesNotMatch(await readFile(api, 'utf8'), /by hand/);
+});
+
+test('an edited doc comment shows in the reference of the runtime', async (t) => {
+  const { directory, generate } = await project(t);
+  const path = join(directory, 'src/runtime/controller/predicate.ts');
+  const source = await readFile(path, 'utf8');
+  await writeFile(path, source.replace('A predicate: any label', 'A predicate: some label'));
+  assert.deepEqual(await generate(), { code: 0, output: 'wrote docs/runtime-reference.md\n' });
 });
 
 test('an edited CRD shows in every file that follows from it', async (t) => {
