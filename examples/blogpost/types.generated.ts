@@ -36,4 +36,5 @@ export const blogPosts: Resource<BlogPost> = {
   plural: 'blogposts',
   kind: 'BlogPost',
   namespaced: true,
+  status: true,
 };

@@ -31,4 +31,5 @@ export const cronTabs: Resource<CronTab> = {
   plural: 'crontabs',
   kind: 'CronTab',
   namespaced: true,
+  status: true,
 };

@@ -32,4 +32,5 @@ export const databases: Resource<Database> = {
   plural: 'databases',
   kind: 'Database',
   namespaced: true,
+  status: true,
 };

@@ -28,4 +28,5 @@ export const notes: Resource<Note> = {
   plural: 'notes',
   kind: 'Note',
   namespaced: true,
+  status: true,
 };

@@ -52,4 +52,5 @@ export const podSets: Resource<PodSet> = {
   plural: 'podsets',
   kind: 'PodSet',
   namespaced: true,
+  status: true,
 };

@@ -49,6 +49,7 @@ export interface CrdVersion {
   readonly storage?: boolean;
   readonly additionalPrinterColumns?: readonly PrinterColumn[];
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
+  readonly subresources?: { readonly status?: object };
   readonly schema: { readonly openAPIV3Schema: Schema };
 }
 

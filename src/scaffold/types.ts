@@ -75,7 +75,8 @@ function schemaConstants(kind: string, schema: Schema): string[] {
 }
 
 function resourceOf({ group, kind, plural, namespaced, version }: Crd): string {
-  const value = { group, version: version.name, plural, kind, namespaced };
+  const status = version.subresources?.status !== undefined;
+  const value = { group, version: version.name, plural, kind, namespaced, ...(status && { status }) };
   const scope = namespaced ? 'in namespaces' : 'of the cluster';
   return (
     `/** ${kind}: ${plural}.${group}, ${scope}. */\n` +

@@ -35,6 +35,18 @@ suite('types of a CRD', () => {
       /export const backups: Resource<Backup> = \{\n {2}group: 'example.com',\n {2}version: 'v1',/,
     );
     assert.match(text, /namespaced: false/);
+    assert.doesNotMatch(text, /status: true/);
+  });
+
+  test('say whether there is a status subresource, which a Manager looks for at its start', () => {
+    const withStatus = crd('{ type: object }').replace(
+      'name: v1\n',
+      'name: v1\n      subresources: { status: {} }\n',
+    );
+    assert.match(
+      printKinds(['crd.yaml'], crdsIn('crd.yaml', withStatus)),
+      /namespaced: false,\n {2}status: true,\n/,
+    );
   });
 
   const rows = [
