@@ -22,13 +22,13 @@ const print = (value: object) =>
 
 /** Path and text of every file of the bundle. `crds`: those that the operator brings. */
 export async function bundleFiles(crds: readonly Crd[]): Promise<[string, string][]> {
-  const { version, description } = JSON.parse(await text('package.json'));
+  const { author, version, description } = JSON.parse(await text('package.json'));
   const roles = await Promise.all(['admin', 'edit', 'view'].map(aggregatedRole));
   return [
     [
       'bundle/manifests/atwatch.clusterserviceversion.yaml',
       generated('config/, crds/ and package.json') +
-        print(await clusterServiceVersion(crds, version, description)),
+        print(await clusterServiceVersion(crds, { author, version, description })),
     ],
     ...crds.map((crd): [string, string] => [
       `bundle/manifests/${crd.group}_${crd.plural}.yaml`,
@@ -79,8 +79,7 @@ function dockerfile(): string {
 
 async function clusterServiceVersion(
   crds: readonly Crd[],
-  version: string,
-  description: string,
+  { author, version, description }: Readonly<Record<'author' | 'version' | 'description', string>>,
 ): Promise<object> {
   const image = `registry.example/atwatch:${version}`;
   const { kubeVersion } = await yaml('charts/atwatch/Chart.yaml');
@@ -109,8 +108,8 @@ async function clusterServiceVersion(
       minKubeVersion: /\d+\.\d+\.\d+/.exec(kubeVersion)?.[0],
       maturity: 'alpha',
       keywords: ['cronjob', 'schedule', 'configmap', 'reload', 'restart'],
-      provider: { name: 'atwatch maintainers' },
-      maintainers: [{ name: 'atwatch maintainers', email: 'maintainers@atwatch.example' }],
+      // No maintainers: an entry wants an address for mail, and there is none.
+      provider: { name: author },
       icon: [
         {
           base64data: (await readFile(beside('icon.svg'))).toString('base64'),

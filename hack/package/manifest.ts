@@ -20,6 +20,7 @@ export async function packageManifest(): Promise<string> {
     description:
       'A controller-runtime for TypeScript: informers, workqueues, leader election, and a test kit',
     keywords: ['kubernetes', 'operator', 'controller', 'controller-runtime', 'informer'],
+    author: root.author,
     license: root.license,
     type: 'module',
     engines: root.engines,
