@@ -132,4 +132,31 @@ describe('the dashboard', async () => {
       assert.ok(type !== 'row' && targets.length > 0, title);
     }
   });
+
+  it('answers in its overview, and each answer is of now, has a color, and leads to a runbook', () => {
+    const stats = panels.filter(({ type }) => type === 'stat');
+    assert.deepEqual(panels.slice(1, 1 + stats.length), stats);
+    for (const { title, targets = [], fieldConfig } of stats) {
+      // The last answer of a range would be that of an operator that has gone since.
+      assert.ok(
+        targets.every(({ instant }) => instant),
+        title,
+      );
+      assert.ok((fieldConfig?.defaults.thresholds?.steps ?? []).length > 1, title);
+      assert.equal(fieldConfig?.defaults.links?.length, 1, title);
+    }
+  });
+
+  it('links to runbooks of alerts that there are', async () => {
+    const anchors = (await alerts()).map(({ alert }) => `\${runbooks}#${alert.toLowerCase()}`);
+    const links = panels.flatMap((panel) => [
+      ...(panel.links ?? []),
+      ...(panel.fieldConfig?.defaults.links ?? []),
+    ]);
+    assert.deepEqual(
+      links.map(({ url }) => url).filter((url) => !anchors.includes(url)),
+      [],
+    );
+    assert.ok(links.length > 10);
+  });
 });

@@ -30,7 +30,18 @@ export interface Panel {
   readonly type: string;
   readonly description?: string;
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+  readonly targets?: readonly {
+    readonly expr: string;
+    readonly legendFormat: string;
+    readonly instant?: boolean;
+  }[];
+  readonly fieldConfig?: {
+    readonly defaults: {
+      readonly thresholds?: { readonly steps: readonly object[] };
+      readonly links?: readonly { readonly url: string }[];
+    };
+  };
+  readonly links?: readonly { readonly url: string }[];
 }
 
 interface Dashboard {
