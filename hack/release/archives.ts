@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BundleContents, Contents } from '../build/contents.ts';
 import { sha256 } from './checksums.ts';
-import { licenceProblems, sbomProblems, sbomPurls } from './contents-check.ts';
+import { licenceProblems, sbomProblems, sbomPurls, unaccountedPackages } from './contents-check.ts';
 import { partNames, runtimeFolder } from './parts.ts';
 
 const execute = promisify(execFile);
@@ -68,14 +68,14 @@ async function problemsOf(archive: Archive, path: string, contents: Contents): P
   const names = await execute('tar', ['-tzf', path]).then(({ stdout }) => stdout.split('\n'));
   const known = new Set(bundles.map((bundle) => bundle.path));
   const strange = names.filter((name) => name.endsWith('.js') && !known.has(name));
-  const text = async (name: string) => String(await readArchive(path, name));
-  const notices = await text(`${folder}third-party-licenses.txt`);
+  const read = async (name: string) => String(await readArchive(path, name));
+  const notices = await read(`${folder}third-party-licenses.txt`);
   const licence = folder === 'package/dist/' ? 'package/LICENSE' : `${folder}LICENSE`;
   const problems = strange.map((name) => `${file} holds ${name}, of which contents.json has no account`);
-  if ((await text(licence)).trim() === '') problems.push(`${file} has no ${licence}`);
+  if ((await read(licence)).trim() === '') problems.push(`${file} has no ${licence}`);
   const sboms = new Map<string, ReturnType<typeof sbomPurls> | undefined>();
   for (const sbom of new Set(bundles.map((bundle) => bundle.sbom))) {
-    const [spdx, cycloneDx] = [await text(`${sbom}.spdx.json`), await text(`${sbom}.cdx.json`)];
+    const [spdx, cycloneDx] = [await read(`${sbom}.spdx.json`), await read(`${sbom}.cdx.json`)];
     sboms.set(sbom, spdx && cycloneDx ? sbomPurls(spdx, cycloneDx) : undefined);
     if (!sboms.get(sbom)) problems.push(`${file} has no SBOMs ${sbom}.*.json`);
   }
@@ -85,9 +85,11 @@ async function problemsOf(archive: Archive, path: string, contents: Contents): P
       problems.push(`contents.json has no account of ${name}`);
       continue;
     }
-    if (sha256(await readArchive(path, inside)) !== account.sha256) {
+    const text = await readArchive(path, inside);
+    if (sha256(text) !== account.sha256) {
       problems.push(`${file} holds another ${name} than the one that contents.json speaks of`);
     }
+    problems.push(...unaccountedPackages(file, account, String(text)));
     problems.push(...licenceProblems(file, account, notices));
     const purls = sboms.get(sbom);
     if (purls) problems.push(...sbomProblems(file, account, purls));

@@ -1,6 +1,7 @@
 /** Compares what a bundle is made of with the licences and SBOMs that are shipped with it. Pure. */
 import { packageFolder } from '../build/bundled-packages.ts';
 import type { BundleContents } from '../build/contents.ts';
+import type { ImageConfig } from './image-layout.ts';
 
 /** The component lists of both SBOM formats, as package URLs. */
 export interface SbomPurls {
@@ -30,6 +31,38 @@ export function licenceProblems(name: string, contents: BundleContents, notices:
   return [
     ...[...unknown].map((folder) => `${name} holds code of ${folder}, which its account does not name`),
     ...silent.map((purl) => `${name} holds code of ${purl}, whose licence is missing`),
+  ];
+}
+
+/**
+ * What is wrong, as sentences: packages that the bundle itself names, and its account does not. esbuild keeps the path of
+ * each module that it wraps in a function, so this does not rest on the account alone.
+ */
+export function unaccountedPackages(name: string, { packages }: BundleContents, bundle: string): string[] {
+  const paths = Array.from(
+    bundle.matchAll(/"((?:\.\.\/)*node_modules\/[^"\s]+)"\s*\(/g),
+    ([, path = '']) => path,
+  );
+  return [...new Set(paths.flatMap((path) => packageFolder(path) ?? []))]
+    .filter((folder) => !(folder in packages))
+    .map((folder) => `${name} holds code of ${folder}, which its account does not name`);
+}
+
+/** Options of Node.js for its memory. Others could have it load a program before the bundle. */
+const memoryOption = /^--[\w-]*(size|liftoff|tier|gc)[\w-]*(=\d+)?$/;
+
+/** What is wrong, as sentences: the image starts the bundle, and nothing before it. */
+export function startProblems({ Entrypoint, Cmd, Env }: ImageConfig): string[] {
+  const command = [...(Entrypoint ?? []), ...(Cmd ?? [])];
+  const options = command.slice(1, -1);
+  const startsBundle =
+    command[0] === '/nodejs/bin/node' &&
+    command.at(-1) === '/atwatch.js' &&
+    options.every((option) => memoryOption.test(option));
+  const loading = (Env ?? []).filter((variable) => /^(NODE_OPTIONS|LD_\w+)=/.test(variable));
+  return [
+    ...(startsBundle ? [] : [`the image starts ${command.join(' ')}`]),
+    ...loading.map((variable) => `the image sets ${variable}`),
   ];
 }
 

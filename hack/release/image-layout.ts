@@ -8,9 +8,17 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
+/** What an image starts, and with which environment, as the OCI image specification has it. */
+export interface ImageConfig {
+  readonly Entrypoint?: readonly string[] | null;
+  readonly Cmd?: readonly string[] | null;
+  readonly Env?: readonly string[] | null;
+}
+
 export interface ImageLayout {
   /** `sha256:...` of the manifest, which is what a registry knows the image by. */
   readonly digest: string;
+  readonly config: ImageConfig;
   /** The content of a file, by its path without the leading slash; of the topmost layer that has it. */
   read(path: string): Promise<Buffer>;
 }
@@ -35,13 +43,13 @@ async function open(directory: string): Promise<ImageLayout> {
   if (manifests.length !== 1) throw new Error(`the archive has ${manifests.length} images, not one`);
   const digest: string = manifests[0].digest;
   const { config, layers } = JSON.parse(String(await blob(directory, digest)));
-  await blob(directory, config.digest);
+  const { config: start } = JSON.parse(String(await blob(directory, config.digest)));
   const paths: string[] = [];
   for (const layer of layers) {
     await blob(directory, layer.digest);
     paths.unshift(blobPath(directory, layer.digest));
   }
-  return { digest, read: (path) => readLayers(paths, path) };
+  return { digest, config: start, read: (path) => readLayers(paths, path) };
 }
 
 const blobPath = (directory: string, digest: string) => join(directory, 'blobs', digest.replace(':', '/'));

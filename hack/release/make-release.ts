@@ -55,7 +55,8 @@ export async function makeRelease(options: ReleaseOptions, directory: string): P
     const made = join(scratch, 'release');
     await mkdir(made);
     const imageDigest = await writeImage(made, version, bases);
-    const parts: PartOptions = { directory: made, scratch, version, image, imageDigest, url };
+    const runbooks = `${source}/blob/v${version}/docs/runbooks.md`;
+    const parts: PartOptions = { directory: made, scratch, version, image, imageDigest, url, runbooks };
     for (const write of writers) await write(parts);
     const origin = {
       version,

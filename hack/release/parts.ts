@@ -23,6 +23,8 @@ export interface PartOptions {
   readonly imageDigest: string;
   /** Under which the parts will be published. */
   readonly url: string;
+  /** Where docs/runbooks.md of this version is published. */
+  readonly runbooks: string;
 }
 
 /** Before the names of the runtime's bundles in contents.json. */
@@ -41,26 +43,32 @@ export const partNames = (version: string) => ({
   contents: 'contents.json',
 });
 
-/** The chart, which names the released image by its digest. */
+/** The chart, which names the released image by its digest, and has alerts and dashboard link to this version's runbooks. */
 export async function writeChart(options: PartOptions): Promise<void> {
-  const { directory, scratch, version, image, imageDigest } = options;
+  const { directory, scratch, version } = options;
   const staged = join(scratch, 'staged', 'atwatch');
   await cp('charts/atwatch', staged, { recursive: true });
   const values = join(staged, 'values.yaml');
-  const text = await readFile(values, 'utf8');
-  const named = text
-    .replace(/^ {2}repository: atwatch$/m, `  repository: ${image}`)
-    .replace(/^ {2}digest: ""$/m, `  digest: ${imageDigest}`);
-  if (!(named.includes(`repository: ${image}\n`) && named.includes(`digest: ${imageDigest}\n`))) {
-    throw new ReleaseError('the chart’s values do not name an image where that is expected');
-  }
-  await writeFile(values, named);
+  await writeFile(values, releasedValues(await readFile(values, 'utf8'), options));
   await execute(await findHelm(), ['package', staged, '--destination', scratch]);
   // Helm leaves out what .helmignore names, and writes the time into the archive.
   const unpacked = join(scratch, 'chart');
   await mkdir(unpacked);
   await execute('tar', ['-C', unpacked, '-xzf', join(scratch, `atwatch-${version}.tgz`)]);
   await packTo(join(directory, partNames(version).chart), unpacked, ['atwatch']);
+}
+
+/** @param values the text of the chart's values.yaml. */
+function releasedValues(values: string, { image, imageDigest, runbooks }: PartOptions): string {
+  const lines: readonly [RegExp, string][] = [
+    [/^ {2}repository: atwatch$/m, `  repository: ${image}`],
+    [/^ {2}digest: ""$/m, `  digest: ${imageDigest}`],
+    [/^ {2}runbooks: \S+$/m, `  runbooks: ${runbooks}`],
+  ];
+  return lines.reduce((text, [pattern, line]) => {
+    if (!pattern.test(text)) throw new ReleaseError(`the chart’s values have no line ${pattern.source}`);
+    return text.replace(pattern, line);
+  }, values);
 }
 
 /** What `make build` built, as npm publishes it. */

@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { archiveProblems, readArchive, readContents } from './archives.ts';
 import { type Checksums, checksumFile, parseChecksums, sha256, sha256Of } from './checksums.ts';
-import { licenceProblems, sbomProblems, sbomPurls } from './contents-check.ts';
+import {
+  licenceProblems,
+  sbomProblems,
+  sbomPurls,
+  startProblems,
+  unaccountedPackages,
+} from './contents-check.ts';
 import { signatureOf, verify, verifyAttestation } from './cosign.ts';
 import { type ImageLayout, withImage } from './image-layout.ts';
 import { partNames } from './parts.ts';
@@ -102,9 +108,11 @@ async function imageProblems(directory: string, names: PartNames, image: ImageLa
   const contents = await readContents(directory);
   const bundle = contents['atwatch.js'];
   if (bundle === undefined) return ['contents.json has no account of atwatch.js'];
-  const problems: string[] = [];
+  const problems = startProblems(image.config);
   const text = async (path: string) => String(await image.read(path).catch(() => ''));
-  if (sha256(await image.read('atwatch.js')) !== bundle.sha256) {
+  const program = await image.read('atwatch.js');
+  problems.push(...unaccountedPackages('the image', bundle, String(program)));
+  if (sha256(program) !== bundle.sha256) {
     problems.push('the image holds another atwatch.js than the one that contents.json speaks of');
   }
   for (const file of ['licenses/LICENSE', 'licenses/nodejs.txt']) {

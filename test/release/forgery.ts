@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256, sha256Of } from '../../hack/release/checksums.ts';
-import { withImage } from '../../hack/release/image-layout.ts';
+import { type ImageConfig, withImage } from '../../hack/release/image-layout.ts';
 import { signRelease } from '../../hack/release/make-release.ts';
 import { partNames } from '../../hack/release/parts.ts';
 import { provenanceFile } from '../../hack/release/provenance.ts';
@@ -22,11 +22,12 @@ export async function copyOf(release: string): Promise<string> {
   return directory;
 }
 
-/** Replaces files of the image, by their paths, by a layer on top. */
+/** Replaces files of the image, by their paths, by a layer on top, and what it starts. */
 export async function replaceInImage(
   directory: string,
   version: string,
   files: Readonly<Record<string, string>>,
+  start: ImageConfig = {},
 ): Promise<void> {
   const archive = join(directory, partNames(version).image);
   const scratch = await mkdtemp(join(tmpdir(), 'atwatch-forge-'));
@@ -50,6 +51,7 @@ export async function replaceInImage(
     const config = await json(blob(manifest.config.digest));
     const added = await add(execFileSync('tar', ['-C', layer, '-cf', '-', '.'], { maxBuffer: 64 << 20 }));
     config.rootfs.diff_ids.push(added.digest);
+    Object.assign(config.config, start);
     Object.assign(manifest.config, await add(Buffer.from(JSON.stringify(config))));
     manifest.layers.push({ ...manifest.layers.at(-1), ...added });
     Object.assign(index.manifests[0], await add(Buffer.from(JSON.stringify(manifest))));

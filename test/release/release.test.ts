@@ -22,7 +22,8 @@ import { promisify } from 'node:util';
 import { findCosign, whyNoCosign } from '../../hack/cosign/program.ts';
 import { whyNoHelm } from '../../hack/helm/program.ts';
 import { whyNoArchive } from '../../hack/image/local-archive.ts';
-import { sha256Of } from '../../hack/release/checksums.ts';
+import { readArchive } from '../../hack/release/archives.ts';
+import { sha256, sha256Of } from '../../hack/release/checksums.ts';
 import { partNames } from '../../hack/release/parts.ts';
 import { blocksOf, readDocument } from '../fixtures/document.ts';
 import { changeInArchive, copyOf, replaceInImage, signAgain } from './forgery.ts';
@@ -30,6 +31,8 @@ import { changeInArchive, copyOf, replaceInImage, signAgain } from './forgery.ts
 const execute = promisify(execFile);
 const { version } = JSON.parse(await readFile('package.json', 'utf8'));
 const names = partNames(version);
+/** Of the make and the test runner that run this, the programs that are run here know nothing. */
+const { MAKEFLAGS: _, NODE_TEST_CONTEXT: __, ...ownEnvironment } = process.env;
 const skip = whyNoArchive() ?? whyNoHelm() ?? whyNoCosign() ?? false;
 
 describe('a release', { skip }, () => {
@@ -40,9 +43,9 @@ describe('a release', { skip }, () => {
 
   /** With the umask of a user who shares nothing, or everything. */
   const make = (directory: string, args: readonly string[], umask = '022') => {
-    const { MAKEFLAGS: _, NODE_TEST_CONTEXT: __, ...env } = process.env;
     const command = `umask ${umask}; exec make --silent "$@"`;
-    return execute('bash', ['-c', command, 'make', ...args], { cwd: directory, env, maxBuffer: 16 << 20 });
+    const options = { cwd: directory, env: ownEnvironment, maxBuffer: 16 << 20 };
+    return execute('bash', ['-c', command, 'make', ...args], options);
   };
 
   const makeRelease = (clone: string, umask?: string) =>
@@ -127,8 +130,7 @@ describe('a release', { skip }, () => {
     await symlink(publicKey, join(sources, 'path/of/cosign.pub'));
     const downloaded = await copyOf(release);
     await symlink(publicKey, join(downloaded, 'cosign.pub'));
-    const { MAKEFLAGS: _, NODE_TEST_CONTEXT: __, ...own } = process.env;
-    const env = { ...own, PATH: `${dirname(await findCosign())}:${process.env.PATH}` };
+    const env = { ...ownEnvironment, PATH: `${dirname(await findCosign())}:${process.env.PATH}` };
     const [byHand = '', byMake = ''] = commands.map(({ text }) => text);
     const run = (command: string, cwd: string) =>
       execute('bash', ['-euo', 'pipefail', '-c', command], { cwd, env });
@@ -138,6 +140,14 @@ describe('a release', { skip }, () => {
     await rm(downloaded, { recursive: true });
   });
 
+  it('has alerts and dashboard link to the runbooks of its version', async () => {
+    const values = String(await readArchive(join(release, names.chart), 'atwatch/values.yaml'));
+    assert.match(
+      values,
+      new RegExp(`^  runbooks: https://git.example/atwatch/blob/v${version}/docs/runbooks.md$`, 'm'),
+    );
+  });
+
   it('is refused when a byte is another', async (t) => {
     const directory = await forged(t);
     await appendFile(join(directory, names.install), '\n');
@@ -145,7 +155,7 @@ describe('a release', { skip }, () => {
   });
 
   it('is refused under another key', async () => {
-    assert.match(await refusal(release, 'another.pub'), /^the release is not signed under this key: /);
+    assert.match(await refusal(release, 'another.pub'), /^the release is not signed under this key: /m);
   });
 
   it('is refused with a file without a signature, and without one of its files', async (t) => {
@@ -182,6 +192,29 @@ describe('a release', { skip }, () => {
     await signAgain(directory, version, key());
     const said = await refusal(directory);
     assert.match(said, /holds code of pkg:npm\/luxon@\S+, which the cycloneDx SBOM does not list$/m);
+  });
+
+  it('is refused when the bundle holds a package that the account of the bundler does not name, though it is signed', async (t) => {
+    const directory = await forged(t);
+    const bundle = `${await readFile(join(release, '../atwatch.js'), 'utf8')};({"node_modules/evil/index.js"(){}});`;
+    const account = join(directory, names.contents);
+    const contents = JSON.parse(await readFile(account, 'utf8'));
+    contents['atwatch.js'].sha256 = sha256(Buffer.from(bundle));
+    await writeFile(account, JSON.stringify(contents));
+    await replaceInImage(directory, version, { 'atwatch.js': bundle });
+    await signAgain(directory, version, key());
+    const said = await refusal(directory);
+    assert.match(said, /^the image holds code of node_modules\/evil, which its account does not name$/m);
+  });
+
+  it('is refused when the image starts another program, though it is signed', async (t) => {
+    const directory = await forged(t);
+    const start = { Entrypoint: ['/nodejs/bin/node', '/more.js'], Env: ['NODE_OPTIONS=--require=/more.js'] };
+    await replaceInImage(directory, version, { 'more.js': '' }, start);
+    await signAgain(directory, version, key());
+    const said = await refusal(directory);
+    assert.match(said, /^the image starts \/nodejs\/bin\/node \/more\.js$/m);
+    assert.match(said, /^the image sets NODE_OPTIONS=--require=\/more\.js$/m);
   });
 
   it('is refused when an npm package or a plugin lacks a licence or a line of its SBOM, though it is signed', async (t) => {

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noticesOf } from '../../../hack/build/notices.ts';
 import { cycloneDxOf, npmComponent, spdxOf } from '../../../hack/build/sbom.ts';
-import { licenceProblems, sbomProblems, sbomPurls } from '../../../hack/release/contents-check.ts';
+import {
+  licenceProblems,
+  sbomProblems,
+  sbomPurls,
+  startProblems,
+  unaccountedPackages,
+} from '../../../hack/release/contents-check.ts';
 
 const product = npmComponent('it', '1.0.0', 'Apache-2.0');
 const parts = [npmComponent('a', '1.0.0', 'MIT'), npmComponent('@scope/b', '2.0.0', 'ISC')];
@@ -47,4 +53,32 @@ test('code of a package that the account does not name is told', () => {
   assert.deepEqual(licenceProblems('it', more, notices({ 'a@1.0.0': 'A', '@scope/b@2.0.0': 'B' })), [
     'it holds code of node_modules/a/node_modules/c, which its account does not name',
   ]);
+});
+
+test('a package that the bundle names and the account does not is told, though the account is of these bytes', () => {
+  const wrapped = (...paths: string[]) => paths.map((path) => `f({"${path}"(e){}});`).join('');
+  const known = wrapped('node_modules/a/x.js', 'node_modules/@scope/b/y.js', 'src/main.ts');
+  assert.deepEqual(unaccountedPackages('it', contents, known), []);
+  const more = known + wrapped('node_modules/@scope/c/z.js', '../node_modules/a/node_modules/d/z.js');
+  assert.deepEqual(unaccountedPackages('it', contents, more), [
+    'it holds code of node_modules/@scope/c, which its account does not name',
+    'it holds code of ../node_modules/a/node_modules/d, which its account does not name',
+  ]);
+});
+
+test('an image starts Node.js with the bundle, and nothing before it', () => {
+  const Entrypoint = ['/nodejs/bin/node', '--max-semi-space-size=8', '--expose-gc', '/atwatch.js'];
+  const Env = ['PATH=/usr/bin', 'MALLOC_ARENA_MAX=8'];
+  assert.deepEqual(startProblems({ Entrypoint, Env, Cmd: null }), []);
+  const starts = (...command: string[]) => startProblems({ Entrypoint: command, Env });
+  assert.deepEqual(starts('/nodejs/bin/node', '--import=/evil.js', '/atwatch.js'), [
+    'the image starts /nodejs/bin/node --import=/evil.js /atwatch.js',
+  ]);
+  assert.deepEqual(starts('/nodejs/bin/node', '/evil.js'), ['the image starts /nodejs/bin/node /evil.js']);
+  assert.deepEqual(starts('/evil', '/atwatch.js'), ['the image starts /evil /atwatch.js']);
+  assert.deepEqual(starts(), ['the image starts ']);
+  assert.deepEqual(
+    startProblems({ Entrypoint, Env: ['NODE_OPTIONS=--require=/evil.js', 'LD_PRELOAD=/x.so'] }),
+    ['the image sets NODE_OPTIONS=--require=/evil.js', 'the image sets LD_PRELOAD=/x.so'],
+  );
 });
