@@ -258,9 +258,12 @@ export function advance(
     if (wait.reason === 'DryRun' && pending.reason !== 'DryRun' && !observed.pods) return 'pods';
     return hold(situation, wait);
   }
+  const running = isRunning(pending);
+  // The watch may be behind: what was edited or taken back while the change waited must count before the first Pod
+  // goes, and the list of Pods that it is recorded with must be later than it.
+  if (!running && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
   const { pods } = observed;
   if (!pods) return 'pods';
-  const running = isRunning(pending);
   const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods);
   // Timestamps have whole seconds: only a Pod made in a later second than the cutoff is distinguishable from a stale
   // one, so nothing may be replaced before that second has begun; nor again after the server's clock was set back
