@@ -5,7 +5,7 @@
  *
  * After client-go's tools/leaderelection, with three differences: the fence counts from when a renewal was
  * sent, on two clocks; a candidate also wakes exactly when the lease it has seen expires; and a lease that
- * was deleted, or whose holder was wiped out, is not free before the record last seen has expired.
+ * was deleted, or whose holder was wiped out, is not free before a whole duration is over.
  */
 import type { Registry } from '@prometheus-io/client';
 import { isAlreadyExists, isConflict } from '../client/api-error.ts';

@@ -12,6 +12,8 @@ export class LeaseObservation {
   readonly #identity: string;
   readonly #leaseDuration: number;
   #record = '';
+  /** Of the record last seen, ms. */
+  #duration = 0;
   #expiresAt = -Infinity;
   #holder = '';
 
@@ -35,18 +37,23 @@ export class LeaseObservation {
   }
 
   /**
-   * The API server showed this lease, or that there is none. One that vanished is not free before its
-   * last record has expired: it was deleted under a leader that does not know yet.
+   * The API server showed this lease, or that there is none. One that vanished is not free before its last
+   * duration is over: it was deleted under a leader that does not know yet, and that this candidate may never
+   * have seen. Where no lease was ever seen, there is none to wait for.
    *
    * @param now monotonic, when the answer arrived.
    */
   observe(lease: Lease | undefined, now: number): void {
-    if (lease === undefined) return;
-    const record = JSON.stringify(lease.spec ?? {});
+    const record = lease === undefined ? '' : JSON.stringify(lease.spec ?? {});
     if (record === this.#record) return;
     this.#record = record;
+    if (lease === undefined) {
+      this.#expiresAt = now + this.#duration;
+      return;
+    }
     this.#holder = holderOf(lease);
-    this.#expiresAt = this.#isFree(lease) ? -Infinity : now + this.#durationOf(lease);
+    this.#duration = this.#durationOf(lease);
+    this.#expiresAt = this.#isFree(lease) ? -Infinity : now + this.#duration;
   }
 
   /**

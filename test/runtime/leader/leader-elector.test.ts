@@ -329,6 +329,25 @@ describe('LeaderElector: rivals under a leader that does not know yet', () => {
     });
   }
 
+  it('leaves a lease that was deleted to a holder that it has never seen, for a whole duration', async () => {
+    const { clock, server, a } = await led();
+    const [b, c] = [candidate(server, clock, 'b'), candidate(server, clock, 'c')];
+    for (const { run } of [b, c]) void run();
+    await settle();
+    // 'b' does not see how 'c' follows 'a'.
+    a.elector.abandon();
+    server.fault = ({ by }) => (by === 'b' ? 'hung' : undefined);
+    await clock.advanceAsync(leaseDuration + retryPeriod);
+    assert.equal(c.leadership.isHeld, true);
+    server.remove();
+    server.fault = ({ by }) => (by === 'c' ? 'hung' : undefined);
+    for (let passed = 0; passed < leaseDuration + 2 * renewDeadline; passed += 250) {
+      await clock.advanceAsync(250);
+      assert.ok(!(b.leadership.isHeld && c.leadership.isHeld), `both lead at ${passed}`);
+    }
+    assert.equal(b.leadership.isHeld, true);
+  });
+
   it('never has two that may write, whatever the leader suffers', async () => {
     for (let failsAt = 0; failsAt < 6000; failsAt += 700) {
       const { clock, server, a } = await led();
