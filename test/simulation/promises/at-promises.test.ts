@@ -5,10 +5,22 @@ import { at, atPod, begin, HandMade, second } from '../hand-made.ts';
 const failed = { phase: 'Failed' };
 const succeeded = { phase: 'Succeeded' };
 
+const gate = { name: 'cnat.programming-kubernetes.info/recorded' };
+
+/** A Pod that waits for its release, and whose owner a user has taken away. */
+function neverReleased() {
+  const { metadata, spec, status } = atPod('a-pod', 'first', 'a');
+  return {
+    metadata: { ...metadata, ownerReferences: [] },
+    spec: { ...spec, schedulingGates: [gate] },
+    status,
+  };
+}
+
 /** An At that is due, and its Pod, made by a replica that knows the At. */
-function launched(promise: string, spec = {}): HandMade {
+function launched(promise: string): HandMade {
   return new HandMade([promise])
-    .change('ats', at('a', 0, spec), 'ADDED', 'alice')
+    .change('ats', at('a'), 'ADDED', 'alice')
     .show('replica-0', 'ats', 'a')
     .pass(10 * second)
     .change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
@@ -42,8 +54,7 @@ describe('S1, one Pod per attempt', () => {
   it('allows several gated Pods under ExactlyOnce, and the release of one', () => {
     const gated = (name: string, uid: string) => {
       const pod = atPod(name, uid, 'a');
-      const schedulingGates = [{ name: 'cnat.programming-kubernetes.info/recorded' }];
-      return { ...pod, spec: { ...pod.spec, schedulingGates } };
+      return { ...pod, spec: { ...pod.spec, schedulingGates: [gate] } };
     };
     const made = new HandMade(['S1']).change(
       'ats',
@@ -172,6 +183,11 @@ describe('R1, results are true', () => {
     assert.deepEqual(ended({ phase: 'Running' }, { outcome: 'Canceled' }), ['R1 still runs']);
     assert.deepEqual(ended(failed, { outcome: 'Failed', exitCode: 7 }), ['R1 exit code']);
   });
+  it('is kept by an end while a Pod is there that nothing will release any more', () => {
+    const made = launched('R1').change('pods', neverReleased(), 'MODIFIED', 'alice');
+    const done = { phase: 'DONE', outcome: 'Failed', reason: 'PodLost', podUID: 'first' };
+    assert.deepEqual(made.change('ats', at('a', 0, {}, done), 'MODIFIED', 'replica-0').broken, []);
+  });
   it('is broken by another run of what has succeeded', () => {
     const made = launched('R1').change('pods', atPod('a-pod', 'first', 'a', succeeded), 'MODIFIED');
     made.change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');
@@ -186,6 +202,10 @@ describe('R5, absence is proven', () => {
     assert.deepEqual(made.broken, ['R5 lost']);
     const gone = launched('R5').change('pods', atPod('a-pod', 'first', 'a'), 'DELETED');
     assert.deepEqual(gone.change('ats', at('a', 0, {}, lost), 'MODIFIED', 'replica-0').broken, []);
+  });
+  it('is kept by PodLost of a Pod that nothing will release any more', () => {
+    const made = launched('R5').change('pods', neverReleased(), 'MODIFIED', 'alice');
+    assert.deepEqual(made.change('ats', at('a', 0, {}, lost), 'MODIFIED', 'replica-0').broken, []);
   });
   it('is broken by Missed with a Pod', () => {
     const missed = { phase: 'DONE', outcome: 'Missed' };

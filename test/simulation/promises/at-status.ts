@@ -171,7 +171,8 @@ function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Findin
       text: `${name} succeeded and status says ${after.outcome} (${after.reason})`,
       clue: isGone ? 'end lost' : 'success denied',
     };
-  const stillRuns = pod !== undefined && pod.endedAt === undefined && !isGoing;
+  const stillRuns =
+    pod !== undefined && pod.endedAt === undefined && !isGoing && !isNeverReleased(at, pod.pod);
   if (stillRuns)
     return { text: `${name} is ${after.outcome} and ${pod.name} still runs`, clue: 'still runs' };
   const { exitCode } = after;
@@ -191,6 +192,11 @@ function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Findin
 /** What was asked to stop before it ended is judged by the stop. */
 function wasStoppedFirst({ stop, endedAt }: RunPod): boolean {
   return stop !== undefined && stop.time <= (endedAt ?? Number.POSITIVE_INFINITY);
+}
+
+/** Gated, and a user has taken it from its At: what releases a Pod tests for its owner. */
+function isNeverReleased({ metadata: { uid } }: At, pod: Pod): boolean {
+  return isGated(pod) && controllerOf(pod)?.uid !== uid;
 }
 
 /** So long before a write its sender may have looked, in milliseconds. */
@@ -218,7 +224,9 @@ export const absenceIsProven: NamedPromise = {
       if (run.forgedAt !== undefined) return undefined;
       const present = run.pods.filter(({ goneAt, pod }) => goneAt === undefined && !isGoneButHeld(pod));
       // One that failed because it was deleted counts as lost, also while a finalizer holds it.
-      const isThere = present.some(({ uid, endedAt }) => uid === after.podUID && endedAt === undefined);
+      const isThere = present.some(
+        ({ uid, endedAt, pod }) => uid === after.podUID && endedAt === undefined && !isNeverReleased(at, pod),
+      );
       if (after.reason === 'PodLost' && isThere) {
         return { text: `${at.metadata.name} is called lost and its Pod is there`, clue: 'lost' };
       }
