@@ -28,6 +28,8 @@ export interface Attempt {
   readonly podUID: string;
   /** Undefined when the Pod is not there. */
   readonly view: PodView | undefined;
+  /** The Pod as the watch has shown it last, where it is not there and status does not show the attempt. */
+  readonly last?: Pod;
   /** Status does not show it yet. */
   readonly isNew: boolean;
 }

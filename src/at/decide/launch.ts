@@ -9,7 +9,8 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
-import { isGated, recordedPod } from '../facts/own-pod.ts';
+import { observePod } from '../facts/observe-pod.ts';
+import { isGated, recordedPod, shownPod } from '../facts/own-pod.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
 import { type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
@@ -69,14 +70,15 @@ export function launchStatus(
   if (!launch.isNew) {
     return { status: o.at.status ?? {}, events: [] };
   }
-  const { attempt, podName, podUID, view } = launch;
+  const { attempt, podName, podUID } = launch;
+  const pod = shownPod(launch);
   const known = o.launch?.podUID === podUID ? o.launch : undefined;
   // What is gated is released now, and only then launched.
-  const seenAt = view === undefined || isGated(view.pod) ? undefined : view.createdAt;
+  const seenAt = pod === undefined || isGated(pod) ? undefined : observePod(pod).createdAt;
   const launchTime = known?.launchTime ?? seenAt ?? o.now;
-  const run = runOf(o.at, view?.pod);
+  const run = runOf(o.at, pod);
   // Of a Pod that is gone only memory knows what it was made for: status may tell of the schedule before an edit.
-  const scheduledTime = (view === undefined ? known?.scheduledTime : undefined) ?? run.scheduledTime;
+  const scheduledTime = (pod === undefined ? known?.scheduledTime : undefined) ?? run.scheduledTime;
   const plan = planOf(o.at);
   const acceptance = acceptanceOf(o, launch, run, plan);
   const operatorDelay = operatorDelayOf(o, attempt, launchTime, scheduledTime);
@@ -134,33 +136,30 @@ function operatorDelayOf(
  * Whether the spec is still the one that was launched. From now on it cannot be edited; what happened to it before
  * is known only here, and of further attempts status tells what the first one has found.
  */
-function acceptanceOf(
-  o: Observed,
-  { attempt, view }: Attempt,
-  run: Run,
-  plan: Plan | Cause,
-): readonly Statement[] {
-  if (attempt > 1 && isRescheduledTooLate(o.at.status)) {
+function acceptanceOf(o: Observed, launch: Attempt, run: Run, plan: Plan | Cause): readonly Statement[] {
+  if (launch.attempt > 1 && isRescheduledTooLate(o.at.status)) {
     return rescheduledTooLate;
   }
-  const known = view === undefined ? o.launch?.launchedSpec : run.launchedSpec;
+  const isShown = shownPod(launch) !== undefined;
+  const known = isShown ? run.launchedSpec : o.launch?.launchedSpec;
   if (known === undefined) {
     return accepted;
   }
   if (known !== specHash(o.at)) {
     return editedTooLate;
   }
-  const isMoved = view !== undefined && (isCause(plan) || plan.dueAt !== run.scheduledTime);
+  const isMoved = isShown && (isCause(plan) || plan.dueAt !== run.scheduledTime);
   return isMoved ? rescheduledTooLate : accepted;
 }
 
 function launchEvent(
   o: Observed,
-  { attempt, podName, view }: Attempt,
+  launch: Attempt,
   launchTime: number,
   scheduledTime: number | undefined,
 ): EventRecord {
-  const author = view?.pod.metadata.annotations?.[atAnnotation.author];
+  const { attempt, podName } = launch;
+  const author = shownPod(launch)?.metadata.annotations?.[atAnnotation.author];
   const created = `created Pod ${podName}${author === undefined ? '' : ` for ${author}`}`;
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
   if (late > lateAfterMs) {

@@ -1,14 +1,14 @@
 /**
- * Departed Pods: the last that the watch has shown of Pods that went away before their end stood in the status of
- * their At. A run that has ended stays ended: its Pod may be deleted before the turn of its At comes. Kept on standbys,
- * too, so that the next leader knows as much.
+ * Departed Pods: the last that the watch has shown of Pods that went away, or were taken from their At, before their
+ * end stood in its status. A run that has ended stays ended: its Pod may be deleted before the turn of its At comes.
+ * Kept on standbys, too, so that the next leader knows as much.
  */
 import type { At } from '../../api/at.generated.ts';
-import { ats } from '../../api/resources.ts';
 import { controllerOf, type Pod } from '../../kubernetes/objects.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { isGated, podNames } from './own-pod.ts';
+import { atsOf } from './pod-owner.ts';
 
 export class DepartedPods {
   readonly #ats: Informer<At>;
@@ -17,7 +17,11 @@ export class DepartedPods {
 
   constructor(pods: Informer<Pod>, atInformer: Informer<At>) {
     this.#ats = atInformer;
-    pods.addHandler({ onDelete: (pod) => this.#keep(pod) });
+    pods.addHandler({
+      onUpdate: (previous, pod) =>
+        controllerOf(previous)?.uid === controllerOf(pod)?.uid || this.#keep(previous),
+      onDelete: (pod) => this.#keep(pod),
+    });
     atInformer.addHandler({
       onUpdate: (_previous, at) => this.#prune(at),
       onDelete: ({ metadata }) => void this.#byAt.delete(metadata.uid ?? ''),
@@ -35,13 +39,25 @@ export class DepartedPods {
   }
 
   #keep(pod: Pod): void {
-    const owner = controllerOf(pod);
+    const at = this.#atOf(pod);
     // What is gated has not run.
-    if (owner?.kind !== ats.kind || isGated(pod)) return;
-    const at = this.#ats.lister.get(pod.metadata.namespace ?? '', owner.name);
-    if (at?.metadata.uid !== owner.uid || phaseOf(at) === 'DONE') return;
-    this.#byAt.set(owner.uid, [...this.of(at), pod]);
+    if (at === undefined || phaseOf(at) === 'DONE' || isGated(pod)) return;
+    const others = this.of(at).filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
+    this.#byAt.set(at.metadata.uid ?? '', [...others, pod]);
     this.#prune(at);
+  }
+
+  /** The At that controls the Pod, or of which it is known that it did. */
+  #atOf(pod: Pod): At | undefined {
+    const [request] = atsOf(pod);
+    const at = request && this.#ats.lister.get(request.namespace, request.name);
+    if (at === undefined) return undefined;
+    const owner = controllerOf(pod);
+    const { uid } = pod.metadata;
+    const isKnown = () =>
+      at.status?.podUID === uid || this.of(at).some(({ metadata }) => metadata.uid === uid);
+    const isOwn = owner === undefined ? isKnown() : owner.uid === at.metadata.uid;
+    return isOwn ? at : undefined;
   }
 
   /** Forgets what stands in status by now. */

@@ -15,6 +15,11 @@ import { observePod, type PodView } from './observe-pod.ts';
 /** Attempts that a run may take. */
 export const maxAttempts = 10;
 
+/** The Pod of an attempt as it is there, or else was shown last. */
+export function shownPod({ view, last }: Attempt): Pod | undefined {
+  return view?.pod ?? last;
+}
+
 /** How many attempts status records. */
 export function recordedAttempts(at: At): number {
   return at.status?.attempts ?? (phaseOf(at) === atPhase.pending ? 0 : 1);
@@ -61,9 +66,10 @@ export function findAmong({ pod, nextPod, earlierPods }: Observed): (name: strin
 /** Undefined when nothing has been launched. */
 export function currentAttempt(o: Observed): Attempt | undefined {
   const recorded = recordedAttempts(o.at);
-  const next = recorded === 0 ? undefined : nextView(o);
-  if (next !== undefined) {
-    return attemptOf(next, recorded + 1, true);
+  const { current, next } = podNames(o.at);
+  const newest = next === undefined ? undefined : unrecorded(o, recorded + 1, next, o.nextPod);
+  if (newest !== undefined) {
+    return newest;
   }
   if (o.launch !== undefined && o.launch.attempt > recorded) {
     const { attempt, podName, podUID } = o.launch;
@@ -72,18 +78,28 @@ export function currentAttempt(o: Observed): Attempt | undefined {
     return { attempt, podName, podUID, view, isNew: true };
   }
   const { podName = '', podUID } = o.at.status ?? {};
-  const isNew = recorded === 0 || podUID === undefined;
-  const pod = isNew ? owned(o, o.pod) : withUid(o.pod, podUID);
-  if (pod !== undefined) {
-    return attemptOf(observePod(pod), Math.max(1, recorded), isNew);
+  if (podUID === undefined) {
+    const shown = unrecorded(o, Math.max(1, recorded), current, o.pod);
+    if (shown !== undefined || recorded === 0) return shown;
   }
-  const departed = isNew ? departedAt(o, podNames(o.at).current) : departedWith(o, podUID);
-  if (departed !== undefined) {
-    return attemptOf(departed, Math.max(1, recorded), isNew);
-  }
-  return recorded === 0
-    ? undefined
-    : { attempt: recorded, podName, podUID: podUID ?? '', view: undefined, isNew: false };
+  const pod = withUid(o.pod, podUID);
+  const view = pod === undefined ? departedWith(o, podUID) : observePod(pod);
+  return { attempt: recorded, podName, podUID: podUID ?? '', view, isNew: false };
+}
+
+/** The attempt with this Pod, which is there or was shown to go away: a run that was seen is not repeated. */
+function unrecorded(
+  o: Observed,
+  attempt: number,
+  podName: string,
+  present: Pod | undefined,
+): Attempt | undefined {
+  const pod = owned(o, present);
+  const last = pod ?? o.departed.findLast(({ metadata }) => metadata.name === podName);
+  if (last === undefined) return undefined;
+  const podUID = last.metadata.uid ?? '';
+  const view = pod === undefined ? lastOf(o, last) : observePod(pod);
+  return { attempt, podName, podUID, view, last, isNew: true };
 }
 
 /** The Pod of the recorded attempt, when it is still there. */
@@ -115,22 +131,10 @@ export function isTrackedFor({ at }: Observed, pod: Pod): boolean {
   return isTracked(pod) && pod.metadata.labels?.[podUidLabel] === at.metadata.uid;
 }
 
+/** A Pod that was shown to be this At's belongs to its run also after its owner was taken away. */
 function owned(o: Observed, pod: Pod | undefined): Pod | undefined {
-  return pod !== undefined && isOurs(o, pod) && !isGated(pod) ? pod : undefined;
-}
-
-/** The Pod of the attempt after the recorded one, that status does not show yet. */
-function nextView(o: Observed): PodView | undefined {
-  const pod = owned(o, o.nextPod);
-  return pod === undefined ? departedAt(o, podNames(o.at).next ?? '') : observePod(pod);
-}
-
-/** What was shown last of the Pod of this At at that name. */
-function departedAt(o: Observed, name: string): PodView | undefined {
-  return lastOf(
-    o,
-    o.departed.findLast((pod) => pod.metadata.name === name && isOurs(o, pod)),
-  );
+  const wasOurs = o.departed.some(({ metadata }) => metadata.uid === pod?.metadata.uid);
+  return pod !== undefined && (wasOurs || isOurs(o, pod)) && !isGated(pod) ? pod : undefined;
 }
 
 function departedWith(o: Observed, uid: string | undefined): PodView | undefined {
@@ -163,8 +167,4 @@ export function isDisrupted({ status }: Pod): boolean {
 
 function withUid(pod: Pod | undefined, uid: string | undefined): Pod | undefined {
   return uid !== undefined && pod?.metadata.uid === uid ? pod : undefined;
-}
-
-function attemptOf(view: PodView, attempt: number, isNew: boolean): Attempt {
-  return { attempt, podName: view.name, podUID: view.uid, view, isNew };
 }

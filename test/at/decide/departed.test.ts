@@ -76,12 +76,47 @@ describe('decide, about a Pod that is gone', () => {
     const at = waiting();
     const { status } = decide(observing({ at, departed: [succeeded(created(at))] }));
     assert.deepEqual([status?.outcome, status?.podUID], ['Succeeded', 'pod-uid-1']);
-    const foreign = ownedBy(succeeded(created(at)), 'another-uid');
-    assert.equal(endOf({ at, departed: [foreign] }), 'CreatePod');
     const gone = succeeded(created(launched(retried), justAfterDue, 2));
     const again = launched(retried);
     const second = decide(observing({ at: again, pod: evicted(created(again)), departed: [gone] }));
     assert.deepEqual([second.status?.outcome, second.status?.attempts], ['Succeeded', 2]);
+  });
+});
+
+describe('decide, about a Pod that was shown before status records it', () => {
+  const at = waiting();
+  const pod = started(created(at));
+
+  it('calls it lost where it is gone, with the time of its creation, and does not create it a second time', () => {
+    assert.equal(endOf({ at, departed: [pod] }), 'need pods');
+    const now = dueTime + 600_000;
+    const { status } = decide(observing({ at, departed: [pod], live: true, now }));
+    assert.deepEqual([status?.reason, status?.podUID], ['PodLost', 'pod-uid-1']);
+    assert.equal(status?.launchTime, '2030-01-31T09:00:00.000Z');
+  });
+
+  it('goes on with the next attempt under Retry, also where the lost one is no first one', () => {
+    const first = waiting(retried);
+    assert.equal(endOf({ at: first, departed: [started(created(first))], live: true }), 'CreatePod RUNNING');
+    const again = launched(retried);
+    const second = started(created(again, justAfterDue, 2));
+    const o = observing({ at: again, pod: evicted(created(again)), departed: [second], live: true });
+    assert.equal(decide(o).status?.attempts, 2);
+  });
+
+  it('follows it to its end where its owner was taken away, and writes it no more', () => {
+    const taken = (one: Pod) => ownedBy(one, undefined);
+    const decision = decide(observing({ at, pod: taken(pod), departed: [pod] }));
+    assert.deepEqual(actionTypes(decision), []);
+    assert.deepEqual([decision.status?.phase, decision.status?.podUID], ['RUNNING', 'pod-uid-1']);
+    const ended = taken(succeeded(pod));
+    assert.equal(endOf({ at, pod: ended, departed: [pod] }), 'DONE Succeeded Succeeded');
+    assert.equal(endOf({ at, departed: [ended] }), 'DONE Succeeded Succeeded');
+  });
+
+  it('takes no Pod for its own of which that was never shown', () => {
+    const { status } = decide(observing({ at, pod: ownedBy(pod, undefined), live: true }));
+    assert.deepEqual([status?.phase, status?.reason], ['PENDING', 'PodNameConflict']);
   });
 });
 

@@ -4,7 +4,16 @@ import type { At } from '../../../src/api/at.generated.ts';
 import { DepartedPods } from '../../../src/at/facts/departed-pods.ts';
 import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
 import type { Informer, InformerHandler } from '../../../src/runtime/cache/informer.ts';
-import { created, finished, launched, ownedBy, succeeded, waiting, withStatus } from '../../fixtures/at.ts';
+import {
+  created,
+  finished,
+  launched,
+  ownedBy,
+  started,
+  succeeded,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
 
 /** An informer whose handlers the test calls. */
 class Hand<T extends KubernetesObject> {
@@ -66,10 +75,35 @@ describe('the Pods that went away', () => {
     over.pods.gone(pod);
     const foreign = watching(at);
     foreign.pods.gone(ownedBy(pod, 'another-uid'));
-    foreign.pods.gone(ownedBy(pod, undefined));
+    const unknown = watching(waiting());
+    unknown.pods.gone(ownedBy(pod, undefined));
     const once = launched({ launchGuarantee: 'ExactlyOnce' });
     const gated = watching(once);
     gated.pods.gone(created(once));
-    assert.deepEqual([over.departed.size, foreign.departed.size, gated.departed.size], [0, 0, 0]);
+    const all = [over, foreign, unknown, gated];
+    assert.deepEqual(
+      all.map(({ departed }) => departed.size),
+      [0, 0, 0, 0],
+    );
+  });
+
+  it('are kept once each, as shown last, when their owner is taken away and given back before', () => {
+    const pending = waiting();
+    const { pods, departed } = watching(pending);
+    const running = started(created(pending));
+    pods.object = running;
+    for (const state of [ownedBy(running, undefined), running, ownedBy(running, undefined)])
+      pods.shown(state);
+    assert.deepEqual(departed.of(pending), [running]);
+    const ended = ownedBy(succeeded(running), undefined);
+    pods.shown(ended);
+    pods.gone(ended);
+    assert.deepEqual(departed.of(pending), [ended]);
+  });
+
+  it('are kept without an owner where status names them', () => {
+    const { pods, departed } = watching(at);
+    pods.gone(ownedBy(pod, undefined));
+    assert.equal(departed.size, 1);
   });
 });

@@ -17,13 +17,13 @@ function neverReleased() {
   };
 }
 
-/** An At that is due, and its Pod, made by a replica that knows the At. */
-function launched(promise: string): HandMade {
+/** An At that is due, which a replica knows, and its Pod. */
+function launched(promise: string, { by = 'replica-0' } = {}): HandMade {
   return new HandMade([promise])
     .change('ats', at('a'), 'ADDED', 'alice')
     .show('replica-0', 'ats', 'a')
     .pass(10 * second)
-    .change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+    .change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', by);
 }
 
 /** The Pod is gone, and the same replica makes another one of that name. */
@@ -48,6 +48,16 @@ describe('S1, one Pod per attempt', () => {
 
   it('is broken by a second Pod of a replica that was shown the first', () => {
     const made = launched('S1').show('replica-0', 'pods', 'a-pod');
+    assert.deepEqual(again(made).broken, ['S1 known']);
+  });
+
+  it('is broken by it also where the replica was shown that the first one went away', () => {
+    const made = launched('S1', { by: 'replica-1' }).show('replica-0', 'pods', 'a-pod');
+    made.pass(10 * second);
+    const object = atPod('a-pod', 'first', 'a');
+    made.add({
+      ...{ type: 'seen', time: made.time, replica: 'replica-0', resource: 'pods', object, gone: true },
+    });
     assert.deepEqual(again(made).broken, ['S1 known']);
   });
 

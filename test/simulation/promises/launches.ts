@@ -25,9 +25,9 @@ function knew(history: History, { attempt, createdBy }: RunPod, run: AtRun, earl
   if (!history.tracksSeen) return run.at.status?.podUID === earlier.uid;
   const { replica, sentAt = history.time } = createdBy ?? {};
   const before = sentAt - waitOf(history, sentAt);
-  const seen = history.knownBy(replica, earlier.uid, before);
-  // What a watch has shown to be gone is not remembered; what a process has created itself is.
-  if (seen !== undefined && (!seen.gone || earlier.createdBy?.replica === replica)) return true;
+  const states = history.replicas.get(replica ?? '')?.seen.get(earlier.uid) ?? [];
+  // Also one that it was shown to go away since: that a run has begun is remembered.
+  if (states.some(({ time, gone }) => !gone && time <= before)) return true;
   const { status } = (history.knownBy(replica, run.uid, before)?.object as At | undefined) ?? {};
   return status?.podUID === earlier.uid || (status?.attempts ?? 0) >= attempt || status?.phase === 'DONE';
 }
