@@ -132,6 +132,7 @@ function addFailover(
   const launch = new StandbyLaunch({
     ...terms,
     client,
+    atInformer: informers.ats,
     turns: new LaunchTurns(clock, (key) => failover.retry(key)),
     ...(checksAuthors && { authorCheck: new AuthorCheck(client, clock) }),
   });

@@ -5,6 +5,7 @@
  */
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
+import type { Informer } from '../../runtime/cache/informer.ts';
 import { DecidingReconciler } from '../../runtime/controller/deciding-reconciler.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import {
@@ -16,6 +17,7 @@ import {
 import { decide } from '../decide/decide.ts';
 import type { Effect, Need, Observed } from '../decide/decision.ts';
 import { podsAt } from '../facts/own-pod.ts';
+import { phaseOf } from '../plan/phase.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { Actuator } from './actuator.ts';
 import type { AtParts } from './at-parts.ts';
@@ -26,18 +28,21 @@ import { readLive } from './live-read.ts';
 const firstRetryDelayMs = 250;
 /** A read that took longer is not relied on, in milliseconds: as long as a leader may write after a renewal. */
 const maxReadMs = 10_000;
-/** So many launches are remembered, the newest. A leader records them long before there are as many. */
-const maxRemembered = 100_000;
+
+/** Its client sends nothing but launches; `atInformer` shows when what was launched here is over. */
+type StandbyParts = Omit<AtParts, 'recorder' | 'onDryRun' | 'onStatus'> & {
+  readonly atInformer: Pick<Informer<At>, 'addHandler'>;
+};
 
 export class StandbyLaunch {
   readonly #options;
   readonly #actuator: Actuator;
   readonly #pass: DecidingReconciler<Observed, Need, Effect>;
-  /** uids of the Ats whose Pod was created here. */
+  /** uids of the Ats whose Pod was created here, and that are not DONE. */
   readonly #launched = new Set<string>();
+  readonly #removeHandler: () => void;
 
-  /** @param options its client sends nothing but launches. */
-  constructor(options: Omit<AtParts, 'recorder' | 'onDryRun' | 'onStatus'>) {
+  constructor(options: StandbyParts) {
     this.#options = options;
     // Events are writes, and belong to the leader.
     const recorder = { record() {} };
@@ -49,22 +54,37 @@ export class StandbyLaunch {
       read: (need, observed, context) => actuator.read(need, observed, context),
       perform: (effect, observed, context) => this.#perform(effect, observed, context),
     });
+    this.#removeHandler = options.atInformer.addHandler({
+      onUpdate: (_previous, at) => phaseOf(at) === atPhase.done && this.#settle(at),
+      onDelete: (at) => this.#settle(at),
+    });
   }
 
-  /** Whether this process has created the Pod of the At with this uid. */
+  /** Whether this process has created the Pod of the At with this uid, which is not DONE. */
   hasLaunched(uid: string): boolean {
     return this.#launched.has(uid);
   }
 
-  /** The At is launchable no more. That its Pod was created here is remembered. */
+  /**
+   * The At is launchable no more. Which Pod was created here is remembered: a leader that finds the Pod gone and
+   * nothing recorded does not create it a second time.
+   */
   forget({ metadata }: At): void {
-    const key = requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
-    const { memory, turns } = this.#options;
-    for (const kept of [memory, this.#actuator, turns]) kept.forget(key);
+    const key = keyOf(metadata);
+    this.#actuator.forget(key);
+    this.#options.turns.forget(key);
+    if (!this.hasLaunched(metadata.uid ?? '')) this.#options.memory.forget(key);
   }
 
-  /** Nothing is launched from now on. */
+  /** It is DONE, or gone. */
+  #settle({ metadata }: At): void {
+    if (this.#launched.delete(metadata.uid ?? '')) this.#options.memory.forget(keyOf(metadata));
+  }
+
+  /** Nothing is launched from now on. What is remembered passes to the leader that this process becomes. */
   stop(): void {
+    this.#removeHandler();
+    this.#launched.clear();
     this.#options.turns.stop();
   }
 
@@ -118,11 +138,14 @@ export class StandbyLaunch {
     return answer;
   }
 
-  #remember({ metadata }: At): void {
-    this.#launched.add(metadata.uid ?? '');
-    const [oldest] = this.#launched;
-    if (this.#launched.size > maxRemembered && oldest !== undefined) this.#launched.delete(oldest);
+  #remember({ metadata: { namespace = '', name, uid = '' } }: At): void {
+    // Of one that is gone by now, that is not shown a second time.
+    if (this.#options.ats.get(namespace, name)?.metadata.uid === uid) this.#launched.add(uid);
   }
+}
+
+function keyOf({ namespace = '', name }: At['metadata']): string {
+  return requestKey({ namespace, name });
 }
 
 /** Whether a standby may do it. */

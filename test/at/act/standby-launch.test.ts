@@ -5,11 +5,12 @@ import { ats } from '../../../src/api/resources.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
 import { StandbyLaunch } from '../../../src/at/act/standby-launch.ts';
+import type { InformerHandler } from '../../../src/runtime/cache/informer.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, created, dueTime } from '../../fixtures/at.ts';
+import { accepted, created, dueTime, finished, launched } from '../../fixtures/at.ts';
 
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 
@@ -34,15 +35,22 @@ function standby(at: At, { stoppedMs = 0 } = {}) {
       return at;
     },
   };
+  const handlers: InformerHandler<At>[] = [];
+  const memory = new Memory();
   const launch = new StandbyLaunch({
     ...{ client: client as unknown as Client, clock, tracks: true },
     ats: { get: () => at, list: () => [at], byIndex: () => [] } as never,
     pods: { get: () => undefined, list: () => [], byIndex: () => [] } as never,
     departed: { of: () => [] },
-    memory: new Memory(),
-    turns,
+    atInformer: {
+      addHandler: (handler) => {
+        handlers.push(handler);
+        return () => void handlers.pop();
+      },
+    },
+    ...{ memory, turns },
   });
-  return { sent, turns, launch: () => launch.launch(at, context) };
+  return { sent, turns, memory, handlers, standby: launch, launch: () => launch.launch(at, context) };
 }
 
 describe('a standby', () => {
@@ -81,5 +89,39 @@ describe('a standby', () => {
     const { requeueAfter = 0 } = await launch();
     assert.ok(!sent.includes('status'), `sent ${sent.join(', ')}`);
     assert.ok(requeueAfter >= 10_000, `looks again after ${requeueAfter} ms`);
+  });
+
+  it('remembers which Pod it has created, also when the At is launchable no more, until it is DONE or gone', async () => {
+    const at = accepted();
+    const ends: ((handler: InformerHandler<At>) => void)[] = [
+      ({ onUpdate }) => onUpdate?.(at, finished()),
+      ({ onDelete }) => onDelete?.(at),
+    ];
+    for (const end of ends) {
+      const { launch, standby: it, memory, handlers } = standby(at);
+      await launch();
+      it.forget(at);
+      assert.equal(memory.recall(at).launch?.podUID, 'pod-uid-1');
+      for (const { onUpdate } of handlers) onUpdate?.(at, launched());
+      assert.deepEqual([memory.size, it.hasLaunched('at-uid')], [1, true]);
+      for (const handler of handlers) end(handler);
+      assert.deepEqual([memory.size, it.hasLaunched('at-uid')], [0, false]);
+    }
+  });
+
+  it('remembers nothing of an At that it has not launched', async () => {
+    const at = accepted({ startingDeadlineSeconds: 1 });
+    const { launch, standby: it, memory } = standby(at);
+    await launch();
+    it.forget(at);
+    assert.equal(memory.size, 0);
+  });
+
+  it('leaves what it remembers to the leader that it becomes', async () => {
+    const at = accepted();
+    const { launch, standby: it, memory, handlers } = standby(at);
+    await launch();
+    it.stop();
+    assert.deepEqual([handlers.length, memory.size], [0, 1]);
   });
 });
