@@ -54,6 +54,8 @@ export interface WatcherRun {
   /** How many raises there ever were, and how many changes. */
   raiseCount: number;
   changeCount: number;
+  /** When a source got other keys while a change of it was owed: whether those had changed cannot be known. */
+  rekeyedAt: number | undefined;
   /** When `pending` was cleared last. */
   appliedAt: number | undefined;
   /** When the status was written last by a client that is no replica. */
@@ -132,6 +134,7 @@ export class Watchers {
         deletions: new Map(),
         undone: [],
         idleEditAt: undefined,
+        rekeyedAt: undefined,
         raises: [],
       },
       ...{ raiseCount: 0, changeCount: 0, appliedAt: undefined, forgedAt: undefined },
@@ -174,14 +177,19 @@ export class Watchers {
   }
 
   /** Of a source with other keys, first sight is the baseline again, unless a change of it is owed. */
-  #rebase({ watcher: before, baselines }: WatcherRun, { metadata, spec }: ConfigWatcher, time: number): void {
+  #rebase(run: WatcherRun, { metadata, spec }: ConfigWatcher, time: number): void {
+    const { watcher: before, baselines } = run;
     const known = sourcesOf(before.spec);
     const owed = (before.status?.sources ?? []).filter(({ pendingHash }) => pendingHash !== undefined);
     for (const source of sourcesOf(spec)) {
       const { kind, name, keys } = source;
-      if (owed.some((one) => one.kind === kind && one.name === name)) continue;
       if (known.some((one) => one.kind === kind && one.name === name && isDeepStrictEqual(one.keys, keys)))
         continue;
+      if (owed.some((one) => one.kind === kind && one.name === name)) {
+        run.rekeyedAt = time;
+        run.changeCount += 1;
+        continue;
+      }
       const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
       const { generation = 0 } = metadata;
       baselines.set(`${kind}/${name}`, { time, content, generation });

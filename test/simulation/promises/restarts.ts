@@ -301,7 +301,8 @@ function unfoundedRaise(
   const last = run?.raises.at(-1);
   if (run === undefined || last?.time !== time || isForged(run)) return undefined;
   const since = (run.raises.at(-2)?.time ?? run.baselineAt ?? run.createdAt) - recordedWithin;
-  const isFounded = run.raiseCount <= run.changeCount && run.changes.some((change) => change >= since);
+  const founded = run.rekeyedAt === undefined ? run.changes : [...run.changes, run.rekeyedAt];
+  const isFounded = run.raiseCount <= run.changeCount && founded.some((change) => change >= since);
   return isFounded ? undefined : run;
 }
 

@@ -93,6 +93,20 @@ describe('S8 and S9, nothing without a reason', () => {
     const made = edited('S8', 'S9').change('configwatchers', watcher('w', applied), 'MODIFIED', 'replica-0');
     assert.deepEqual(raise(made.pass(600 * second)), ['S9']);
   });
+  it('S9 is kept by one more record after other keys of a source whose change is owed, and broken by two', () => {
+    const sources = [{ kind: 'ConfigMap', name: 'config', pendingHash: 'v1:two' }];
+    const owed = { ...pendingAt(600_000), sources };
+    const made = edited('S9').change('configwatchers', watcher('w', owed), 'MODIFIED', 'replica-0');
+    const { spec } = watcher('w', {}, { keys: ['message'] });
+    const rekeyed = { metadata: { name: 'w', generation: 2 }, spec };
+    made.pass(600 * second).change('configwatchers', { ...rekeyed, status: owed }, 'MODIFIED', 'alice');
+    const record = (lastChangeTime: string) => {
+      const status = { ...owed, lastChangeTime };
+      return made.change('configwatchers', { ...rekeyed, status }, 'MODIFIED', 'replica-0').broken;
+    };
+    assert.deepEqual(record('2030-01-31T09:20:00Z'), []);
+    assert.deepEqual(record('2030-01-31T09:20:01Z'), ['S9']);
+  });
 });
 
 describe('S10 and S15, which Pods go and how', () => {
