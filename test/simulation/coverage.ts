@@ -33,7 +33,7 @@ const betweenAttempts: ReadonlySet<string> = new Set([
 export function rowOf(resource: string, object: KubernetesObject): string | undefined {
   if (resource !== 'ats')
     return stateOf(resource, object)?.replace(
-      / (Paused|OnDelete|PodsMissing|Reverted|NodeLost|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
+      / (Paused|OnDelete|PodsMissing|Reverted|NodeLost|Unschedulable|ProgressDeadlineExceeded|InvalidSpec|Forbidden)$/,
       ' Stalled',
     );
   const { status } = object as At;

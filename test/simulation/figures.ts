@@ -74,7 +74,7 @@ export class Figures {
       return `${state.padEnd(width)} ${row}`;
     });
     const missing = states.flatMap((state) =>
-      faults.filter((fault) => !this.cells.has(`${state} × ${fault}`)),
+      faults.map((fault) => `${state} × ${fault}`).filter((cell) => !this.cells.has(cell)),
     );
     return [
       ...legend,
@@ -83,6 +83,7 @@ export class Figures {
       ...rows,
       '',
       `${missing.length} of ${states.length * faults.length} cells were not reached`,
+      ...(missing.length > 25 ? [] : missing.map((cell) => `  ${cell}`)),
     ].join('\n');
   }
 }

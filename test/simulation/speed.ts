@@ -81,7 +81,7 @@ function planOf({ replicas, election, duration, period }: Setting): Plan {
     });
     const features = new Set([random.pick(ordinaryFaults)]);
     const own = { random: random.fork(`${begin}`), features, duration: period, replicas, servers: 2 };
-    const trouble = drawTrouble({ ...own, moments: [], runs: [] });
+    const trouble = drawTrouble({ ...own, election, moments: [], runs: [] });
     faults.push(...trouble.faults.map((fault) => ({ ...fault, at: begin + fault.at })));
   }
   return {

@@ -47,9 +47,3 @@ export const states: readonly ExpectedState[] = [
     Stalled: 'watcher',
   }),
 ];
-
-/** States that objects seldom come into, or leave at once: faults are aimed at them more often. */
-export const rareRows: ReadonlySet<string> = new Set([
-  ...['At RUNNING BetweenAttempts', 'At RUNNING SchedulingGated', 'At RUNNING Stopping'],
-  ...['ConfigWatcher EvictionBlocked', 'ConfigWatcher SourceMissing'],
-]);

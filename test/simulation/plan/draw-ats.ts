@@ -81,7 +81,7 @@ function podSpecOf(random: Random, chance: (feature: Feature) => boolean): Spec 
 /** No registry has it. */
 export const absentImage = 'absent';
 /** A label that a node has only when a user gives it one. */
-const tapeDrive = { tape: 'yes' };
+export const tapeDrive = { tape: 'yes' };
 
 /** What the API server accepts and the controller cannot. */
 function invalidSpec(random: Random): Spec {
@@ -206,7 +206,7 @@ function editOf(draw: Draw): Spec {
 }
 
 /** Another owner's Pod under the name that the At needs. */
-function strangerOf(name: string, at: number): Deed {
+export function strangerOf(name: string, at: number): Deed {
   const metadata = { name, namespace, labels: { app: 'stranger' } };
   const spec = { containers: [{ name: 'main', image: 'busybox', command: ['serve'] }] };
   return {

@@ -1,6 +1,6 @@
 /** Draws what goes wrong: at random moments, at the writes that matter, and in Sieve's three patterns. */
 import type { Random } from '../../../src/testing/random.ts';
-import { rareRows, states } from '../states.ts';
+import { states } from '../states.ts';
 import { commandCanary, type Draw } from './draw-ats.ts';
 import type { Feature } from './features.ts';
 import type { Deed, FaultPlan } from './plan.ts';
@@ -10,9 +10,10 @@ export interface Trouble {
   readonly deeds: readonly Deed[];
 }
 
-interface FaultDraw extends Draw {
+export interface FaultDraw extends Draw {
   readonly replicas: number;
   readonly servers: number;
+  readonly election: boolean;
   /** When something happens anyway, ms since the start. */
   readonly moments: readonly number[];
   readonly runs: readonly PlannedRun[];
@@ -68,8 +69,8 @@ export function drawTrouble(draw: FaultDraw): Trouble {
   const faults: FaultPlan[] = [];
   const deeds: Deed[] = [];
   const { random, features } = draw;
-  for (const [feature, make] of Object.entries(makers)) {
-    if (!features.has(feature as Feature)) continue;
+  for (const [feature, make] of makersFor(draw)) {
+    if (!features.has(feature)) continue;
     const own = { ...draw, random: random.fork(feature) };
     for (let count = 1 + own.random.integer(3); count > 0; count--) faults.push(...make(own));
   }
@@ -99,7 +100,7 @@ const span = (random: Random) => Math.round(100 + random.next() ** 3 * random.pi
 
 type Maker = (draw: FaultDraw) => FaultPlan[];
 
-const makers: Partial<Readonly<Record<Feature, Maker>>> = {
+export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   kill: (draw) => [{ at: when(draw), fault: 'kill', replica: which(draw), for: span(draw.random) }],
   terminate: (draw) => [
     { at: when(draw), fault: 'terminate', replica: which(draw), for: span(draw.random) + 5000 },
@@ -164,7 +165,7 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
       },
     ];
   },
-  aimed: (draw) => Array.from({ length: draw.random.pick([4, 8, 20]) }, () => aimedFault(draw)),
+  aimed: (draw) => Array.from({ length: draw.random.pick([2, 4, 10]) }, () => aimedFaults(draw)).flat(),
   refuse: (draw) => {
     const [method, path] = draw.random.pick(writeKinds);
     const code = draw.random.pick([429, 500, 503] as const);
@@ -260,18 +261,20 @@ const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   'intermediate-state': intermediateState,
 };
 
+/** By feature. Without an election there is no Lease that something could happen to. */
+function makersFor({ election }: FaultDraw): readonly (readonly [Feature, Maker])[] {
+  const all = Object.entries(makers) as [Feature, Maker][];
+  return election ? all : all.filter(([feature]) => feature !== 'lease');
+}
+
 /** What strikes soon after an object has come into a state. */
-function aimedFault(draw: FaultDraw): FaultPlan {
+function aimedFaults(draw: FaultDraw): FaultPlan[] {
   const { random, features, duration } = draw;
-  const rows = states
-    .filter(({ feature }) => features.has(feature))
-    .flatMap(({ row }) => (rareRows.has(row) ? [row, row, row, row] : [row]));
-  const { aimed: _, ...others } = makers;
-  const make = random.pick(Object.values(others));
-  const [strike] = make(draw);
-  if (strike === undefined || rows.length === 0) return { at: 0, fault: 'compact' };
-  const at = random.integer(duration);
-  return { at, fault: 'aimed', on: random.pick(rows), after: random.pick([0, 2, 50, 1000]), strike };
+  const rows = states.filter(({ feature }) => features.has(feature)).map(({ row }) => row);
+  if (rows.length === 0) return [];
+  const [, make] = random.pick(makersFor(draw).filter(([feature]) => feature !== 'aimed'));
+  const [at, on, after] = [random.integer(duration), random.pick(rows), random.pick([0, 2, 50, 1000])];
+  return make(draw).map((strike) => ({ at, fault: 'aimed', on, after, strike }));
 }
 
 function refusal(draw: FaultDraw, code: 403 | 500, message: string): FaultPlan {

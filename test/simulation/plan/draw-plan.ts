@@ -5,6 +5,7 @@ import { dueTimeOf } from '../schedule.ts';
 import { drawAts, startsAt } from './draw-ats.ts';
 import { drawTrouble, type PlannedRun } from './draw-faults.ts';
 import { drawLateCreates } from './draw-late-create.ts';
+import { drawScenes } from './draw-scenes.ts';
 import { drawWatchers } from './draw-watchers.ts';
 import { drawFeatures, type Feature } from './features.ts';
 import type { ClockPlan, Deed, Plan } from './plan.ts';
@@ -17,7 +18,8 @@ export function drawPlan(seed: string): Plan {
   const duration = random.pick([2, 5, 10, 30]) * minute;
   const replicas = 1 + random.integer(3);
   const servers = 1 + random.integer(2);
-  const draw = { random: random.fork('draw'), features, duration, replicas, servers };
+  const election = random.chance(0.5);
+  const draw = { random: random.fork('draw'), features, duration, replicas, servers, election };
   const life = [
     ...drawAts({ ...draw, random: random.fork('ats') }),
     ...drawWatchers({ ...draw, random: random.fork('watchers') }),
@@ -26,15 +28,15 @@ export function drawPlan(seed: string): Plan {
   const moments = momentsOf(life, runs, duration);
   const { faults, deeds } = drawTrouble({ ...draw, moments, runs, random: random.fork('trouble') });
   const late = drawLateCreates({ ...draw, random: random.fork('late creates') });
+  const scenes = drawScenes({ ...draw, moments, runs, random: random.fork('scenes') });
   return {
-    ...{ seed, duration, replicas, servers },
-    election: random.chance(0.5),
+    ...{ seed, duration, replicas, servers, election },
     clocks: Array.from({ length: replicas }, (_, index) =>
       drawClock(random.fork(`clock ${index}`), features),
     ),
     features: [...features],
-    deeds: [...life, ...late.deeds, ...deeds].sort(byTime),
-    faults: [...faults, ...late.faults].sort(byTime),
+    deeds: [...life, ...late.deeds, ...scenes.deeds, ...deeds].sort(byTime),
+    faults: [...faults, ...late.faults, ...scenes.faults].sort(byTime),
   };
 }
 

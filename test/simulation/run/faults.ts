@@ -209,11 +209,12 @@ export class Faults {
   }
 
   inflict(plan: FaultPlan): void {
-    const end = this.#begin(plan);
     const isLong = 'for' in plan && plan.fault !== 'kill-at-write';
     const isArmed = armed.has(plan.fault);
     const id = ++this.#serial;
+    // First, so that it counts for the states in which it meets the objects.
     if (!isArmed) this.#tell(plan, isLong ? 'begins' : 'strikes', describe(plan), id);
+    const end = this.#begin(plan);
     if (!isLong) return;
     this.#cluster.simulation.schedule(plan.for, () => {
       end?.();
