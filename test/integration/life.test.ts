@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { configMaps, type Resource } from '../../src/kubernetes/objects.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
+import { roleBindings, roles } from '../../src/kubernetes/types/rbac.generated.ts';
 import { resourceFor } from '../../src/runtime/client/discovery.ts';
 import { controllerManagedBy, type Host } from '../../src/runtime/controller/builder.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { createManager } from '../../src/runtime/manager/create-manager.ts';
 import type { Manager } from '../../src/runtime/manager/manager.ts';
 import { widgets, widgetsDefinition } from '../conformance/subject.ts';
+import { kubeConfigOf } from './rights.ts';
 import { applyCrd, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
 
 const { client } = connectToTestCluster();
@@ -66,6 +69,44 @@ test('a controller is added to a running manager, in a namespace of its own, and
     stop.abort();
     await running;
   }
+});
+
+test('an informer of one namespace needs rights there alone, which a manager of all namespaces waits for in vain', async (t) => {
+  const [namespace, other] = [await withNamespace(t), await withNamespace(t)];
+  const user = `reader-of-${namespace}`;
+  await client.create(roles, {
+    metadata: { namespace, name: user },
+    rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] }],
+  });
+  await client.create(roleBindings, {
+    metadata: { namespace, name: user },
+    roleRef: { apiGroup: roles.group, kind: roles.kind, name: user },
+    subjects: [{ apiGroup: roles.group, kind: 'User', name: user }],
+  });
+  for (const place of [namespace, other]) {
+    await client.create(secrets, { metadata: { namespace: place, name: 'a' }, data: {} });
+  }
+  const managerOfUser = () =>
+    createManager({ name: 'life-test', kubeConfig: kubeConfigOf(user), log: silentLogger });
+
+  const limited = managerOfUser();
+  const { lister } = limited.informers.informerFor(secrets, { namespaces: [namespace] });
+  const stop = new AbortController();
+  const running = limited.start(stop.signal);
+  try {
+    await eventually(async () => lister.get(namespace, 'a'), { message: 'the Secret of the namespace' });
+    assert.deepEqual(lister.list(other), []);
+  } finally {
+    stop.abort();
+    await running;
+  }
+
+  const unlimited = managerOfUser();
+  unlimited.informers.informerFor(secrets);
+  await assert.rejects(
+    unlimited.start(new AbortController().signal),
+    /^ManagerError: secrets cannot be watched: /,
+  );
 });
 
 const wrong = [
