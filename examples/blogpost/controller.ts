@@ -1,16 +1,16 @@
 /** The controller: read, decide, write. */
 import { isDeepStrictEqual } from 'node:util';
-import { controllerManagedBy, type Manager } from '@atwatch/runtime';
+import { controllerManagedBy, type Host } from '@atwatch/runtime';
 import { configMaps } from '@atwatch/runtime/types/core';
 import { decide } from './decide.ts';
 import { blogPosts } from './types.generated.ts';
 
-/** Adds the controller to the manager; it runs when the manager does. */
-export function addController(manager: Manager): void {
-  const { client, clock, informers } = manager;
+/** Adds the controller to a Manager, which is a Host; it runs when the Manager does. */
+export function addController(host: Host): void {
+  const { client, clock, informers } = host;
   const postLister = informers.informerFor(blogPosts).lister;
   const pageLister = informers.informerFor(configMaps).lister;
-  controllerManagedBy(manager)
+  controllerManagedBy(host)
     .for(blogPosts)
     .owns(configMaps)
     .complete({

@@ -1,16 +1,16 @@
 /** The CronTab controller: read, decide, create, write the status. */
 import { isDeepStrictEqual } from 'node:util';
-import { controllerManagedBy, findCondition, isAlreadyExists, type Manager } from '@atwatch/runtime';
+import { controllerManagedBy, findCondition, type Host, isAlreadyExists } from '@atwatch/runtime';
 import { ats } from './at.ts';
 import { decide } from './decide.ts';
 import { cronTabs } from './types.generated.ts';
 
-/** Adds the controller to the manager; it runs when the manager does. */
-export function addCronTabController(manager: Manager): void {
-  const { client, clock, informers } = manager;
+/** Adds the controller to a Manager, which is a Host; it runs when the Manager does. */
+export function addCronTabController(host: Host): void {
+  const { client, clock, informers } = host;
   const { lister } = informers.informerFor(cronTabs);
-  const recorder = manager.recorder('crontab');
-  controllerManagedBy(manager)
+  const recorder = host.recorder('crontab');
+  controllerManagedBy(host)
     .for(cronTabs)
     .complete({
       async reconcile({ namespace, name }, { signal }) {

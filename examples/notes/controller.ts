@@ -1,12 +1,12 @@
 /** The controller: read, decide, write. */
-import { controllerManagedBy, type Manager, type Reconciler, statusPatch } from '@atwatch/runtime';
+import { controllerManagedBy, type Host, type Reconciler, statusPatch } from '@atwatch/runtime';
 import { configMaps } from '@atwatch/runtime/types/core';
 import { decide } from './decide.ts';
 import { notes } from './types.generated.ts';
 
-/** Adds the controller to the manager; it runs when the manager does. */
-export function addController(manager: Manager): void {
-  const { client, clock, informers } = manager;
+/** Adds the controller to a Manager, which is a Host; it runs when the Manager does. */
+export function addController(host: Host): void {
+  const { client, clock, informers } = host;
   const noteLister = informers.informerFor(notes).lister;
   const configMapLister = informers.informerFor(configMaps).lister;
   const reconciler: Reconciler = {
@@ -24,5 +24,5 @@ export function addController(manager: Manager): void {
       return {};
     },
   };
-  controllerManagedBy(manager).for(notes).owns(configMaps).complete(reconciler);
+  controllerManagedBy(host).for(notes).owns(configMaps).complete(reconciler);
 }

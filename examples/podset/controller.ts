@@ -1,6 +1,6 @@
 /** The controller: read, decide, write. */
 import { isDeepStrictEqual } from 'node:util';
-import { controllerManagedBy, controllerOf, isNotFound, type Manager } from '@atwatch/runtime';
+import { controllerManagedBy, controllerOf, type Host, isNotFound } from '@atwatch/runtime';
 import { pods } from '@atwatch/runtime/types/core';
 import { decide, label, podFor } from './decide.ts';
 import { podSets } from './types.generated.ts';
@@ -8,19 +8,22 @@ import { podSets } from './types.generated.ts';
 /** In batches of 1, 2, 4, 8, …: where the first is refused, as by a quota, the others are not tried. */
 async function slowStart(count: number, one: () => Promise<unknown>): Promise<void> {
   for (let done = 0, batch = 1; done < count; done += batch, batch *= 2) {
-    await Promise.all(Array.from({ length: Math.min(batch, count - done) }, one));
+    // All of a batch are waited for: the next look must not count while one of them is still on its way.
+    const all = await Promise.allSettled(Array.from({ length: Math.min(batch, count - done) }, one));
+    const refused = all.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (refused) throw refused.reason;
   }
 }
 
-/** Adds the controller to the manager; it runs when the manager does. */
-export function addController(manager: Manager): void {
-  const { client, clock, informers } = manager;
+/** Adds the controller to a Manager, which is a Host; it runs when the Manager does. */
+export function addController(host: Host): void {
+  const { client, clock, informers } = host;
   const setLister = informers.informerFor(podSets).lister;
   const podLister = informers.informerFor(pods, {
     labelSelector: label,
     indexes: { owner: (pod) => [controllerOf(pod)?.uid ?? ''] },
   }).lister;
-  controllerManagedBy(manager)
+  controllerManagedBy(host)
     .for(podSets)
     .owns(pods, { labelSelector: label })
     .complete({

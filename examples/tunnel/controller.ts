@@ -1,14 +1,14 @@
 /** The controller: read, record, provision, write. */
 import { isDeepStrictEqual } from 'node:util';
-import { controllerManagedBy, finalizerPatch, isNotFound, type Manager } from '@atwatch/runtime';
+import { controllerManagedBy, finalizerPatch, type Host, isNotFound } from '@atwatch/runtime';
 import { deployments } from '@atwatch/runtime/types/apps';
 import { type Service, services } from '@atwatch/runtime/types/core';
 import { decide, deploymentFor, finalizer, machineOf } from './decide.ts';
 import type { Machines } from './machines.ts';
 
-/** Adds the controller to the manager; it runs when the manager does. */
-export function addController(manager: Manager, machines: Machines, image: string): void {
-  const { client, informers } = manager;
+/** Adds the controller to a Manager, which is a Host; it runs when the Manager does. */
+export function addController(host: Host, machines: Machines, image: string): void {
+  const { client, informers } = host;
   const serviceLister = informers.informerFor(services).lister;
   const deploymentLister = informers.informerFor(deployments).lister;
   /** The record goes last: a kill before it repeats all this. */
@@ -23,7 +23,7 @@ export function addController(manager: Manager, machines: Machines, image: strin
     if (patch) await client.patch(services, { namespace, name }, patch, { signal });
     return {};
   }
-  controllerManagedBy(manager)
+  controllerManagedBy(host)
     .for(services)
     .owns(deployments)
     .complete({
