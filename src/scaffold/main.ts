@@ -18,8 +18,14 @@ options of new:
 
 async function types(paths: readonly string[]): Promise<void> {
   const crds = [];
-  for (const path of paths) crds.push(...crdsIn(path, await readFile(path, 'utf8')));
+  for (const path of paths) crds.push(...crdsIn(path, await textOf(path)));
   process.stdout.write(printKinds(paths, crds));
+}
+
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`${path} cannot be read: ${error.code === 'ENOENT' ? 'no such file' : error.message}`);
+  });
 }
 
 async function create(
@@ -50,10 +56,16 @@ async function main(): Promise<void> {
   const [folder] = args;
   const { kind, group } = values;
   if (values.help) process.stdout.write(usage);
-  else if (command === 'types' && args.length > 0) await types(args);
+  else if (command === 'types' && folder !== undefined) await types(args);
   else if (command === 'new' && folder !== undefined && args.length === 1) {
     await create(folder, { group, ...(kind && { kind }) }, !values['no-install']);
-  } else throw new Error(`"${positionals.join(' ')}" is no command\n${usage}`);
+  } else throw new Error(`${mistakeIn(command)}\n${usage}`);
+}
+
+function mistakeIn(command: string | undefined): string {
+  if (command === undefined) return 'a command is missing';
+  if (command === 'types') return 'types needs files with CustomResourceDefinitions';
+  return command === 'new' ? 'new needs one folder' : `"${command}" is no command`;
 }
 
 await main().catch((error: unknown) => {
