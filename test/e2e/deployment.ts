@@ -16,8 +16,12 @@ const execute = promisify(execFile);
 export type PullableImage =
   | {
       readonly name: string;
-      /** Makes an image of {@link previousVersion} pullable, too, and resolves with its name. */
-      loadPrevious(): Promise<string>;
+      /**
+       * Makes an image of {@link previousVersion} pullable, too, and resolves with its name.
+       *
+       * @param bundle the path of the operator's bundle in it; that of `make build`, unless given.
+       */
+      loadPrevious(bundle?: string): Promise<string>;
     }
   | { readonly why: string };
 
@@ -32,10 +36,10 @@ export async function pullableImage(): Promise<PullableImage> {
       await execute(process.execPath, ['local-cluster/main.ts', 'load', archive, `atwatch:${tag}`]);
       return `atwatch:${tag}`;
     };
-    const loadPrevious = async () => {
+    const loadPrevious = async (bundle = 'dist/atwatch.js') => {
       const directory = await mkdtemp(join(tmpdir(), 'atwatch-previous-'));
       try {
-        return await load(writePreviousImage(path, directory), previousVersion);
+        return await load(writePreviousImage(path, bundle, directory), previousVersion);
       } finally {
         await rm(directory, { recursive: true, force: true });
       }

@@ -1,6 +1,6 @@
 /**
- * The previous image, to upgrade from: today's, with a bundle on top that says it is of an older version. It is
- * another image to everybody, so an upgrade replaces what runs.
+ * The previous image, to upgrade from: today's, with a bundle on top that says it is of an older version. Kubernetes takes
+ * it for another image even where the bundle is today's, so that an upgrade replaces what runs.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,12 +16,13 @@ interface Descriptor {
 }
 
 /**
- * Writes an OCI archive beside the folder it is made in, and returns its path.
+ * Writes an OCI archive into the directory, and returns its path.
  *
  * @param archive of today's image.
+ * @param bundle the path of the operator's bundle.
  * @param directory empty; the caller removes it.
  */
-export function writePreviousImage(archive: string, directory: string): string {
+export function writePreviousImage(archive: string, bundle: string, directory: string): string {
   const image = join(directory, 'image');
   const layer = join(directory, 'layer');
   for (const folder of [image, layer]) mkdirSync(folder);
@@ -35,7 +36,7 @@ export function writePreviousImage(archive: string, directory: string): string {
     return { mediaType, digest, size: bytes.length };
   };
 
-  writeFileSync(join(layer, 'atwatch.js'), previousBundle());
+  writeFileSync(join(layer, 'atwatch.js'), underPreviousVersion(readFileSync(bundle, 'utf8')));
   const tar = execFileSync('tar', ['-C', layer, '-cf', '-', 'atwatch.js'], { maxBuffer: 1 << 28 });
   const added = write(tar, 'application/vnd.oci.image.layer.v1.tar');
   const index = read(join(image, 'index.json'));
@@ -53,13 +54,9 @@ export function writePreviousImage(archive: string, directory: string): string {
   return path;
 }
 
-/** The bundle of `make build`, which is the one in the image. */
-function previousBundle(): string {
-  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const bundle = readFileSync('dist/atwatch.js', 'utf8');
-  // Minified or not.
-  const found = new RegExp(`(?<=version: ?)"${version.replaceAll('.', '\\.')}"`);
-  const previous = bundle.replace(found, `"${previousVersion}"`);
+/** The text of a bundle, minified or not, with another version. */
+function underPreviousVersion(bundle: string): string {
+  const previous = bundle.replace(/(?<=name: ?"atwatch",\s*version: ?)"[^"]+"/, `"${previousVersion}"`);
   if (previous === bundle) throw new Error('the bundle does not say its version where it is expected');
   return previous;
 }

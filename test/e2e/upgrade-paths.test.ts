@@ -12,7 +12,7 @@ import { chart, helm, skip } from '../chart/helm.ts';
 import { manifests, pullableImage } from './deployment.ts';
 import { documentedCommand, runDocumented } from './documented-command.ts';
 import { eventually, kubectl, withNamespace } from './kubectl.ts';
-import { previousRelease } from './previous-release.ts';
+import { type PreviousRelease, previousRelease, previousSources } from './previous-release.ts';
 import { UpgradeStory } from './upgrade-story.ts';
 
 const image = skip === false ? await pullableImage() : { why: skip };
@@ -39,10 +39,14 @@ const operatorPods = async (): Promise<Pod[]> =>
 
 const lease = () => kubectl(['get', 'lease/atwatch', system, '--ignore-not-found', '--output=name']);
 
-describe('waiting Ats and a restart in the middle outlive', { skip: 'why' in image && image.why }, () => {
+const sources = previousSources();
+
+describe(`waiting Ats and restarts in the middle outlive, from ${sources.name},`, {
+  skip: 'why' in image && image.why,
+}, () => {
   const today = 'name' in image ? image.name : '';
-  const previous = previousRelease();
   const ends: (() => unknown)[] = [];
+  let previous: PreviousRelease;
   let previousImage: string;
   let directory: string;
   let story: UpgradeStory;
@@ -57,7 +61,8 @@ describe('waiting Ats and a restart in the middle outlive', { skip: 'why' in ima
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'atwatch-upgrade-paths-'));
-    previousImage = 'name' in image ? await image.loadPrevious() : '';
+    previous = previousRelease(sources);
+    previousImage = 'name' in image ? await image.loadPrevious(previous.bundle()) : '';
     await apply(await previous.manifests(previousImage));
     const namespace = await withNamespace({ after: (end) => void ends.push(end) });
     story = new UpgradeStory(namespace);
@@ -69,7 +74,7 @@ describe('waiting Ats and a restart in the middle outlive', { skip: 'why' in ima
     await helm(['uninstall', 'atwatch', system, '--ignore-not-found'], { kubeconfig });
     await kubectl(['delete', '--ignore-not-found', '--wait=false', '--filename=-'], await installer());
     await rm(directory, { recursive: true, force: true });
-    previous.remove();
+    previous?.remove();
   });
 
   it('manifests of a newer version', () => story.during(async () => await apply(await installer())));

@@ -1,6 +1,7 @@
 /**
- * What must outlive a change of the operator: Ats that wait, and a restart in the middle. The Pods of the restart get
- * Ready only when the test lets them, so that the restart is in the middle for as long as the change takes.
+ * What must outlive a change of the operator: Ats that wait, and two restarts in the middle, one by evictions and one by
+ * the owner's rollout. The Pods of a restart get Ready only when the test lets them, so that the restart is in the middle
+ * for as long as the change takes.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -15,7 +16,10 @@ const replicas = 3;
 const gate = 'atwatch.example/may-serve';
 const leadSeconds = 15;
 
-const app = (name: string, readinessGates: readonly object[]) => [
+/** The apps that are restarted, with the strategies of their ConfigWatchers. */
+const restarted = { shop: { type: 'Evict' }, store: { type: 'Auto' } };
+
+const app = (name: string, strategy: object, readinessGates: readonly object[]) => [
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { message: '0' } },
   {
     ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name } },
@@ -34,7 +38,7 @@ const app = (name: string, readinessGates: readonly object[]) => [
     ...{ apiVersion: 'k8spatterns.io/v1', kind: 'ConfigWatcher', metadata: { name } },
     spec: {
       ...{ configMap: name, podSelector: { app: name } },
-      ...{ cooldown: { base: '0s' }, strategy: { type: 'Evict' } },
+      ...{ cooldown: { base: '0s' }, strategy },
     },
   },
 ];
@@ -65,20 +69,23 @@ export class UpgradeStory {
     });
   }
 
-  /** Resolves when both apps serve, and both watchers know their content. The restart will be of the first. */
+  /** Resolves when all apps serve, and all watchers know their content. */
   async begin(): Promise<void> {
-    const items = [...app('shop', [{ conditionType: gate }]), ...app('bystander', [])];
+    const gated = Object.entries(restarted).flatMap(([name, strategy]) =>
+      app(name, strategy, [{ conditionType: gate }]),
+    );
+    const items = [...gated, ...app('bystander', { type: 'Evict' }, [])];
     await this.#namespace.apply({ apiVersion: 'v1', kind: 'List', items });
     await this.#namespace.apply(at('much-later', Date.now() + 86_400_000));
     await eventually('apps and watchers', async () => {
       await this.#letServe();
       const ready = (await this.#get<Pod>('pods')).filter((pod) => isTrue(pod, 'Ready'));
       const watchers = await this.#get<ConfigWatcher>('cw');
-      return ready.length === 2 * replicas && watchers.every(({ status }) => status?.appliedHash);
+      return ready.length === 3 * replicas && watchers.every(({ status }) => status?.appliedHash);
     });
   }
 
-  /** Changes the operator while an At waits and the restart is in the middle, and sees both come to their end, once. */
+  /** Changes the operator while an At waits and the restarts are in the middle, and sees all come to their end, once. */
   async during(change: () => Promise<unknown>): Promise<void> {
     const restart = ++this.#restarts;
     const name = `waiting-${restart}`;
@@ -86,21 +93,25 @@ export class UpgradeStory {
     const schedule = Math.ceil(Date.now() / 1000 + leadSeconds) * 1000;
     await this.#namespace.apply(at(name, schedule));
     const patch = JSON.stringify({ data: { message: `${restart}` } });
-    await this.#namespace.kubectl('patch', 'configmap/shop', `--patch=${patch}`);
+    for (const app of Object.keys(restarted)) {
+      await this.#namespace.kubectl('patch', `configmap/${app}`, `--patch=${patch}`);
+    }
     const created = (prefix: string) =>
       [...this.#pods].filter(([uid, pod]) => !before.has(uid) && pod.startsWith(prefix)).length;
-    await eventually('the first new Pod', async () => created('shop-') > 0);
+    await eventually('the first new Pods', async () => created('shop-') > 0 && created('store-') > 0);
 
     await change();
 
-    const watcher = async () => await this.#namespace.getJson<ConfigWatcher>('cw/shop');
-    assert.ok((await watcher()).status?.pending, 'the restart was in the middle all the time');
+    const watchers = async () =>
+      (await this.#get<ConfigWatcher>('cw')).filter(({ metadata }) => metadata.name in restarted);
+    for (const { metadata, status } of await watchers()) {
+      assert.ok(status?.pending, `the restart of ${metadata.name} was in the middle all the time`);
+    }
     await eventually(
-      'the end of the restart',
+      'the end of the restarts',
       async () => {
         await this.#letServe();
-        const { status } = await watcher();
-        return status?.restartCount === restart && !status.pending;
+        return (await watchers()).every(({ status }) => status?.restartCount === restart && !status.pending);
       },
       150_000,
     );
@@ -118,11 +129,12 @@ export class UpgradeStory {
     assert.deepEqual(
       {
         shop: created('shop-'),
+        store: created('store-'),
         bystander: created('bystander-'),
         at: created(name),
         later: created('much-later'),
       },
-      { shop: replicas, bystander: 0, at: 1, later: 0 },
+      { shop: replicas, store: replicas, bystander: 0, at: 1, later: 0 },
     );
   }
 
@@ -130,10 +142,13 @@ export class UpgradeStory {
     if (this.#watch.exitCode === null && this.#watch.kill()) await once(this.#watch, 'exit');
   }
 
-  /** Opens the gate of each Pod of the shop. */
+  /** Opens the gate of each Pod that has one. */
   async #letServe(): Promise<void> {
     const pods = (await this.#get<Pod>('pods')).filter(
-      (pod) => pod.metadata.labels?.app === 'shop' && !pod.metadata.deletionTimestamp && !isTrue(pod, gate),
+      (pod) =>
+        (pod.metadata.labels?.app ?? '') in restarted &&
+        !pod.metadata.deletionTimestamp &&
+        !isTrue(pod, gate),
     );
     const patch = JSON.stringify({ status: { conditions: [{ type: gate, status: 'True' }] } });
     for (const { metadata } of pods) {
