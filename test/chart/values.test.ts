@@ -324,10 +324,10 @@ const rows: readonly Row[] = [
     expected: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
   },
   {
-    of: ['metrics.secure', 'metrics.certificateSecret'],
+    of: ['metrics.secure', 'metrics.certificateSecret', 'serviceMonitor.tlsConfig'],
     values: {
       metrics: { enabled: true, secure: true, certificateSecret: 'metrics-tls' },
-      serviceMonitor: { enabled: true },
+      serviceMonitor: { enabled: true, tlsConfig: { serverName: 'atwatch' } },
     },
     look: (objects) => [
       config(objects)?.secureMetrics,
@@ -336,11 +336,11 @@ const rows: readonly Row[] = [
       find(objects, 'ClusterRole', '-operator-identity').rules.map(({ resources }: Rendered) => resources[0]),
       find(objects, 'ClusterRole', '-metrics-reader').rules,
       find(objects, 'ServiceMonitor').spec.endpoints[0].scheme,
+      find(objects, 'ServiceMonitor').spec.endpoints[0].tlsConfig,
     ],
     expected: [
       ...[true, true, 'metrics-tls', ['tokenreviews', 'subjectaccessreviews']],
-      [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
-      'https',
+      ...[[{ nonResourceURLs: ['/metrics'], verbs: ['get'] }], 'https', { serverName: 'atwatch' }],
     ],
   },
   {
