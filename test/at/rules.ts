@@ -27,7 +27,8 @@ export function brokenByStatus(before: At | undefined, after: At): string[] {
     'an outcome that changed': old.phase === 'DONE' && final(old) !== final(next),
     'another Pod of the same attempt':
       old.podUID !== undefined && old.podUID !== next.podUID && old.attempts === next.attempts,
-    'a write to an At that is being deleted': before?.metadata.deletionTimestamp !== undefined,
+    'a write to an At that is over and being deleted':
+      before?.metadata.deletionTimestamp !== undefined && old.phase === 'DONE',
     'a cancel that was not requested': next.outcome === 'Canceled' && after.spec.cancel !== true,
   };
   return namesOf(broken);

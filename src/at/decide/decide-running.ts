@@ -10,6 +10,7 @@ import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { PodView } from '../facts/observe-pod.ts';
 import { currentAttempt, isDisrupted, isGated, isOurs, maxAttempts } from '../facts/own-pod.ts';
 import { isCause } from '../plan/cause.ts';
+import { isTerminating, takesPodsAlong } from '../plan/phase.ts';
 import { planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
@@ -99,6 +100,9 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   const isNoted = end.disrupted && !view.started && status.reason !== atReason.evicted;
   const cause = isNoted ? status.reason : undefined;
   const found = cause === undefined ? end : stoppedEnding(cause, end.exitCode, status.message);
+  if (found.disrupted && takesPodsAlong(o.at)) {
+    return nothing;
+  }
   if (found.disrupted && mayRetry(o, launch, status)) {
     return launch.isNew ? { first: status, events } : retry(o, launch, status, found);
   }
@@ -109,8 +113,9 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   return done(o, status, { ...ending, message }, running);
 }
 
-function mayRetry({ at: { spec } }: Observed, { attempt }: Attempt, status: AtStatus): boolean {
-  const isWanted = spec.disruptionPolicy === 'Retry' && spec.cancel !== true;
+function mayRetry({ at }: Observed, { attempt }: Attempt, status: AtStatus): boolean {
+  const { disruptionPolicy, cancel } = at.spec;
+  const isWanted = disruptionPolicy === 'Retry' && cancel !== true && !isTerminating(at);
   return isWanted && attempt < maxAttempts && !isEditedTooLate(status);
 }
 
@@ -183,7 +188,7 @@ function decideAlive(o: Observed, running: Running): Draft {
     return stop(o, running, cause);
   }
   if (isGated(view.pod)) {
-    return release(o, running);
+    return isTerminating(o.at) ? nothing : release(o, running);
   }
   const status = aliveStatus(o, running);
   const actions = o.live ? relabel(view) : [];

@@ -6,7 +6,7 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { currentAttempt, findAmong, podsAt } from '../facts/own-pod.ts';
-import { phaseOf } from '../plan/phase.ts';
+import { isTerminating, phaseOf, takesPodsAlong } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
@@ -36,11 +36,10 @@ export function decide(o: Observed): AtDecision {
 }
 
 function draftOf(o: Observed): Draft {
-  // On its way out: nothing is launched, tried again or written. Its Pods go with it.
-  if (o.at.metadata.deletionTimestamp !== undefined) {
+  const phase = phaseOf(o.at);
+  if (isTerminating(o.at) && !isUnderWay(o)) {
     return letGo(o);
   }
-  const phase = phaseOf(o.at);
   if (o.behind && !o.live && phase !== 'DONE') {
     // What it was shown may forbid what the cache still asks for.
     return readLive;
@@ -54,6 +53,15 @@ function draftOf(o: Observed): Draft {
     case 'DONE':
       return decideDone(o);
   }
+}
+
+/** Whether a run is to be followed although its At is being deleted: its deadlines and a cancel hold until it has ended. */
+function isUnderWay(o: Observed): boolean {
+  const attempt = currentAttempt(o);
+  if (attempt === undefined || phaseOf(o.at) === 'DONE') {
+    return false;
+  }
+  return attempt.view !== undefined || !(attempt.isNew || takesPodsAlong(o.at));
 }
 
 /** The facts once this status stands. */

@@ -9,7 +9,7 @@ import type { Pod } from '../../kubernetes/objects.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
 import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
-import { phaseOf } from '../plan/phase.ts';
+import { isTerminating, phaseOf } from '../plan/phase.ts';
 import type { Action, Draft, Observed } from './decision.ts';
 import { discard, untrack } from './exactly-once.ts';
 import { deletion, stopOverdue, stopPatch } from './stop.ts';
@@ -53,7 +53,8 @@ export function endSurplusPods(o: Observed, uid: string | undefined, draft: Draf
 
 /** The gated Pod of the attempt that may follow: retry records it, or lets it go. */
 function isNext(o: Observed, pod: Pod): boolean {
-  return phaseOf(o.at) === atPhase.running && pod === o.nextPod && isGated(pod);
+  const mayFollow = phaseOf(o.at) === atPhase.running && !isTerminating(o.at);
+  return mayFollow && pod === o.nextPod && isGated(pod);
 }
 
 function stepFor(o: Observed, pod: Pod, isOfRun: boolean): Step {
@@ -61,7 +62,8 @@ function stepFor(o: Observed, pod: Pod, isOfRun: boolean): Step {
   const view = observePod(pod);
   const isOver = view.ended !== undefined || view.deletionDue !== undefined;
   if (isOfRun) {
-    return phaseOf(o.at) === atPhase.done && isHeld ? { last: [untrack(pod)] } : {};
+    const isRecorded = phaseOf(o.at) === atPhase.done || isTerminating(o.at);
+    return isRecorded && isHeld ? { last: [untrack(pod)] } : {};
   }
   if (isNext(o, pod)) {
     return {};

@@ -4,7 +4,7 @@ import type { At } from '../../api/at.generated.ts';
 import { atPhase } from '../../api/at-constants.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isCause } from './cause.ts';
-import { isEdited, phaseOf } from './phase.ts';
+import { isEdited, isTerminating, phaseOf } from './phase.ts';
 import { planOf } from './plan.ts';
 
 /** Whether the At waits for nothing but the creation of its Pod. */
@@ -17,8 +17,8 @@ export function isDue(at: At, now: number): boolean {
  * where status tells the instant. A spec that cannot run is never due: reporting that must not go before a launch.
  */
 export function dueTime(at: At): number {
-  const { metadata, spec, status } = at;
-  const isHeld = spec.suspend === true || spec.cancel === true || metadata.deletionTimestamp !== undefined;
+  const { spec, status } = at;
+  const isHeld = spec.suspend === true || spec.cancel === true || isTerminating(at);
   if (phaseOf(at) !== atPhase.pending || isHeld) {
     return Number.POSITIVE_INFINITY;
   }

@@ -8,6 +8,16 @@ export function phaseOf(at: At): AtStatusPhase {
   return at.status?.phase ?? atPhase.pending;
 }
 
+/** Whether the At is being deleted. A finalizer keeps it there until then: another controller's, or the garbage collector's. */
+export function isTerminating({ metadata }: At): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** Whether the garbage collector deletes its Pods before the At goes: that a Pod is lost is no failure then. */
+export function takesPodsAlong(at: At): boolean {
+  return isTerminating(at) && at.metadata.finalizers?.includes('foregroundDeletion') === true;
+}
+
 /** Whether the spec is newer than the one that status was written for. */
 export function isEdited({ metadata, status }: At): boolean {
   return (metadata.generation ?? 0) > (status?.observedGeneration ?? -1);

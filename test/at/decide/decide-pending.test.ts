@@ -14,10 +14,8 @@ import {
   edited,
   effectTypes,
   eventReasons,
-  evicted,
   justAfterDue,
   justBeforeDue,
-  launched,
   longBeforeDue,
   observing,
   ownedBy,
@@ -288,12 +286,6 @@ describe('decide, PENDING and due', () => {
   it('reads before it creates again when an answer is missing', () => {
     assert.equal(decide(observing({ ambiguous: true })).need, 'pods');
     assert.deepEqual(actionTypes(decide(observing({ ambiguous: true, live: true }))), ['CreatePod']);
-  });
-
-  it('does nothing for one that is being deleted, although its Pod was evicted and may be tried again', () => {
-    const running = launched({ disruptionPolicy: 'Retry' });
-    const at = { ...running, metadata: { ...running.metadata, deletionTimestamp: timeText(dueTime) } };
-    assert.deepEqual(effectTypes(observing({ at, pod: evicted(created(running)) })), []);
   });
 
   it('does nothing for an At that is being deleted', () => {
