@@ -5,10 +5,10 @@
  */
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { configWatchers, configWatchersCom } from '../api/resources.ts';
-import { secrets } from '../configwatcher/facts/hash-key.ts';
 import { transformSource } from '../configwatcher/facts/watched-objects.ts';
 import { ServedController } from '../configwatcher/served-controller.ts';
 import { configMaps, type KubernetesObject, type Resource } from '../kubernetes/objects.ts';
+import { secrets } from '../kubernetes/types/core.generated.ts';
 import type { InformerOptions } from '../runtime/cache/informer.ts';
 import type { Client } from '../runtime/client/client.ts';
 import { findServed } from '../runtime/client/discovery.ts';

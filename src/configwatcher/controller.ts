@@ -10,7 +10,7 @@ import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../api/configwatcher-constants.ts';
 import { configWatchers, configWatchersCom } from '../api/resources.ts';
 import { configMaps, type KubernetesObject, pods, type Resource } from '../kubernetes/objects.ts';
-import type { Client } from '../runtime/client/client.ts';
+import { secrets } from '../kubernetes/types/core.generated.ts';
 import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import {
@@ -20,15 +20,15 @@ import {
   resourceVersionChanged,
 } from '../runtime/controller/predicate.ts';
 import type { Runnable } from '../runtime/controller/runnable.ts';
-import type { EventRecorder } from '../runtime/events/event-recorder.ts';
-import type { ServerClock } from '../runtime/server-clock.ts';
+import type { Manager } from '../runtime/manager/manager.ts';
 import { AnnotationStore } from './act/annotation-store.ts';
 import { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
 import { PodControl } from './act/pod-control.ts';
 import { RolloutRights } from './act/rollout-rights.ts';
 import { StateStore } from './act/state-store.ts';
+import type { WatcherParts } from './act/watcher-parts.ts';
 import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './facts/annotated-config-map.ts';
-import { HashKeyStore, secrets } from './facts/hash-key.ts';
+import { HashKeyStore } from './facts/hash-key.ts';
 import { Observer } from './facts/observer.ts';
 import { podWakeUps } from './facts/pod-wake-ups.ts';
 import { statusChecks } from './facts/status-checks.ts';
@@ -39,15 +39,8 @@ import {
   transformSource,
   watchersOf,
 } from './facts/watched-objects.ts';
-import { ConfigWatcherReconciler, type ReconcilerOptions } from './reconciler.ts';
+import { ConfigWatcherReconciler } from './reconciler.ts';
 import { ServedController } from './served-controller.ts';
-
-/** What this controller needs of the Manager. */
-export interface ConfigWatcherHost extends ControllerHost {
-  readonly client: Client;
-  readonly clock: ServerClock;
-  recorder(controllerName: string): EventRecorder;
-}
 
 export interface ConfigWatcherControllerOptions {
   /** The Pod this process runs in, which is restarted after all others. */
@@ -88,7 +81,7 @@ const watcherOptions = { indexes: { [sourceIndex]: sourcesOf } };
 
 /** What the controllers of both groups share: one clock, one bound on requests, one key, one set of metrics. */
 interface Shared {
-  readonly host: ConfigWatcherHost;
+  readonly host: Parameters<typeof addConfigWatcherController>[0];
   readonly options: ConfigWatcherControllerOptions;
   readonly podControl: PodControl;
   readonly rights: RolloutRights;
@@ -101,12 +94,12 @@ interface Shared {
  * discovery; where neither is, the first one is missed.
  */
 export function addConfigWatcherController(
-  host: ConfigWatcherHost,
+  host: Pick<Manager, keyof ControllerHost | 'client' | 'recorder'>,
   options: ConfigWatcherControllerOptions,
 ): void {
   const { client, clock, randomness, log, registry } = host;
   const { secretKeyNamespace, isPatchJailed } = options;
-  const rights = new RolloutRights({ clock, ...(isPatchJailed && { isJailed: isPatchJailed }) });
+  const rights = new RolloutRights(clock, isPatchJailed);
   const shared = {
     ...{ host, options },
     rights,
@@ -164,7 +157,7 @@ function annotationController(shared: Shared): Runnable {
 
 function builderOf(
   controllerName: string,
-  { watchers, store }: Pick<Watchers, 'watchers' | 'store'>,
+  { watchers, store }: Pick<WatcherParts, 'watchers' | 'store'>,
   { host, options }: Shared,
 ) {
   const { informers, clock, randomness, log, registry } = host;
@@ -179,11 +172,13 @@ function builderOf(
     .withOptions({ maxConcurrentReconciles, reconcileTimeout, maxBackoff });
 }
 
-/** Where the watchers of one controller are found, and where their states are kept. */
-type Watchers = Pick<ReconcilerOptions, 'resource' | 'watchers' | 'store'> & { readonly group: string };
-
 function reconcilerOf(
-  { resource, group, watchers, store }: Watchers,
+  {
+    resource,
+    group,
+    watchers,
+    store,
+  }: Pick<WatcherParts, 'resource' | 'watchers' | 'store'> & { readonly group: string },
   { host, options, podControl, rights, metrics, keys }: Shared,
 ): ConfigWatcherReconciler {
   const { informers, client, clock, randomness } = host;

@@ -3,9 +3,6 @@
  * {@link Actuator} acts. It keeps nothing but what {@link WatcherMemory} may forget.
  */
 import type { ConfigWatcher } from '../api/configwatcher.generated.ts';
-import type { Resource } from '../kubernetes/objects.ts';
-import type { Lister } from '../runtime/cache/lister.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { DecidingReconciler } from '../runtime/controller/deciding-reconciler.ts';
 import type { Answer } from '../runtime/controller/decision.ts';
 import {
@@ -15,43 +12,24 @@ import {
   type Result,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
-import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { Actuator, type WatcherFacts } from './act/actuator.ts';
-import type { ConfigWatcherMetrics } from './act/configwatcher-metrics.ts';
-import type { PodControl } from './act/pod-control.ts';
-import type { WatcherStore } from './act/state-store.ts';
 import { WatcherMemory } from './act/watcher-memory.ts';
+import type { WatcherParts } from './act/watcher-parts.ts';
 import { decide } from './decide/decide.ts';
 import type { Effect, Need, Observed } from './decide/observed.ts';
 import { emptyMemory } from './decide/restart-memory.ts';
 import { MissingRight } from './facts/missing-right.ts';
-import type { Observer } from './facts/observer.ts';
-
-export interface ReconcilerOptions {
-  /** What Events are about. */
-  readonly resource: Resource;
-  readonly watchers: Lister<ConfigWatcher>;
-  readonly store: WatcherStore;
-  readonly observer: Observer;
-  readonly podControl: PodControl;
-  readonly recorder: EventRecorder;
-  readonly metrics: ConfigWatcherMetrics;
-  readonly clock: Pick<Clock, 'monotonic'>;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-}
 
 export class ConfigWatcherReconciler implements Reconciler {
-  readonly #options: ReconcilerOptions;
+  readonly #options;
   readonly #memory: WatcherMemory;
   readonly #actuator: Actuator;
   readonly #loop: Reconciler;
 
-  constructor(options: ReconcilerOptions) {
+  constructor(options: WatcherParts) {
     this.#options = options;
     this.#memory = new WatcherMemory(options.clock);
-    const now = () => options.observer.now();
-    const actuator = new Actuator({ ...options, memory: this.#memory, now });
+    const actuator = new Actuator({ ...options, memory: this.#memory });
     this.#actuator = actuator;
     this.#loop = new DecidingReconciler<WatcherFacts, Need, Effect>({
       observe: (request, context) => this.#observe(request, context),

@@ -10,25 +10,6 @@ import { type Clock, sleep } from '../runtime/clock.ts';
 import type { Runnable } from '../runtime/controller/runnable.ts';
 import type { Logger } from '../runtime/logger.ts';
 
-export interface ServedControllerOptions {
-  readonly name: string;
-  readonly resource: Resource;
-  /**
-   * A kind in whose place this one may be left out. Without it, or with neither of them served, the warm-up
-   * takes this kind for installed, so that the Manager says what is missing.
-   */
-  readonly unless?: Resource;
-  /** A kind that will do where this one is not served. */
-  readonly orElse?: Resource;
-  /** True: the operator works without the kind, so the warm-up does not wait for it. */
-  readonly optional: boolean;
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Called once, when the kind is served. */
-  readonly make: (signal: AbortSignal) => Runnable | Promise<Runnable>;
-}
-
 /**
  * Milliseconds between two looks. The second one comes early, so that the looks at this group come half-way between the
  * status checks of the other one: the connection that both use stays open, instead of two new ones every minute.
@@ -39,10 +20,27 @@ const firstPeriod = period / 2;
 export class ServedController implements Runnable {
   readonly name: string;
   readonly needsLeaderElection = true;
-  readonly #options: ServedControllerOptions;
+  readonly #options;
   #controller: Runnable | undefined;
 
-  constructor(options: ServedControllerOptions) {
+  constructor(options: {
+    readonly name: string;
+    readonly resource: Resource;
+    /**
+     * A kind in whose place this one may be left out. Without it, or with neither of them served, the warm-up
+     * takes this kind for installed, so that the Manager says what is missing.
+     */
+    readonly unless?: Resource;
+    /** A kind that will do where this one is not served. */
+    readonly orElse?: Resource;
+    /** True: the operator works without the kind, so the warm-up does not wait for it. */
+    readonly optional: boolean;
+    readonly client: Client;
+    readonly clock: Clock;
+    readonly log: Logger;
+    /** Called once, when the kind is served. */
+    readonly make: (signal: AbortSignal) => Runnable | Promise<Runnable>;
+  }) {
     this.name = options.name;
     this.#options = options;
   }

@@ -1,8 +1,8 @@
 /** Crashes, failovers and storms of edits: one restart per change on a real API server, whatever happens. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { secrets } from '../../src/configwatcher/facts/hash-key.ts';
 import { configMaps } from '../../src/kubernetes/objects.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { secrets } from '../../src/configwatcher/facts/hash-key.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { books, events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';

@@ -5,7 +5,6 @@ import type { At } from '../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import { ats, configWatchers } from '../../src/api/resources.ts';
 import type { Config } from '../../src/config.ts';
-import { secrets } from '../../src/configwatcher/facts/hash-key.ts';
 import {
   type ConfigMap,
   configMaps,
@@ -14,6 +13,7 @@ import {
   pods,
   type Resource,
 } from '../../src/kubernetes/objects.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { createOperator } from '../../src/operator.ts';
 import type { HttpConnection } from '../../src/runtime/client/http-connection.ts';
 import { events } from '../../src/runtime/events/event.ts';

@@ -2,22 +2,16 @@
 
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherEvent } from '../../api/configwatcher-constants.ts';
-import type { Resource } from '../../kubernetes/objects.ts';
-import type { Lister } from '../../runtime/cache/lister.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
-import type { EventRecorder } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Effect, Observed, RecordEvents, RestartPods, WriteStatus } from '../decide/observed.ts';
+import type { Effect, Observed } from '../decide/observed.ts';
 import { remember, retryWait } from '../decide/restart-memory.ts';
-import type { ConfigWatcherMetrics } from './configwatcher-metrics.ts';
 import { objectOf, resourceOf } from './event-subject.ts';
 import { logOutcomes } from './outcome-log.ts';
-import type { PodControl } from './pod-control.ts';
-import type { WatcherStore } from './state-store.ts';
 import type { WatcherMemory } from './watcher-memory.ts';
+import type { WatcherParts } from './watcher-parts.ts';
 
 /** What a pass knows of a watcher. */
 export interface WatcherFacts extends Observed {
@@ -26,28 +20,12 @@ export interface WatcherFacts extends Observed {
   readonly knownSince: number;
 }
 
-export interface ActuatorOptions {
-  /** What Events are about. */
-  readonly resource: Resource;
-  readonly watchers: Lister<ConfigWatcher>;
-  readonly store: WatcherStore;
-  readonly memory: WatcherMemory;
-  readonly podControl: PodControl;
-  readonly recorder: EventRecorder;
-  readonly metrics: ConfigWatcherMetrics;
-  readonly clock: Pick<Clock, 'monotonic'>;
-  /** Never later than the API server's clock, epoch ms. */
-  readonly now: () => number;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-}
-
 export class Actuator {
-  readonly #options: ActuatorOptions;
+  readonly #options;
   readonly #rewrites = new Rewrites();
   #saidWithoutStatus = false;
 
-  constructor(options: ActuatorOptions) {
+  constructor(options: WatcherParts & { readonly memory: WatcherMemory }) {
     this.#options = options;
   }
 
@@ -73,7 +51,7 @@ export class Actuator {
    * again; see progress.ts for the windows.
    */
   async #write(
-    { state, memory, asLock, counts }: WriteStatus,
+    { state, memory, asLock, counts }: Extract<Effect, { type: 'WriteStatus' }>,
     facts: WatcherFacts,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<WatcherFacts>> {
@@ -106,7 +84,11 @@ export class Actuator {
   }
 
   /** After the status was written. A crash in between loses an Event and a log line, and nothing else. */
-  #record({ events, summary }: RecordEvents, watcher: ConfigWatcher, log: Logger): void {
+  #record(
+    { events, summary }: Extract<Effect, { type: 'RecordEvents' }>,
+    watcher: ConfigWatcher,
+    log: Logger,
+  ): void {
     const { resource, recorder } = this.#options;
     for (const { regarding, ...event } of events) {
       if (regarding) recorder.record(resourceOf(regarding), objectOf(watcher, regarding), event);
@@ -117,11 +99,11 @@ export class Actuator {
 
   /** What became of a write counts, also when others could not be sent. */
   async #restart(
-    { actions }: RestartPods,
+    { actions }: Extract<Effect, { type: 'RestartPods' }>,
     facts: WatcherFacts,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<WatcherFacts>> {
-    const { podControl, metrics, memory: known, now, random } = this.#options;
+    const { podControl, metrics, memory: known, observer, random } = this.#options;
     const { watcher, namespace } = facts;
     const key = keyOf(watcher);
     const isWanted = () => this.#isUnchanged(watcher);
@@ -130,7 +112,7 @@ export class Actuator {
     logOutcomes(log, actions, outcomes, memory.refusals);
     const performed = outcomes.filter((outcome) => outcome !== undefined);
     metrics.performed(performed);
-    const time = now();
+    const time = observer.now();
     const after = remember(memory, performed, time, random);
     known.restarted(key, after);
     if (unsent) throw unsent.reason;

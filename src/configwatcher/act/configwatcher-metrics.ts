@@ -7,18 +7,16 @@ import { watcherReason } from '../../api/configwatcher-constants.ts';
 import type { Counts } from '../decide/observed.ts';
 import type { PodOutcome } from '../decide/restart-memory.ts';
 import type { Restart, WatcherState } from '../decide/state.ts';
+import { strategies } from '../plan/strategies.ts';
 
 /** Counted apart, or no matter of a restart. */
 const otherStalls: ReadonlySet<string> = new Set([
   watcherReason.newPodsNotAvailable,
   watcherReason.invalidSpec,
 ]);
-const strategies = ['Auto', 'Evict', 'Delete', 'RolloutRestart'] as const;
 /** `skipped`: the change found no Pod to restart. `overtaken`: an edit, of the content or of the spec, came before the last Pod was restarted. */
 const results = ['completed', 'overtaken', 'skipped'] as const;
 const skipReasons = ['fresh', 'unmanaged', 'job'] as const;
-
-type Decided = Counts & { readonly state: WatcherState };
 
 /** What the gauges add up, per watcher. */
 interface Levels {
@@ -74,14 +72,14 @@ export class ConfigWatcherMetrics {
       buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
     });
     this.#gauges(registry);
-    for (const strategy of strategies) {
+    for (const strategy of Object.keys(strategies)) {
       for (const result of results) this.#restarts.inc({ strategy, result }, 0);
     }
     for (const reason of skipReasons) this.#podsSkipped.inc({ reason }, 0);
   }
 
   /** A decision that has been written. */
-  decided(watcher: string, before: WatcherState, decision: Decided): void {
+  decided(watcher: string, before: WatcherState, decision: Counts & { readonly state: WatcherState }): void {
     const { state: after, edits } = decision;
     this.#changes.inc(edits);
     this.#podsRestarted.inc(newlyRestarted(before, after));
@@ -96,7 +94,7 @@ export class ConfigWatcherMetrics {
       newPodsNotAvailable: stall?.reason === watcherReason.newPodsNotAvailable,
       stalled: stall !== undefined && !otherStalls.has(stall.reason),
     });
-    const strategy = after.strategy ?? 'Evict';
+    const strategy = after.strategy ?? strategies.Evict.name;
     const { lastRestart } = after;
     const finished = lastRestart?.completion !== undefined;
     const known = before.lastRestart?.id === lastRestart?.id && before.lastRestart?.completion !== undefined;
@@ -117,7 +115,7 @@ export class ConfigWatcherMetrics {
     this.#levels.delete(watcher);
   }
 
-  #finished(restart: Restart, strategy: string, { abandoned, skippedOfJobs }: Decided): void {
+  #finished(restart: Restart, strategy: string, { abandoned, skippedOfJobs }: Counts): void {
     const { start, completion = start, restarted, skippedFresh, skippedUnmanaged } = restart;
     const completed = restarted > 0 ? 'completed' : 'skipped';
     this.#restarts.inc({ strategy, result: abandoned === undefined ? completed : 'overtaken' });

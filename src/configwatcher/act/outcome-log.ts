@@ -2,6 +2,7 @@
 import type { Logger } from '../../runtime/logger.ts';
 import type { Action } from '../decide/observed.ts';
 import type { EvictionRefusal, PodOutcome } from '../decide/restart-memory.ts';
+import { restartWriteOf } from './restart-write.ts';
 
 const refusals: Readonly<Record<EvictionRefusal['cause'], string>> = {
   Budget: 'a disruption budget keeps a Pod',
@@ -13,23 +14,10 @@ const refusals: Readonly<Record<EvictionRefusal['cause'], string>> = {
   Failure: 'a restart failed',
 };
 
-function happened({ type }: Action, outcome: PodOutcome): string {
-  switch (outcome.result) {
-    case 'Refused':
-      return refusals[outcome.cause];
-    case 'Gone':
-      return type === 'RestartRollout' ? 'an owner is gone already' : 'a Pod is gone already';
-    case 'RolledOut':
-      return 'changed a Pod template';
-    case 'Restarted':
-      return type === 'DeletePod' ? 'deleted a Pod' : 'evicted a Pod';
-  }
-}
-
-function targetOf(action: Action): object {
-  return action.type === 'RestartRollout'
-    ? { owner: `${action.owner.kind} ${action.owner.name}` }
-    : { pod: action.pod.name };
+function happened(action: Action, outcome: PodOutcome): string {
+  const { done, gone } = restartWriteOf(action);
+  if (outcome.result === 'Refused') return refusals[outcome.cause];
+  return outcome.result === 'Gone' ? gone : done;
 }
 
 /** An unchanged refusal is logged again after so many tries: about hourly, at one a minute. */
@@ -54,6 +42,6 @@ export function logOutcomes(
   for (const [index, action] of actions.entries()) {
     const outcome = outcomes[index];
     if (outcome && !isRepetition(outcome, refusals.get(outcome.uid)))
-      log.info({ ...targetOf(action), ...outcome }, happened(action, outcome));
+      log.info({ ...restartWriteOf(action).target, ...outcome }, happened(action, outcome));
   }
 }

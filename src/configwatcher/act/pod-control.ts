@@ -2,7 +2,6 @@
  * PodControl: performs restarting writes, each with the uid of the Pod it means, and returns what the API
  * server answered to each. One refusal or failure never keeps the others from being tried.
  */
-import { pods } from '../../kubernetes/objects.ts';
 import {
   ApiError,
   isConflict,
@@ -12,35 +11,19 @@ import {
   TransportError,
 } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import type { Action } from '../decide/observed.ts';
+import { type Action, uidOf } from '../decide/observed.ts';
 import type { PodOutcome } from '../decide/restart-memory.ts';
-import { workloadOf } from '../facts/workload.ts';
+import { restartWriteOf } from './restart-write.ts';
 import type { RolloutRights } from './rollout-rights.ts';
 
 /** Restarting requests in flight, of all watchers together. */
 const inFlight = 32;
 
-type Refused = Extract<PodOutcome, { result: 'Refused' }>;
-
-/** uid of what the action is about. */
-function uidOf(action: Action): string {
-  return action.type === 'RestartRollout' ? action.owner.uid : action.pod.uid;
-}
-
-/** The right an action takes, as RBAC names it. */
-function rightFor(action: Action): string {
-  switch (action.type) {
-    case 'EvictPod':
-      return 'create pods/eviction';
-    case 'DeletePod':
-      return 'delete pods';
-    case 'RestartRollout':
-      return `patch ${workloadOf(action.owner)?.plural ?? action.owner.kind}`;
-  }
-}
-
 /** What the API server's answer says about the Pod. */
-function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'message' | 'retryAfter'> {
+function answerOf(
+  action: Action,
+  error: ApiError,
+): Omit<Extract<PodOutcome, { result: 'Refused' }>, 'uid' | 'result'> {
   const message = error.status.message ?? error.message;
   const retryAfter = error.retryAfter === undefined ? {} : { retryAfter: error.retryAfter };
   if (isTooManyRequests(error)) {
@@ -50,7 +33,8 @@ function answerOf(action: Action, error: ApiError): Pick<Refused, 'cause' | 'mes
     return { cause: 'Budget', message: ofBudget.message ?? message, ...retryAfter };
   }
   if (isConflict(error)) return { cause: 'Conflict', message };
-  if (isForbidden(error) && isMissingRight(message)) return { cause: 'Forbidden', message: rightFor(action) };
+  if (isForbidden(error) && isMissingRight(message))
+    return { cause: 'Forbidden', message: restartWriteOf(action).right };
   // The eviction API cannot choose between budgets and never will; deleting instead would break them all.
   const several = error.code === 500 && message.includes('more than one PodDisruptionBudget');
   // Of an API server that is away: it says nothing of the Pod, nor of the template.
@@ -88,19 +72,6 @@ function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
   return { uid, result: 'Refused', cause: 'NoAnswer', message: error.message };
 }
 
-export interface PerformOptions {
-  readonly signal: AbortSignal;
-  /** Asked before each write: whether the batch is to go on. Default: it is. */
-  readonly isWanted?: () => boolean;
-}
-
-export interface Performed {
-  /** One per action, in their order; undefined for those that were not wanted any more, or could not be sent. */
-  readonly outcomes: readonly (PodOutcome | undefined)[];
-  /** What kept a write from being sent at all: lost leadership, no connection, the end of the reconcile. */
-  readonly unsent?: { readonly reason: unknown };
-}
-
 export class PodControl {
   readonly #client: Client;
   readonly #rights: RolloutRights | undefined;
@@ -113,15 +84,25 @@ export class PodControl {
     this.#rights = rights;
   }
 
-  /** Never rejects: what was done counts, whatever happened to the rest. */
+  /**
+   * Never rejects: what was done counts, whatever happened to the rest.
+   *
+   * @param options `isWanted`, asked before each write: whether the batch is to go on. Default: it is.
+   * @returns `outcomes`: one per action, in their order; undefined for those that were not wanted any more, or could not
+   *   be sent. `unsent`: what kept a write from being sent at all: lost leadership, no connection, the end of the reconcile.
+   */
   async perform(
     namespace: string,
     actions: readonly Action[],
-    { signal, isWanted = () => true }: PerformOptions,
-  ): Promise<Performed> {
+    options: { readonly signal: AbortSignal; readonly isWanted?: () => boolean },
+  ): Promise<{
+    readonly outcomes: readonly (PodOutcome | undefined)[];
+    readonly unsent?: { readonly reason: unknown };
+  }> {
+    const { signal, isWanted = () => true } = options;
     const outcomes: (PodOutcome | undefined)[] = actions.map(() => undefined);
     const rest = actions.entries();
-    // Each of these asks for its turn anew for every write, so a batch of thousands has no more of them
+    // Each of these asks for its turn before every write, so a batch of thousands has no more of them
     // in the line than one of a few dozen has.
     const lane = async () => {
       for (const [index, action] of rest) {
@@ -138,40 +119,20 @@ export class PodControl {
   async #performOne(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {
     // Nothing of the batch begins once the reconcile is over: its leader may be another process by now.
     signal.throwIfAborted();
-    const outcome = await this.#send(namespace, action, signal).catch((error) => {
-      const known = outcomeOf(action, error);
-      if (known) return known;
-      throw error;
-    });
+    const outcome = await this.#send(namespace, action, signal);
     if (action.type === 'RestartRollout') this.#rights?.learn(namespace, outcome);
     return outcome;
   }
 
   async #send(namespace: string, action: Action, signal: AbortSignal): Promise<PodOutcome> {
-    switch (action.type) {
-      case 'EvictPod': {
-        const { name, uid } = action.pod;
-        await this.#client.evict({ namespace, name }, { uid, signal });
-        return { uid, result: 'Restarted' };
-      }
-      case 'DeletePod': {
-        const { name, uid } = action.pod;
-        await this.#client.delete(pods, { namespace, name }, { uid, signal });
-        return { uid, result: 'Restarted' };
-      }
-      case 'RestartRollout': {
-        const { owner, version, annotations } = action;
-        const resource = workloadOf(owner);
-        if (!resource) throw new TypeError(`${owner.kind} ${owner.name} has no rollout to restart`);
-        // The uid cannot be changed, so a workload that was made anew refuses the patch (422). The version
-        // keeps out the late write of an operator that believes it leads: it would undo the change that
-        // another one has made for a later content, and restart all Pods for the earlier one.
-        const metadata = { uid: owner.uid, ...(version !== undefined && { resourceVersion: version }) };
-        const body = { metadata, spec: { template: { metadata: { annotations } } } };
-        const key = { namespace, name: owner.name };
-        await this.#client.patch(resource, key, { type: 'merge', body }, { signal });
-        return { uid: owner.uid, result: 'RolledOut' };
-      }
+    const uid = uidOf(action);
+    try {
+      await restartWriteOf(action).send(this.#client, namespace, signal);
+      return { uid, result: action.type === 'RestartRollout' ? 'RolledOut' : 'Restarted' };
+    } catch (error) {
+      const known = outcomeOf(action, error);
+      if (known) return known;
+      throw error;
     }
   }
 

@@ -9,34 +9,30 @@ import type { PodOutcome } from '../decide/restart-memory.ts';
 /** Milliseconds after which a right that was missing may have been granted. */
 const maxAgeMs = 3_600_000;
 
-export interface RolloutRightsOptions {
-  readonly clock: Pick<Clock, 'monotonic'>;
-  /** Whether a policy keeps the right to the annotation that restarts a workload. Default: it does. */
-  readonly isJailed?: () => boolean;
-}
-
 export class RolloutRights {
-  readonly #options: RolloutRightsOptions;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #isJailed: () => boolean;
   /** By namespace; of a missing right, the monotonic ms of the answer. */
   readonly #known = new Map<string, 'Granted' | { readonly deniedAt: number }>();
 
-  constructor(options: RolloutRightsOptions) {
-    this.#options = options;
+  /** @param isJailed whether a policy keeps the right to the annotation that restarts a workload. Default: it does. */
+  constructor(clock: Pick<Clock, 'monotonic'>, isJailed: () => boolean = () => true) {
+    this.#clock = clock;
+    this.#isJailed = isJailed;
   }
 
   /** undefined: not known. */
   of(namespace: string): RolloutRight | undefined {
-    const { clock, isJailed = () => true } = this.#options;
-    if (!isJailed()) return 'Denied';
+    if (!this.#isJailed()) return 'Denied';
     const known = this.#known.get(namespace);
     if (typeof known !== 'object') return known;
-    return clock.monotonic() - known.deniedAt < maxAgeMs ? 'Denied' : undefined;
+    return this.#clock.monotonic() - known.deniedAt < maxAgeMs ? 'Denied' : undefined;
   }
 
   /** From the answer to a change of a template there. */
   learn(namespace: string, outcome: PodOutcome): void {
     if (outcome.result === 'RolledOut') this.#known.set(namespace, 'Granted');
     const isDenied = outcome.result === 'Refused' && outcome.cause === 'Forbidden';
-    if (isDenied) this.#known.set(namespace, { deniedAt: this.#options.clock.monotonic() });
+    if (isDenied) this.#known.set(namespace, { deniedAt: this.#clock.monotonic() });
   }
 }

@@ -5,6 +5,7 @@
 import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
 import type { PodFacts } from './pod-facts.ts';
 import type { PodGroup } from './pod-groups.ts';
+import type { RestartInput } from './restart-input.ts';
 import type { Place } from './state.ts';
 
 /**
@@ -14,19 +15,6 @@ import type { Place } from './state.ts';
 const seasoning = 10_000;
 /** So many restarts of a container show that the content breaks it. */
 const restartsOfACrash = 2;
-
-export interface AvailabilityInput {
-  /** Pods created later are new: they are what the content is judged by. */
-  readonly cutoff: number | undefined;
-  /** Milliseconds; absent: what each owner says. */
-  readonly minReady: number | undefined;
-  /** The owners in the middle of a restart. */
-  readonly places: readonly Place[];
-  readonly progress: ReadonlyMap<string, OwnerProgress>;
-  /** Milliseconds. */
-  readonly progressDeadline: number;
-  readonly now: number;
-}
 
 /** An owner, by how many of its Pods serve. */
 export interface OwnerAvailability {
@@ -60,25 +48,23 @@ function wantedPods({ facts, live }: PodGroup, place: Place | undefined): number
   return facts.makesSelectedPods ? facts.wanted : Math.min(facts.wanted, atStart);
 }
 
-/** Epoch ms from which on a new Pod counts as available; undefined while it is not Ready. */
-type AvailableFrom = (pod: PodFacts) => number | undefined;
-
-function availableFrom(minReady: number, isSeasoned: boolean): AvailableFrom {
+/** Tells of a new Pod from when on it counts as available, epoch ms; undefined while it is not Ready. */
+function availableFrom(minReady: number, isSeasoned: boolean): (pod: PodFacts) => number | undefined {
   const atFirst = Math.max(minReady, seasoning);
   return ({ stableSince, restarts }) =>
     stableSince === undefined ? undefined : stableSince + (isSeasoned && restarts === 0 ? minReady : atFirst);
 }
 
-function minReadyOf(group: PodGroup, { minReady }: AvailabilityInput): number {
-  return minReady ?? group.facts.minReady ?? 0;
+function minReadyOf(group: PodGroup, { strategy }: RestartInput): number {
+  return strategy.minReady ?? group.facts.minReady ?? 0;
 }
 
-function isNew({ created }: PodFacts, { cutoff }: AvailabilityInput): boolean {
+function isNew({ created }: PodFacts, { cutoff }: RestartInput): boolean {
   return cutoff !== undefined && created > cutoff;
 }
 
 /** Whether some Pod has run with the content for long enough to trust the next ones as soon as they are Ready. */
-function isSeasoned(groups: readonly PodGroup[], input: AvailabilityInput): boolean {
+function isSeasoned(groups: readonly PodGroup[], input: RestartInput): boolean {
   return groups.some((group) => {
     const from = availableFrom(minReadyOf(group, input), false);
     return group.fresh.some(
@@ -98,9 +84,9 @@ function isOfNode({ unschedulable, nodeLost }: PodFacts): boolean {
  */
 function brokenPods(
   group: PodGroup,
-  from: AvailableFrom,
+  from: ReturnType<typeof availableFrom>,
   late: boolean,
-  input: AvailabilityInput,
+  input: RestartInput,
 ): PodFacts[] {
   const waiting = group.fresh.filter(
     (pod) => isNew(pod, input) && !isOfNode(pod) && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
@@ -110,8 +96,8 @@ function brokenPods(
   return waiting.filter((pod) => crashes(pod) || (late && !pod.ready));
 }
 
-function availabilityOf(group: PodGroup, seasoned: boolean, input: AvailabilityInput): OwnerAvailability {
-  const { now, progressDeadline } = input;
+function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {
+  const { now, strategy, memory } = input;
   const place = input.places.find(({ uid }) => uid === group.key);
   const wanted = wantedPods(group, place);
   const from = availableFrom(minReadyOf(group, input), seasoned);
@@ -128,11 +114,11 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: AvailabilityI
       : serving < Math.min(wanted, place.available));
   const progress = progressOf(
     { left: stale.length + terminating.length, ready: serving },
-    input.progress.get(group.key),
+    memory.progress.get(group.key),
     now,
   );
   const endsInTime = terminating.some(({ goneBy = 0 }) => goneBy > now);
-  const late = isLate(progress, now, progressDeadline) && !endsInTime;
+  const late = isLate(progress, now, strategy.progressDeadline) && !endsInTime;
   const broken = place ? brokenPods(group, from, late, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
   const breaks =
@@ -149,7 +135,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: AvailabilityI
 /** The availability of each owner, in the order of the groups. */
 export function judgeAvailability(
   groups: readonly PodGroup[],
-  input: AvailabilityInput,
+  input: RestartInput,
 ): readonly OwnerAvailability[] {
   const seasoned = isSeasoned(groups, input);
   return groups.map((group) => availabilityOf(group, seasoned, input));

@@ -9,9 +9,17 @@
 import { watcherCondition, watcherEvent, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
+import { strategies } from '../plan/strategies.ts';
 import { type Change, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
-import type { Action, Effect, Need, Observed, Steps, WatcherDecision } from './observed.ts';
+import {
+  type Effect,
+  type Need,
+  type Observed,
+  type Steps,
+  uidOf,
+  type WatcherDecision,
+} from './observed.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
 import { retryWait } from './restart-memory.ts';
@@ -104,11 +112,13 @@ function matchedPods({ state: before, matchedPods: watched }: Observed, after: W
 }
 
 /** What Auto may do stays as it was known last: a process that has just started knows nothing. */
-function strategyInUse({ generation, rolloutRight, state }: Observed, { strategy: { type } }: WatcherSpec) {
-  if (type !== 'Auto' || rolloutRight === 'Granted') return type;
+function strategyInUse({ generation, rolloutRight, state }: Observed, { strategy }: WatcherSpec): string {
+  const { name, rollout } = strategy;
+  if (rollout !== 'WherePossible' || rolloutRight === 'Granted') return name;
+  const evict = strategies.Evict.name;
   const evicts =
-    rolloutRight === 'Denied' || (state.strategy === 'Evict' && state.observedGeneration === generation);
-  return evicts ? 'Evict' : type;
+    rolloutRight === 'Denied' || (state.strategy === evict && state.observedGeneration === generation);
+  return evicts ? evict : name;
 }
 
 export function decide(observed: Observed): WatcherDecision {
@@ -133,9 +143,7 @@ function ordered(observed: Observed, steps: Steps): WatcherDecision {
 
 /** A further try of what was refused before is none. */
 function isNews({ memory: { refusals } }: Observed, { events, actions }: Steps): boolean {
-  const isFirstTry = (action: Action) =>
-    !refusals.has(action.type === 'RestartRollout' ? action.owner.uid : action.pod.uid);
-  return events.length > 0 || actions.some(isFirstTry);
+  return events.length > 0 || actions.some((action) => !refusals.has(uidOf(action)));
 }
 
 function sooner(...waits: readonly (number | undefined)[]): number | undefined {

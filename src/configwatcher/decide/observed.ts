@@ -4,7 +4,9 @@
  */
 import type { OwnerReference } from '../../kubernetes/objects.ts';
 import type { Decision } from '../../runtime/controller/decision.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { InvalidSpec, WatchedSource, WatcherSpec } from '../plan/spec.ts';
+import type { RestartStrategy } from '../plan/strategies.ts';
 import type { PodFacts } from './pod-facts.ts';
 import type { RestartMemory } from './restart-memory.ts';
 import type { RolloutFacts } from './rollout.ts';
@@ -103,15 +105,13 @@ export type Need =
   /** Read the controllers of the listed Pods. */
   | 'owners';
 
-export interface PodTarget {
-  readonly name: string;
-  readonly uid: string;
-}
-
 /** Restarting writes. Each carries a uid: an object of the same name made meanwhile is never touched. */
 export type Action =
-  | { readonly type: 'EvictPod'; readonly pod: PodTarget; readonly owner: OwnerReference | undefined }
-  | { readonly type: 'DeletePod'; readonly pod: PodTarget; readonly owner: OwnerReference | undefined }
+  | {
+      readonly type: RestartStrategy['podAction'];
+      readonly pod: Pick<PodFacts, 'name' | 'uid'>;
+      readonly owner: OwnerReference | undefined;
+    }
   | {
       readonly type: 'RestartRollout';
       readonly owner: OwnerReference;
@@ -121,11 +121,12 @@ export type Action =
       readonly annotations: Readonly<Record<string, string>>;
     };
 
-export interface DecidedEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly note: string;
+/** uid of what the action is about. */
+export function uidOf(action: Action): string {
+  return action.type === 'RestartRollout' ? action.owner.uid : action.pod.uid;
+}
+
+export interface DecidedEvent extends EventRecord {
   /** The object it is about; absent for the watcher itself. */
   readonly regarding?: OwnerReference;
 }
@@ -140,37 +141,31 @@ export interface Counts {
   readonly skippedOfJobs: number;
 }
 
-/**
- * Comes before everything else: that write is the lock (it carries the resourceVersion) and the memory (it says which
- * Pods are stale) of all that follows.
- */
-export interface WriteStatus {
-  readonly type: 'WriteStatus';
-  readonly state: WatcherState;
-  /** What this process remembers once the state stands. */
-  readonly memory: RestartMemory;
-  /**
-   * Written also when the cache shows that very state. A Pod that is stale by an old status is stale by the new one,
-   * so an old copy may still evict it; but a template would be set back to an earlier change.
-   */
-  readonly asLock: boolean;
-  readonly counts: Counts;
-}
-
-export interface RecordEvents {
-  readonly type: 'RecordEvents';
-  readonly events: readonly DecidedEvent[];
-  /** For the log. */
-  readonly summary: { readonly waitsFor?: string; readonly stalePods: number; readonly batch: number };
-}
-
-/** Sent at once, as far as there are lanes; one that is refused keeps none of the others. */
-export interface RestartPods {
-  readonly type: 'RestartPods';
-  readonly actions: readonly Action[];
-}
-
-export type Effect = WriteStatus | RecordEvents | RestartPods;
+export type Effect =
+  | {
+      /**
+       * Comes before everything else: that write is the lock (it carries the resourceVersion) and the memory (it says
+       * which Pods are stale) of all that follows.
+       */
+      readonly type: 'WriteStatus';
+      readonly state: WatcherState;
+      /** What this process remembers once the state stands. */
+      readonly memory: RestartMemory;
+      /**
+       * Written also when the cache shows that very state. A Pod that is stale by an old status is stale by the new
+       * one, so an old copy may still evict it; but a template would be set back to an earlier change.
+       */
+      readonly asLock: boolean;
+      readonly counts: Counts;
+    }
+  | {
+      readonly type: 'RecordEvents';
+      readonly events: readonly DecidedEvent[];
+      /** For the log. */
+      readonly summary: { readonly waitsFor?: string; readonly stalePods: number; readonly batch: number };
+    }
+  /** Sent at once, as far as there are lanes; one that is refused keeps none of the others. */
+  | { readonly type: 'RestartPods'; readonly actions: readonly Action[] };
 
 export type WatcherDecision = Decision<Need, Effect>;
 

@@ -3,7 +3,7 @@
  */
 import type { WatcherSpec } from '../plan/spec.ts';
 import { nextOpening } from '../plan/window.ts';
-import type { Pending, PendingReason, WatcherState } from './state.ts';
+import type { Pending, WatcherState } from './state.ts';
 
 /** A restart for the content that is pending has begun. */
 export function isRunning(pending: Pending): boolean {
@@ -12,7 +12,7 @@ export function isRunning(pending: Pending): boolean {
 
 /** What is waited for; `until` (epoch ms) is absent where only an event can end the wait. */
 export interface Wait {
-  readonly reason: PendingReason;
+  readonly reason: Pending['reason'];
   readonly until?: number;
 }
 
@@ -20,8 +20,8 @@ export interface Wait {
  * An end of a wait that cannot be that far away was written by a clock that has been set back since; it is
  * not waited for.
  */
-function stillAhead(until: number, now: number, longest: number): boolean {
-  return until > now && until - now <= longest;
+function stillAhead(until: number, now: number, max: number): boolean {
+  return until > now && until - now <= max;
 }
 
 /** When the edits have been quiet for long enough, or have gone on for too long. */
@@ -33,14 +33,6 @@ function debounceEnd(spec: WatcherSpec, state: WatcherState, pending: Pending): 
 /** So many repairs in a row wait for no cooldown. */
 const quickRepairs = 3;
 
-export interface WaitFacts {
-  /** A required source does not exist, so a new Pod could not start. */
-  readonly sourceMissing: boolean;
-  /** A user asks for the restart to begin now. */
-  readonly atOnce: boolean;
-  readonly now: number;
-}
-
 /**
  * The first thing in the way of a restart, or of its next batch when it is running: whatever stops a start
  * stops a batch as well, but debounce and cooldown are over by then. Cooldown and windows protect what works: a
@@ -50,7 +42,17 @@ export function waitOf(
   spec: WatcherSpec,
   state: WatcherState,
   pending: Pending,
-  { sourceMissing, atOnce, now }: WaitFacts,
+  {
+    sourceMissing,
+    atOnce,
+    now,
+  }: {
+    /** A required source does not exist, so a new Pod could not start. */
+    readonly sourceMissing: boolean;
+    /** A user asks for the restart to begin now. */
+    readonly atOnce: boolean;
+    readonly now: number;
+  },
 ): Wait | undefined {
   if (spec.suspend) return { reason: 'Suspended' };
   if (sourceMissing && !spec.restartOnDelete) return { reason: 'SourceMissing' };
@@ -95,13 +97,6 @@ function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {
   return opening === undefined ? undefined : { reason: 'Window', until: opening };
 }
 
-/** No other restart starts before `until` (epoch ms). */
-export interface Cooldown {
-  readonly until: number;
-  /** How many restarts in a row had to wait for the cooldown, the one that starts now included. */
-  readonly waits: number;
-}
-
 /** Beyond that the gap is longer than any span that can be written down. */
 const maxDoublings = 40;
 
@@ -121,14 +116,15 @@ function waitsInARow({ debounce, cooldown }: WatcherSpec, state: WatcherState, {
  * that rewrites its own configuration is restarted ever more rarely; after so long without a change as the
  * longest gap is, the first gap is in force again.
  *
- * @returns undefined where it is switched off.
+ * @returns the epoch ms before which no other restart starts, and how many restarts in a row had to wait, the one that
+ *   starts now included; undefined where it is switched off.
  */
 export function cooldownAfter(
   spec: WatcherSpec,
   state: WatcherState,
   pending: Pending,
   now: number,
-): Cooldown | undefined {
+): { readonly until: number; readonly waits: number } | undefined {
   const { base, max } = spec.cooldown;
   if (base === 0) return undefined;
   const waits = waitsInARow(spec, state, pending);

@@ -35,7 +35,14 @@ export interface PodFacts {
   /** How often the container that was restarted most often was restarted. */
   readonly restarts: number;
   /** Why a container does not run, or did not the last time. */
-  readonly failure?: ContainerFailure;
+  readonly failure?: {
+    readonly container: string;
+    /** Of the state, such as `Error` or `CreateContainerConfigError`. */
+    readonly reason: string;
+    readonly exitCode?: number;
+    /** The last line of its termination message. */
+    readonly lastLine?: string;
+  };
   /** No node can take it. */
   readonly unschedulable: boolean;
   /** Its node does not answer, by what the API server knows: its containers were Ready, and it is not. */
@@ -54,15 +61,6 @@ export interface PodFacts {
 
 /** Characters. */
 const maxLastLine = 160;
-
-export interface ContainerFailure {
-  readonly container: string;
-  /** Of the state, such as `Error` or `CreateContainerConfigError`. */
-  readonly reason: string;
-  readonly exitCode?: number;
-  /** The last line of its termination message. */
-  readonly lastLine?: string;
-}
 
 /** How a ConfigMap or Secret is named in {@link PodFacts.references}. */
 export function referenceKey(kind: SourceKind, name: string): string {
@@ -107,7 +105,7 @@ function lastLineOf(text: string): string | undefined {
   return last.replace(/\p{Cc}/gu, ' ').slice(0, maxLastLine) || undefined;
 }
 
-function failureOf(pod: Pod): ContainerFailure | undefined {
+function failureOf(pod: Pod): PodFacts['failure'] {
   for (const { name: container, state, lastState } of statusesOf(pod)) {
     if (state?.waiting?.reason === configError) return { container, reason: configError };
     const ended = state?.terminated ?? lastState?.terminated;

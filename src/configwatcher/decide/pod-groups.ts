@@ -25,8 +25,6 @@ export interface SortedPods {
   readonly unconcerned: readonly PodFacts[];
 }
 
-type Category = keyof SortedPods;
-
 /** Whether its work has an end: a Job, an At, a workflow or a build made it, and replaces it in its own time if at all. */
 function runsToEnd({ controller, runsToEnd: ends }: PodFacts): boolean {
   return ends || (controller?.kind === 'Job' && controller.apiVersion.startsWith('batch/'));
@@ -46,7 +44,7 @@ function categoryOf(
   spec: WatcherSpec,
   staleness: Staleness,
   sources: ReadonlySet<string>,
-): Category {
+): keyof SortedPods {
   if (pod.finished) return 'unconcerned';
   if (spec.onlyReferencing && !pod.references.some((reference) => sources.has(reference)))
     return 'unconcerned';
@@ -78,7 +76,7 @@ export function stalenessOf({ appliedHash, lastChange, pending }: WatcherState):
 
 export function sortPods(pods: readonly PodFacts[], spec: WatcherSpec, staleness: Staleness): SortedPods {
   const sources = new Set(spec.sources.map(({ kind, name }) => referenceKey(kind, name)));
-  const sorted: Record<Category, PodFacts[]> = {
+  const sorted: Record<keyof SortedPods, PodFacts[]> = {
     stale: [],
     terminating: [],
     fresh: [],
@@ -117,12 +115,6 @@ export interface PodGroup {
   readonly facts: OwnerFacts;
 }
 
-interface Members {
-  readonly facts: OwnerFacts;
-  readonly pods: PodFacts[];
-  readonly outdated: PodFacts[];
-}
-
 /**
  * The Pods under a controller that replaces them, grouped by it; ReplicaSets of one Deployment count
  * together.
@@ -137,7 +129,7 @@ export function groupPods(
 ): PodGroup[] {
   const stale = new Set(sorted.stale);
   const terminating = new Set(sorted.terminating);
-  const groups = new Map<string, Members>();
+  const groups = new Map<string, { facts: OwnerFacts; pods: PodFacts[]; outdated: PodFacts[] }>();
   for (const pod of pods) {
     if (!pod.controller || runsToEnd(pod)) continue;
     const facts = ownerOf(pod.controller, owners);

@@ -133,7 +133,7 @@ function complete({ observed, comparison, state }: Situation, memory: RestartMem
 }
 
 function actionsOf(plan: Plan, { observed, spec, state }: Situation): Action[] {
-  const type = spec.strategy.type === 'Delete' ? 'DeletePod' : 'EvictPod';
+  const type = spec.strategy.podAction;
   const annotation = rolloutAnnotation(observed.group, observed.name);
   const rollouts = plan.rollouts.map(
     ({ owner, facts: { rollout } }): Action => ({

@@ -1,5 +1,5 @@
 /** Restart record: what status says of a restart, and when the next one may start. */
-import type { Cooldown } from './pending.ts';
+import type { cooldownAfter } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
 import type { RestartMemory } from './restart-memory.ts';
 import { historyLimit, type Restart, type WatcherState } from './state.ts';
@@ -44,7 +44,7 @@ export function closed(state: WatcherState, now: number): WatcherState {
 /** @param cooldown undefined: switched off. */
 export function withCooldown(
   { cooldownUntil, cooldownWaits, ...state }: WatcherState,
-  cooldown: Cooldown | undefined,
+  cooldown: ReturnType<typeof cooldownAfter>,
 ): WatcherState {
   if (!cooldown) return state;
   const { until, waits } = cooldown;

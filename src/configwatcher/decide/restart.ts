@@ -5,30 +5,15 @@
  */
 
 import { judgeAvailability, type OwnerAvailability } from './availability.ts';
-import type { OwnerFacts } from './observed.ts';
 import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
 import type { PodFacts } from './pod-facts.ts';
-import { groupPods, groupUnmanaged, type PodGroup, type SortedPods } from './pod-groups.ts';
+import { groupPods, groupUnmanaged, type PodGroup } from './pod-groups.ts';
+import type { RestartInput } from './restart-input.ts';
 import { isBudgetRefusal, refusalOf, withoutRefusalsOf } from './restart-memory.ts';
 import type { RolloutHold } from './rollout.ts';
 import type { OwnerRecord, Place } from './state.ts';
-import { isRefused, noTurn, type Turn, type TurnInput, turnOf } from './turn.ts';
-
-export interface PlanInput extends TurnInput {
-  readonly pods: readonly PodFacts[];
-  readonly sorted: SortedPods;
-  /** See {@link Staleness}. */
-  readonly cutoff: number | undefined;
-  readonly owners: ReadonlyMap<string, OwnerFacts>;
-  /** The owners in the middle of a restart, from status. */
-  readonly places: readonly Place[];
-  /** How many of them the status has room for. */
-  readonly maxPlaces: number;
-  /** The new Pods of a first owner are available. */
-  readonly proven: boolean;
-  readonly ownPod: string | undefined;
-}
+import { isRefused, noTurn, type Turn, turnOf } from './turn.ts';
 
 /** Why an owner is stuck. */
 export type StallReason =
@@ -102,7 +87,7 @@ function lateReason({ group, wanted }: OwnerAvailability, now: number): StallRea
   return group.stale.length === 0 && group.live < wanted ? 'PodsMissing' : 'Deadline';
 }
 
-function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: PlanInput): Stall | undefined {
+function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartInput): Stall | undefined {
   const { group, broken, lacks } = owner;
   const refusal = refusalOf(memory, group);
   if (broken) return { group, because: 'NewPodsNotAvailable', refusal: undefined, pod: broken };
@@ -111,7 +96,7 @@ function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: PlanInpu
   return isOpen && owner.isLate ? { group, because: lateReason(owner, now), refusal } : undefined;
 }
 
-function entryOf(owner: OwnerAvailability, input: PlanInput): Entry {
+function entryOf(owner: OwnerAvailability, input: RestartInput): Entry {
   const turn = turnOf(owner, input);
   const yields = endsTooEarly(owner.group, turn, input);
   return {
@@ -126,19 +111,21 @@ function entryOf(owner: OwnerAvailability, input: PlanInput): Entry {
  * The operator's own Pod goes last: the others are under way by the time this process ends. A rollout takes
  * all Pods of its owner, so it is put off as a whole; of a batch the one Pod is left out.
  */
-function endsTooEarly({ stale }: PodGroup, { due, rollout }: Turn, { sorted, ownPod }: PlanInput): boolean {
+function endsTooEarly(
+  { stale }: PodGroup,
+  { due, rollout }: Turn,
+  { sorted, ownPod }: RestartInput,
+): boolean {
   if (!stale.some(({ name }) => name === ownPod)) return false;
   if (rollout) return sorted.stale.length > stale.length;
   return sorted.stale.length > 1 && due.length === 1 && due[0]?.name === ownPod;
 }
 
-function ownPodLast(batch: readonly PodFacts[], { sorted, ownPod }: PlanInput): PodFacts[] {
+function ownPodLast(batch: readonly PodFacts[], { sorted, ownPod }: RestartInput): PodFacts[] {
   return batch.filter(({ name }) => name !== ownPod || sorted.stale.length === 1);
 }
 
-type Unmanaged = Pick<Entry, 'group' | 'progress' | 'stall'>;
-
-function unmanagedOf(group: PodGroup, input: PlanInput): Unmanaged {
+function unmanagedOf(group: PodGroup, input: RestartInput): Pick<Entry, 'group' | 'progress' | 'stall'> {
   const { memory, now, strategy } = input;
   const { stale, terminating } = group;
   const counts = { left: stale.length + terminating.length, ready: 0 };
@@ -190,7 +177,7 @@ function beginners(
   entries: readonly Entry[],
   holders: readonly Entry[],
   isCanary: boolean,
-  input: PlanInput,
+  input: RestartInput,
 ) {
   const refusedBefore = ({ group }: Entry) => Number(refusalOf(input.memory, group) !== undefined);
   const candidates = entries
@@ -211,7 +198,11 @@ function beginners(
  * The owners that stand in status: those in their places, and those that have given theirs back and lack Pods. One
  * that was refused stays as long as there is room, so that its further tries change nothing.
  */
-function placesAfter(entries: readonly Entry[], taken: readonly Entry[], input: PlanInput): readonly Entry[] {
+function placesAfter(
+  entries: readonly Entry[],
+  taken: readonly Entry[],
+  input: RestartInput,
+): readonly Entry[] {
   const { memory, maxPlaces } = input;
   const others = entries.filter(
     (entry) => entry.place !== undefined && !entry.isBack && !taken.includes(entry),
@@ -240,23 +231,19 @@ function provesContent({ isBack, group, serving, ...entry }: Entry, cutoff: numb
   );
 }
 
-/** Under Auto a template that may not be changed does not stop the restart: the Pods are evicted. */
-function withoutTemplates(input: PlanInput, groups: readonly PodGroup[]): PlanInput {
-  if (input.strategy.type !== 'Auto' || input.rolloutRight !== 'Denied') return input;
+/** Where a rollout is used if possible, a template that may not be changed does not stop the restart: Pods are evicted. */
+function withoutTemplates(input: RestartInput, groups: readonly PodGroup[]): RestartInput {
+  if (input.strategy.rollout !== 'WherePossible' || input.rolloutRight !== 'Denied') return input;
   const owners = groups.map(({ key }) => key);
   return { ...input, memory: withoutRefusalsOf(input.memory, owners) };
 }
 
-export function planRestart(facts: PlanInput): Plan {
+export function planRestart(facts: RestartInput): Plan {
   const present = facts.places.map(({ uid }) => uid);
   const groups = groupPods(facts.pods, facts.sorted, facts.owners, present);
   const input = withoutTemplates(facts, groups);
   const { memory, strategy, sorted, cutoff, now } = input;
-  const entries = judgeAvailability(groups, {
-    ...{ cutoff, places: input.places, progress: memory.progress, now },
-    minReady: strategy.minReady,
-    progressDeadline: strategy.progressDeadline,
-  }).map((owner) => entryOf(owner, input));
+  const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
   const proven = input.proven || entries.some((entry) => provesContent(entry, cutoff));
   const broken = entries.filter((entry) => entry.broken !== undefined);
   const holders = entries.filter(keepsPlace);
@@ -267,10 +254,7 @@ export function planRestart(facts: PlanInput): Plan {
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
   const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input));
   const unmanaged = isStopped ? [] : alone.flatMap(({ group }) => group.stale);
-  const waiting = [
-    ...entries.filter(({ turn }) => turn.refused.length > 0).flatMap(({ turn }) => turn.refused),
-  ];
-  const refused = [...waiting, ...unmanaged.map(({ uid }) => uid)];
+  const refused = [...entries.flatMap(({ turn }) => turn.refused), ...unmanaged.map(({ uid }) => uid)];
   const open = entries.filter(({ lacks }) => lacks);
   return {
     batch: ownPodLast(
@@ -306,7 +290,7 @@ export function planRestart(facts: PlanInput): Plan {
 }
 
 /** The content that breaks its Pods is what matters most. */
-function stallsOf(entries: readonly Entry[], alone: readonly Unmanaged[]): Stall[] {
+function stallsOf(entries: readonly Entry[], alone: readonly Pick<Entry, 'stall'>[]): Stall[] {
   const isOfContent = ({ because }: Stall) => Number(because === 'NewPodsNotAvailable');
   return [...entries, ...alone]
     .flatMap(({ stall }) => stall ?? [])

@@ -8,14 +8,6 @@ import type { PodFacts } from './pod-facts.ts';
 /** Why the rollout of a workload would not begin, or not go on. */
 export type RolloutHold = 'Paused' | 'OnDelete' | 'Reverted';
 
-/** The template that a controller replaces Pods for. */
-export interface RolloutTarget {
-  /** Of a Deployment and a DaemonSet a number, of a StatefulSet a hash. */
-  readonly revision: string;
-  /** Of a StatefulSet: Pods with a lower ordinal keep their revision. */
-  readonly partition: number;
-}
-
 /** What is known of a workload that has rollouts. */
 export interface RolloutFacts {
   /** It rolls nothing out as it is configured. */
@@ -26,10 +18,18 @@ export interface RolloutFacts {
   readonly version?: string;
   /** How many Pods its controller counts, whatever their labels and revision. */
   readonly pods?: number;
-  /** Its controller has not seen its newest spec, so nobody can tell yet which Pods it is about to replace. */
+  /** Its controller has not seen its newest spec, so it is not known yet which Pods it is about to replace. */
   readonly isBehind?: true;
-  /** Present where it replaces Pods of older revisions by RollingUpdate, and has observed its newest template. */
-  readonly target?: RolloutTarget;
+  /**
+   * The template that its controller replaces Pods for. Present where that replaces Pods of older revisions by
+   * RollingUpdate, and has observed the newest template.
+   */
+  readonly target?: {
+    /** Of a Deployment and a DaemonSet a number, of a StatefulSet a hash. */
+    readonly revision: string;
+    /** Of a StatefulSet: Pods with a lower ordinal keep their revision. */
+    readonly partition: number;
+  };
 }
 
 /** An annotation's name has 63 characters at most, 14 of which are taken. */
@@ -48,18 +48,17 @@ export function rolloutAnnotation(group: string, watcher: string): string {
   return `${group}/restarted-for.${name}`;
 }
 
-export type RolloutTurn =
-  /** The template has to be changed. */
-  | 'Patch'
-  /** Its controller is at work. */
-  | 'Wait'
-  | RolloutHold;
-
 /**
+ * What comes next in the rollout of an owner. `Patch`: the template has to be changed. `Wait`: its controller is at work.
+ *
  * @param change id of the change.
  * @param patched this process has written the annotation for this change before.
  */
-export function rolloutTurn(facts: RolloutFacts, change: string, patched: boolean): RolloutTurn {
+export function rolloutTurn(
+  facts: RolloutFacts,
+  change: string,
+  patched: boolean,
+): 'Patch' | 'Wait' | RolloutHold {
   if (facts.restartedFor === change) return facts.held ?? 'Wait';
   // A user removed the annotation while the restart runs: that is a decision, which the operator respects.
   if (patched) return 'Reverted';
@@ -75,7 +74,7 @@ export function rolloutTurn(facts: RolloutFacts, change: string, patched: boolea
 export function isOutdated(
   { name, revision: ofPod }: Pick<PodFacts, 'name' | 'revision'>,
   kind: string,
-  target: RolloutTarget | undefined,
+  target: RolloutFacts['target'],
   revision: string | undefined,
 ): boolean {
   if (!target) return false;

@@ -15,8 +15,6 @@ import { formatMilliTime, formatTime, parseTime } from '../../kubernetes/time.ts
 import { hashScheme, type SourceHash, shortHash, shortName, statusName } from '../plan/config-hash.ts';
 import { fitStatus } from './status-size.ts';
 
-export type PendingReason = ConfigWatcherStatusPendingReason;
-
 /** What is known of one source. */
 export interface SourceState extends SourceHash {
   /**
@@ -72,7 +70,7 @@ export interface Pending {
   readonly owners?: readonly Place[];
   /** uids of owners whose template was seen to be taken back; absent for none. */
   readonly revertedOwners?: readonly string[];
-  readonly reason: PendingReason;
+  readonly reason: ConfigWatcherStatusPendingReason;
 }
 
 export interface Trigger {

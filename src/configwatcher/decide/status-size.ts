@@ -33,8 +33,6 @@ export function roomForOwners({
   return Math.max(1, Math.floor((statusLimit - size) / bytesPerOwner));
 }
 
-type Step = (status: ConfigWatcherStatus) => ConfigWatcherStatus | undefined;
-
 export function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
@@ -102,7 +100,7 @@ function shortenSources(status: ConfigWatcherStatus): ConfigWatcherStatus | unde
   return sizeOf(shortened) < sizeOf(sources) ? { ...status, sources: shortened } : undefined;
 }
 
-const steps: readonly Step[] = [
+const steps: readonly ((status: ConfigWatcherStatus) => ConfigWatcherStatus | undefined)[] = [
   countKeys,
   dropTriggers,
   dropOldest,

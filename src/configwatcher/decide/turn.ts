@@ -2,23 +2,13 @@
  * Turn: what one owner would do next. Its Pods go in batches, so that no more of them are missing than the spec
  * allows, or its own rollout replaces them.
  */
-import type { MaxUnavailable, Strategy } from '../plan/spec.ts';
+import type { MaxUnavailable } from '../plan/spec.ts';
 import type { OwnerAvailability } from './availability.ts';
-import type { RolloutRight } from './observed.ts';
 import type { PodFacts } from './pod-facts.ts';
 import type { PodGroup } from './pod-groups.ts';
-import { isOfPodAlone, type RestartMemory } from './restart-memory.ts';
+import type { RestartInput } from './restart-input.ts';
+import { isOfPodAlone } from './restart-memory.ts';
 import { ordinalOf, type RolloutHold, rolloutTurn } from './rollout.ts';
-
-export interface TurnInput {
-  readonly strategy: Strategy;
-  readonly memory: RestartMemory;
-  readonly now: number;
-  /** uids of owners whose template was seen to be taken back, perhaps by another process. */
-  readonly reverted?: readonly string[] | undefined;
-  /** See {@link Observed}. */
-  readonly rolloutRight?: RolloutRight | undefined;
-}
 
 /** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */
 export function unavailableLimit(limit: MaxUnavailable, wanted: number): number {
@@ -43,15 +33,13 @@ export interface Turn {
   readonly refused: readonly string[];
   /** The template of the owner is to change. */
   readonly rollout: boolean;
-  /** Its controller replaces the stale Pods. */
-  readonly rollsOut: boolean;
   /** The owner's own rollout does not begin or go on. */
   readonly held: RolloutHold | undefined;
 }
 
-export const noTurn: Turn = { due: [], refused: [], rollout: false, rollsOut: false, held: undefined };
+export const noTurn: Turn = { due: [], refused: [], rollout: false, held: undefined };
 
-export function isRefused({ memory, now }: TurnInput, uid: string): boolean {
+export function isRefused({ memory, now }: RestartInput, uid: string): boolean {
   return (memory.refusals.get(uid)?.retryAt ?? 0) > now;
 }
 
@@ -59,13 +47,12 @@ export function isRefused({ memory, now }: TurnInput, uid: string): boolean {
  * Its controller waits for a broken Pod to get Ready and does not replace it: a new one that an earlier content keeps
  * from that, and of a StatefulSet any, kubernetes#67250.
  */
-function stuckInOrder({ owner, stale, outdated }: PodGroup, input: TurnInput): Turn {
+function stuckInOrder({ owner, stale, outdated }: PodGroup, input: RestartInput): Turn {
   const isStuck = (pod: PodFacts) =>
     owner.kind === 'StatefulSet' || (outdated.length > 0 && !outdated.includes(pod));
   const stuck = stale.filter((pod) => !pod.ready && isStuck(pod));
   return {
     ...noTurn,
-    rollsOut: true,
     due: stuck.filter(({ uid }) => !isRefused(input, uid)),
     refused: stuck.map(({ uid }) => uid).filter((uid) => isRefused(input, uid)),
   };
@@ -74,10 +61,10 @@ function stuckInOrder({ owner, stale, outdated }: PodGroup, input: TurnInput): T
 /** So many refusals of a template in a row, by a webhook say, and Auto evicts. */
 const maxRefusedTemplates = 3;
 
-/** Under Auto: whether the owner's rollout replaces all of its stale Pods, and no others. */
+/** Whether the owner's rollout replaces all of its stale Pods, and no others. */
 function isForRollout(
   { key, stale, terminating, fresh, facts }: PodGroup,
-  { memory, rolloutRight }: TurnInput,
+  { memory, rolloutRight }: RestartInput,
   patched: boolean,
 ): boolean {
   const { held, target, restartedFor, pods } = facts.rollout ?? {};
@@ -91,13 +78,13 @@ function isForRollout(
 }
 
 /** undefined: the owner has no rollout to restart, or none that reaches the stale Pods. */
-function turnOfRollout(group: PodGroup, input: TurnInput): Turn | undefined {
+function turnOfRollout(group: PodGroup, input: RestartInput): Turn | undefined {
   const { rollout } = group.facts;
-  const { type } = input.strategy;
-  if (!rollout || (type !== 'RolloutRestart' && type !== 'Auto')) return undefined;
+  const { strategy } = input;
+  if (!rollout || strategy.rollout === 'Never') return undefined;
   const { memory } = input;
   const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
-  if (type === 'Auto' && !isForRollout(group, input, patched)) return undefined;
+  if (strategy.rollout === 'WherePossible' && !isForRollout(group, input, patched)) return undefined;
   // Below the partition of a StatefulSet a Pod keeps its revision: evicted, it comes back with the new content.
   const { partition = 0 } = rollout.target ?? {};
   if (partition > 0 && group.stale.every(({ name }) => ordinalOf(name) < partition)) return undefined;
@@ -108,7 +95,7 @@ function turnOfRollout(group: PodGroup, input: TurnInput): Turn | undefined {
 }
 
 /** Those that were refused for a cause of their own go to the end of the line: they never keep the others. */
-function lineOf(group: PodGroup, { memory }: TurnInput): PodFacts[] {
+function lineOf(group: PodGroup, { memory }: RestartInput): PodFacts[] {
   const tries = ({ uid }: PodFacts) => {
     const { cause, attempts = 0 } = memory.refusals.get(uid) ?? {};
     // A missing right concerns them all: one Pod is enough to find out when it is granted.
@@ -125,7 +112,7 @@ function lineOf(group: PodGroup, { memory }: TurnInput): PodFacts[] {
     );
 }
 
-function turnOfPods({ group, wanted, serving }: OwnerAvailability, input: TurnInput): Turn {
+function turnOfPods({ group, wanted, serving }: OwnerAvailability, input: RestartInput): Turn {
   const { strategy } = input;
   const missing = Math.max(0, wanted - serving);
   const room = Math.max(0, unavailableLimit(strategy.maxUnavailable, wanted) - missing);
@@ -144,7 +131,7 @@ function turnOfPods({ group, wanted, serving }: OwnerAvailability, input: TurnIn
  * What has just kept another Pod of the owner will keep this one as well: a budget where it did so before, a missing
  * right in any case.
  */
-function isKept({ stale }: PodGroup, uid: string, input: TurnInput): boolean {
+function isKept({ stale }: PodGroup, uid: string, input: RestartInput): boolean {
   const { refusals } = input.memory;
   const others = stale.filter((other) => isRefused(input, other.uid));
   return others.some((other) => {
@@ -153,11 +140,11 @@ function isKept({ stale }: PodGroup, uid: string, input: TurnInput): boolean {
   });
 }
 
-export function turnOf(owner: OwnerAvailability, input: TurnInput): Turn {
+export function turnOf(owner: OwnerAvailability, input: RestartInput): Turn {
   const { group } = owner;
   if (group.stale.length === 0) return noTurn;
   // A rollout of its own may begin at this moment: what is evicted now would be replaced twice.
-  if (group.facts.rollout?.isBehind) return { ...noTurn, rollsOut: true };
+  if (group.facts.rollout?.isBehind) return noTurn;
   if (group.outdated.length > 0) return stuckInOrder(group, input);
   return turnOfRollout(group, input) ?? turnOfPods(owner, input);
 }

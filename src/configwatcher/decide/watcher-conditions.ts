@@ -14,14 +14,14 @@ import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { Plan, StallReason } from './restart.ts';
 import type { RestartMemory } from './restart-memory.ts';
-import type { PendingReason, WatcherState } from './state.ts';
+import type { Pending, WatcherState } from './state.ts';
 
 /** What a step tells about itself. */
 type Reported = Pick<Step, 'plan' | 'sorted' | 'abandoned' | 'until'>;
 
 type Statement = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-const waits: Readonly<Record<PendingReason, string>> = {
+const waits: Readonly<Record<Pending['reason'], string>> = {
   Debounce: 'a change was seen; waiting for further edits',
   Cooldown: 'a change waits, because the last restart was a short time ago',
   Window: 'a change waits for the next window',
@@ -103,7 +103,7 @@ function stuck({ conditions }: WatcherState, plan: Plan | undefined): Statement 
 }
 
 /** Shown for waits that last long; the end of a debounce moves with each edit. */
-function endOf(reason: PendingReason, until: number | undefined): string {
+function endOf(reason: Pending['reason'], until: number | undefined): string {
   const lasts = reason === 'Cooldown' || reason === 'Window';
   return lasts && until !== undefined ? ` (until ${formatTime(until)})` : '';
 }

@@ -5,30 +5,30 @@
 
 import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { formatDuration } from '../plan/duration.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
+import { strategies } from '../plan/strategies.ts';
 import { replacesImmutable } from './comparison.ts';
 import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import type { PendingReason, Restart, WatcherState } from './state.ts';
+import type { Pending, Restart, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
 import { blockedMessage, nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
 
 /** So many restarts in a row that have to wait for the cooldown look like a Pod that restarts itself. */
 const waitsOfALoop = 5;
 
-type Note = Omit<DecidedEvent, 'regarding'>;
-
-function normal(reason: string, action: string, note: string): Note {
+function normal(reason: string, action: string, note: string): EventRecord {
   return { type: 'Normal', reason, action, note };
 }
 
-function warning(reason: string, action: string, note: string): Note {
+function warning(reason: string, action: string, note: string): EventRecord {
   return { type: 'Warning', reason, action, note };
 }
 
-function changeEvents(before: WatcherState, edited: readonly SourceContent[]): Note[] {
+function changeEvents(before: WatcherState, edited: readonly SourceContent[]): EventRecord[] {
   if (edited.length === 0) return [];
   const what = edited.map(({ source, changedKeys }) => {
     const keys = changedKeys && changedKeys.length > 0 ? ` (${summarizeKeys(changedKeys).join(', ')})` : '';
@@ -50,7 +50,11 @@ function changeEvents(before: WatcherState, edited: readonly SourceContent[]): N
   ];
 }
 
-function reasonEvent(reason: PendingReason, observed: Observed, { state, plan }: Step): Note | undefined {
+function reasonEvent(
+  reason: Pending['reason'],
+  observed: Observed,
+  { state, plan }: Step,
+): EventRecord | undefined {
   switch (reason) {
     case 'DryRun':
       return normal(
@@ -91,14 +95,14 @@ function skippedNote({ unmanaged, ofJobs }: SortedPods): string {
     .join('; ');
 }
 
-function abandonedNote(restarted: number, abandoned: number): Note {
+function abandonedNote(restarted: number, abandoned: number): EventRecord {
   const left = `${pods(abandoned)} with an older content left`;
   const note = `${pods(restarted)} restarted, ${left}: the spec no longer watches what changed`;
   return warning(watcherEvent.restartAbandoned, 'Restart', note);
 }
 
 /** How the restart ended. */
-function endOf({ restarted, skippedUnmanaged }: Restart, abandoned: number | undefined): Note {
+function endOf({ restarted, skippedUnmanaged }: Restart, abandoned: number | undefined): EventRecord {
   if (abandoned !== undefined) return abandonedNote(restarted, abandoned);
   const left =
     skippedUnmanaged > 0
@@ -107,12 +111,12 @@ function endOf({ restarted, skippedUnmanaged }: Restart, abandoned: number | und
   return normal(watcherEvent.restartCompleted, 'Restart', `${pods(restarted)} restarted; ${left}`);
 }
 
-function restartEvents(before: WatcherState, { state, sorted, abandoned }: Step): Note[] {
+function restartEvents(before: WatcherState, { state, sorted, abandoned }: Step): EventRecord[] {
   const restart = state.lastRestart;
   if (!restart) return abandoned === undefined ? [] : [abandonedNote(0, abandoned)];
   const begins = before.lastRestart?.id !== restart.id;
   const ends = restart.completion !== undefined && (begins || before.lastRestart?.completion === undefined);
-  const notes: Note[] = [];
+  const notes: EventRecord[] = [];
   if (begins && !ends) {
     notes.push(
       normal(watcherEvent.restartStarted, 'Restart', `${pods(state.stalePods)} with an older content`),
@@ -126,10 +130,10 @@ function restartEvents(before: WatcherState, { state, sorted, abandoned }: Step)
   return notes;
 }
 
-function conditionEvents(before: WatcherState, after: WatcherState): Note[] {
+function conditionEvents(before: WatcherState, after: WatcherState): EventRecord[] {
   const turned = (type: string) =>
     findCondition(before.conditions, type)?.status !== findCondition(after.conditions, type)?.status;
-  const notes: Note[] = [];
+  const notes: EventRecord[] = [];
   const { sourceAvailable, podsMatched } = watcherCondition;
   if (turned(sourceAvailable)) {
     const message = findCondition(after.conditions, sourceAvailable)?.message ?? '';
@@ -163,7 +167,7 @@ function causeOf(restart: Restart | undefined): string {
   return `${kind} ${name}${changedKeys.length > 0 ? ` (${nameThem(changedKeys)})` : ''}`;
 }
 
-function restartNowEvents({ restartNow, state }: Observed, next: Step): Note[] {
+function restartNowEvents({ restartNow, state }: Observed, next: Step): EventRecord[] {
   const isNews = restartNow !== undefined && restartNow !== state.restartNow;
   if (!isNews || state.pending || next.state.pending) return [];
   return [
@@ -172,18 +176,20 @@ function restartNowEvents({ restartNow, state }: Observed, next: Step): Note[] {
 }
 
 /** One Event: the status keeps that it was recorded. */
-function rightEvents({ strategy }: WatcherSpec, before: WatcherState, after: WatcherState): Note[] {
-  const isNews = strategy.type === 'Auto' && after.strategy === 'Evict' && before.strategy !== 'Evict';
+function rightEvents({ strategy }: WatcherSpec, before: WatcherState, after: WatcherState): EventRecord[] {
+  const evict = strategies.Evict.name;
+  const isNews =
+    strategy.rollout === 'WherePossible' && after.strategy === evict && before.strategy !== evict;
   if (!isNews) return [];
   const note =
-    'strategy Auto evicts Pods here: the operator may not patch workloads, or no admission policy keeps that right ' +
+    `strategy ${strategy.name} evicts Pods here: the operator may not patch workloads, or no admission policy keeps that right ` +
     'to the annotation that restarts them';
   return [normal(watcherEvent.autoEvicts, 'Restart', note)];
 }
 
 function ownerEvents(observed: Observed, spec: WatcherSpec, next: Step): DecidedEvent[] {
   const owners = newOwners(observed, next);
-  const evicted = spec.strategy.type === 'RolloutRestart' ? owners.filter(({ facts }) => !facts.rollout) : [];
+  const evicted = spec.strategy.rollout === 'Always' ? owners.filter(({ facts }) => !facts.rollout) : [];
   const names = evicted.map(({ owner }) => `${owner.kind} ${owner.name}`);
   const fallback =
     names.length > 0

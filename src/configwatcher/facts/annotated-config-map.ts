@@ -3,15 +3,17 @@
  * annotation with a label selector. It is seen as a ConfigWatcher with defaults and strategy Delete, whose
  * status is kept in another annotation of the ConfigMap; so one engine does the work for both.
  */
-import type { ConfigWatcher, ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
+import type {
+  ConfigWatcher,
+  ConfigWatcherSpec,
+  ConfigWatcherSpecPodSelectorExpression,
+  ConfigWatcherStatus,
+} from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { InvalidSpec } from '../plan/spec.ts';
 import { presentSpec } from './watched-objects.ts';
-
-type Spec = ConfigWatcher['spec'];
-type Requirement = NonNullable<Spec['podSelectorExpressions']>[number];
 
 /** Name of the index that finds the annotated ConfigMaps of a namespace. */
 export const annotatedIndex = 'configwatcher/annotated';
@@ -33,7 +35,7 @@ const inequality = /^([^\s!=(),]+)\s*!=\s*([^\s!=(),]*)$/;
 const membership = /^([^\s!=(),]+)\s+(in|notin)\s*\(([^()]*)\)$/;
 const existence = /^(!?)\s*([^\s!=(),]+)$/;
 
-function requirementOf(text: string): Requirement | undefined {
+function requirementOf(text: string): ConfigWatcherSpecPodSelectorExpression | undefined {
   const [, unequalKey, value = ''] = inequality.exec(text) ?? [];
   if (unequalKey !== undefined) return { key: unequalKey, operator: 'NotIn', values: [value] };
   const [, memberKey, operator, list = ''] = membership.exec(text) ?? [];
@@ -49,9 +51,11 @@ function requirementOf(text: string): Requirement | undefined {
  * The parts of a spec that say the same as a label selector in the API's string form; undefined where it is
  * none. Whether keys and values are legal is checked with the rest of the spec.
  */
-export function selectorSpec(text: string): Pick<Spec, 'podSelector' | 'podSelectorExpressions'> | undefined {
+export function selectorSpec(
+  text: string,
+): Pick<ConfigWatcherSpec, 'podSelector' | 'podSelectorExpressions'> | undefined {
   const labels = new Map<string, string>();
-  const expressions: Requirement[] = [];
+  const expressions: ConfigWatcherSpecPodSelectorExpression[] = [];
   for (const part of text.split(/,(?![^(]*\))/).map((one) => one.trim())) {
     const [, key, value = ''] = equality.exec(part) ?? [];
     const requirement = requirementOf(part);

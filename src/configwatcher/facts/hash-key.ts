@@ -5,27 +5,12 @@
  * A lost key loses no restart: hashes under another key are taken as a new baseline.
  */
 import { createHash } from 'node:crypto';
-import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import { type Secret, secrets } from '../../kubernetes/types/core.generated.ts';
 import { isAlreadyExists, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Randomness } from '../../runtime/randomness.ts';
 import type { HashKey } from '../plan/config-hash.ts';
 import { withRight } from './missing-right.ts';
-
-export interface Secret extends KubernetesObject {
-  readonly type?: string;
-  /** Values are base64. */
-  readonly data?: Readonly<Record<string, string>>;
-  readonly immutable?: boolean;
-}
-
-export const secrets: Resource<Secret> = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  namespaced: true,
-};
 
 const name = 'atwatch-hash-key';
 const field = 'key';

@@ -24,40 +24,32 @@ import { OwnerReader } from './owner-reader.ts';
 import { type ReadRequest, type SecretAccess, SourceReader } from './source-reader.ts';
 import { specOf } from './watched-objects.ts';
 
-export interface ObserverOptions {
-  /** API group of the watchers. */
-  readonly group: string;
-  /** Of the objects that ask for restarts. */
-  readonly kind: string;
-  readonly client: Client;
-  readonly clock: Pick<ServerClock, 'earliest' | 'monotonic'>;
-  /** Metadata only. */
-  readonly configMaps: Lister<KubernetesObject>;
-  /** Absent where the operator is installed without access to Secrets. */
-  readonly secrets?: SecretAccess;
-  /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
-  readonly pods: Lister<KubernetesObject>;
-  /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
-  readonly rolloutRight?: (namespace: string) => RolloutRight | undefined;
-  /** The Pod this process runs in. */
-  readonly ownPod?: { readonly namespace: string; readonly name: string };
-}
-
-export interface ObserveOptions {
-  /** See {@link ReadRequest}. */
-  readonly knownSince: number;
-  readonly signal: AbortSignal;
-}
-
 /** Characters of the annotation restart-now that tell two values apart. */
 const maxRestartNow = 128;
 
 export class Observer {
-  readonly #options: ObserverOptions;
+  readonly #options;
   readonly #sources: SourceReader;
   readonly #owners: OwnerReader;
 
-  constructor(options: ObserverOptions) {
+  constructor(options: {
+    /** API group of the watchers. */
+    readonly group: string;
+    /** Of the objects that ask for restarts. */
+    readonly kind: string;
+    readonly client: Client;
+    readonly clock: Pick<ServerClock, 'earliest' | 'monotonic'>;
+    /** Metadata only. */
+    readonly configMaps: Lister<KubernetesObject>;
+    /** Absent where the operator is installed without access to Secrets. */
+    readonly secrets?: SecretAccess;
+    /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
+    readonly pods: Lister<KubernetesObject>;
+    /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
+    readonly rolloutRight?: (namespace: string) => RolloutRight | undefined;
+    /** The Pod this process runs in. */
+    readonly ownPod?: { readonly namespace: string; readonly name: string };
+  }) {
     this.#options = options;
     this.#sources = new SourceReader(options);
     this.#owners = new OwnerReader(options.client);
@@ -100,7 +92,7 @@ export class Observer {
   async observe(
     watcher: ConfigWatcher,
     observed: Observed,
-    { knownSince, signal }: ObserveOptions,
+    { knownSince, signal }: Pick<ReadRequest, 'knownSince' | 'signal'>,
   ): Promise<Observed> {
     const sources = await this.#readSources(watcher, observed, { afresh: false, knownSince, signal });
     return { ...observed, sources, now: this.now() };
@@ -111,7 +103,7 @@ export class Observer {
     question: Need,
     watcher: ConfigWatcher,
     observed: Observed,
-    options: ObserveOptions,
+    options: Pick<ReadRequest, 'knownSince' | 'signal'>,
   ): Promise<Observed> {
     const more = await this.#read(question, watcher, observed, options);
     return { ...observed, ...more, now: this.now() };
@@ -125,7 +117,7 @@ export class Observer {
     question: Need,
     watcher: ConfigWatcher,
     observed: Observed,
-    { knownSince, signal }: ObserveOptions,
+    { knownSince, signal }: Pick<ReadRequest, 'knownSince' | 'signal'>,
   ): Promise<Partial<Observed>> {
     const { spec } = observed;
     if ('invalid' in spec) return {};

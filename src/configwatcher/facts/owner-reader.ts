@@ -43,7 +43,7 @@ function mayBeOfDeployment(known: Remembered | undefined): boolean {
   return known?.workload === undefined || controllerOf(known.workload)?.kind === deployments.kind;
 }
 
-export interface OwnersRequest {
+interface OwnersRequest {
   readonly namespace: string;
   readonly pods: readonly Pick<PodFacts, 'controller'>[];
   /** Owners in the middle of a restart, which may have no Pod at the moment. */
@@ -57,9 +57,7 @@ export interface OwnersRequest {
   readonly notBefore: ReadonlyMap<string, number>;
   readonly changedAt: number;
   readonly signal: AbortSignal;
-}
-
-interface AgedRequest extends OwnersRequest {
+  /** Milliseconds for which an earlier answer is good. */
   readonly maxAge: number;
   /** Deployments by name that are read before it is known that they own something. */
   readonly ahead: Map<string, Promise<Workload | undefined>>;
@@ -94,14 +92,14 @@ export class OwnerReader {
    * @throws {MissingRight} when one of them may not be read: how many Pods it wants, and whether it has a
    *   rollout, is then unknown, and must not be taken for "nothing of that sort".
    */
-  async read(request: OwnersRequest): Promise<ReadonlyMap<string, OwnerFacts>> {
+  async read(request: Omit<OwnersRequest, 'maxAge' | 'ahead'>): Promise<ReadonlyMap<string, OwnerFacts>> {
     const references = new Map(
       request.pods.flatMap(({ controller }) => (controller ? [[controller.uid, controller] as const] : [])),
     );
     for (const [uid, { readAt }] of this.#remembered) {
       if (!isRecent(readAt, request.now, maxAgeMs)) this.#remembered.delete(uid);
     }
-    const ahead: AgedRequest['ahead'] = new Map();
+    const ahead: OwnersRequest['ahead'] = new Map();
     const aged = { ...request, maxAge: goodFor(references.size), ahead };
     await this.#forgetRollingOut([...references.values()], aged);
     // ReplicaSets of one Deployment ask for it once.
@@ -119,7 +117,7 @@ export class OwnerReader {
   }
 
   /** A ReplicaSet seen first may be of a rollout that its Deployment, as it is remembered, has not begun. */
-  async #forgetRollingOut(references: readonly OwnerReference[], request: AgedRequest): Promise<void> {
+  async #forgetRollingOut(references: readonly OwnerReference[], request: OwnersRequest): Promise<void> {
     const added = references.filter(
       (reference) => workloadOf(reference) === replicaSets && !this.#remembered.has(reference.uid),
     );
@@ -129,7 +127,7 @@ export class OwnerReader {
 
   async #factsOf(
     reference: OwnerReference,
-    request: AgedRequest,
+    request: OwnersRequest,
     parents: Map<string, Promise<OwnerFacts>>,
   ): Promise<OwnerFacts> {
     const resource = workloadOf(reference);
@@ -156,7 +154,7 @@ export class OwnerReader {
   async #get(
     resource: Resource<Workload>,
     reference: OwnerReference,
-    request: AgedRequest,
+    request: OwnersRequest,
   ): Promise<Workload | undefined> {
     const { now, maxAge, notBefore, changedAt } = request;
     const { uid } = reference;
@@ -178,7 +176,7 @@ export class OwnerReader {
    * Asks for the Deployment that the ReplicaSet's name speaks of together with the ReplicaSet, which alone tells
    * whether it belongs to it: a restart waits for one answer instead of two.
    */
-  #readAhead({ name: replicaSet }: OwnerReference, { namespace, signal, ahead }: AgedRequest): void {
+  #readAhead({ name: replicaSet }: OwnerReference, { namespace, signal, ahead }: OwnersRequest): void {
     const name = deploymentNamedBy(replicaSet);
     if (name === undefined || ahead.has(name)) return;
     const get = this.#find(deployments, name, { namespace, signal });
@@ -190,7 +188,7 @@ export class OwnerReader {
   async #read(
     resource: Resource<Workload>,
     { name, uid }: OwnerReference,
-    request: AgedRequest,
+    request: OwnersRequest,
   ): Promise<Workload | undefined> {
     const early = resource === deployments ? await request.ahead.get(name) : undefined;
     // One that was not there yet, or another one, may be older than what the ReplicaSet says.

@@ -29,21 +29,21 @@ const wakeUpPriority = -10;
 
 type State = Pick<WatcherState, 'pending' | 'matchedPods'>;
 
-export interface PodWakeUpOptions {
-  /** Metadata only. */
+/**
+ * @param pods metadata only.
+ * @param stateOf the state of a watcher, wherever that is kept; asked once per version of the watcher.
+ */
+export function podWakeUps({
+  pods,
+  watchers,
+  stateOf,
+  clock,
+}: {
   readonly pods: Informer<KubernetesObject>;
   readonly watchers: Lister<ConfigWatcher>;
-  /** The state of a watcher, wherever that is kept; asked once per version of the watcher. */
   readonly stateOf: (watcher: ConfigWatcher) => State;
   readonly clock: Clock;
-}
-
-interface Scheduled {
-  readonly timer: Timer;
-  readonly due: number;
-}
-
-export function podWakeUps({ pods, watchers, stateOf, clock }: PodWakeUpOptions): Source {
+}): Source {
   return {
     start(enqueue, _log, stop) {
       if (stop.aborted) return;
@@ -80,7 +80,7 @@ export function podWakeUps({ pods, watchers, stateOf, clock }: PodWakeUpOptions)
 /** When the watcher has to look at this; undefined: never. */
 function delayOf(
   watcher: ConfigWatcher,
-  stateOf: PodWakeUpOptions['stateOf'],
+  stateOf: (watcher: ConfigWatcher) => State,
   object: KubernetesObject,
   previous: KubernetesObject | undefined,
 ): number | undefined {
@@ -101,7 +101,7 @@ function delayOf(
 class Agenda {
   readonly #clock: Clock;
   readonly #enqueue: Enqueue;
-  readonly #scheduled = new Map<string, Scheduled>();
+  readonly #scheduled = new Map<string, { readonly timer: Timer; readonly due: number }>();
 
   constructor(clock: Clock, enqueue: Enqueue) {
     this.#clock = clock;

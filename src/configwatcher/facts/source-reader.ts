@@ -6,6 +6,7 @@
  * dropped: what stays is a hash per source and a short digest per key.
  */
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
+import { secrets } from '../../kubernetes/types/core.generated.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -19,7 +20,6 @@ import {
   type SourceHash,
 } from '../plan/config-hash.ts';
 import type { WatchedSource } from '../plan/spec.ts';
-import { secrets } from './hash-key.ts';
 import { MissingRight } from './missing-right.ts';
 import { type FindRequest, keyOf, type Seen, SourceReads } from './source-reads.ts';
 
@@ -47,15 +47,6 @@ export interface ReadRequest {
   readonly signal: AbortSignal;
 }
 
-export interface SourceReaderOptions {
-  readonly client: Client;
-  readonly clock: Pick<Clock, 'monotonic'>;
-  /** The watched ConfigMaps, metadata only. */
-  readonly configMaps: Lister<KubernetesObject>;
-  /** Absent where the operator is installed without access to Secrets. */
-  readonly secrets?: SecretAccess;
-}
-
 export interface SecretAccess {
   /** The watched Secrets, metadata only. */
   readonly metadata: Lister<KubernetesObject>;
@@ -64,12 +55,19 @@ export interface SecretAccess {
 }
 
 export class SourceReader {
-  readonly #options: SourceReaderOptions;
+  readonly #options;
   /** By watcher, then by source: forgetting a watcher forgets all it named. */
   readonly #memory = new Map<string, ReadonlyMap<string, Remembered>>();
   readonly #reads: SourceReads;
 
-  constructor(options: SourceReaderOptions) {
+  constructor(options: {
+    readonly client: Client;
+    readonly clock: Pick<Clock, 'monotonic'>;
+    /** The watched ConfigMaps, metadata only. */
+    readonly configMaps: Lister<KubernetesObject>;
+    /** Absent where the operator is installed without access to Secrets. */
+    readonly secrets?: SecretAccess;
+  }) {
     this.#options = options;
     this.#reads = new SourceReads(options.client, options.clock);
   }

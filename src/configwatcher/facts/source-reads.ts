@@ -9,12 +9,12 @@ import {
   type Resource,
 } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
+import { type Secret, secrets } from '../../kubernetes/types/core.generated.ts';
 import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { contentHash, type HashKey, keyDigests, keysHash } from '../plan/config-hash.ts';
 import type { WatchedSource } from '../plan/spec.ts';
-import { type Secret, secrets } from './hash-key.ts';
 import { withRight } from './missing-right.ts';
 
 /** What is remembered of an object with a certain content. */
@@ -49,12 +49,6 @@ export interface FindRequest {
   readonly signal: AbortSignal;
 }
 
-interface SharedRead {
-  /** Monotonic ms. */
-  readonly startedAt: number;
-  readonly found: Promise<Found>;
-}
-
 /** Milliseconds for which watchers of one source share a read. */
 const sharedForMs = 2000;
 
@@ -78,8 +72,8 @@ function lastDataWrite({ metadata }: KubernetesObject): Pick<Found, 'written' | 
 export class SourceReads {
   readonly #client: Client;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By namespace and source. */
-  readonly #shared = new Map<string, SharedRead>();
+  /** By namespace and source; monotonic ms. */
+  readonly #shared = new Map<string, { readonly startedAt: number; readonly found: Promise<Found> }>();
 
   constructor(client: Client, clock: Pick<Clock, 'monotonic'>) {
     this.#client = client;

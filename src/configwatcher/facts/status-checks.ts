@@ -14,15 +14,19 @@ import type { StateStore } from '../act/state-store.ts';
 /** Milliseconds between two looks. */
 const period = 60_000;
 
-export interface StatusCheckOptions {
+export function statusChecks({
+  resource,
+  client,
+  clock,
+  watchers,
+  store,
+}: {
   readonly resource: Resource<ConfigWatcher>;
   readonly client: Client;
   readonly clock: Clock;
   readonly watchers: Lister<ConfigWatcher>;
   readonly store: Pick<StateStore, 'hasStatus' | 'learn'>;
-}
-
-export function statusChecks({ resource, client, clock, watchers, store }: StatusCheckOptions): Source {
+}): Source {
   const first = Promise.withResolvers<void>();
   return {
     start(enqueue, log, stop) {

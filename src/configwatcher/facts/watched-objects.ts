@@ -16,12 +16,7 @@ import type { Request } from '../../runtime/controller/reconciler.ts';
 import type { SourceKind } from '../plan/config-hash.ts';
 import { type InvalidSpec, readSpec, type WatcherSpec } from '../plan/spec.ts';
 
-type Identity = Pick<
-  ObjectMeta,
-  'name' | 'namespace' | 'uid' | 'resourceVersion' | 'creationTimestamp' | 'deletionTimestamp' | 'labels'
->;
-
-function keep(metadata: ObjectMeta, names: readonly (keyof Identity)[]): ObjectMeta {
+function keep(metadata: ObjectMeta, names: readonly (keyof ObjectMeta)[]): ObjectMeta {
   const kept = names.filter((name) => metadata[name] !== undefined).map((name) => [name, metadata[name]]);
   return Object.fromEntries(kept) as unknown as ObjectMeta;
 }

@@ -5,7 +5,7 @@ import {
   type OwnerReference,
   type Resource,
 } from '../../kubernetes/objects.ts';
-import type { RolloutFacts, RolloutTarget } from '../decide/rollout.ts';
+import type { RolloutFacts } from '../decide/rollout.ts';
 
 /** The workload kinds of apps/v1, as far as a restart looks at them. */
 export interface Workload extends KubernetesObject {
@@ -77,7 +77,7 @@ export function revisionOf({ metadata }: Workload): string | undefined {
 function targetOf(
   { kind }: Resource,
   { metadata, spec = {}, status = {} }: Workload,
-): RolloutTarget | undefined {
+): RolloutFacts['target'] {
   const { generation, annotations = {} } = metadata;
   const { strategy, updateStrategy, paused } = spec;
   const { type = 'RollingUpdate' } = (kind === 'Deployment' ? strategy : updateStrategy) ?? {};

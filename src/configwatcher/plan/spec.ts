@@ -12,6 +12,7 @@ import { problemText, validateConfigWatcher } from '../../schema/validate.ts';
 import type { SourceIdentity } from './config-hash.ts';
 import { parseDuration } from './duration.ts';
 import type { PodSelector } from './selector.ts';
+import { type RestartStrategy, strategies } from './strategies.ts';
 import { readWindow, type Window } from './window.ts';
 
 export interface WatchedSource extends SourceIdentity {
@@ -19,13 +20,10 @@ export interface WatchedSource extends SourceIdentity {
   readonly optional: boolean;
 }
 
-export type StrategyType = 'Auto' | 'Evict' | 'Delete' | 'RolloutRestart';
-
 /** Of the Pods that an owner wants. */
 export type MaxUnavailable = { readonly percent: number } | { readonly count: number };
 
-export interface Strategy {
-  readonly type: StrategyType;
+export interface Strategy extends RestartStrategy {
   readonly maxUnavailable: MaxUnavailable;
   /** Owners in the middle of a restart at the same time. */
   readonly maxOwners: number;
@@ -91,7 +89,7 @@ type FilledStrategy = Filled<Omit<ConfigWatcherSpecStrategy, 'minReadySeconds'>>
 function strategyOf(strategy: FilledStrategy): Strategy {
   const { minReadySeconds } = strategy;
   return {
-    type: strategy.type,
+    ...strategies[strategy.type],
     maxUnavailable: maxUnavailableOf(strategy.maxUnavailable),
     maxOwners: strategy.maxOwners,
     canary: strategy.canary,

@@ -10,7 +10,7 @@ import { now } from '../../fixtures/configwatcher.ts';
 
 const { signal } = new AbortController();
 
-function evicting(name: string): Extract<Action, { type: 'EvictPod' }> {
+function evicting(name: string): Exclude<Action, { type: 'RestartRollout' }> {
   return { type: 'EvictPod', pod: { name, uid: `uid of ${name}` }, owner: undefined };
 }
 

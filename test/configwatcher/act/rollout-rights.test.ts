@@ -5,7 +5,7 @@ import { RolloutRights } from '../../../src/configwatcher/act/rollout-rights.ts'
 describe('RolloutRights', () => {
   it('learns from answers, namespace by namespace, and forgets a missing right after an hour', () => {
     let monotonic = 0;
-    const rights = new RolloutRights({ clock: { monotonic: () => monotonic } });
+    const rights = new RolloutRights({ monotonic: () => monotonic });
     assert.equal(rights.of('shop'), undefined);
     const refused = { uid: 'u', result: 'Refused', message: 'patch deployments' } as const;
     rights.learn('shop', { ...refused, cause: 'Conflict' });
@@ -22,7 +22,7 @@ describe('RolloutRights', () => {
 
   it('has no right that no policy keeps in bounds', () => {
     let isJailed = true;
-    const rights = new RolloutRights({ clock: { monotonic: () => 0 }, isJailed: () => isJailed });
+    const rights = new RolloutRights({ monotonic: () => 0 }, () => isJailed);
     rights.learn('shop', { uid: 'u', result: 'RolledOut' });
     isJailed = false;
     assert.equal(rights.of('shop'), 'Denied');

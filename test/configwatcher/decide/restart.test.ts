@@ -4,7 +4,8 @@ import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated
 import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/decide/pod-facts.ts';
 import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
-import { type Plan, type PlanInput, planRestart } from '../../../src/configwatcher/decide/restart.ts';
+import { type Plan, planRestart } from '../../../src/configwatcher/decide/restart.ts';
+import type { RestartInput } from '../../../src/configwatcher/decide/restart-input.ts';
 import { emptyMemory, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
 import { unavailableLimit } from '../../../src/configwatcher/decide/turn.ts';
 import {
@@ -21,7 +22,9 @@ import {
 const cutoff = now - 60_000;
 const fresh = { created: now - 30_000 };
 
-type Facts = Partial<Omit<PlanInput, 'sorted' | 'strategy'>> & { readonly spec?: Partial<ConfigWatcherSpec> };
+type Facts = Partial<Omit<RestartInput, 'sorted' | 'strategy'>> & {
+  readonly spec?: Partial<ConfigWatcherSpec>;
+};
 
 function plan({ spec = {}, pods = [], ...facts }: Facts): Plan {
   const read = specOf(spec);

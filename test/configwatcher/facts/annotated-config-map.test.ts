@@ -86,7 +86,7 @@ describe('an annotated ConfigMap', () => {
     const spec = watcher && specOf(watcher);
     assert.ok(spec && !('invalid' in spec));
     assert.deepEqual(spec.sources, [{ kind: 'ConfigMap', name: 'webapp-config', keys: [], optional: false }]);
-    assert.equal(spec.strategy.type, 'Delete');
+    assert.equal(spec.strategy.name, 'Delete');
   });
 
   it('is the same watcher for the same version, and none without the annotation', () => {

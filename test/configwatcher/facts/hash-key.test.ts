@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { HashKeyStore, type Secret } from '../../../src/configwatcher/facts/hash-key.ts';
+import { HashKeyStore } from '../../../src/configwatcher/facts/hash-key.ts';
 import { MissingRight } from '../../../src/configwatcher/facts/missing-right.ts';
+import type { Secret } from '../../../src/kubernetes/types/core.generated.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { systemRandomness } from '../../../src/runtime/randomness.ts';

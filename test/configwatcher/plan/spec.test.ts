@@ -12,7 +12,9 @@ describe('readSpec', () => {
       suspend: false,
       dryRun: false,
       strategy: {
-        type: 'Auto',
+        name: 'Auto',
+        podAction: 'EvictPod',
+        rollout: 'WherePossible',
         maxUnavailable: { percent: 25 },
         maxOwners: 10,
         canary: true,

@@ -1,0 +1,29 @@
+/** Restart input: what the next batch of a restart is planned from. */
+import type { Strategy } from '../plan/spec.ts';
+import type { OwnerFacts, RolloutRight } from './observed.ts';
+import type { PodFacts } from './pod-facts.ts';
+import type { SortedPods } from './pod-groups.ts';
+import type { RestartMemory } from './restart-memory.ts';
+import type { Place } from './state.ts';
+
+export interface RestartInput {
+  readonly pods: readonly PodFacts[];
+  readonly sorted: SortedPods;
+  /** Pods created later are new: they are what the content is judged by. */
+  readonly cutoff: number | undefined;
+  readonly owners: ReadonlyMap<string, OwnerFacts>;
+  readonly strategy: Strategy;
+  readonly memory: RestartMemory;
+  readonly now: number;
+  /** The owners in the middle of a restart, from status. */
+  readonly places: readonly Place[];
+  /** How many of them the status has room for. */
+  readonly maxPlaces: number;
+  /** The new Pods of a first owner are available. */
+  readonly proven: boolean;
+  readonly ownPod: string | undefined;
+  /** uids of owners whose template was seen to be taken back, perhaps by another process. */
+  readonly reverted?: readonly string[] | undefined;
+  /** See {@link Observed}. */
+  readonly rolloutRight?: RolloutRight | undefined;
+}
