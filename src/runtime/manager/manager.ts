@@ -20,17 +20,18 @@ import type { EventRecorder } from '../events/event-recorder.ts';
 import type { HealthCheck, HealthCheckOptions } from '../health/health-checks.ts';
 import { LeaderElector } from '../leader/leader-elector.ts';
 import { Leadership } from '../leader/leadership.ts';
-import { breakOffLimit, checkedDurations, type Durations, flushLimit, releaseLimit } from '../limits.ts';
+import { breakOffLimit, checkedDurations, flushLimit, releaseLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { type Randomness, systemRandomness } from '../randomness.ts';
 import { ServerClock } from '../server-clock.ts';
 import { aborted, endsWithin } from '../time-limit.ts';
+import { warmUp } from './cache-sync.ts';
 import { assertDeclared } from './declared-resources.ts';
 import { ManagerError, unexpectedError } from './manager-error.ts';
 import type { ManagerOptions } from './manager-options.ts';
 import { Probes } from './probes.ts';
 import { RunnableGroup } from './runnable-group.ts';
-import { assertUsable, awaitSync } from './startup.ts';
+import { assertUsable } from './startup.ts';
 
 /**
  * The life of a process: what its controllers share, and their start and stop in order. There is one for each
@@ -45,7 +46,7 @@ export class Manager implements Host, ControllerHost {
   readonly connection: Connection;
   readonly informers: Informers;
   readonly #options: ManagerOptions;
-  readonly #durations: Required<Durations>;
+  readonly #drainLimit: number;
   readonly #leadership: Leadership;
   readonly #elector: LeaderElector | undefined;
   readonly #events: EventBroadcaster;
@@ -63,8 +64,8 @@ export class Manager implements Host, ControllerHost {
   constructor(options: ManagerOptions) {
     const { clock, log, registry, namespaces = [], instance, leaderElection } = options;
     this.#options = options;
-    this.#durations = checkedDurations(options);
-    const { leaseDuration, renewDeadline, retryPeriod } = this.#durations;
+    const { leaseDuration, renewDeadline, retryPeriod, gracefulShutdownTimeout } = checkedDurations(options);
+    this.#drainLimit = gracefulShutdownTimeout;
     this.clock = new ServerClock(clock);
     this.randomness = options.randomness ?? systemRandomness;
     this.log = log;
@@ -73,11 +74,10 @@ export class Manager implements Host, ControllerHost {
     const gate = leaderElection ? this.#leadership : openGate;
     this.connection = options.connect(gate);
     const { leaseClient, isBusy, maxWatches } = this.connection;
-    const client = this.connection.clientFor('events');
-    const informerClient = this.connection.clientFor('informers');
     const random = () => this.randomness.random();
     this.informers = new Informers({
-      ...{ client: informerClient, clock, log, namespaces, registry, random, maxWatches },
+      client: this.connection.clientFor('informers'),
+      ...{ clock, log, namespaces, registry, random, maxWatches },
     });
     this.connection.onAnswer((answer) => this.clock.observe(answer));
     this.connection.onWrite((resource, written, isOwn) => {
@@ -85,13 +85,14 @@ export class Manager implements Host, ControllerHost {
       currentScope()?.wrote(written, isOwn);
     });
     this.#events = new EventBroadcaster({
-      ...{ client, gate, clock, log, registry, instance, isBusy, random },
+      client: this.connection.clientFor('events'),
+      ...{ gate, clock, log, registry, instance, isBusy, random },
     });
     if (leaderElection) {
-      const leadership = this.#leadership;
       this.#elector = new LeaderElector({
         ...leaderElection,
-        ...{ client: leaseClient, leadership, leaseDuration, retryPeriod, clock, log, registry, random },
+        ...{ client: leaseClient, leaseDuration, retryPeriod, clock, log, registry, random },
+        leadership: this.#leadership,
       });
     }
     const state = {
@@ -101,8 +102,8 @@ export class Manager implements Host, ControllerHost {
       isStaleLeader: () => this.#leadership.isStale,
     };
     this.#probes = new Probes(options, state, this.connection.ungatedClient);
-    const signals = { stop: this.#stop.signal, abort: this.#abort.signal };
-    this.#runnables = new RunnableGroup({ ...signals, onFailure: (error) => this.#fail(error) });
+    const [stop, abort] = [this.#stop.signal, this.#abort.signal];
+    this.#runnables = new RunnableGroup({ stop, abort, onFailure: (error) => this.#fail(error) });
     this.addHealthCheck('controllers', () => this.#runnables.healthCheck());
     this.#failure.promise.catch(() => {});
   }
@@ -173,7 +174,8 @@ export class Manager implements Host, ControllerHost {
       throw error;
     } finally {
       signal.removeEventListener('abort', onStop);
-      await this.#close();
+      await this.#probes.stop();
+      this.connection.close();
     }
   }
 
@@ -192,7 +194,9 @@ export class Manager implements Host, ControllerHost {
       await this.#probes.start();
       await assertUsable(this.connection.leaseClient, this.#options, signal);
       this.informers.start(this.#informersStop.signal);
-      await Promise.all([this.#warmUp(signal), this.#checkResources(signal)]);
+      // Beside the warm-up, so that no start takes longer for it.
+      const declared = assertDeclared(this.connection.leaseClient, this.informers.resources, signal);
+      await Promise.all([warmUp(this.informers, this.#runnables, this.#options, signal), declared]);
       this.#ready = true;
       this.log.info({ leaderElection: this.#elector !== undefined }, 'ready');
       this.#runnables.start(false);
@@ -202,25 +206,6 @@ export class Manager implements Host, ControllerHost {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-  }
-
-  async #warmUp(signal: AbortSignal): Promise<void> {
-    const synced = Promise.all([this.informers.waitForSync(signal), this.#runnables.warmUp()]);
-    // A warm-up that does not hear the stop does not hold it up.
-    const over = Promise.race([synced, aborted(signal)]);
-    const { informers } = this;
-    await awaitSync(
-      over,
-      () => informers.problems,
-      this.#options,
-      () => informers.loaded,
-    );
-    signal.throwIfAborted();
-  }
-
-  /** Beside the warm-up, so that no start takes longer for it. */
-  #checkResources(signal: AbortSignal): Promise<void> {
-    return assertDeclared(this.connection.leaseClient, this.informers.resources, signal);
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
@@ -233,12 +218,11 @@ export class Manager implements Host, ControllerHost {
 
   /** The way down, while this process still leads; then the lease is free for the next. */
   async #drain(): Promise<void> {
-    const limit = this.#durations.gracefulShutdownTimeout;
-    if (!(await endsWithin(this.clock, limit, this.#runnables.ended()))) {
+    if (!(await endsWithin(this.clock, this.#drainLimit, this.#runnables.ended()))) {
       const late = this.#runnables.running.join(', ');
       this.#abort.abort(new Error('the drain limit is over'));
       await endsWithin(this.clock, breakOffLimit, this.#runnables.ended());
-      throw new ManagerError(`stopped, but not within ${limit / 1000} s: ${late}`);
+      throw new ManagerError(`stopped, but not within ${this.#drainLimit / 1000} s: ${late}`);
     }
     this.#informersStop.abort(new Error('the manager is stopping'));
     // Before the lease is given back: Events are writes, and after it nothing may be written.
@@ -262,10 +246,5 @@ export class Manager implements Host, ControllerHost {
     const reason = new Error('the manager has ended');
     for (const controller of [this.#abort, this.#stop, this.#informersStop]) controller.abort(reason);
     void this.#events.stop(0);
-  }
-
-  async #close(): Promise<void> {
-    await this.#probes.stop();
-    this.connection.close();
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Startup: what must hold once before the work begins, and the sentence that tells people what to do when
+ * Startup: what must hold once before the caches are filled, and the sentence that tells people what to do when
  * it does not. Only here is such a thing the end of the process; later it is waited for.
  */
 import { ApiError, isForbidden } from '../client/api-error.ts';
@@ -7,7 +7,7 @@ import type { Client, ObjectKey } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { errorChain } from '../error-chain.ts';
 import { leases } from '../leader/lease.ts';
-import { defaultDurations, reachLimit } from '../limits.ts';
+import { reachLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { ManagerError } from './manager-error.ts';
 
@@ -15,10 +15,10 @@ import { ManagerError } from './manager-error.ts';
  * How long an answer must stay the same before it is believed, ms: CRDs and Roles are often applied in the
  * same moment as this process is started, and take effect a little later.
  */
-const grace = 5000;
+export const grace = 5000;
 
 /** Between two looks, ms. */
-const period = 500;
+export const period = 500;
 
 /** Longest single call, ms. */
 const callTimeout = 5000;
@@ -33,12 +33,6 @@ export interface StartupOptions {
   readonly installCommand?: string;
   /** Milliseconds that the caches may take without any progress. Default 120 000. */
   readonly cacheSyncTimeout?: number;
-}
-
-/** Why an informer is not following its resource. */
-export interface StartupProblem {
-  readonly reason: string;
-  readonly message: string;
 }
 
 /**
@@ -97,74 +91,6 @@ function assertWorthWaiting(error: unknown, server: string, waited: number): voi
 }
 
 /**
- * Awaits `synced`, and while it does looks at what keeps the informers from it.
- *
- * @param problems those of right now. @param loaded a number that grows as long as objects come in.
- * @throws {ManagerError} when a resource is not served, or may not be read, for more than a moment; or when
- *   nothing new has come in for `cacheSyncTimeout`.
- */
-export async function awaitSync(
-  synced: Promise<unknown>,
-  problems: () => readonly StartupProblem[],
-  options: StartupOptions,
-  loaded: () => number = () => 0,
-): Promise<void> {
-  const { clock } = options;
-  const done = new AbortController();
-  const watch = async () => {
-    const progress = new SyncProgress(options, problems, loaded);
-    for (;;) {
-      await sleep(clock, period, done.signal);
-      progress.assertHopeful();
-    }
-  };
-  try {
-    await Promise.race([synced, watch()]);
-  } finally {
-    done.abort(new Error('synced'));
-  }
-}
-
-/** Whether waiting for the caches still makes sense. */
-class SyncProgress {
-  readonly #options: StartupOptions;
-  readonly #problems: () => readonly StartupProblem[];
-  readonly #loaded: () => number;
-  readonly #begun: number;
-  #most: number;
-  #progressedAt: number;
-  /** Until when nothing was wrong that waiting does not mend. */
-  #wellAt: number;
-
-  constructor(options: StartupOptions, problems: () => readonly StartupProblem[], loaded: () => number) {
-    this.#options = options;
-    this.#problems = problems;
-    this.#loaded = loaded;
-    this.#most = loaded();
-    this.#begun = options.clock.monotonic();
-    this.#progressedAt = this.#begun;
-    this.#wellAt = this.#begun;
-  }
-
-  /** @throws {ManagerError} */
-  assertHopeful(): void {
-    const { clock, installCommand, cacheSyncTimeout = defaultDurations.cacheSyncTimeout } = this.#options;
-    const now = clock.monotonic();
-    const problems = this.#problems();
-    const final = problems.filter(({ reason }) => finalReasons.has(reason));
-    if (final.length === 0) this.#wellAt = now;
-    if (now - this.#wellAt >= grace) throw new ManagerError(sentenceOf(final, installCommand));
-    const loaded = this.#loaded();
-    if (loaded > this.#most) this.#progressedAt = now;
-    this.#most = Math.max(this.#most, loaded);
-    if (now - this.#progressedAt < cacheSyncTimeout) return;
-    const since = this.#progressedAt === this.#begun ? '' : ' after their last progress';
-    const what = problems.length > 0 ? sentenceOf(problems, installCommand) : 'no answer';
-    throw new ManagerError(`the caches were not filled within ${cacheSyncTimeout / 1000} s${since}: ${what}`);
-  }
-}
-
-/**
  * Reads the Lease once, so that a missing right is an error at once, and not a replica that never leads.
  *
  * @throws {ManagerError} when that is forbidden.
@@ -190,17 +116,7 @@ export async function assertPermitted(
   }
 }
 
-/** Reasons that waiting does not mend. */
-const finalReasons = new Set(['NotServed', 'Forbidden', 'Unauthorized']);
-
-function sentenceOf(problems: readonly StartupProblem[], installCommand: string | undefined): string {
-  const text = [...new Set(problems.map(({ message }) => message))].join('; ');
-  const reasons = new Set(problems.map(({ reason }) => reason));
-  if (reasons.has('NotServed') && installCommand) return `${text}; install it with: ${installCommand}`;
-  return reasons.has('Forbidden') ? withRoleHint(text) : text;
-}
-
-function withRoleHint(text: string): string {
+export function withRoleHint(text: string): string {
   return `${text}; grant it by a Role or ClusterRole`;
 }
 

@@ -3,12 +3,8 @@ import { describe, it } from 'node:test';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
-import {
-  assertPermitted,
-  awaitSync,
-  reachApiServer,
-  type StartupProblem,
-} from '../../../src/runtime/manager/startup.ts';
+import { awaitSync, type StartupProblem } from '../../../src/runtime/manager/cache-sync.ts';
+import { assertPermitted, reachApiServer } from '../../../src/runtime/manager/startup.ts';
 import { FakeClock, settle } from '../../fake/clock.ts';
 
 const server = 'https://10.0.0.1:6443';
