@@ -2,7 +2,8 @@
  * ClientMetrics: what the transport shows to Prometheus, under client-go's names and buckets, so that
  * dashboards made for controllers in Go fit.
  */
-import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
+import { type Tally, TallyHistogram } from '../metrics/tally-histogram.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 export interface ClientMetrics {
@@ -28,24 +29,36 @@ const usualCodes: Readonly<Record<string, string>> = {
   DELETE: '200',
 };
 
+/** Requests of one series that the counter does not have yet. */
+interface Uncounted {
+  readonly labels: { readonly code: string; readonly method: string; readonly host: string };
+  requests: number;
+}
+
 class ClientFamily {
-  readonly #requests: Counter<'code' | 'method' | 'host'>;
-  readonly #duration: Histogram<'verb' | 'host'>;
+  readonly #duration: TallyHistogram;
+  /** The counter finds a series by the text of its labels, so it is told at a scrape and not of each request. */
+  readonly #uncounted: Uncounted[] = [];
   readonly #limits = new Map<string, RequestLimits>();
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#requests = new Counter({
+    const requests: Counter<'code' | 'method' | 'host'> = new Counter({
       registers,
       name: 'rest_client_requests_total',
       help: 'HTTP requests to the API server, by status code, method and host',
       labelNames: ['code', 'method', 'host'],
+      collect: () => {
+        for (const one of this.#uncounted) {
+          requests.inc(one.labels, one.requests);
+          one.requests = 0;
+        }
+      },
     });
-    this.#duration = new Histogram({
-      registers,
+    this.#duration = new TallyHistogram({
+      registry,
       name: 'rest_client_request_duration_seconds',
       help: 'Seconds until the answer to a request to the API server, by verb and host',
-      labelNames: ['verb', 'host'],
       buckets: latencyBuckets,
     });
     const limits: Gauge<'host' | 'verb' | 'resource'> = new Gauge({
@@ -70,17 +83,39 @@ class ClientFamily {
   }
 
   forHost(host: string): ClientMetrics {
+    const durations = new Map<string, Tally>();
+    const counts = new Map<string, Map<string, Uncounted>>();
+    const durationOf = (verb: string) => this.#duration.series({ verb, host });
+    const countOf = (method: string, code: string) => {
+      const uncounted = { labels: { code, method, host }, requests: 0 };
+      this.#uncounted.push(uncounted);
+      return uncounted;
+    };
     for (const [method, code] of Object.entries(usualCodes)) {
-      this.#requests.inc({ code, method, host }, 0);
-      this.#duration.zero({ verb: method, host });
+      durations.set(method, durationOf(method));
+      counts.set(method, new Map([[code, countOf(method, code)]]));
     }
     return {
       observe: (method, code, duration) => {
-        this.#requests.inc({ code: code === undefined ? '<error>' : String(code), method, host });
-        this.#duration.observe({ verb: method, host }, duration / 1000);
+        entryOf(
+          entryOf(counts, method, () => new Map<string, Uncounted>()),
+          code === undefined ? '<error>' : String(code),
+          (text) => countOf(method, text),
+        ).requests++;
+        entryOf(durations, method, durationOf).observe(duration / 1000);
       },
     };
   }
+}
+
+/** The value of the key, made when there is none. */
+function entryOf<V>(map: Map<string, V>, key: string, make: (key: string) => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make(key);
+    map.set(key, value);
+  }
+  return value;
 }
 
 const families = new WeakMap<Registry, ClientFamily>();
