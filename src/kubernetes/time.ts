@@ -4,6 +4,8 @@
  */
 const second = 1000;
 const minute = 60 * second;
+/** Milliseconds of 400 years, after which the calendar repeats itself. */
+const calendarCycle = 146_097 * 24 * 60 * minute;
 
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
@@ -54,10 +56,12 @@ export function parseTime(text: string): number {
   if (fields === null) {
     return Number.NaN;
   }
-  const [, , , , , , , fraction = '', sign, hours = '0', minutes = '0'] = fields;
-  const whole = utcMilliseconds(fields.slice(1, 7).map(Number) as unknown as DateAndTime);
-  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'));
-  const offset = (Number(hours) * 60 + Number(minutes)) * minute;
+  const [, year, month, day, hour, minutes, seconds, fraction, sign, offsetHours, offsetMinutes] = fields;
+  const date = [Number(year), Number(month), Number(day)] as const;
+  const whole = utcMilliseconds([...date, Number(hour), Number(minutes), Number(seconds)]);
+  const milliseconds = fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, '0'));
+  if (sign === undefined) return whole + milliseconds;
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * minute;
   return whole + milliseconds + (sign === '-' ? offset : -offset);
 }
 
@@ -73,11 +77,15 @@ export type DateAndTime = readonly [
 
 /** Epoch milliseconds of a date and time in UTC; NaN for a day that does not exist. */
 export function utcMilliseconds([year, month, dayOfMonth, hour, minutes, seconds]: DateAndTime): number {
-  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999.
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, dayOfMonth);
-  const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === dayOfMonth;
-  return exists ? date.getTime() + (hour * 60 + minutes) * minute + seconds * second : Number.NaN;
+  const midnight = laterMidnight(year, month, dayOfMonth);
+  const isInMonth = dayOfMonth >= 1 && (dayOfMonth <= 28 || midnight < laterMidnight(year, month + 1, 1));
+  const exists = month >= 1 && month <= 12 && isInMonth;
+  return exists ? midnight - calendarCycle + (hour * 60 + minutes) * minute + seconds * second : Number.NaN;
+}
+
+/** The first instant of the day 400 years later: Date.UTC takes the years 0 to 99 for 1900 to 1999. */
+function laterMidnight(year: number, month: number, dayOfMonth: number): number {
+  return Date.UTC(year + 400, month - 1, dayOfMonth);
 }
 
 /** `2030-01-31T09:00:00.250Z` */
