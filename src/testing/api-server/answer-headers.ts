@@ -24,15 +24,27 @@ export class AnswerHeaders {
   }
 }
 
-let dateSecond = -1;
+const day = 86_400;
+let knownDay = Number.NaN;
+let knownSecond = Number.NaN;
+/** `Mon, 01 Jan 2024 ` */
+let dayText = '';
 let dateText = '';
 
-/** Whole seconds, as HTTP has them. */
+/** Whole seconds, as HTTP has them. A day has the same text for all of its seconds. */
 function httpDate(now: number): string {
   const second = Math.floor(now / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateText = new Date(second * 1000).toUTCString();
+  if (second === knownSecond) return dateText;
+  const date = Math.floor(second / day);
+  if (date !== knownDay) {
+    knownDay = date;
+    dayText = new Date(date * day * 1000).toUTCString().slice(0, 17);
   }
+  const time = second - date * day;
+  const [hours, minutes] = [Math.floor(time / 3600), Math.floor(time / 60) % 60];
+  knownSecond = second;
+  dateText = `${dayText}${twoDigits[hours]}:${twoDigits[minutes]}:${twoDigits[time % 60]} GMT`;
   return dateText;
 }
+
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));

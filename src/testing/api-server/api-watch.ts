@@ -27,6 +27,8 @@ export class ApiWatch {
   readonly #matches: Match;
   readonly #form: Form;
   readonly #bookmarks: boolean;
+  /** Text of a bookmark up to its revision. */
+  #bookmark: string | undefined;
   #isMuted = false;
   #isOver = false;
 
@@ -68,9 +70,9 @@ export class ApiWatch {
   bookmark(revision: number, annotations?: Readonly<Record<string, string>>): void {
     if (!this.#bookmarks) return;
     const { resource } = this.target;
-    const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
-    const object = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata };
-    this.write(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
+    this.#bookmark ??= `{"type":"BOOKMARK","object":{"kind":"${resource.kind}","apiVersion":"${apiVersionOf(resource)}","metadata":{"resourceVersion":"`;
+    const more = annotations === undefined ? '' : `,"annotations":${JSON.stringify(annotations)}`;
+    this.write(`${this.#bookmark}${revision}"${more}}}}\n`);
   }
 
   /** An ERROR event. */

@@ -9,16 +9,22 @@ const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', '
 /** Of Kubernetes: whose words and defaults the answers have. */
 export const simulatedVersion = { major: '1', minor: '36', gitVersion: 'v1.36.0-simulated' } as const;
 
-/** Path to answer, by what is served; undefined for a path that is nothing. */
-const known = new WeakMap<readonly ServedResource[], Map<string, string | undefined>>();
+/** Path to answer, by what is served. */
+const known = new WeakMap<readonly ServedResource[], Map<string, string | Failure>>();
 
 /** What a path that is none of a resource is answered with. @throws Failure for one that is nothing. */
 export function discovery(path: string, resources: readonly ServedResource[]): string {
-  const answers = known.get(resources) ?? new Map<string, string | undefined>();
-  known.set(resources, answers);
-  if (!answers.has(path)) answers.set(path, answerOf(path, resources));
-  const answer = answers.get(path);
-  if (answer === undefined) throw notServed(path, resources);
+  let answers = known.get(resources);
+  if (answers === undefined) {
+    answers = new Map();
+    known.set(resources, answers);
+  }
+  let answer = answers.get(path);
+  if (answer === undefined) {
+    answer = answerOf(path, resources) ?? notServed(path, resources);
+    answers.set(path, answer);
+  }
+  if (typeof answer !== 'string') throw answer;
   return answer;
 }
 
