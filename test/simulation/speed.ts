@@ -1,10 +1,12 @@
 /**
  * How fast the simulator is, in the three measures that it is held to: the operator under all promises, with faults.
- * Prints one line each.
+ * Prints one line each. It runs with the flags of Node.js that `make simulate` gives its processes.
  *
  *     node test/simulation/speed.ts [election|alone|busy] [CPU-SECONDS]
  */
+import { spawnSync } from 'node:child_process';
 import { Random } from '../../src/testing/random.ts';
+import { workerFlags } from './main.ts';
 import { namespace, startsAt } from './plan/draw-ats.ts';
 import { drawTrouble } from './plan/draw-faults.ts';
 import { drawPlan } from './plan/draw-plan.ts';
@@ -16,6 +18,11 @@ import { Run, runPlan } from './run/run.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
+
+if (!workerFlags.every((flag) => process.execArgv.includes(flag))) {
+  const args = [...workerFlags, ...process.execArgv, import.meta.filename, ...process.argv.slice(2)];
+  process.exit(spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1);
+}
 
 const [which = 'all', seconds = '20'] = process.argv.slice(2);
 
