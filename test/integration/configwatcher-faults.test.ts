@@ -1,6 +1,7 @@
 /** What goes wrong around a restart: it touches no other Pod and is made good, on a real API server. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { Transform } from 'node:stream';
+import { describe, it, type TestContext } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { PodControl } from '../../src/configwatcher/act/pod-control.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
@@ -8,10 +9,130 @@ import { TransportError } from '../../src/runtime/client/api-error.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { type Asked, HostileProxy, type OwnAnswer } from './hostile-proxy.ts';
 import { eventually, isGone } from './support.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+function failure(code: number, reason: string): OwnAnswer {
+  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason });
+  return { code, body, headers: { 'content-type': 'application/json' } };
+}
+
+/** Asks for events after a version: what a list, or a stream that begins with one, brings is not meant. */
+function isConfigMapWatch({ path, query }: Asked): boolean {
+  const { watch, sendInitialEvents } = Object.fromEntries(query);
+  return path.endsWith('/configmaps') && watch === 'true' && sendInitialEvents !== 'true';
+}
+
+/** Every stream of ConfigMaps, as a connection that can stand still. */
+class FrozenWatch {
+  #isFrozen = false;
+  readonly #held: (() => void)[] = [];
+
+  through(): Transform {
+    return new Transform({
+      transform: (chunk, _encoding, done) => {
+        if (this.#isFrozen) this.#held.push(() => done(null, chunk));
+        else done(null, chunk);
+      },
+    });
+  }
+
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
+  thaw(): void {
+    this.#isFrozen = false;
+    for (const pass of this.#held.splice(0)) pass();
+  }
+}
+
+/** What comes between an operator and the ConfigMaps after the first of two edits; resolves when it is over. */
+const troubles: Readonly<
+  Record<
+    string,
+    (proxy: HostileProxy, watch: FrozenWatch, isSettled: () => Promise<unknown>) => Promise<void>
+  >
+> = {
+  'whose watch stands still': async (_proxy, watch, isSettled) => {
+    await isSettled();
+    watch.thaw();
+  },
+  'whose watch is answered 410': async (proxy, watch) => {
+    const before = proxy.treat;
+    let answered = 0;
+    proxy.treat = (asked) => {
+      if (!isConfigMapWatch(asked)) return undefined;
+      answered++;
+      return failure(410, 'Expired');
+    };
+    proxy.cut();
+    watch.thaw();
+    await eventually(() => answered > 0, { timeout: 40_000 });
+    proxy.treat = before;
+  },
+  'that cannot be read': async (proxy, watch) => {
+    const before = proxy.treat;
+    let answered = 0;
+    proxy.treat = (asked) => {
+      if (!/\/configmaps\/[^/]+$/.test(asked.path)) return before(asked);
+      answered++;
+      return failure(503, 'ServiceUnavailable');
+    };
+    watch.thaw();
+    await eventually(() => answered > 2, { timeout: 40_000 });
+    proxy.treat = before;
+  },
+};
+
+/** Three Pods, two sources, and an operator that has recorded an edit of the first one and knows nothing newer. */
+async function withRecordedEdit(t: TestContext): Promise<[Shop, HostileProxy, FrozenWatch]> {
+  const shop = await Shop.open(t);
+  const [proxy, watch] = [await HostileProxy.start(t), new FrozenWatch()];
+  const isStream = ({ path, query }: Asked) => path.endsWith('/configmaps') && query.get('watch') === 'true';
+  proxy.treat = (asked) => (isStream(asked) ? { through: watch.through() } : undefined);
+  await shop.createConfigMap({ message: 'first' });
+  await shop.createConfigMap({ more: 'first' }, 'extra');
+  await shop.deploy(3);
+  // A Pod of the second of an edit may have read it.
+  await shop.olderThanEdits();
+  await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+  const sources = [{ kind: 'ConfigMap', name: 'extra' }] as const;
+  await shop.watch({ debounce: { quiet: '4s' }, cooldown: { base: '0s' }, sources });
+  await shop.baselined();
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  await shop.until('the edit is recorded', ({ pending }) => pending !== undefined);
+  watch.freeze();
+  return [shop, proxy, watch];
+}
+
+describe('a ConfigWatcher of sources', { concurrency: 3 }, () => {
+  for (const [what, trouble] of Object.entries(troubles)) {
+    it(`${what} restarts nothing for an edit that is taken back meanwhile`, { timeout }, async (t) => {
+      const [shop, proxy, watch] = await withRecordedEdit(t);
+      await shop.patchConfigMap({ data: { message: 'first' } });
+      const settled = () => shop.until('nothing is owed', ({ pending }) => pending === undefined);
+      await trouble(proxy, watch, settled);
+      await settled();
+      await shop.quiet();
+      assert.deepEqual([shop.seen.length, (await shop.status()).history], [3, []]);
+    });
+
+    it(`${what} restarts each Pod once for two of them that change together`, { timeout }, async (t) => {
+      const [shop, proxy, watch] = await withRecordedEdit(t);
+      await shop.patchConfigMap({ data: { more: 'second' } }, 'extra');
+      const settled = () => shop.restarted(1);
+      await trouble(proxy, watch, settled);
+      await settled();
+      await shop.quiet();
+      await shop.allReady(3);
+      assert.deepEqual([shop.seen.length, (await shop.status()).restartCount], [6, 1]);
+    });
+  }
+});
 
 describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('deletes no Pod under two budgets, says why, and restarts all others', { timeout }, async (t) => {
