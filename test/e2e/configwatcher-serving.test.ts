@@ -1,0 +1,289 @@
+/** What clients notice of a restart on a real node: 100 requests a second, each with a connection of its own. */
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Pod } from '../../src/kubernetes/objects.ts';
+import { helm, skip as helmAbsent } from '../chart/helm.ts';
+import { eventually, installCrds, kubectl, type Namespace, withNamespace } from './kubectl.ts';
+import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
+import { Prober } from './prober.ts';
+import {
+  baselined,
+  editConfig,
+  editWatcher,
+  podNames,
+  replaced,
+  restarted,
+  setMessage,
+  start,
+  statusOf,
+} from './webapp.ts';
+
+const welcome = 'Welcome to Kubernetes Patterns !';
+/** Never now: it opens on the first of January. */
+const closed = [{ schedule: '0 0 1 1 *', duration: '1m' }];
+const seconds = 1000;
+
+/**
+ * A Pod that goes away is told so and taken out of the Service at the same moment, so it serves on for a
+ * little while: what every application needs that is to be restarted without a failed request.
+ */
+const draining = {
+  name: 'app',
+  readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 },
+  lifecycle: { preStop: { sleep: { seconds: 3 } } },
+};
+
+const serving = {
+  ...draining,
+  image: 'k8spatterns/mini-http-server',
+  env: [{ name: 'MESSAGE', valueFrom: { configMapKeyRef: { name: 'webapp-config', key: 'message' } } }],
+};
+
+/** Ends soon after each start where the content is bad. Without a readinessProbe it is Ready until then. */
+const crashing = {
+  ...serving,
+  image: 'busybox',
+  command: ['sh', '-c'],
+  args: ['[ "$MESSAGE" != bad ] || { sleep 1; echo no such port >&2; exit 3; }; exec sleep 3600'],
+  terminationMessagePolicy: 'FallbackToLogsOnError',
+  readinessProbe: null,
+  lifecycle: null,
+};
+
+/** A Deployment of one Pod and a Service of its own. */
+function oneOfMany(name: string): object[] {
+  const labels = { app: 'webapp', deployment: name };
+  const spec = { terminationGracePeriodSeconds: 10, containers: [serving] };
+  return [
+    {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name } },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    },
+    {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name } },
+      spec: { type: 'NodePort', selector: labels, ports: [{ port: 8080 }] },
+    },
+  ];
+}
+
+const watcher = {
+  ...{ apiVersion: 'k8spatterns.io/v1', kind: 'ConfigWatcher', metadata: { name: 'webapp-config-watcher' } },
+  spec: { configMap: 'webapp-config', podSelector: { app: 'webapp' } },
+};
+const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'webapp-config' } };
+
+/** Resolves with the names of its Pods when there are no others. */
+async function fourReplicas(namespace: Namespace, container: object): Promise<readonly string[]> {
+  const spec = { terminationGracePeriodSeconds: 10, containers: [container] };
+  const patch = { spec: { replicas: 4, template: { spec } } };
+  await namespace.kubectl('patch', 'deployment/webapp', `--patch=${JSON.stringify(patch)}`);
+  await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
+  await eventually('the old Pods are gone', async () => (await podNames(namespace)).length === 4);
+  return await podNames(namespace);
+}
+
+const keepThree = (namespace: Namespace) =>
+  namespace.apply({
+    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'webapp' } },
+    spec: { minAvailable: 3, selector: { matchLabels: { app: 'webapp' } } },
+  });
+
+/** Of the Pods, their Deployments by uid. */
+async function deploymentsByPod(namespace: Namespace): Promise<ReadonlyMap<string, string>> {
+  const { items } = await namespace.getJson<{ items: Pod[] }>('pods');
+  return new Map(items.map(({ metadata }) => [metadata.uid ?? '', metadata.labels?.deployment ?? '']));
+}
+
+/** Breaks new Pods, and resolves with what the watcher tells of it within 30 s, in its status and by a Warning. */
+async function breakPods(namespace: Namespace, data: Parameters<typeof editConfig>[1]): Promise<string> {
+  const begun = performance.now();
+  await editConfig(namespace, data);
+  const message = await eventually('it is told', async () => {
+    const { conditions = [] } = await statusOf(namespace);
+    return conditions.find(({ type, reason }) => type === 'Stalled' && reason === 'NewPodsNotAvailable')
+      ?.message;
+  });
+  await eventually('the Warning', async () => {
+    const args = ['--field-selector=reason=RestartStalled,type=Warning', '--output=jsonpath={..message}'];
+    return (await namespace.kubectl('get', 'events', ...args)) === message;
+  });
+  const took = performance.now() - begun;
+  assert.ok(took <= 30 * seconds, `it was told after ${took} ms`);
+  return message;
+}
+
+/** Neither cooldown nor window keeps the content back that takes the place of a broken one. */
+async function mend(namespace: Namespace): Promise<void> {
+  await editWatcher(namespace, { windows: closed });
+  const edited = Date.now();
+  await setMessage(namespace, 'Mended');
+  const begun = await eventually('the restart begins', async () => {
+    const begin = Date.parse((await statusOf(namespace)).lastRestart?.startTime ?? '');
+    return begin > edited && begin;
+  });
+  // The debounce is two seconds; what is waited for otherwise would be minutes.
+  assert.ok(begun - edited <= 10 * seconds, `it began after ${begun - edited} ms`);
+  await eventually('it is done', async () => !(await statusOf(namespace)).pending, 120 * seconds);
+}
+
+describe('a restart on a real node', { concurrency: 3 }, () => {
+  let operator: OperatorUnderTest;
+  before(async () => {
+    await installCrds();
+    operator = await operatorUnderTest();
+  });
+  after(() => operator?.remove());
+
+  it('of four replicas under a budget lets no request fail', async (t) => {
+    const namespace = await withNamespace(t);
+    await start(namespace);
+    await keepThree(namespace);
+    const before = await fourReplicas(namespace, draining);
+    const prober = await Prober.start(t, namespace);
+    await setMessage(namespace, 'Served throughout');
+    await restarted(namespace, 1);
+    await prober.servesOnly('Served throughout');
+    await replaced(namespace, before);
+    assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+    assert.deepEqual(prober.texts, new Set([welcome, 'Served throughout']));
+    assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
+  });
+
+  it('of four replicas stops at the first Pod that the content breaks, and is mended by the next edit', async (t) => {
+    const namespace = await withNamespace(t);
+    await start(namespace);
+    await editWatcher(namespace, { cooldown: { base: '10m' } });
+    const before = await fourReplicas(namespace, draining);
+    const prober = await Prober.start(t, namespace);
+    const kept = async () => (await podNames(namespace)).filter((name) => before.includes(name)).length;
+    // Without the key that their environment names, new containers cannot be configured.
+    const message = await breakPods(namespace, { message: null });
+    assert.match(
+      message,
+      /^Deployment webapp: .*; Pod webapp-\S+, container app: CreateContainerConfigError/,
+    );
+    // The Pod that was taken may still be going away.
+    await eventually('one Pod has gone', async () => (await kept()) < 4);
+    await prober.asks(300);
+    assert.equal(await kept(), 3);
+
+    await mend(namespace);
+    await prober.servesOnly('Mended');
+    assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+    assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
+    assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
+  });
+
+  it('stops at the first of four Pods that crash and are Ready for a moment each time', async (t) => {
+    const namespace = await withNamespace(t);
+    for (const object of [{ ...configMap, data: { message: welcome } }, watcher])
+      await namespace.apply(object);
+    await namespace.kubectl('apply', '--filename=config/samples/webapp.yaml');
+    await editWatcher(namespace, { strategy: { type: 'Evict' }, cooldown: { base: '10m' } });
+    await baselined(namespace);
+    await keepThree(namespace);
+    const before = await fourReplicas(namespace, crashing);
+    const message = await breakPods(namespace, { message: 'bad' });
+    assert.match(message, /container app: \S+ with exit code 3 after 2 restarts: no such port$/);
+    const kept = (await podNames(namespace)).filter((name) => before.includes(name));
+    assert.equal(kept.length, 3);
+    await mend(namespace);
+    await replaced(namespace, before);
+  });
+
+  for (const type of ['Auto', 'Evict'] as const) {
+    it(`by ${type} of twelve Deployments touches one with a content that breaks Pods`, async (t) => {
+      const namespace = await withNamespace(t);
+      const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
+      const items = [{ ...configMap, data: { message: welcome } }, ...names.flatMap(oneOfMany), watcher];
+      await namespace.apply({ apiVersion: 'v1', kind: 'List', items });
+      await namespace.kubectl('wait', '--for=condition=Available', '--timeout=110s', 'deployments', '--all');
+      await editWatcher(namespace, { strategy: { type }, cooldown: { base: '10m' } });
+      await baselined(namespace);
+      const before = await deploymentsByPod(namespace);
+      const prober = await Prober.start(t, namespace, names);
+
+      await breakPods(namespace, { message: null });
+      await prober.asks(500);
+      const now = await deploymentsByPod(namespace);
+      const changed = [...before, ...now].filter(([uid]) => !before.has(uid) || !now.has(uid));
+      const touched = new Set(changed.map(([, deployment]) => deployment));
+      assert.equal(touched.size, 1, [...touched].join());
+      const failing = prober.failures.filter(({ service }) => type === 'Auto' || !touched.has(service));
+      assert.deepEqual(failing, [], `of ${prober.answers.length}`);
+
+      await mend(namespace);
+      await prober.servesOnly('Mended');
+      if (type === 'Auto') assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+      assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
+      assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
+    });
+  }
+
+  it('waits for the one rollout of a chart upgrade that changes content and template', {
+    skip: helmAbsent,
+  }, async (t) => {
+    const namespace = await withNamespace(t);
+    const chart = await writeChart(t);
+    const deploy = (message: string, nodeSelector: object) =>
+      helm(['upgrade', '--install', 'webapp', chart, `--namespace=${namespace.name}`, '--values=-'], {
+        kubeconfig: process.env.KUBECONFIG,
+        input: JSON.stringify({ message, nodeSelector }),
+      });
+    await deploy(welcome, {});
+    await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
+    await baselined(namespace);
+    const before = await podNames(namespace);
+    const prober = await Prober.start(t, namespace);
+
+    // A Pod that starts before the operator has listed the Pods may have read the old content, and is restarted. On
+    // a busy machine that would be chance, so that no new Pod has a node before the change is recorded.
+    const label = `example.com/${namespace.name}`;
+    await deploy('Upgraded', { [label]: 'yes' });
+    await eventually('the change is recorded', async () => (await statusOf(namespace)).pending);
+    t.after(() => kubectl(['label', 'nodes', '--all', `${label}-`]));
+    await kubectl(['label', 'nodes', '--all', `${label}=yes`]);
+    const { history } = await eventually('the watcher is done', async () => {
+      const status = await statusOf(namespace);
+      return status.lastRestart?.completionTime !== undefined && !status.pending && status;
+    });
+    await prober.servesOnly('Upgraded');
+    await replaced(namespace, before);
+    assert.equal(history?.length, 1);
+    const made = ['--field-selector=reason=SuccessfulCreate', '--output=name'];
+    const revision = '--output=jsonpath={.metadata.annotations.deployment\\.kubernetes\\.io/revision}';
+    assert.equal((await namespace.kubectl('get', 'events', ...made)).split('\n').length, 8);
+    assert.equal(await namespace.kubectl('get', 'deployment/webapp', revision), '2');
+    assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+    assert.deepEqual(prober.texts, new Set([welcome, 'Upgraded']));
+  });
+});
+
+/** A chart of the web app with four replicas and its watcher; resolves with its folder. */
+async function writeChart(t: { after(end: () => Promise<unknown>): void }): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'atwatch-webapp-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const labels = { app: 'webapp' };
+  const spec = { terminationGracePeriodSeconds: 10, containers: [serving], nodeSelector: 'NODE_SELECTOR' };
+  const items = [
+    { ...configMap, data: { message: '{{ .Values.message }}' } },
+    {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'webapp' } },
+      spec: { replicas: 4, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    },
+    {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'webapp' } },
+      spec: { type: 'NodePort', selector: labels, ports: [{ port: 8080 }] },
+    },
+    watcher,
+  ];
+  const documents = items.map((item) => JSON.stringify(item)).join('\n---\n');
+  const template = documents.replace('"NODE_SELECTOR"', '{{ toJson .Values.nodeSelector }}');
+  await mkdir(join(folder, 'templates'));
+  await writeFile(join(folder, 'templates/webapp.yaml'), template);
+  await writeFile(join(folder, 'Chart.yaml'), 'apiVersion: v2\nname: webapp\nversion: 1.0.0\n');
+  return folder;
+}
