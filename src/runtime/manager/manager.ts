@@ -194,9 +194,9 @@ export class Manager implements Host, ControllerHost {
       await this.#probes.start();
       await assertUsable(this.connection.leaseClient, this.#options, signal);
       this.informers.start(this.#informersStop.signal);
-      // Beside the warm-up, so that no start takes longer for it.
+      const warm = warmUp(this.informers, this.#runnables, this.#options, signal);
       const declared = assertDeclared(this.connection.leaseClient, this.informers.resources, signal);
-      await Promise.all([warmUp(this.informers, this.#runnables, this.#options, signal), declared]);
+      await Promise.all([warm, declared]);
       this.#ready = true;
       this.log.info({ leaderElection: this.#elector !== undefined }, 'ready');
       this.#runnables.start(false);
