@@ -48,7 +48,7 @@ export interface AtControllerOptions {
 }
 
 const name = 'at';
-/** Longest backoff after an error, in milliseconds: a due At must run soon after the trouble is over. */
+/** Longest backoff after an error, in milliseconds: a due At must run soon after the error is gone. */
 const maxBackoff = 10_000;
 
 /** Namespaces take turns: an At is not late because a stranger has ten thousand that are due with it. */

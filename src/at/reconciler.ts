@@ -26,7 +26,7 @@ import { isDue } from './plan/due.ts';
 import { phaseOf } from './plan/phase.ts';
 import { podUidLabel } from './plan/pod.ts';
 
-/** First wait before a create that was refused is tried again, in milliseconds. */
+/** First wait before a create that was refused is tried again. */
 const firstRetryDelayMs = 250;
 
 export class AtReconciler implements Reconciler {

@@ -14,8 +14,8 @@ import type { Logger } from '../runtime/logger.ts';
  * Milliseconds between two looks. The second one comes early, so that the looks at this group come half-way between the
  * status checks of the other one: the connection that both use stays open, instead of two new ones every minute.
  */
-const period = 60_000;
-const firstPeriod = period / 2;
+const periodMs = 60_000;
+const firstPeriodMs = periodMs / 2;
 
 export class ServedController implements Runnable {
   readonly name: string;
@@ -54,7 +54,7 @@ export class ServedController implements Runnable {
 
   async start(stop: AbortSignal, abort: AbortSignal): Promise<void> {
     const { clock, log, resource, orElse } = this.#options;
-    let wait = firstPeriod;
+    let wait = firstPeriodMs;
     while (!this.#controller) {
       const served = (await this.#isServed(resource, stop)) ? resource : orElse;
       if (served && (served === resource || (await this.#isServed(served, stop)))) {
@@ -64,7 +64,7 @@ export class ServedController implements Runnable {
       if (stop.aborted) return;
       await sleep(clock, wait, stop).catch(() => {});
       if (stop.aborted) return;
-      wait = period;
+      wait = periodMs;
     }
     await (await this.#made(stop)).start(stop, abort);
   }

@@ -25,7 +25,7 @@ import { delayAfter, isTestFailed, maxDelayMs, mayHaveHappened } from './create-
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
-import { readLive, readTimeout } from './live-read.ts';
+import { readLive, readTimeoutMs } from './live-read.ts';
 import { redact } from './redact.ts';
 import { found, settled } from './settle.ts';
 import { StatusWriter } from './status-writer.ts';
@@ -122,7 +122,7 @@ export class Actuator {
    * recorded. A name has one At at a time, so the one that has it, or that none has, shows which are gone.
    */
   async letGo(key: ObjectKey, orphans: readonly Pod[], { signal }: ReconcileContext): Promise<void> {
-    const options = { signal, timeout: readTimeout };
+    const options = { signal, timeout: readTimeoutMs };
     const at = await found(this.#options.client.get(ats, key, options));
     const gone = orphans.filter(({ metadata }) => metadata.labels?.[podUidLabel] !== at?.metadata.uid);
     for (const pod of gone) {

@@ -15,7 +15,7 @@ import { SharedAnswers } from './shared-answers.ts';
 /** On the policy that stamps, and on its binding, whatever an overlay calls them. */
 const policyLabel = 'cnat.programming-kubernetes.info/author-check';
 
-/** Of the lists of policies, in milliseconds: launches wait for them. */
+/** Of the lists of policies: launches wait for them. */
 const readTimeoutMs = 5000;
 /** Milliseconds from the creation of a policy until every API server follows it, at the latest. */
 const inForceAfterMs = 10_000;

@@ -8,7 +8,7 @@ import type { ServerClock } from '../../runtime/server-clock.ts';
 
 /** Milliseconds between two warnings. */
 const warningPeriodMs = 60_000;
-const warnAbove = 2000;
+const warnAboveMs = 2000;
 
 export class ClockSkew {
   readonly #clock: ServerClock;
@@ -29,7 +29,7 @@ export class ClockSkew {
   /** To be called with each answer of the API server. */
   check(): void {
     const { skew } = this.#clock;
-    if (Math.abs(skew) <= warnAbove || this.#clock.monotonic() - this.#warnedAt < warningPeriodMs) return;
+    if (Math.abs(skew) <= warnAboveMs || this.#clock.monotonic() - this.#warnedAt < warningPeriodMs) return;
     this.#warnedAt = this.#clock.monotonic();
     const sentence = "this machine's clock differs from the API server's, whose time counts for schedules";
     this.#log.warn({ skewSeconds: skew / 1000 }, sentence);

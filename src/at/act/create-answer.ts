@@ -58,7 +58,7 @@ export function isNoDryRun({ code, message }: ApiError): boolean {
   return code === 400 && message.includes('does not support dry run');
 }
 
-/** No answer, or one that a server in trouble gives: it may have stored the Pod before. */
+/** No answer, or one that a failing server gives: it may have stored the Pod before. */
 export function mayHaveHappened(error: unknown): boolean {
   return error instanceof TransportError ? error.sent : !isTurnedDown(error);
 }

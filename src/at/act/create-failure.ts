@@ -21,7 +21,7 @@ import {
 } from './create-answer.ts';
 import type { Candidate, Wait } from './launch-turns.ts';
 
-/** From the first failure for its cause on, in milliseconds, a create without a definite answer is reported. */
+/** From the first failure for its cause on, a create without a definite answer is reported. */
 const tellAfterMs = 2000;
 
 export class CreateFailures {
@@ -44,7 +44,7 @@ export class CreateFailures {
   /** The create has failed. Undefined for what passes by itself, and for a create that was never sent. */
   failed(at: At, error: unknown, pod: Pod, log: Logger): Wait | undefined {
     const { memory, turns } = this.#options;
-    memory.obstructed(at);
+    memory.heldUp(at);
     if (mayHaveHappened(error)) {
       memory.unanswered(at);
     }
@@ -80,7 +80,7 @@ export class CreateFailures {
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */
   notAuthorized(at: At, message: string): Wait {
     const { memory } = this.#options;
-    memory.obstructed(at);
+    memory.heldUp(at);
     const failure = { reason: atReason.notAuthorized, message };
     return { waitMs: delayAfter(memory.refused(at)), failure, since: Number.NEGATIVE_INFINITY };
   }

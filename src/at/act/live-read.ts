@@ -9,8 +9,8 @@ import type { AtParts } from './at-parts.ts';
 import { delayAfter } from './create-answer.ts';
 import { conflictDelayMs, found } from './settle.ts';
 
-/** For a read that a launch waits for, in milliseconds. */
-export const readTimeout = 5000;
+/** For a read that a launch waits for. */
+export const readTimeoutMs = 5000;
 
 /** The facts as the API server shows them. An At that is gone, or another one by now, ends the pass. */
 export async function readLive(
@@ -20,7 +20,7 @@ export async function readLive(
   signal: AbortSignal,
 ): Promise<Answer<Observed>> {
   const { namespace = '', name, uid } = observed.at.metadata;
-  const options = { signal, timeout: readTimeout };
+  const options = { signal, timeout: readTimeoutMs };
   const answer = await found(client.get(ats, { namespace, name }, options));
   const at = answer && sanitize(answer);
   memory.read(observed.at, at);

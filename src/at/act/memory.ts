@@ -13,7 +13,7 @@ interface Recollection {
   ambiguous: boolean;
   untried: boolean;
   /** A create has failed, or a status that it waits for, for whatever reason. */
-  obstructed?: boolean;
+  heldUp?: boolean;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** resourceVersion of the At from which a status was decided that came too late. */
@@ -36,14 +36,14 @@ export class Memory {
     return this.#entries.size;
   }
 
-  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'obstructed'> {
+  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'heldUp'> {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
       behind: entry !== undefined && isBehind(at, entry),
       ambiguous: entry?.ambiguous ?? false,
       untried: entry?.untried ?? false,
-      ...(entry?.obstructed ? { obstructed: true } : {}),
+      ...(entry?.heldUp ? { heldUp: true } : {}),
     };
   }
 
@@ -62,8 +62,8 @@ export class Memory {
   }
 
   /** A create has failed, or a status that it waits for, for whatever reason. */
-  obstructed(at: At): void {
-    this.#entry(at).obstructed = true;
+  heldUp(at: At): void {
+    this.#entry(at).heldUp = true;
   }
 
   /** A create was refused. Returns how often in a row. */

@@ -164,7 +164,7 @@ export class Preflights implements Runnable {
     const { ats, wake } = this.#options;
     const { namespace = '', name } = at.metadata;
     const current = ats.get(namespace, name);
-    // What was edited meanwhile is tried anew.
+    // What was edited meanwhile has a dry run of its own.
     if (current === undefined || versionOf(current) !== versionOf(at)) return;
     this.#remember(at, preflight.rejection !== undefined, preflight);
     const shown = findCondition(current.status?.conditions, atCondition.podAdmitted);

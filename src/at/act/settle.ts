@@ -2,7 +2,7 @@
 import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 
-/** Safety-net requeue after a write met something newer than the cache, in milliseconds: that arrives through the watch. */
+/** Safety-net requeue after a write met something newer than the cache: that arrives through the watch. */
 export const conflictDelayMs = 1000;
 
 /** A write that comes too late ends the pass: what has overtaken it is in the cache soon, and decided upon then. */

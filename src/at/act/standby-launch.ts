@@ -24,9 +24,9 @@ import type { AtParts } from './at-parts.ts';
 import { maxDelayMs } from './create-answer.ts';
 import { readLive } from './live-read.ts';
 
-/** First wait before a create that was refused is tried again, in milliseconds. */
+/** First wait before a create that was refused is tried again. */
 const firstRetryDelayMs = 250;
-/** A read that took longer is not relied on, in milliseconds: as long as a leader may write after a renewal. */
+/** A read that took longer is not relied on: as long as a leader may write after a renewal. */
 const maxReadMs = 10_000;
 
 /** Its client sends nothing but launches; `atInformer` shows when what was launched here is over. */

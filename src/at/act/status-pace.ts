@@ -3,7 +3,7 @@
  * before the rest, and all of them at no more than 200 a second: creates need the API server more.
  */
 
-/** Between two writes, in milliseconds. */
+/** Between two writes. */
 const intervalMs = 5;
 /** So many are written at once before the pace counts. */
 const burst = 10;

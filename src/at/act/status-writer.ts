@@ -76,7 +76,7 @@ export class StatusWriter {
     const { clock, memory } = this.#options;
     const { at } = observed;
     // A launch may wait for this status.
-    if (isDue(at, clock.now())) memory.obstructed(at);
+    if (isDue(at, clock.now())) memory.heldUp(at);
     if (!isInvalid(error)) throw error;
     const unwritable = memory.unwritable(at);
     // Each further try finds the same, until a user mends the At.

@@ -39,7 +39,7 @@ import {
   waitingStatus,
 } from './waiting-status.ts';
 
-/** A launch that the operator has made later than this, in milliseconds, does not rest on the cache alone. */
+/** A launch that the operator has made later than this does not rest on the cache alone. */
 const restsOnCacheMs = 30_000;
 
 /** Nearer to its time than this, a Pod is not tried: a slow answer must not make it late. */
@@ -169,7 +169,7 @@ function launch(o: Observed, plan: Plan): Draft {
   if (cause !== undefined) {
     return hold(o, plan, cause.reason, cause.message);
   }
-  return !o.live && o.obstructed !== true && isFromLongAgo(o, plan) ? readLive : create(o, plan, 1);
+  return !o.live && o.heldUp !== true && isFromLongAgo(o, plan) ? readLive : create(o, plan, 1);
 }
 
 /**

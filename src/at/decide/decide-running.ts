@@ -41,9 +41,9 @@ import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
 import { endSurplusPods } from './surplus-pods.ts';
 
-/** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable, in ms. */
+/** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable. */
 const deletionSlackMs = 60_000;
-/** How often to look at a Pod whose events no longer lead to its At, in milliseconds. */
+/** How often to look at a Pod whose events no longer lead to its At. */
 const strippedPollMs = 10_000;
 
 export function decideRunning(o: Observed): Draft {
@@ -60,7 +60,7 @@ function decideLaunched(o: Observed, launch: Attempt): Draft {
     return readLive;
   }
   const { status: recorded, events } = launchStatus(o, launch);
-  // What the run waited for is found out anew each time.
+  // What the run waited for is found out each time.
   const status = withoutCause(o, recorded);
   if (view === undefined) {
     // The launch first: podUID in status is what keeps a restarted operator from launching again.

@@ -16,7 +16,7 @@ import { letGo } from './exactly-once.ts';
 
 /** Statuses of one decision that have to stand before the next effect. More of them would be a loop. */
 const maxStatusesFirst = 4;
-/** Waits after the API server has found a status not valid, in milliseconds. */
+/** Waits after the API server has found a status not valid. */
 const firstInvalidDelayMs = 250;
 const maxInvalidDelayMs = 300_000;
 

@@ -26,9 +26,9 @@ import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
 import { deletion } from './stop.ts';
 
-/** How long the end of a Pod that was deleted by force may be awaited, in milliseconds. */
+/** How long the end of a Pod that was deleted by force may be awaited. */
 const forcedSlackMs = 60_000;
-/** A release that comes so much later than its record, in milliseconds, is the launch that status shows. */
+/** A release that comes so much later than its record is the launch that status shows. */
 const lateReleaseMs = 1000;
 
 /** The Pod at that name that was never released, or that this At holds although its owner was taken away. */

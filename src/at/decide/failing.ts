@@ -11,7 +11,7 @@ import { saidBy, startError } from './outcome.ts';
 import { waitingReason } from './run-status.ts';
 import { clip, stated } from './statement.ts';
 
-/** So long a ConfigMap or Secret may be missing that a container needs, in milliseconds. */
+/** So long a ConfigMap or Secret may be missing that a container needs. */
 export const configErrorLimitMs = 30_000;
 
 export const configError = 'CreateContainerConfigError';

@@ -127,7 +127,7 @@ function operatorDelayOf(
   launchTime: number,
   scheduledTime: number | undefined,
 ): number {
-  return attempt > 1 || o.obstructed === true || scheduledTime === undefined
+  return attempt > 1 || o.heldUp === true || scheduledTime === undefined
     ? 0
     : operatorLateness(o.at, launchTime, scheduledTime);
 }
@@ -165,7 +165,7 @@ function launchEvent(
   if (late > lateAfterMs) {
     const note = `${created} ${Math.round(late / 1000)} s late`;
     // The create was sent in time and has been repeated since; an Event showed each cause of a refusal.
-    const reason = holdCondition(o.at)?.reason ?? (o.obstructed ? 'requests that failed' : undefined);
+    const reason = holdCondition(o.at)?.reason ?? (o.heldUp ? 'requests that failed' : undefined);
     return reason !== undefined
       ? {
           type: 'Normal',

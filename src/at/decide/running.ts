@@ -14,10 +14,10 @@ import { configError, configErrorLimitMs, failingStatus } from './failing.ts';
 import { updatedStatus, withCause } from './run-status.ts';
 
 /**
- * A start that comes so late after the launch is worth a status write of its own, in milliseconds, and so is
+ * A start that comes so late after the launch is worth a status write of its own, and so is
  * what keeps it from coming: before that, nodes that are added or images that are there again mend it.
  */
-const slowStart = 10_000;
+const slowStartMs = 10_000;
 
 export interface Running {
   readonly launch: Attempt;
@@ -56,7 +56,7 @@ export function steadyStatus(o: Observed, { launch, view, run, status }: Running
   const isWorthAWrite =
     startTime !== undefined &&
     status.startTime === undefined &&
-    (run.activeDeadlineSeconds !== undefined || startTime > launchTime + slowStart);
+    (run.activeDeadlineSeconds !== undefined || startTime > launchTime + slowStartMs);
   return updatedStatus(o, status, isWorthAWrite ? { startTime: formatMilliTime(startTime) } : {});
 }
 
@@ -69,7 +69,7 @@ export function aliveStatus(o: Observed, running: Running): AtStatus {
     return failingStatus(o, view, status);
   }
   const cause = view.started ? undefined : waitingCause(view);
-  return cause === undefined || o.now < view.createdAt + slowStart ? status : withCause(o, status, cause);
+  return cause === undefined || o.now < view.createdAt + slowStartMs ? status : withCause(o, status, cause);
 }
 
 /** When a deadline passes or status has to show the cause of a wait, unless something happens before. */
@@ -78,7 +78,7 @@ export function nextDeadline(o: Observed, running: Running): { readonly requeueA
   const { run, view } = running;
   const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
   const start = startOf(o, running);
-  const causeShownAt = view.createdAt + slowStart;
+  const causeShownAt = view.createdAt + slowStartMs;
   const mayWait = !view.started;
   const since = waitingSince(o, running);
   const configAge = waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;

@@ -14,7 +14,7 @@ import { updatedStatus } from './run-status.ts';
 import { type Running, startOf, steadyStatus, waitingSince } from './running.ts';
 import { clip } from './statement.ts';
 
-/** How long after its grace period a stopped Pod may take to end, in milliseconds. */
+/** How long after its grace period a stopped Pod may take to end. */
 const stopSlackMs = 10_000;
 const defaultGraceSeconds = 30;
 

@@ -8,9 +8,8 @@ import { Pace } from '../../runtime/pace.ts';
 import { dueTime } from '../plan/due.ts';
 import { isEdited } from '../plan/phase.ts';
 
-/** Milliseconds. */
 const horizonMs = 120_000;
-const scanPeriod = 60_000;
+const scanPeriodMs = 60_000;
 
 export class DueSoon {
   readonly #ats: Informer<At>;
@@ -34,7 +33,7 @@ export class DueSoon {
   get isNear(): boolean {
     const now = this.#clock.now();
     const isWorthIt = this.#next - now <= horizonMs;
-    if (isWorthIt && this.#clock.monotonic() - this.#scannedAt >= scanPeriod) void this.#scan();
+    if (isWorthIt && this.#clock.monotonic() - this.#scannedAt >= scanPeriodMs) void this.#scan();
     return now < this.#until;
   }
 

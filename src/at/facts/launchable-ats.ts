@@ -14,7 +14,7 @@ import { dueTime } from '../plan/due.ts';
 import { isAccepted, isRefused } from '../plan/phase.ts';
 import type { DepartedPods } from './departed-pods.ts';
 
-/** Ats that are due within this time are looked at one by one, in milliseconds. */
+/** Ats that are due within this time are looked at one by one. */
 const horizonMs = 120_000;
 /** The rest is searched for such Ats so often. */
 const scanPeriodMs = 60_000;

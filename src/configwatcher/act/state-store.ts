@@ -112,7 +112,7 @@ export class StateStore {
     } catch (error) {
       if (!isProvenNotFound(error)) throw error;
       // The same answer for a missing subresource and a missing watcher: this throws for the second. One that was
-      // made anew since then is no witness: the states of all watchers would go where no reader looks.
+      // created again since then proves nothing: the states of all watchers would go where no reader looks.
       const found = await this.#client.get(this.#resource, { namespace, name }, { signal });
       if (found.metadata.uid !== uid) throw error;
       this.#withoutStatusUntil = this.#clock.monotonic() + lookAgainMs;

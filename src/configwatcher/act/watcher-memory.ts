@@ -7,7 +7,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { RestartMemory } from '../decide/restart-memory.ts';
 import { areSameSources, type WatcherState } from '../decide/state.ts';
 
-/** Of one uid, so that a watcher that is made anew starts anew. */
+/** Of one uid, so that a watcher that is created again starts without it. */
 export interface Known {
   readonly watcher: ConfigWatcher;
   readonly memory: RestartMemory;

@@ -12,7 +12,7 @@ import type { Place } from './state.ts';
  * Milliseconds without a restart of a container after which the first Pod of a new content counts as available.
  * A container that crashes at once and has no readinessProbe is Ready for a moment each time.
  */
-const seasoning = 10_000;
+const seasoningMs = 10_000;
 /** So many restarts of a container show that the content breaks it. */
 const restartsOfACrash = 2;
 
@@ -50,7 +50,7 @@ function wantedPods({ facts, live }: PodGroup, place: Place | undefined): number
 
 /** Tells of a new Pod from when on it counts as available, epoch ms; undefined while it is not Ready. */
 function availableFrom(minReady: number, isSeasoned: boolean): (pod: PodFacts) => number | undefined {
-  const atFirst = Math.max(minReady, seasoning);
+  const atFirst = Math.max(minReady, seasoningMs);
   return ({ stableSince, restarts }) =>
     stableSince === undefined ? undefined : stableSince + (isSeasoned && restarts === 0 ? minReady : atFirst);
 }

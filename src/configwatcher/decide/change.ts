@@ -27,10 +27,10 @@ export interface Change {
 type Listed = Observed & { readonly pods: readonly PodFacts[] };
 
 /** A second in which a data write is named must be so much later than the last look to count: rounding. */
-const margin = 2000;
+const marginMs = 2000;
 
-/** An edit was seen as it was made where this look is no later, in milliseconds. */
-const lateLook = 5000;
+/** An edit was seen as it was made where this look is no later. */
+const lateLookMs = 5000;
 
 function withoutPending({ pending, ...state }: WatcherState): WatcherState {
   return state;
@@ -60,7 +60,7 @@ function cutoffOf(
   const writes = changed.map(({ written, isFirstLook }) =>
     isFirstLook && written !== undefined ? written : Number.NEGATIVE_INFINITY,
   );
-  if (Math.min(...writes) <= lastChange + margin) return newest;
+  if (Math.min(...writes) <= lastChange + marginMs) return newest;
   return Math.min(newest, Math.max(...writes) + 1000);
 }
 
@@ -77,7 +77,7 @@ function secondOf(time: number): number {
 function editedFrom({ isFirstLook, written }: SourceContent, lastLook: number, now: number): number {
   if (isFirstLook) return lastLook;
   if (written === undefined || written < lastLook) return now;
-  return written < now - lateLook ? lastLook : written;
+  return written < now - lateLookMs ? lastLook : written;
 }
 
 /** The second from which on a Pod may have another content than the applied one. */

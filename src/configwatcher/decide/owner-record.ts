@@ -28,7 +28,7 @@ function reasonOf(outcome: OwnerOutcome, memory: RestartMemory): string {
   return lacks || group.terminating.length + group.stale.length > 0 ? 'InProgress' : 'Available';
 }
 
-/** How far an owner matters to people who look for trouble: what is stuck first, what is done last. */
+/** How far an owner matters to people who look for a cause: what is stuck first, what is done last. */
 function rank({ reason }: OwnerRecord): number {
   const order = ['Available', 'InProgress', 'RolloutInProgress'].indexOf(reason);
   return order < 0 ? -1 : -order + 10;

@@ -129,7 +129,7 @@ function stableSince({ metadata, status }: Pod): number | undefined {
   return Math.max(created, ...times.filter(Number.isFinite));
 }
 
-/** A container that is restarted in place reads its configuration anew. */
+/** A container that is restarted in place reads its configuration again. */
 function startsOf(pod: Pod): number[] {
   return statusesOf(pod)
     .map(({ state }) => parseTime((state?.running ?? state?.terminated)?.startedAt ?? ''))

@@ -75,7 +75,7 @@ interface Entry extends OwnerAvailability {
 }
 
 /** Milliseconds until an owner is looked at again whose controller has not seen its newest spec; no event may tell. */
-const behindWait = 1000;
+const behindWaitMs = 1000;
 
 /** Milliseconds after its grace period by which a kubelet that lives has ended a Pod. */
 const maxOverdueMs = 60_000;
@@ -275,7 +275,7 @@ export function planRestart(facts: RestartInput): Plan {
     lookAgainAt: earliest([
       ...refused.map((uid) => memory.refusals.get(uid)?.retryAt).filter((time) => (time ?? 0) > now),
       ...inPlace.map(({ nextAvailableAt }) => nextAvailableAt),
-      ...inPlace.filter(({ group }) => group.facts.rollout?.isBehind).map(() => now + behindWait),
+      ...inPlace.filter(({ group }) => group.facts.rollout?.isBehind).map(() => now + behindWaitMs),
       ...[...inPlace, ...alone]
         .filter(({ stall }) => !stall)
         .map(({ progress }) => progress.since + strategy.progressDeadline),

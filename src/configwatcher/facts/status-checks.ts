@@ -12,7 +12,7 @@ import { initialListPriority, type Source } from '../../runtime/controller/sourc
 import type { StateStore } from '../act/state-store.ts';
 
 /** Milliseconds between two looks. */
-const period = 60_000;
+const periodMs = 60_000;
 
 export function statusChecks({
   resource,
@@ -46,7 +46,7 @@ export function statusChecks({
             if (!stop.aborted) log.warn({ err, group: resource.group }, 'discovery failed');
           });
           first.resolve();
-          await sleep(clock, period, stop).catch(() => {});
+          await sleep(clock, periodMs, stop).catch(() => {});
         }
       };
       run().then(first.resolve, first.reject);

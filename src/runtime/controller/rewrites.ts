@@ -61,7 +61,7 @@ export class Rewrites {
   }
 }
 
-/** What a status says, as a text: without times, which differ each time that it is said, and its fields in one order. */
+/** What a status says, as a text: without times, which differ in each write, and its fields in one order. */
 function statementOf(status: unknown): string | undefined {
   return JSON.stringify(status, (_name, value: unknown) => {
     if (typeof value === 'number') return value < firstInstant ? value : undefined;

@@ -61,7 +61,7 @@ describe('a status that the API server does not take', () => {
     const writer = new StatusWriter({ client, clock: new FakeClock({ now }), memory });
     const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
     await writer.write({ phase: 'RUNNING' }, true, observing({ at }), context).catch(() => {});
-    return memory.recall(at).obstructed;
+    return memory.recall(at).heldUp;
   };
 
   it('keeps a due At from its launch, which is not the fault of the operator', async () => {
