@@ -62,7 +62,10 @@ describe('an edit', { concurrency: true }, () => {
     await rig.inPhase('RUNNING');
     await rig.exit(0);
     await rig.inPhase('DONE');
-    await rig.editAt({ ttlSecondsAfterFinished: 3600 });
+    await rig.editAt({ ttlSecondsAfterFinished: 3600, command: 'echo NO', image: 'alpine' });
+    const { status } = await rig.atWhen('looked at', (at) => at.status?.observedGeneration === 2);
+    assert.equal(condition(status, 'Accepted'), 'True EditedTooLate');
+    assert.deepEqual([status?.outcome, condition(status, 'Stalled')], ['Succeeded', undefined]);
     for (const type of ['Accepted', 'Ready', 'Launched', 'Complete']) {
       const args = [`--namespace=${rig.namespace}`, 'wait', `--for=condition=${type}`, '--timeout=30s'];
       await kubectl([...args, 'at/example-at']);

@@ -190,6 +190,32 @@ describe('what other hands have written', { concurrency: true }, () => {
       assert.equal((await rig.inPhase('DONE', name, 60_000)).status?.outcome, 'Succeeded');
     });
 
+    it('has no finalizer of ours once it is over, although its owner was taken away', async (t) => {
+      const rig = await AtRig.create(t);
+      await rig.startOperator();
+      await rig.createAt({ launchGuarantee: 'ExactlyOnce' });
+      await rig.inPhase('RUNNING');
+      const isReleased = async () => ((await rig.pod()).spec.schedulingGates ?? []).length === 0;
+      await eventually(isReleased, { message: 'the Pod is released' });
+      await rig.start();
+      const key = { namespace: rig.namespace, name: `${name}-pod` };
+      await rig.client.patch(pods, key, { type: 'merge', body: { metadata: { ownerReferences: null } } });
+      await rig.exit(0);
+      assert.equal((await rig.inPhase('DONE', name, 60_000)).status?.outcome, 'Succeeded');
+      const isFree = async () => ((await rig.pod()).metadata.finalizers ?? []).length === 0;
+      await eventually(isFree, { message: 'the finalizer is gone' });
+    });
+
+    it('is not held where the operator has rights in its namespaces alone, and status says what that means', async (t) => {
+      const rig = await AtRig.create(t);
+      await rig.startOperator({ tracks: false });
+      await rig.createAt({ launchGuarantee: 'ExactlyOnce' });
+      const { status } = await rig.inPhase('RUNNING');
+      assert.equal((await rig.pod()).metadata.finalizers, undefined);
+      const launched = status?.conditions?.find(({ type }) => type === 'Launched');
+      assert.match(launched?.message ?? '', /its result is lost if the Pod is deleted/);
+    });
+
     it('is over when a user says so, and the status of the Pod does not count any more', async (t) => {
       const rig = await AtRig.create(t);
       await rig.startOperator();

@@ -37,6 +37,8 @@ export interface OperatorOptions {
   readonly checksAuthors?: boolean;
   readonly defaults?: AtDefaults;
   readonly clock?: Clock;
+  /** False: as with rights in its namespaces alone. */
+  readonly tracks?: boolean;
 }
 
 export class AtRig {
@@ -72,6 +74,7 @@ export class AtRig {
     checksAuthors = false,
     defaults = {},
     clock = systemClock,
+    tracks = true,
   }: OperatorOptions = {}): Promise<void> {
     const shared = { clock, log, registry };
     const manager = new Manager({
@@ -84,7 +87,7 @@ export class AtRig {
       metricsBindAddress: '0',
       healthProbeBindAddress: '0',
     });
-    addAtController(manager, { checksAuthors, defaults });
+    addAtController(manager, { checksAuthors, defaults, tracks });
     const stop = new AbortController();
     const ended = manager.start(stop.signal);
     ended.catch(() => {});
@@ -259,6 +262,12 @@ export class AtRig {
   #key(name: string) {
     return { namespace: this.namespace, name };
   }
+}
+
+/** The system's clock, with a wall clock that is ahead by so many milliseconds, or behind. */
+export function clockAhead(aheadMs: number): Clock {
+  const { monotonic, setTimer, turn } = systemClock;
+  return { now: () => systemClock.now() + aheadMs, monotonic, setTimer, turn };
 }
 
 /** `2030-01-31T09:00:00Z` */

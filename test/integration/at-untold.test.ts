@@ -100,6 +100,26 @@ describe('a webhook that is down', () => {
 });
 
 describe('a full quota', () => {
+  it('keeps an At with the deprecated AtMostOnce from nothing but its time, also over a restart', async (t) => {
+    const rig = await AtRig.create(t);
+    const metadata = { namespace: rig.namespace, name: 'pods' };
+    await rig.client.create(resourceQuotas, { metadata, spec: { hard: { pods: '0' } } });
+    await eventually(async () => {
+      const found = await rig.client.get(resourceQuotas, metadata);
+      return 'status' in found && Object.hasOwn(found.status as object, 'hard');
+    });
+    await rig.startOperator();
+    await rig.createAt({ launchGuarantee: 'AtMostOnce' });
+    await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
+    const told = async () => (await rig.events()).includes('DeprecatedValue (W)');
+    await eventually(told, { message: 'the Event of the deprecated value' });
+    await rig.stopOperators();
+    await rig.startOperator();
+    await rig.client.delete(resourceQuotas, metadata);
+    await rig.inPhase('RUNNING', undefined, 60_000);
+    assert.deepEqual((await rig.pod()).spec.schedulingGates ?? [], []);
+  });
+
   it('is asked by one At for two hundred, and each says so', async (t) => {
     const rig = await AtRig.create(t);
     const registry = new Registry();

@@ -39,6 +39,8 @@ export class HostileProxy {
   /** In the order of their arrival. */
   readonly asked: Asked[] = [];
   treat: (asked: Asked) => Treatment = () => undefined;
+  /** By so much the API server's clock seems to be ahead, milliseconds. */
+  aheadMs = 0;
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #upstream: RequestOptions;
@@ -94,7 +96,8 @@ export class HostileProxy {
     const headers = Object.assign({}, request.headers, this.#upstream.headers);
     const path = `${pathname}?${searchParams}`;
     const upstream = startRequest({ ...this.#upstream, method, path, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      const date = new Date(Date.parse(answer.headers.date ?? '') + this.aheadMs).toUTCString();
+      response.writeHead(answer.statusCode ?? 502, { ...answer.headers, date });
       // The first event of a watch may be far away.
       response.flushHeaders();
       const end = () => {};

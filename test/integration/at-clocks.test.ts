@@ -1,0 +1,77 @@
+/** At where a clock is wrong, the operator's or a node's: the API server's time counts. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { parseTime } from '../../src/kubernetes/time.ts';
+import { AtRig, clockAhead, seconds } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+
+const minute = 60_000;
+
+before(() => applyCrds());
+
+/** Resolves when the operator has looked at everything that was there before. */
+async function lookedAt(rig: AtRig): Promise<void> {
+  await rig.createAt({}, 'afterwards');
+  await rig.inPhase('RUNNING', 'afterwards');
+}
+
+/** An At that is due in a moment, when its Pod was seen, and the skew that the operator shows, in seconds. */
+async function launchedWith(t: TestContext, aheadMs: number) {
+  const rig = await AtRig.create(t);
+  const registry = new Registry();
+  await rig.startOperator({ registry, clock: clockAhead(aheadMs) });
+  let seenAt = 0;
+  await rig.watch(t, pods, () => {
+    if (seenAt === 0) seenAt = Date.now();
+  });
+  const due = Math.ceil(Date.now() / 1000) * 1000 + 4000;
+  await rig.createAt({ schedule: new Date(due).toISOString(), activeDeadlineSeconds: 600 });
+  const { status } = await rig.inPhase('RUNNING');
+  assert.ok(seenAt >= due, `the Pod was created ${due - seenAt} ms early`);
+  assert.ok(parseTime(status?.launchTime ?? '') >= due);
+  const skew = /^atwatch_apiserver_clock_skew_seconds (\S+)$/m.exec(await registry.metrics())?.[1];
+  return { rig, skew: Number(skew) };
+}
+
+describe('an operator whose clock is wrong by 20 minutes', { concurrency: true }, () => {
+  it('ahead: launches nothing early, ends nothing early, and does not blame itself', async (t) => {
+    const { rig, skew } = await launchedWith(t, 20 * minute);
+    assert.ok(skew > 1190 && skew < 1210, `${skew} s`);
+    await rig.start();
+    await lookedAt(rig);
+    assert.equal((await rig.at()).status?.phase, 'RUNNING');
+    assert.notEqual((await rig.pod()).spec.activeDeadlineSeconds, 1);
+    await rig.exit(0);
+    const { status } = await rig.inPhase('DONE');
+    assert.ok(parseTime(status?.completionTime ?? '') <= Date.now() + 1000);
+    const told = () => rig.events();
+    await eventually(async () => (await told()).includes('Completed'), { message: 'the last Event' });
+    assert.deepEqual(await told(), ['Launched', 'Completed']);
+  });
+
+  it('behind: is not late', async (t) => {
+    const { rig, skew } = await launchedWith(t, -20 * minute);
+    assert.ok(skew < -1190 && skew > -1210, `${skew} s`);
+    assert.ok(((await rig.at()).status?.latenessMilliseconds ?? minute) < 20_000);
+  });
+});
+
+describe('a node whose clock is 2 minutes behind', () => {
+  it('does not have the command stopped after a second', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ activeDeadlineSeconds: 60 });
+    await rig.inPhase('RUNNING');
+    const startedAt = seconds(Date.now() - 2 * minute);
+    const pod = await rig.pod();
+    const main = { name: 'busybox', image: 'busybox', imageID: '', ready: true, restartCount: 0 };
+    const containerStatuses = [{ ...main, state: { running: { startedAt } } }];
+    await rig.setPod({ phase: 'Running', startTime: startedAt, containerStatuses });
+    const { status } = await rig.atWhen('started', (at) => at.status?.startTime !== undefined);
+    assert.ok(parseTime(status?.startTime ?? '') >= parseTime(pod.metadata.creationTimestamp ?? ''));
+    await lookedAt(rig);
+    assert.notEqual((await rig.pod()).spec.activeDeadlineSeconds, 1);
+  });
+});

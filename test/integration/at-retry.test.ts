@@ -1,0 +1,126 @@
+/** At with disruptionPolicy Retry on a real API server: what is tried again, when, and what never is. */
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { ats } from '../../src/api/resources.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { parseTime } from '../../src/kubernetes/time.ts';
+import { AtRig, clockAhead, seconds } from './at-rig.ts';
+import { HostileProxy } from './hostile-proxy.ts';
+import { applyCrds, eventually } from './support.ts';
+
+const retry = { disruptionPolicy: 'Retry' } as const;
+
+before(() => applyCrds());
+
+describe('At with Retry', { concurrency: true }, () => {
+  it('waits longer and longer where one Pod after the other is deleted, and tells each in its history', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt(retry);
+    await rig.inPhase('RUNNING');
+    const deletePod = (name: string) =>
+      rig.client.delete(pods, { namespace: rig.namespace, name }, { gracePeriodSeconds: 0 });
+    await deletePod('example-at-pod');
+    const second = await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2);
+    await deletePod('example-at-pod-2');
+    const waiting = await rig.atWhen('waiting', ({ status }) => status?.history?.length === 2);
+    assert.deepEqual([waiting.status?.phase, waiting.status?.reason], ['RUNNING', 'PodLost']);
+    assert.ok(await rig.isPodGone('example-at-pod-3'));
+    const third = await rig.atWhen('in its third attempt', ({ status }) => status?.attempts === 3);
+    const launchOf = (at: typeof third) => parseTime(at.status?.launchTime ?? '');
+    assert.ok(launchOf(third) >= launchOf(second) + 10_000, '10 s between two launches');
+    assert.deepEqual(
+      third.status?.history?.map(({ attempt, podName, reason }) => [attempt, podName, reason]),
+      [
+        [1, 'example-at-pod', 'PodLost'],
+        [2, 'example-at-pod-2', 'PodLost'],
+      ],
+    );
+    const told = async () => (await rig.events()).length === 5 && rig.events();
+    assert.deepEqual(await eventually(told, { message: 'all Events' }), [
+      ...['Launched', 'Disrupted (W)', 'Launched', 'Disrupted (W)', 'Launched'],
+    ]);
+  });
+
+  it('does not run again what ended with exit 0 and was deleted before status could tell it', async (t) => {
+    const rig = await AtRig.create(t);
+    const proxy = await HostileProxy.start(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+    const names = ['a', 'b', 'c'];
+    for (const name of names) await rig.createAt(retry, name);
+    for (const name of names) await rig.inPhase('RUNNING', name);
+    proxy.treat = ({ method, path }) =>
+      method === 'PATCH' && path.endsWith('/status') ? { code: 503, body: 'busy' } : undefined;
+    for (const name of names) {
+      await rig.exit(0, `${name}-pod`);
+      await rig.client.delete(pods, { namespace: rig.namespace, name: `${name}-pod` });
+    }
+    const deletedAt = proxy.asked.length;
+    const triedAgain = async () =>
+      names.every((name) =>
+        proxy.asked.slice(deletedAt).some(({ path }) => path.endsWith(`/${name}/status`)),
+      );
+    await eventually(triedAgain, { message: 'no status is taken, although the Pods are gone' });
+    proxy.treat = () => undefined;
+    for (const name of names) {
+      assert.equal((await rig.inPhase('DONE', name, 60_000)).status?.outcome, 'Succeeded', name);
+    }
+    assert.equal(created.size, names.length, 'one Pod each');
+  });
+
+  it('does not run again what failed more often than backoffLimit allows, and is drained as it is stopped', async (t) => {
+    const rig = await AtRig.create(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator();
+    await rig.createAt({ ...retry, backoffLimit: 1 });
+    await rig.inPhase('RUNNING');
+    const time = seconds(Date.now());
+    const terminated = { exitCode: 7, reason: 'Error', startedAt: time, finishedAt: time };
+    const main = { name: 'busybox', image: 'busybox', imageID: '', ready: false, restartCount: 1 };
+    const state = { waiting: { reason: 'CrashLoopBackOff' } };
+    const containerStatuses = [{ ...main, state, lastState: { terminated } }];
+    await rig.setPod({ phase: 'Running', startTime: time, containerStatuses });
+    await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1);
+    await rig.client.evict({ namespace: rig.namespace, name: 'example-at-pod' }, {});
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual(
+      [status?.outcome, status?.reason, status?.exitCode],
+      ['Failed', 'BackoffLimitExceeded', 7],
+    );
+    assert.equal(created.size, 1);
+  });
+
+  it('waits for a Pod on a node that does not answer, says so once, and a cancel ends it', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt(retry);
+    await rig.inPhase('RUNNING');
+    await rig.start();
+    // What a finalizer keeps there looks like what no kubelet ends.
+    const key = { namespace: rig.namespace, name: 'example-at-pod' };
+    const hold = (finalizers: string[] | null) =>
+      rig.client.patch(pods, key, { type: 'merge', body: { metadata: { finalizers } } });
+    await hold(['example.com/kubelet']);
+    t.after(() => hold(null));
+    await rig.client.delete(pods, key);
+    await rig.stopOperators();
+    const proxy = await HostileProxy.start(t);
+    proxy.aheadMs = 90_000;
+    await rig.startOperator({ kubeConfig: proxy.kubeConfig, clock: clockAhead(proxy.aheadMs) });
+    const stuck = await rig.atWhen('unreachable', ({ status }) => status?.reason === 'PodUnreachable');
+    assert.equal(stuck.status?.phase, 'RUNNING');
+    await rig.createAt({}, 'afterwards');
+    await rig.inPhase('RUNNING', 'afterwards');
+    assert.ok(await rig.isPodGone('example-at-pod-2'));
+    await rig.editAt({ cancel: true });
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.outcome, 'Canceled');
+    assert.match(status?.message ?? '', /its node does not answer, and the command may still run there/);
+    const told = async () => (await rig.events()).includes('Canceled') && rig.events();
+    assert.deepEqual(await eventually(told, { message: 'the last Event' }), [
+      ...['Launched', 'PodStuck (W)', 'Canceled'],
+    ]);
+    assert.equal((await rig.client.get(ats, { ...key, name: 'example-at' })).status?.attempts, 1);
+  });
+});

@@ -1,0 +1,109 @@
+/** How a run fails and is stopped, on a real API server. The kubelet's part is the test's. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { ats } from '../../src/api/resources.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { AtRig, seconds } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+
+before(() => applyCrds());
+
+async function running(t: TestContext, spec: Parameters<AtRig['createAt']>[0] = {}): Promise<AtRig> {
+  const rig = await AtRig.create(t);
+  await rig.startOperator();
+  await rig.createAt(spec);
+  await rig.inPhase('RUNNING');
+  await rig.start();
+  return rig;
+}
+
+/** The command has failed so often, and the kubelet waits before it starts it again. */
+async function failed(rig: AtRig, failures: number, message: string): Promise<void> {
+  const [container] = (await rig.pod()).status?.containerStatuses ?? [];
+  assert.ok(container);
+  const time = seconds(Date.now());
+  const lastState = {
+    terminated: { exitCode: 7, reason: 'Error', message, startedAt: time, finishedAt: time },
+  };
+  const state = { waiting: { reason: 'CrashLoopBackOff' } };
+  await rig.setPod({
+    containerStatuses: [{ ...container, restartCount: failures - 1, state, lastState }],
+  });
+}
+
+const isStopped = (rig: AtRig, name = 'example-at-pod') =>
+  eventually(async () => (await rig.pod(name)).spec.activeDeadlineSeconds === 1, {
+    message: 'it is stopped',
+  });
+
+describe('a command that fails and is started again', () => {
+  it('shows each failure while it runs, with one Warning that does not quote it', async (t) => {
+    const rig = await running(t);
+    await failed(rig, 1, 'no such table');
+    const first = await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing');
+    const { phase, exitCode, restarts, message } = first.status ?? {};
+    assert.deepEqual([phase, exitCode, restarts, message], ['RUNNING', 7, 0, 'no such table']);
+    await failed(rig, 2, 'no such column');
+    const again = await rig.atWhen('failing again', ({ status }) => status?.restarts === 1);
+    assert.deepEqual([again.status?.reason, again.status?.message], ['CommandFailing', 'no such column']);
+    await rig.exit(0);
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual(
+      [status?.outcome, status?.reason, status?.message],
+      ['Succeeded', 'Succeeded', undefined],
+    );
+    const told = async () => (await rig.events()).includes('Completed') && rig.events();
+    assert.deepEqual(await eventually(told, { message: 'the last Event' }), [
+      ...['Launched', 'CommandFailing (W)', 'Completed'],
+    ]);
+    assert.doesNotMatch((await rig.notes()).join(), /no such/);
+  });
+});
+
+describe('a cancel', { concurrency: true }, () => {
+  it('holds once the operator has seen it, also when it is set back', async (t) => {
+    const rig = await running(t);
+    await rig.editAt({ cancel: true });
+    await isStopped(rig);
+    await rig.atWhen('canceled', ({ status }) => status?.reason === 'Canceled');
+    await rig.editAt({ cancel: false });
+    await rig.exit(143);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
+  });
+
+  it('does not change the outcome of a command that had succeeded before it was seen', async (t) => {
+    const rig = await running(t);
+    await rig.stopOperators();
+    await rig.exit(0);
+    await rig.editAt({ cancel: true });
+    await rig.startOperator();
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+  });
+
+  it('deletes a Pod that does not end 10 s after its grace period', async (t) => {
+    const template = { spec: { terminationGracePeriodSeconds: 0, containers: [{}] } };
+    const rig = await running(t, { command: 'true', template });
+    const stoppedAt = Date.now();
+    await rig.editAt({ cancel: true });
+    await isStopped(rig);
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.outcome, 'Canceled');
+    assert.ok(await rig.isPodGone());
+    assert.ok(Date.now() - stoppedAt >= 10_000, 'it had its time');
+  });
+
+  it('stops the run of an At that is being deleted and that a finalizer holds', async (t) => {
+    const rig = await running(t, { disruptionPolicy: 'Retry' });
+    const key = { namespace: rig.namespace, name: 'example-at' };
+    const hold = (finalizers: string[] | null) =>
+      rig.client.patch(ats, key, { type: 'merge', body: { metadata: { finalizers } } });
+    await hold(['example.com/hold']);
+    t.after(() => hold(null).catch(() => {}));
+    await rig.client.delete(ats, key);
+    await rig.editAt({ cancel: true });
+    await isStopped(rig);
+    await rig.client.delete(pods, { ...key, name: 'example-at-pod' });
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
+    assert.ok(await rig.isPodGone('example-at-pod-2'));
+  });
+});
