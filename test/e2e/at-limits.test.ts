@@ -42,6 +42,14 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
   it('a command that keeps failing', async (t) => {
     const namespace = await withNamespace(t);
     await run(namespace, 'crash', { shell: '/bin/sh', command: 'echo broken >&2; exit 7', backoffLimit: 1 });
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.conditions[?(@.type=="Launched")].reason}=CommandFailing',
+      '--timeout=55s',
+      'at/crash',
+    );
+    const row = await namespace.kubectl('get', 'at', 'crash', '--no-headers');
+    assert.match(row, /RUNNING +CommandFailing +7 /);
     const status = await done(namespace, 'crash');
     assert.equal(status.reason, 'BackoffLimitExceeded');
     assert.equal(status.exitCode, 7);
@@ -77,6 +85,24 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.equal(status.message, 'canceled after its Pod was created');
   });
 
+  it('an image whose name is none, at once', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'misnamed', { command: 'true', image: 'Not/An:Image' });
+    const status = await done(namespace, 'misnamed');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'CannotStart']);
+    assert.match(status.message ?? '', /InvalidImageName/);
+  });
+
+  it('an init container that keeps failing, which is named', async (t) => {
+    const namespace = await withNamespace(t);
+    const initContainers = [{ name: 'fetch', image: 'busybox', command: ['false'] }];
+    const template = { spec: { initContainers, containers: [{}] } };
+    await run(namespace, 'unready', { command: 'true', backoffLimit: 1, template });
+    const status = await done(namespace, 'unready');
+    assert.equal(status.reason, 'BackoffLimitExceeded');
+    assert.match(status.message ?? '', /^container fetch failed/);
+  });
+
   it('a deadline, which keeps Pod and log', async (t) => {
     const namespace = await withNamespace(t);
     await run(namespace, 'slow', {
@@ -88,6 +114,23 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     const status = await done(namespace, 'slow');
     assert.equal(status.reason, 'DeadlineExceeded');
     assert.equal(await namespace.kubectl('logs', 'slow-pod'), 'begun');
+  });
+
+  it('a deadline, for all containers of the Pod, each of which keeps its log', async (t) => {
+    const namespace = await withNamespace(t);
+    const command = ['sh', '-c', 'echo begun; sleep 600'];
+    const helper = (name: string) => ({ name, image: 'busybox', command });
+    const initContainers = [{ ...helper('native'), restartPolicy: 'Always' }];
+    const containers = [{ name: 'main' }, helper('side')];
+    await run(namespace, 'several', {
+      ...{ argv: command, activeDeadlineSeconds: 2 },
+      template: { spec: { terminationGracePeriodSeconds: 1, initContainers, containers } },
+    });
+    const status = await done(namespace, 'several');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'DeadlineExceeded']);
+    for (const name of ['native', 'main', 'side']) {
+      assert.equal(await namespace.kubectl('logs', 'several-pod', `--container=${name}`), 'begun', name);
+    }
   });
 
   it('a cancel', async (t) => {
@@ -189,5 +232,13 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     await run(namespace, 'exact', { argv });
     await done(namespace, 'exact');
     assert.equal(await namespace.kubectl('logs', 'exact-pod'), "$(HOME) $$ $HOME   a   it's");
+    const env = [{ name: 'WORD', value: 'value' }];
+    const template = { spec: { containers: [{ env }] } };
+    await run(namespace, 'shell', { shell: '/bin/sh', command: "echo '$(WORD)' $(echo $WORD)", template });
+    await done(namespace, 'shell');
+    assert.equal(await namespace.kubectl('logs', 'shell-pod'), '$(WORD) value');
+    await run(namespace, 'words', { command: 'echo $(WORD) "a  b"', template });
+    await done(namespace, 'words');
+    assert.equal(await namespace.kubectl('logs', 'words-pod'), 'value a  b');
   });
 });
