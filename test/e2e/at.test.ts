@@ -9,7 +9,12 @@ const books = '../shared/books/cnat';
 const booksAbsent = existsSync(books) ? false : `the books' manifests are not at ${books}`;
 
 interface At {
-  readonly status: { readonly phase: string; readonly outcome?: string; readonly exitCode?: number };
+  readonly status: {
+    readonly phase: string;
+    readonly outcome?: string;
+    readonly reason?: string;
+    readonly exitCode?: number;
+  };
 }
 
 interface Pod {
@@ -106,6 +111,28 @@ describe('At on a real node', () => {
     assert.equal((await namespace.getJson<Pod>('pod/long-pod')).metadata.uid, before.metadata.uid);
     assert.equal((await namespace.getJson<At>('at/long')).status.outcome, 'Succeeded');
     assert.equal(await namespace.kubectl('logs', 'long-pod'), 'run');
+  });
+
+  it('ends by its deadline also while no operator is there', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.apply(
+      atObject('alone', Date.now(), {
+        ...{ command: 'sleep 600', activeDeadlineSeconds: 1, pendingTimeoutSeconds: 20 },
+        template: { spec: { terminationGracePeriodSeconds: 1, containers: [{}] } },
+      }),
+    );
+    await namespace.kubectl('wait', '--for=create', '--timeout=30s', 'pod/alone-pod');
+    await operator.kill();
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.phase}=Failed',
+      '--timeout=110s',
+      'pod/alone-pod',
+    );
+    await operator.start();
+    await waitForDone(namespace, 'alone');
+    const { outcome, reason } = (await namespace.getJson<At>('at/alone')).status;
+    assert.deepEqual([outcome, reason], ['Failed', 'DeadlineExceeded']);
   });
 
   it('is gone with its Pod when its time to live is over', async (t) => {
