@@ -80,6 +80,11 @@ function configMap(name: string, data: object, when: number): Deed {
   return { at: when, do: 'create', resource: 'configmaps', name, object };
 }
 
+/** The first Pod of the At `at-0` meets that. */
+function podMeets(when: number, what: 'force-delete' | 'strip-owner'): Deed {
+  return { at: when, do: 'pod', label: ['app', 'at-0'], index: 0, what };
+}
+
 function edit(when: number, data: object): Deed {
   return { at: when, do: 'patch', resource: 'configmaps', name: 'app', body: { data } };
 }
@@ -89,6 +94,18 @@ const webhookDown: FaultPlan = {
   message: 'failed calling webhook',
 };
 
+/** Two active replicas launch an At, and may not write that for half a minute. */
+const unrecordedLaunch: Partial<Plan> = {
+  ...{ duration: 2 * minute, replicas: 2 },
+  faults: [
+    {
+      ...{ at: 29_000, fault: 'refuse', method: 'PATCH', path: '/ats', code: 403, for: 30_000 },
+      message: 'the operator cannot do that',
+    },
+  ],
+};
+const longRun = at('at-0', { schedule: '2024-01-01T00:00:30Z', command: 'job --for=100000' });
+
 const regressions: readonly Regression[] = [
   {
     sentence:
@@ -96,10 +113,6 @@ const regressions: readonly Regression[] = [
     promise: 'R4',
     plan: {
       replicas: 2,
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: [pod('at-0-pod'), at('at-0', { schedule: '2024-01-01T00:16:04Z' }, 2 * minute)],
       faults: [{ at: 15 * minute, fault: 'stale-cache', server: 0, for: 2 * minute }],
     },
@@ -158,10 +171,6 @@ const regressions: readonly Regression[] = [
     plan: {
       seed: 'pages-4',
       replicas: 2,
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: app({ onDelete: 'Restart' }),
       faults: [{ at: 6, fault: 'bad-network', replica: 0, kind: 'page', rate: 0.5, for: 2 * minute }],
     },
@@ -232,10 +241,6 @@ const regressions: readonly Regression[] = [
     promise: 'R1',
     plan: {
       ...{ seed: 'mwsr6fq6-52', duration: 30 * minute, replicas: 2 },
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: [
         at('at-31', { schedule: '2024-01-01T00:19:09.4090001Z', image: 'absent' }, 1_077_475),
         at(
@@ -257,11 +262,6 @@ const regressions: readonly Regression[] = [
     plan: {
       ...{ seed: 'mwssfmvv-672', duration: 5 * minute, replicas: 3, election: true },
       features: ['watcher-annotated'],
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: [
         ...annotatedApp(),
         edit(121_030, { message: 'two' }),
@@ -282,10 +282,6 @@ const regressions: readonly Regression[] = [
     promise: 'R4',
     plan: {
       ...{ seed: 'mwsyxot8-24', duration: 2 * minute, replicas: 2 },
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: [
         at('at-30', { schedule: '2024-01-01T00:00:37.762Z', launchGuarantee: 'ExactlyOnce' }, 0),
         pod('at-30-pod', 0),
@@ -329,10 +325,6 @@ const regressions: readonly Regression[] = [
     promise: 'S3',
     plan: {
       ...{ seed: 'mwtc1d9n-1109', duration: 10 * minute, replicas: 2, election: true },
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: [
         at(
           'at-12',
@@ -366,10 +358,6 @@ const regressions: readonly Regression[] = [
     promise: 'S11',
     plan: {
       ...{ seed: 'mwtc1d9n-1265', duration: 2 * minute, replicas: 2, election: true },
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: [
         at(
           'at-9',
@@ -393,10 +381,6 @@ const regressions: readonly Regression[] = [
     plan: {
       ...{ seed: 'mwtc1d9n-385', duration: 2 * minute, replicas: 2 },
       features: ['watcher-annotated'],
-      clocks: [
-        { skew: 0, drift: 0 },
-        { skew: 0, drift: 0 },
-      ],
       deeds: [...annotatedApp(), edit(58_985, { message: 'two' })],
       faults: [
         {
@@ -450,6 +434,21 @@ const regressions: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a replica saw the Pod of another one run and go away before a status recorded it, and ran it a second time',
+    promise: 'S1',
+    plan: { ...unrecordedLaunch, deeds: [longRun, podMeets(44_000, 'force-delete')] },
+  },
+  {
+    sentence:
+      'the owner of a running Pod was taken away before a status recorded it: it was taken for a foreign Pod, and run a second time',
+    promise: 'S1',
+    plan: {
+      ...unrecordedLaunch,
+      deeds: [longRun, podMeets(34_000, 'strip-owner'), podMeets(46_000, 'force-delete')],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {
@@ -462,7 +461,9 @@ function planOf(seed: string, plan: Partial<Plan>): Plan {
     deeds: [],
     faults: [],
   };
-  return { ...defaults, seed, clocks: [{ skew: 0, drift: 0 }], ...plan };
+  const { replicas = 1 } = plan;
+  const clocks = Array.from({ length: replicas }, () => ({ skew: 0, drift: 0 }));
+  return { ...defaults, seed, clocks, ...plan };
 }
 
 describe('what simulations have found', () => {
