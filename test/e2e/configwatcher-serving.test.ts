@@ -147,7 +147,7 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
     await restarted(namespace, 1);
     await prober.servesOnly('Served throughout');
     await replaced(namespace, before);
-    assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+    assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
     assert.deepEqual(prober.texts, new Set([welcome, 'Served throughout']));
     assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
   });
@@ -172,7 +172,7 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
 
     await mend(namespace);
     await prober.servesOnly('Mended');
-    assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+    assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
     assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
     assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
   });
@@ -213,11 +213,11 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
       const touched = new Set(changed.map(([, deployment]) => deployment));
       assert.equal(touched.size, 1, [...touched].join());
       const failing = prober.failures.filter(({ service }) => type === 'Auto' || !touched.has(service));
-      assert.deepEqual(failing, [], `of ${prober.answers.length}`);
+      assert.deepEqual(failing.slice(0, 5), [], `of ${prober.answers.length}`);
 
       await mend(namespace);
       await prober.servesOnly('Mended');
-      if (type === 'Auto') assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+      if (type === 'Auto') assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
       assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
       assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
     });
@@ -257,7 +257,7 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
     const revision = '--output=jsonpath={.metadata.annotations.deployment\\.kubernetes\\.io/revision}';
     assert.equal((await namespace.kubectl('get', 'events', ...made)).split('\n').length, 8);
     assert.equal(await namespace.kubectl('get', 'deployment/webapp', revision), '2');
-    assert.deepEqual(prober.failures, [], `of ${prober.answers.length}`);
+    assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
     assert.deepEqual(prober.texts, new Set([welcome, 'Upgraded']));
   });
 });
