@@ -449,6 +449,19 @@ const regressions: readonly Regression[] = [
       deeds: [longRun, podMeets(34_000, 'strip-owner'), podMeets(46_000, 'force-delete')],
     },
   },
+  {
+    sentence:
+      'the caches stood still, and a replica had read the Pod of another one that went away before a status recorded it: it ran a second time',
+    promise: 'S1',
+    plan: {
+      ...unrecordedLaunch,
+      deeds: [longRun, podMeets(44_000, 'force-delete')],
+      faults: [
+        ...(unrecordedLaunch.faults ?? []),
+        { at: 29_000, fault: 'stale-cache', server: 0, for: 40_000 },
+      ],
+    },
+  },
 ];
 
 function planOf(seed: string, plan: Partial<Plan>): Plan {

@@ -3,7 +3,8 @@ import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import type { Need, Observed } from '../decide/decision.ts';
-import { findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { currentAttempt, findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { runOf } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import type { AtParts } from './at-parts.ts';
 import { delayAfter } from './create-answer.ts';
@@ -34,6 +35,7 @@ export async function readLive(
     need === 'pods' ? { pod: await read(current), nextPod: await read(next) } : {};
   const seen = { ...podsAt(at, findAmong(observed)), ...live };
   const known = { ...observed, at, ...seen, live: true, now: clock.now() };
+  remember(memory, known);
   // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
   // look comes later each time.
   const isInVain =
@@ -41,4 +43,15 @@ export async function readLive(
     [live.pod, live.nextPod].some((pod) => pod !== undefined && !isOurs(known, pod));
   const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
   return { next: 'decide', facts: { ...known, retryDelay } };
+}
+
+/** A Pod that this read alone may have shown: when it goes before status records it, its run is not repeated. */
+function remember(memory: AtParts['memory'], o: Observed): void {
+  const attempt = currentAttempt(o);
+  if (!attempt?.isNew || attempt.view === undefined || attempt.podUID === o.launch?.podUID) return;
+  const { pod, createdAt: launchTime } = attempt.view;
+  const { launchedSpec, scheduledTime, defaultImage } = runOf(o.at, pod);
+  const { podName, podUID } = attempt;
+  const launch = { attempt: attempt.attempt, podName, podUID, launchTime };
+  memory.launched(o.at, { ...launch, launchedSpec, scheduledTime, defaultImage });
 }

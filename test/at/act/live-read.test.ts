@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
+import { ats } from '../../../src/api/resources.ts';
+import { readLive } from '../../../src/at/act/live-read.ts';
+import { Memory } from '../../../src/at/act/memory.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import { ApiError } from '../../../src/runtime/client/api-error.ts';
+import type { Client } from '../../../src/runtime/client/client.ts';
+import { FakeClock } from '../../fake/clock.ts';
+import { created, justAfterDue, launched, observing, ownedBy, waiting } from '../../fixtures/at.ts';
+
+/** What is remembered of a launch after a read that has shown these. */
+async function remembered(at: At, pod: Pod) {
+  const get = async (resource: unknown, { name }: { readonly name: string }) => {
+    if (resource === ats) return at;
+    if (name === pod.metadata.name) return pod;
+    throw new ApiError('not there', 404, { reason: 'NotFound' });
+  };
+  const client = { get } as unknown as Client;
+  const memory = new Memory();
+  const { signal } = new AbortController();
+  await readLive({ client, clock: new FakeClock(), memory }, 'pods', observing({ at }), signal);
+  return memory.recall(at).launch;
+}
+
+describe('a live read', () => {
+  it('remembers the Pod that it has shown and no status records, with the time of its creation', async () => {
+    const launch = await remembered(waiting(), created(waiting()));
+    assert.deepEqual([launch?.attempt, launch?.podUID], [1, 'pod-uid-1']);
+    assert.equal(launch?.launchTime, Math.floor(justAfterDue / 1000) * 1000);
+  });
+
+  it('remembers no Pod of another owner, none that waits for its release, and none that status records', async () => {
+    assert.equal(await remembered(waiting(), ownedBy(created(waiting()), 'another-uid')), undefined);
+    const once = waiting({ launchGuarantee: 'ExactlyOnce' });
+    assert.equal(await remembered(once, created(once)), undefined);
+    assert.equal(await remembered(launched(), created(launched())), undefined);
+  });
+});
