@@ -18,9 +18,10 @@ import { parseQuery } from '../../src/testing/api-server/api-message.ts';
 import type { ApiWatch } from '../../src/testing/api-server/api-watch.ts';
 import { Etcd } from '../../src/testing/api-server/etcd.ts';
 import { type Fault, type FaultMatch, FaultScript } from '../../src/testing/api-server/faults.ts';
+import type { Seats } from '../../src/testing/api-server/handler-chain.ts';
 import type { Target } from '../../src/testing/api-server/route.ts';
 import { collectionOf, type ServedResource } from '../../src/testing/api-server/served-resource.ts';
-import { type Seats, SimulatedApiServer } from '../../src/testing/api-server/simulated-api-server.ts';
+import { SimulatedApiServer } from '../../src/testing/api-server/simulated-api-server.ts';
 import { Random } from '../../src/testing/random.ts';
 
 /** One request as it came, in the order of arrival. */

@@ -3,6 +3,7 @@
  */
 import { apiVersionOf } from '../../kubernetes/objects.ts';
 import { type ApiRequest, isDryRun } from './api-message.ts';
+import type { DeleteOptions } from './deletion.ts';
 import {
   badRequest,
   conflict,
@@ -16,7 +17,7 @@ import {
 import { type JsonPatchOperation, jsonPatch, mergePatch } from './json-patch.ts';
 import { isJsonObject, type JsonObject } from './json-value.ts';
 import { textOf } from './object-text.ts';
-import type { DeleteOptions, Registry, WriteOptions } from './registry.ts';
+import type { Registry, WriteOptions } from './registry.ts';
 import type { Target } from './route.ts';
 import type { AnyObject } from './strategy.ts';
 
