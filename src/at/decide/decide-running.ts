@@ -25,7 +25,7 @@ import {
 } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
-import { disruptedEvents, earliestAfter, withEnded } from './history.ts';
+import { disruptedEvents, earliestAfter, endOf, withEnded } from './history.ts';
 import { create, holdCause, holdEvent, launchStatus } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import {
@@ -85,7 +85,9 @@ function decideLost(o: Observed, launch: Attempt, status: AtStatus): Draft {
   if (reason !== undefined && reason !== atReason.evicted) {
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
-  const end = reason === undefined ? lostEnding : { ...lostEnding, reason };
+  // While the run waits for the next attempt, the history says why this one was lost.
+  const known = reason ?? endOf(status)?.reason;
+  const end = known === undefined ? lostEnding : { ...lostEnding, reason: known };
   return mayRetry(o, launch, status) ? retry(o, launch, status, end) : done(o, status, end);
 }
 

@@ -22,9 +22,9 @@ export function currentRestarts(status: AtStatus, view: PodView | undefined): nu
   return view?.restarts ?? Math.max(0, (status.restarts ?? 0) - pastRestarts(status));
 }
 
-/** Whether the end of the current attempt is in the history: it is recorded when the attempt ends, and never changes. */
-function isEndTold({ history = [], attempts = 1 }: AtStatus): boolean {
-  return history.some(({ attempt }) => attempt === attempts);
+/** The end of the current attempt in the history: it is recorded when the attempt ends, and never changes. */
+export function endOf({ history = [], attempts = 1 }: AtStatus): AtStatusHistory | undefined {
+  return history.find(({ attempt }) => attempt === attempts);
 }
 
 /** The history with the end of the current attempt. */
@@ -35,7 +35,7 @@ export function withEnded(
   view: PodView | undefined,
 ): readonly AtStatusHistory[] {
   const { history = [], attempts = 1, podName = '', podUID = '' } = status;
-  if (isEndTold(status)) return history;
+  if (endOf(status) !== undefined) return history;
   const started = view?.startTime === undefined ? undefined : formatMilliTime(view.startTime);
   const startTime = status.startTime ?? started;
   const code = exitCode ?? status.exitCode;
@@ -56,7 +56,7 @@ export function withEnded(
 /** The Event of the attempt that was lost last, unless the previous status showed it already. */
 export function disruptedEvents(before: AtStatus, history: AtStatus['history']): readonly EventRecord[] {
   const [last] = history?.slice(-1) ?? [];
-  if (last === undefined || isEndTold(before)) return [];
+  if (last === undefined || endOf(before) !== undefined) return [];
   const note = `attempt ${last.attempt}, Pod ${last.podName}, was lost: ${last.reason}`;
   return [{ type: 'Warning', reason: atEvent.disrupted, action: 'FollowPod', note }];
 }

@@ -19,7 +19,7 @@ import type { Attempt, Observed, Steps } from './decision.ts';
 import { imageFor, withImage } from './defaults.ts';
 import { disruptedEvents, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
-import { isRescheduledTooLate, runningStatus, waitingReason } from './run-status.ts';
+import { isRescheduledTooLate, runningStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
 
@@ -107,13 +107,13 @@ export function launchStatus(
 function historyBefore(o: Observed): AtStatus['history'] {
   const status = o.at.status ?? {};
   const view = recordedPod(o);
-  const ending = (view && endingOf(view)) ?? lostEnding;
-  // What the run waits with between two attempts is why the last one was lost.
-  const reason = view === undefined ? (waitingReason(status) ?? ending.reason) : ending.reason;
+  const ending = view && endingOf(view);
+  // Of a Pod that is gone only status tells why: that was written while the Pod terminated.
+  const reason = ending?.reason ?? status.reason ?? lostEnding.reason;
   return withEnded(
     o,
     status,
-    { ...ending, reason: disruptions.has(reason) ? reason : lostEnding.reason },
+    { ...(ending ?? lostEnding), reason: disruptions.has(reason) ? reason : lostEnding.reason },
     view,
   );
 }

@@ -82,9 +82,7 @@ export function currentAttempt(o: Observed): Attempt | undefined {
     const shown = unrecorded(o, Math.max(1, recorded), current, o.pod);
     if (shown !== undefined || recorded === 0) return shown;
   }
-  const pod = withUid(o.pod, podUID);
-  const view = pod === undefined ? departedWith(o, podUID) : observePod(pod);
-  return { attempt: recorded, podName, podUID: podUID ?? '', view, isNew: false };
+  return { attempt: recorded, podName, podUID: podUID ?? '', view: recordedPod(o), isNew: false };
 }
 
 /** The attempt with this Pod, which is there or was shown to go away: a run that was seen is not repeated. */
@@ -102,10 +100,11 @@ function unrecorded(
   return { attempt, podName, podUID, view, last, isNew: true };
 }
 
-/** The Pod of the recorded attempt, when it is still there. */
+/** The Pod of the recorded attempt: as it is there, or how it ended when the watch has shown that. */
 export function recordedPod(o: Observed): PodView | undefined {
-  const pod = withUid(o.pod, o.at.status?.podUID);
-  return pod && observePod(pod);
+  const podUID = o.at.status?.podUID;
+  const pod = withUid(o.pod, podUID);
+  return pod === undefined ? departedWith(o, podUID) : observePod(pod);
 }
 
 /** Whether this At is the controller of the Pod: whatever else, only such a Pod is ever written. */

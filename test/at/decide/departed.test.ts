@@ -16,9 +16,9 @@ import {
   ownedBy,
   started,
   succeeded,
+  targeted,
   terminating,
   waiting,
-  withPodStatus,
   withStatus,
 } from '../../fixtures/at.ts';
 
@@ -27,12 +27,6 @@ const retried = { disruptionPolicy: 'Retry' } as const;
 function stopped(pod: Pod, reason: string): Pod {
   const annotations = { ...pod.metadata.annotations, 'cnat.programming-kubernetes.info/stop-reason': reason };
   return { ...pod, metadata: { ...pod.metadata, annotations } };
-}
-
-function targeted(pod: Pod): Pod {
-  return withPodStatus(pod, {
-    conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }],
-  });
 }
 
 function endOf(o: Partial<Observed>): string {

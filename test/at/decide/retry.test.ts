@@ -17,6 +17,8 @@ import {
   second,
   started,
   succeeded,
+  targeted,
+  terminating,
   timeText,
   withStatus,
 } from '../../fixtures/at.ts';
@@ -78,6 +80,15 @@ describe('decide, when another attempt begins', () => {
     const early = decide(observing({ at, live: true, now: time + second }));
     assert.deepEqual([early.actions, early.requeueAt], [[], time + 80 * second]);
     assert.equal(early.status?.reason, 'PodLost');
+  });
+
+  it('says the same reason while it waits, also when the Pod before it is gone by then', () => {
+    const { at, pod } = inAttempt(3, time);
+    const waiting = decide(observing({ at, pod: evicted(pod), now: time + second }));
+    const told = withStatus(at, waiting.status);
+    const gone = decide(observing({ at: told, live: true, now: time + 2 * second }));
+    assert.deepEqual(gone.status, told.status);
+    assert.deepEqual(gone.events, []);
   });
 
   it('does not wait where the one before it ran for longer', () => {
@@ -161,6 +172,29 @@ describe('decide, the history of a run that was disrupted', () => {
     const nextPod = created(launched(spec), time, 2);
     const [first] = decide(observing({ at, nextPod, now: time })).status?.history ?? [];
     assert.equal(first?.reason, 'PodLost');
+  });
+
+  it('says Evicted of an attempt whose Pod is gone, when status has said so while the Pod terminated', () => {
+    const { at, pod } = inAttempt(1, dueTime);
+    const soon = dueTime + 5 * second;
+    const going = terminating(targeted(started(pod)), soon + 30 * second);
+    const told = withStatus(at, decide(observing({ at, pod: going, now: soon })).status);
+    const nextPod = created(launched(spec), soon + second, 2);
+    const next = decide(observing({ at: told, nextPod, now: soon + second }));
+    assert.deepEqual(
+      next.status?.history?.map(({ attempt, reason }) => [attempt, reason]),
+      [[1, 'Evicted']],
+    );
+    assert.equal(next.events[0]?.note, 'attempt 1, Pod example-at-pod, was lost: Evicted');
+  });
+
+  it('says of an attempt whose Pod is gone how it ended, when the watch has shown that', () => {
+    const { at, pod } = inAttempt(1, dueTime);
+    const nextPod = created(launched(spec), time, 2);
+    const departed = [evicted(pod)];
+    const [first] = decide(observing({ at, departed, nextPod, now: time })).status?.history ?? [];
+    assert.deepEqual([first?.reason, first?.exitCode], ['Evicted', 137]);
+    assert.equal(first?.completionTime, '2030-01-31T09:00:02.000Z');
   });
 
   it('is not there for a run that was not disrupted', () => {
