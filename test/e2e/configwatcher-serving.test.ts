@@ -107,8 +107,11 @@ async function breakPods(namespace: Namespace, data: Parameters<typeof editConfi
       ?.message;
   });
   await eventually('the Warning', async () => {
-    const args = ['--field-selector=reason=RestartStalled,type=Warning', '--output=jsonpath={..message}'];
-    return (await namespace.kubectl('get', 'events', ...args)) === message;
+    const selected = '--field-selector=reason=RestartStalled,type=Warning';
+    const each = '--output=jsonpath={range .items[*]}{.message}{"\\n"}{end}';
+    const warnings = (await namespace.kubectl('get', 'events', selected, each)).split('\n');
+    if (!warnings.includes(message)) throw new Error(`${warnings.join('; ')} instead of ${message}`);
+    return true;
   });
   const took = performance.now() - begun;
   assert.ok(took <= 30 * seconds, `it was told after ${took} ms`);
@@ -129,7 +132,7 @@ async function mend(namespace: Namespace): Promise<void> {
   await eventually('it is done', async () => !(await statusOf(namespace)).pending, 120 * seconds);
 }
 
-describe('a restart on a real node', { concurrency: 3 }, () => {
+describe('a restart on a real node', { concurrency: 2 }, () => {
   let operator: OperatorUnderTest;
   before(async () => {
     await installCrds();
@@ -147,7 +150,7 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
     await restarted(namespace, 1);
     await prober.servesOnly('Served throughout');
     await replaced(namespace, before);
-    assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
+    await prober.hasNoFailures();
     assert.deepEqual(prober.texts, new Set([welcome, 'Served throughout']));
     assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
   });
@@ -172,7 +175,7 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
 
     await mend(namespace);
     await prober.servesOnly('Mended');
-    assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
+    await prober.hasNoFailures();
     assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
     assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
   });
@@ -212,12 +215,12 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
       const changed = [...before, ...now].filter(([uid]) => !before.has(uid) || !now.has(uid));
       const touched = new Set(changed.map(([, deployment]) => deployment));
       assert.equal(touched.size, 1, [...touched].join());
-      const failing = prober.failures.filter(({ service }) => type === 'Auto' || !touched.has(service));
-      assert.deepEqual(failing.slice(0, 5), [], `of ${prober.answers.length}`);
+      // An eviction takes the only Pod before there is another; a rollout does not.
+      await prober.hasNoFailures(type === 'Evict' ? touched : undefined);
 
       await mend(namespace);
       await prober.servesOnly('Mended');
-      if (type === 'Auto') assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
+      if (type === 'Auto') await prober.hasNoFailures();
       assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
       assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
     });
@@ -257,7 +260,7 @@ describe('a restart on a real node', { concurrency: 3 }, () => {
     const revision = '--output=jsonpath={.metadata.annotations.deployment\\.kubernetes\\.io/revision}';
     assert.equal((await namespace.kubectl('get', 'events', ...made)).split('\n').length, 8);
     assert.equal(await namespace.kubectl('get', 'deployment/webapp', revision), '2');
-    assert.deepEqual(prober.failures.slice(0, 5), [], `of ${prober.answers.length}`);
+    await prober.hasNoFailures();
     assert.deepEqual(prober.texts, new Set([welcome, 'Upgraded']));
   });
 });
