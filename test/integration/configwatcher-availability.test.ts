@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
-import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
-import type { Resource } from '../../src/kubernetes/objects.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -104,25 +103,24 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
   for (const [type, kind] of [
     ['Evict', 'Deployment'],
     ['Evict', 'StatefulSet'],
+    ['Evict', 'DaemonSet'],
     ['RolloutRestart', 'Deployment'],
+    ['RolloutRestart', 'DaemonSet'],
   ] as const) {
     it(`by ${type} waits for the rollout of a ${kind} whose template changes together with the content`, {
       timeout,
     }, async (t) => {
       const shop = await Shop.open(t);
-      const { client, namespace } = shop;
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(3, kind);
       await shop.startOperator();
       await shop.watch({ debounce: { quiet: '1s' }, cooldown: { base: '0s' }, strategy: { type } });
       await shop.baselined();
-      const resource: Resource = kind === 'Deployment' ? deployments : statefulSets;
-      const body = { spec: { template: { metadata: { annotations: { release: '2' } } } } };
       await shop.olderThanEdits();
       // A Pod that started before the operator has listed the Pods would rightly be restarted.
       shop.isKubeletSlow = true;
       await shop.patchConfigMap({ data: { message: 'second' } });
-      await client.patch(resource, { namespace, name: 'webapp' }, { type: 'merge', body });
+      await shop.upgrade(kind);
       await shop.until('the change is recorded', ({ pending, history }) =>
         Boolean(pending ?? history?.length),
       );

@@ -9,7 +9,7 @@ import { parseAllDocuments } from 'yaml';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { addConfigWatcherController } from '../../src/configwatcher/controller.ts';
-import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import {
   type ConfigMap,
   configMaps,
@@ -21,7 +21,7 @@ import {
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/logger.ts';
+import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
 import { applyCrds, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
 
@@ -47,6 +47,18 @@ export const events: Resource<
 
 /** Manifests of the book by API group, where they are at hand. */
 export const books = '../shared/books/k8spatterns';
+
+export type Kind = 'Deployment' | 'StatefulSet' | 'DaemonSet';
+
+const kinds: Readonly<Record<Kind, Resource>> = {
+  Deployment: deployments,
+  StatefulSet: statefulSets,
+  DaemonSet: daemonSets,
+};
+
+const nodes: Resource<KubernetesObject & { spec?: object; status?: object }> = {
+  ...{ group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false },
+};
 
 const labels = { app: 'webapp' };
 const startup = 500;
@@ -88,6 +100,7 @@ export class Shop {
   isKubeletSlow = false;
   readonly #crashing = new Set<string>();
   readonly #broken = new Set<string>();
+  readonly #nodes: string[] = [];
   readonly #stopping = new AbortController();
   #operator: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
   #kubelet: Promise<void>;
@@ -124,6 +137,7 @@ export class Shop {
     this.#stopping.abort();
     await this.stopOperator();
     await this.#kubelet;
+    for (const name of this.#nodes) await this.client.delete(nodes, { name });
   }
 
   async #runKubelet(): Promise<void> {
@@ -189,6 +203,7 @@ export class Shop {
     isPatchJailed = (): boolean => true,
     kubeConfig = testKubeConfig(),
     namespaces = [this.namespace],
+    log = silentLogger as Logger,
     /** May put something in the way of its calls. */
     onConnect = (_: Client): void => {},
   } = {}): Promise<void> {
@@ -199,7 +214,7 @@ export class Shop {
           kubeConfig,
           gate,
           clock: systemClock,
-          log: silentLogger,
+          log,
           registry,
           userAgent: 'atwatch-test',
           fieldManager: 'atwatch',
@@ -208,7 +223,7 @@ export class Shop {
         return connection;
       },
       clock: systemClock,
-      log: silentLogger,
+      log,
       registry,
       server: kubeConfig.getCurrentCluster()?.server ?? '',
       instance: 'test',
@@ -297,23 +312,46 @@ export class Shop {
   }
 
   /** Its Pods have the label `deployment` besides; resolves when they are Ready. */
-  async deploy(
-    replicas: number,
-    kind: 'Deployment' | 'StatefulSet' = 'Deployment',
-    name = 'webapp',
-  ): Promise<void> {
+  async deploy(replicas: number, kind: Kind = 'Deployment', name = 'webapp'): Promise<void> {
     const others = (await this.pods()).length;
     await this.createWorkload(replicas, kind, name);
     await this.allReady(others + replicas);
   }
 
-  /** The same without waiting for its Pods. */
-  async createWorkload(replicas: number, kind: 'Deployment' | 'StatefulSet', name: string): Promise<void> {
+  /** The same without waiting for its Pods. A DaemonSet gets so many nodes of its own. */
+  async createWorkload(replicas: number, kind: Kind, name: string): Promise<void> {
     const template = podTemplate('webapp-config', name);
-    const spec = { replicas, selector: { matchLabels: template.metadata.labels }, template };
-    const resource: Resource = kind === 'Deployment' ? deployments : statefulSets;
+    const common = { selector: { matchLabels: template.metadata.labels } };
+    const spec =
+      kind === 'DaemonSet'
+        ? { ...common, template: await this.#withNodes(template, replicas) }
+        : { ...common, replicas, template };
     const object = { metadata: { namespace: this.namespace, name }, spec };
-    await this.client.create<KubernetesObject>(resource, object);
+    await this.client.create<KubernetesObject>(kinds[kind], object);
+  }
+
+  /** Changes its template as an upgrade does. */
+  async upgrade(kind: Kind, name = 'webapp'): Promise<void> {
+    const body = { spec: { template: { metadata: { annotations: { release: '2' } } } } };
+    await this.client.patch(kinds[kind], { namespace: this.namespace, name }, { type: 'merge', body });
+  }
+
+  /** Makes nodes for these Pods alone. No kubelet confirms there that a Pod has ended, so Pods end at once. */
+  async #withNodes({ metadata, spec }: ReturnType<typeof podTemplate>, count: number): Promise<object> {
+    const taint = { key: 'shop', value: this.namespace };
+    const resources = { pods: '500', cpu: '100', memory: '100Gi' };
+    for (let index = 0; index < count; index++) {
+      const name = `${this.namespace}-${index}`;
+      await this.client.create(nodes, {
+        metadata: { name, labels: { shop: this.namespace } },
+        spec: { taints: [{ ...taint, effect: 'NoSchedule' }] },
+      });
+      this.#nodes.push(name);
+      const body = { status: { allocatable: resources, capacity: resources } };
+      await this.client.patchStatus(nodes, { name }, { type: 'merge', body });
+    }
+    const placed = { nodeSelector: { shop: this.namespace }, tolerations: [{ ...taint, operator: 'Equal' }] };
+    return { metadata, spec: { ...spec, ...placed, terminationGracePeriodSeconds: 0 } };
   }
 
   /** Resolves when there are exactly so many Pods, all Ready. */

@@ -1,0 +1,96 @@
+/** Evictions that budgets refuse, on a real API server: what they keep back, and how often they are tried. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Logger } from '../../src/runtime/logger.ts';
+import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+/** Keeps what is logged above debug. */
+function recordingLogger(lines: string[]): Logger {
+  const keep = (fields: object | string, message = '') =>
+    void lines.push(`${JSON.stringify(fields)} ${message}`);
+  const logger: Logger = { debug() {}, info: keep, warn: keep, error: keep, child: () => logger };
+  return logger;
+}
+
+describe('a ConfigWatcher', { concurrency: 3 }, () => {
+  for (const [cause, budgets] of [
+    ['a budget of its own', ['one']],
+    ['two budgets', ['one', 'two']],
+  ] as const) {
+    it(`restarts the other Pods of an owner whose first is kept by ${cause}`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(3);
+      const names = (await shop.pods()).map(({ metadata }) => metadata.name).sort();
+      const [kept = ''] = names;
+      await shop.label(kept, { kept: 'yes' });
+      for (const name of budgets) {
+        const spec = { minAvailable: 1, selector: { matchLabels: { kept: 'yes' } } };
+        await client.create(podDisruptionBudgets, { metadata: { namespace, name }, spec });
+      }
+      await shop.startOperator();
+      await shop.watch(atOnce);
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await shop.until('only that Pod is left', ({ pending, stalePods }) => {
+        return pending?.reason === 'EvictionBlocked' && stalePods === 1;
+      });
+      const left = (await shop.allReady(3)).map(({ metadata }) => metadata.name);
+      assert.deepEqual(
+        names.filter((name) => left.includes(name)),
+        [kept],
+      );
+      for (const name of budgets) await client.delete(podDisruptionBudgets, { namespace, name });
+      const { lastRestart } = await shop.restarted(1);
+      await shop.allReady(3);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6]);
+    });
+  }
+
+  it('tries a Pod that a budget keeps ever less often, and logs that once', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const lines: string[] = [];
+    const tries: { readonly name: string; readonly at: number }[] = [];
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    const budget = { metadata: { namespace, name: 'webapp' } };
+    const spec = { minAvailable: 3, selector: { matchLabels: { app: 'webapp' } } };
+    await client.create(podDisruptionBudgets, { ...budget, spec });
+    await shop.startOperator({
+      log: recordingLogger(lines),
+      onConnect(connected) {
+        const evict = connected.evict.bind(connected);
+        connected.evict = (key, options) => {
+          tries.push({ name: key.name, at: performance.now() });
+          return evict(key, options);
+        };
+      },
+    });
+    await shop.watch(atOnce);
+    await shop.baselined();
+    lines.length = 0;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the eviction is refused', ({ pending }) => pending?.reason === 'EvictionBlocked');
+    const ofFirst = await eventually(
+      async () => {
+        const some = tries.filter(({ name }) => name === tries[0]?.name);
+        return some.length >= 4 && some.map(({ at }) => at);
+      },
+      { timeout: 90_000, message: 'one Pod is tried a fourth time' },
+    );
+    // At least half of one, two and four seconds.
+    const took = (ofFirst[3] ?? 0) - (ofFirst[0] ?? 0);
+    assert.ok(took > 3500, `four tries in ${took} ms`);
+    assert.equal(new Set(tries.map(({ name }) => name)).size, 3, 'each Pod had its turn');
+    const refusals = lines.filter((line) => line.endsWith('a disruption budget keeps a Pod'));
+    assert.deepEqual([refusals.length, new Set(refusals).size], [3, 3], lines.join('\n'));
+    assert.ok(lines.length <= 10, lines.join('\n'));
+    assert.equal(shop.seen.length, 3);
+  });
+});
