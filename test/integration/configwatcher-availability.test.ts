@@ -113,7 +113,16 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       const shop = await Shop.open(t);
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(3, kind);
-      await shop.startOperator();
+      let evictions = 0;
+      await shop.startOperator({
+        onConnect(client) {
+          const evict = client.evict.bind(client);
+          client.evict = (...args) => {
+            evictions++;
+            return evict(...args);
+          };
+        },
+      });
       await shop.watch({ debounce: { quiet: '1s' }, cooldown: { base: '0s' }, strategy: { type } });
       await shop.baselined();
       await shop.olderThanEdits();
@@ -131,6 +140,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       await shop.allReady(3);
       await shop.quiet();
       assert.equal(shop.seen.length, 6, 'each Pod was replaced once');
+      assert.deepEqual([evictions, await shop.generation(kind)], [0, 2], 'by the upgrade alone');
       assert.equal(lastRestart?.failed, 0);
     });
   }

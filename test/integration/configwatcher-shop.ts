@@ -336,6 +336,11 @@ export class Shop {
     await this.client.patch(kinds[kind], { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
+  /** How many specs the workload has had. */
+  async generation(kind: Kind, name = 'webapp'): Promise<number | undefined> {
+    return (await this.client.get(kinds[kind], { namespace: this.namespace, name })).metadata.generation;
+  }
+
   /** Makes nodes for these Pods alone. No kubelet confirms there that a Pod has ended, so Pods end at once. */
   async #withNodes({ metadata, spec }: ReturnType<typeof podTemplate>, count: number): Promise<object> {
     const taint = { key: 'shop', value: this.namespace };
