@@ -55,11 +55,28 @@ function sharedReference(controller: OwnerReference): readonly OwnerReference[] 
 
 const specs = new WeakMap<ConfigWatcher, WatcherSpec | InvalidSpec>();
 
+/** What the specs read last mean, by their text, the oldest first. */
+const readSpecs = new Map<string, WatcherSpec | InvalidSpec>();
+const maxReadSpecs = 1000;
+
 /** The spec, read once per version of the object: stored objects never change. */
 export function specOf(watcher: ConfigWatcher): WatcherSpec | InvalidSpec {
-  const known = specs.get(watcher) ?? readSpec(watcher.spec);
+  const known = specs.get(watcher) ?? readOnce(watcher.spec);
   specs.set(watcher, known);
   return known;
+}
+
+/** A restart writes the status many times, and each write makes a version of the object with the same spec. */
+function readOnce(spec: unknown): WatcherSpec | InvalidSpec {
+  const text = JSON.stringify(spec) ?? '';
+  const read = readSpecs.get(text) ?? readSpec(spec);
+  readSpecs.delete(text);
+  readSpecs.set(text, read);
+  for (const oldest of readSpecs.keys()) {
+    if (readSpecs.size <= maxReadSpecs) break;
+    readSpecs.delete(oldest);
+  }
+  return read;
 }
 
 /** Reads the spec of a watcher that was not written as an object; `invalid` reports in its words that it is bad. */

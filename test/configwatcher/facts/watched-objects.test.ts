@@ -75,5 +75,7 @@ describe('the watchers of a source', () => {
   it('have their spec read once', () => {
     const watcher = watching();
     assert.equal(specOf(watcher), specOf(watcher));
+    assert.equal(specOf(watcher), specOf(structuredClone(watcher)), 'for all versions of the object');
+    assert.notEqual(specOf(watcher), specOf(watching({ suspend: true })));
   });
 });
