@@ -78,7 +78,8 @@ export function currentAttempt(o: Observed): Attempt | undefined {
     return { attempt, podName, podUID, view, isNew: true };
   }
   const { podName = '', podUID } = o.at.status ?? {};
-  if (podUID === undefined) {
+  // A podUID beside no attempt is no record of ours: no launch follows from it, and no loss.
+  if (recorded === 0 || podUID === undefined) {
     const shown = unrecorded(o, Math.max(1, recorded), current, o.pod);
     if (shown !== undefined || recorded === 0) return shown;
   }

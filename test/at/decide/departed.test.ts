@@ -12,6 +12,7 @@ import {
   failed,
   justAfterDue,
   launched,
+  longBeforeDue,
   observing,
   ownedBy,
   started,
@@ -87,6 +88,11 @@ describe('decide, about a Pod that was shown before status records it', () => {
     const { status } = decide(observing({ at, departed: [pod], live: true, now }));
     assert.deepEqual([status?.reason, status?.podUID], ['PodLost', 'pod-uid-1']);
     assert.equal(status?.launchTime, '2030-01-31T09:00:00.000Z');
+  });
+
+  it('takes a podUID beside no attempt for no launch: a user has written it', () => {
+    const forged = withStatus(waiting({ ...retried, suspend: true }), { podUID: 'forged' });
+    assert.match(endOf({ at: forged, live: true, now: longBeforeDue }), /^PENDING/);
   });
 
   it('goes on with the next attempt under Retry, also where the lost one is no first one', () => {
