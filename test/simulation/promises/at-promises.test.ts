@@ -88,6 +88,24 @@ describe('S1, one Pod per attempt', () => {
   });
 });
 
+describe('S6, edits come too late', () => {
+  const other = {
+    ...atPod('a-pod-2', 'second', 'a'),
+    spec: { containers: [{ name: 'main', image: 'other' }] },
+  };
+  const retried = () => launched('S6').change('pods', atPod('a-pod', 'first', 'a'), 'DELETED');
+
+  it('is broken by an attempt with another Pod than the first', () => {
+    assert.deepEqual(retried().change('pods', other, 'ADDED', 'replica-0').broken, ['S6']);
+  });
+
+  it('is kept by one after attempts that a user has written into the status', () => {
+    const forged = { ...at('a'), status: { phase: 'PENDING', attempts: 3 } };
+    const made = retried().change('ats', forged, 'MODIFIED', 'alice');
+    assert.deepEqual(made.change('pods', other, 'ADDED', 'replica-0').broken, []);
+  });
+});
+
 describe('S2, never early', () => {
   const launchedAt = (ms: number, ahead = 0) => {
     const made = new HandMade(['S2']).change('ats', at('a', 60_000), 'ADDED', 'alice');

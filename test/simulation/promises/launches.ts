@@ -165,6 +165,8 @@ export const editsComeTooLate: NamedPromise = {
     change(entry) {
       const creation = creationOf(history, entry);
       if (creation === undefined || creation.pod.attempt === 1) return undefined;
+      // What a user has written into the status counts as attempts that no replica has made.
+      if (creation.run.forgedAt !== undefined) return undefined;
       const first = creation.run.pods.find(({ attempt }) => attempt === 1);
       return first !== undefined && madeFrom(first) !== madeFrom(creation.pod)
         ? { text: `${creation.pod.name} runs something else than ${first.name}` }
