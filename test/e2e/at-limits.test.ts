@@ -105,11 +105,12 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
 
   it('a deadline, which keeps Pod and log', async (t) => {
     const namespace = await withNamespace(t);
+    // The operator deletes a Pod 10 s after its grace period. A long one leaves a busy kubelet time to stop the Pod.
     await run(namespace, 'slow', {
       shell: '/bin/sh',
-      command: 'echo begun; sleep 600',
+      command: "trap 'exit 1' TERM; echo begun; while true; do sleep 0.2; done",
       activeDeadlineSeconds: 2,
-      template: { spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'busybox' }] } },
+      template: { spec: { terminationGracePeriodSeconds: 60, containers: [{ name: 'busybox' }] } },
     });
     const status = await done(namespace, 'slow');
     assert.equal(status.reason, 'DeadlineExceeded');
