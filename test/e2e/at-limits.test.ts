@@ -134,6 +134,40 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     }
   });
 
+  it('an eviction, after which it is tried again and told, with Retry alone', async (t) => {
+    const namespace = await withNamespace(t);
+    const template = { spec: { terminationGracePeriodSeconds: 1, containers: [{}] } };
+    const spec = { shell: '/bin/sh', command: 'until [ -e /tmp/end ]; do sleep 0.2; done', template };
+    await run(namespace, 'again', { ...spec, disruptionPolicy: 'Retry' });
+    await run(namespace, 'once', spec);
+    for (const name of ['again', 'once']) {
+      await started(namespace, name);
+      const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: `${name}-pod` } };
+      const path = `/api/v1/namespaces/${namespace.name}/pods/${name}-pod/eviction`;
+      await kubectl(['create', '--raw', path, '--filename=-'], JSON.stringify(eviction));
+    }
+    assert.equal((await done(namespace, 'once')).reason, 'Evicted');
+    await namespace.kubectl('wait', '--for=jsonpath={.status.attempts}=2', '--timeout=110s', 'at/again');
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.phase}=Running',
+      '--timeout=110s',
+      'pod/again-pod-2',
+    );
+    await namespace.kubectl('exec', 'again-pod-2', '--', 'touch', '/tmp/end');
+    const { outcome, attempts, history = [] } = await done(namespace, 'again');
+    assert.deepEqual([outcome, attempts], ['Succeeded', 2]);
+    assert.deepEqual(
+      history.map(({ podName, reason }) => [podName, reason]),
+      [
+        ['again-pod', 'Evicted'],
+        ['again-pod-2', 'Succeeded'],
+      ],
+    );
+    const told = await namespace.kubectl('events', '--for=at/again', '--types=Warning');
+    assert.match(told, /Disrupted +At\/again +attempt 1, Pod again-pod, was lost: Evicted/);
+  });
+
   it('a cancel', async (t) => {
     const namespace = await withNamespace(t);
     await run(namespace, 'long', {
