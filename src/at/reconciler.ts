@@ -15,19 +15,16 @@ import {
   requestKey,
 } from '../runtime/controller/reconciler.ts';
 import { Actuator, maxUnansweredDelayMs } from './act/actuator.ts';
+import { factsOf } from './act/at-facts.ts';
 import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import type { Preflights } from './act/preflights.ts';
 import { decide } from './decide/decide.ts';
 import type { Observed } from './decide/decision.ts';
-import { podsAt } from './facts/own-pod.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
 import { phaseOf } from './plan/phase.ts';
 import { podUidLabel } from './plan/pod.ts';
-
-/** First wait before a create that was refused is tried again. */
-const firstRetryDelayMs = 250;
 
 export class AtReconciler implements Reconciler {
   readonly #options;
@@ -86,21 +83,12 @@ export class AtReconciler implements Reconciler {
   }
 
   #factsOf(at: At, request: Request): Observed {
-    const { clock, tracks, pods, departed, defaults, memory, preflights } = this.#options;
-    const now = clock.now();
-    const seen = podsAt(at, (name) => pods.get(request.namespace, name));
-    const configErrorAge = this.#configErrors.age(requestKey(request), seen.pod, clock.monotonic());
+    const { clock, preflights } = this.#options;
+    const facts = factsOf(at, this.#options);
+    const configErrorAge = this.#configErrors.age(requestKey(request), facts.pod, clock.monotonic());
     return {
-      at,
-      ...seen,
-      departed: departed.of(at),
+      ...facts,
       ...(configErrorAge === undefined ? {} : { configErrorAge }),
-      now,
-      live: false,
-      tracks,
-      ...(defaults && { defaults }),
-      retryDelay: firstRetryDelayMs,
-      ...memory.recall(at),
       ...preflights?.recall(at),
     };
   }

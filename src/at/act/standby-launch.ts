@@ -16,16 +16,14 @@ import {
 } from '../../runtime/controller/reconciler.ts';
 import { decide } from '../decide/decide.ts';
 import type { Effect, Need, Observed } from '../decide/decision.ts';
-import { podsAt } from '../facts/own-pod.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { Actuator } from './actuator.ts';
+import { factsOf } from './at-facts.ts';
 import type { AtParts } from './at-parts.ts';
 import { maxDelayMs } from './create-answer.ts';
 import { readLive } from './live-read.ts';
 
-/** First wait before a create that was refused is tried again. */
-const firstRetryDelayMs = 250;
 /** A read that took longer is not relied on: as long as a leader may write after a renewal. */
 const maxReadMs = 10_000;
 
@@ -105,20 +103,10 @@ export class StandbyLaunch {
 
   /** The At as the API server shows it, and where its create may have taken effect, its Pod. */
   async #observe({ namespace, name }: Request, { signal }: ReconcileContext): Promise<Observed | undefined> {
-    const { ats, pods, clock, departed, tracks, defaults, memory } = this.#options;
+    const { ats, clock } = this.#options;
     const at = ats.get(namespace, name);
     if (at === undefined) return undefined;
-    const observed: Observed = {
-      at,
-      ...podsAt(at, (podName) => pods.get(namespace, podName)),
-      departed: departed.of(at),
-      now: clock.now(),
-      live: false,
-      tracks,
-      ...(defaults && { defaults }),
-      retryDelay: firstRetryDelayMs,
-      ...memory.recall(at),
-    };
+    const observed = factsOf(at, this.#options);
     const need = observed.ambiguous === true || this.hasLaunched(at.metadata.uid ?? '') ? 'pods' : 'at';
     const askedAt = clock.monotonic();
     const answer = await readLive(this.#options, need, observed, signal);

@@ -18,7 +18,8 @@ import {
 import type { ApiWatch } from './api-watch.ts';
 import { Arrival } from './arrival.ts';
 import type { Change, Etcd } from './etcd.ts';
-import { type Conditions, HandlerChain } from './handler-chain.ts';
+import type { Fault } from './faults.ts';
+import { HandlerChain, type Seats } from './handler-chain.ts';
 import { Handlers } from './handlers.ts';
 import { Router, type Target } from './route.ts';
 import { collectionOf, type ServedResource } from './served-resource.ts';
@@ -33,16 +34,18 @@ export interface SimulatedApiServerOptions {
   readonly resources?: readonly ServedResource[];
   /** Milliseconds by which the watch cache follows etcd, asked for each change. Default 0: in the same turn. */
   readonly lag?: () => number;
-  readonly intercept?: Conditions['intercept'];
+  /** Says what goes wrong with a request. */
+  readonly intercept?: (request: ApiRequest, target: Target | undefined) => Fault | undefined;
 }
 
 /** One instance of the simulated API server, whose watch cache may lag behind etcd. */
-export class SimulatedApiServer implements Conditions {
+export class SimulatedApiServer {
   readonly name: string;
   readonly etcd: Etcd;
   readonly cache: WatchCache;
-  seats: Conditions['seats'];
-  intercept: Conditions['intercept'];
+  /** Beyond them writes are turned away, as priority and fairness does. Undefined: any number. */
+  seats: Seats | undefined;
+  intercept: SimulatedApiServerOptions['intercept'];
   readonly #router = new Router();
   readonly #watches: Watches;
   readonly #handlers: Handlers;
@@ -82,7 +85,7 @@ export class SimulatedApiServer implements Conditions {
     return this.#router.resources;
   }
 
-  /** Asked about every write that is valid, before the webhooks. */
+  /** Asked about every write that is valid, in this order: policies before webhooks. */
   get policies(): Policy[] {
     return this.#handlers.policies;
   }
