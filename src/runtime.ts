@@ -187,6 +187,7 @@ export {
   type Result,
   RetryError,
   type RetryErrorOptions,
+  requestFor,
   requestKey,
   requestOfKey,
   TerminalError,

@@ -10,7 +10,7 @@ import { ats } from '../../api/resources.ts';
 import { controllerOf, type Pod } from '../../kubernetes/objects.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { requestKey } from '../../runtime/controller/reconciler.ts';
+import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Runnable } from '../../runtime/controller/runnable.ts';
 import { describeError } from '../../runtime/error-chain.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -97,7 +97,7 @@ export class Failover implements Runnable {
   /** The turn of this At has come. */
   retry(key: string): void {
     for (const candidate of this.#candidates.values()) {
-      if (keyOf(candidate.at) === key) candidate.retryAt = Number.NEGATIVE_INFINITY;
+      if (requestKey(requestFor(candidate.at)) === key) candidate.retryAt = Number.NEGATIVE_INFINITY;
     }
     this.#wake();
   }
@@ -198,8 +198,4 @@ export class Failover implements Runnable {
       };
     });
   }
-}
-
-function keyOf({ metadata }: At): string {
-  return requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
 }

@@ -4,6 +4,7 @@
  */
 import type { At } from '../../api/at.generated.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
+import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../decide/decision.ts';
 
 interface Recollection {
@@ -132,7 +133,7 @@ export class Memory {
     }
     entry.untried = false;
     if (entry.launch === undefined && !entry.ambiguous && entry.refusals === 0) {
-      this.#entries.delete(keyOf(at));
+      this.#entries.delete(requestKey(requestFor(at)));
     }
   }
 
@@ -142,7 +143,7 @@ export class Memory {
   }
 
   #known(at: At): Recollection | undefined {
-    const entry = this.#entries.get(keyOf(at));
+    const entry = this.#entries.get(requestKey(requestFor(at)));
     return entry?.uid === at.metadata.uid ? entry : undefined;
   }
 
@@ -152,7 +153,7 @@ export class Memory {
       return known;
     }
     const entry = { uid: at.metadata.uid ?? '', ambiguous: false, untried: false, refusals: 0 };
-    this.#entries.set(keyOf(at), entry);
+    this.#entries.set(requestKey(requestFor(at)), entry);
     return entry;
   }
 }
@@ -164,8 +165,4 @@ function isBehind({ metadata: { resourceVersion = '' } }: At, { read, overtaken 
     read === gone ||
     (read !== undefined && (compareResourceVersions(resourceVersion, read) ?? 0) < 0)
   );
-}
-
-function keyOf({ metadata }: At): string {
-  return `${metadata.namespace ?? ''}/${metadata.name}`;
 }

@@ -11,7 +11,7 @@ import { atCondition } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { sleep } from '../../runtime/clock.ts';
-import { requestKey } from '../../runtime/controller/reconciler.ts';
+import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Runnable } from '../../runtime/controller/runnable.ts';
 import { Pace } from '../../runtime/pace.ts';
 import type { Observed, Preflight } from '../decide/decision.ts';
@@ -128,7 +128,7 @@ export class Preflights implements Runnable {
     if (!isRefused) return clock.now() - parseTime(at.metadata.creationTimestamp ?? '') >= validMs;
     // Another process has found it refused, at some time in the last hour.
     const nextAt = clock.monotonic() + validMs * this.#options.random();
-    this.#tried.set(keyOf(at), { version: versionOf(at), nextAt });
+    this.#tried.set(requestKey(requestFor(at)), { version: versionOf(at), nextAt });
     return false;
   }
 
@@ -172,12 +172,12 @@ export class Preflights implements Runnable {
       preflight.rejection === undefined
         ? shown?.status !== 'False'
         : shown?.status === 'False' && shown.message === preflight.rejection.message;
-    if (!isShown) wake(keyOf(at));
+    if (!isShown) wake(requestKey(requestFor(at)));
   }
 
   #remember(at: At, isRejected: boolean, preflight?: Preflight): void {
     const { clock, random } = this.#options;
-    const key = keyOf(at);
+    const key = requestKey(requestFor(at));
     // Another one is due before this one is too old.
     const isUseful = isRejected || preflight !== undefined || dueTime(at) - clock.now() < validMs + leadMs;
     if (!isUseful) {
@@ -190,17 +190,13 @@ export class Preflights implements Runnable {
   }
 
   #known(at: At): Tried | undefined {
-    const known = this.#tried.get(keyOf(at));
+    const known = this.#tried.get(requestKey(requestFor(at)));
     return known?.version === versionOf(at) ? known : undefined;
   }
 }
 
 function isToldRefused({ status }: At): boolean {
   return findCondition(status?.conditions, atCondition.podAdmitted)?.status === 'False';
-}
-
-function keyOf({ metadata }: At): string {
-  return requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
 }
 
 function versionOf({ metadata: { uid, generation } }: At): string {

@@ -12,6 +12,7 @@ import {
   type ReconcileContext,
   type Request,
   type Result,
+  requestFor,
   requestKey,
 } from '../../runtime/controller/reconciler.ts';
 import { decide } from '../decide/decide.ts';
@@ -67,16 +68,16 @@ export class StandbyLaunch {
    * The At is launchable no more. Which Pod was created here is remembered: a leader that finds the Pod gone and
    * nothing recorded does not create it a second time.
    */
-  forget({ metadata }: At): void {
-    const key = keyOf(metadata);
+  forget(at: At): void {
+    const key = requestKey(requestFor(at));
     this.#actuator.forget(key);
     this.#options.turns.forget(key);
-    if (!this.hasLaunched(metadata.uid ?? '')) this.#options.memory.forget(key);
+    if (!this.hasLaunched(at.metadata.uid ?? '')) this.#options.memory.forget(key);
   }
 
   /** It is DONE, or gone. */
-  #settle({ metadata }: At): void {
-    if (this.#launched.delete(metadata.uid ?? '')) this.#options.memory.forget(keyOf(metadata));
+  #settle(at: At): void {
+    if (this.#launched.delete(at.metadata.uid ?? '')) this.#options.memory.forget(requestKey(requestFor(at)));
   }
 
   /** Nothing is launched from now on. What is remembered passes to the leader that this process becomes. */
@@ -130,10 +131,6 @@ export class StandbyLaunch {
     // Of one that is gone by now, that is not shown a second time.
     if (this.#options.ats.get(namespace, name)?.metadata.uid === uid) this.#launched.add(uid);
   }
-}
-
-function keyOf({ namespace = '', name }: At['metadata']): string {
-  return requestKey({ namespace, name });
 }
 
 /** Whether a standby may do it. */

@@ -8,7 +8,7 @@ import type { Pod } from '../../kubernetes/objects.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { requestKey, requestOfKey } from '../../runtime/controller/reconciler.ts';
+import { requestFor, requestKey, requestOfKey } from '../../runtime/controller/reconciler.ts';
 import { Pace } from '../../runtime/pace.ts';
 import { dueTime } from '../plan/due.ts';
 import { isAccepted, isRefused } from '../plan/phase.ts';
@@ -40,13 +40,13 @@ export class LaunchableAts {
   ) {
     this.#options = options;
     const see = (at: At) => {
-      const isKnown = this.#near.has(keyOf(at));
+      const isKnown = this.#near.has(requestKey(requestFor(at)));
       if (this.#see(at) && !isKnown && dueTime(at) < this.#nextDue) onSeen();
     };
     this.#removeHandler = options.ats.addHandler({
       onAdd: see,
       onUpdate: (_previous, at) => see(at),
-      onDelete: (at) => void this.#near.delete(keyOf(at)),
+      onDelete: (at) => void this.#near.delete(requestKey(requestFor(at))),
     });
   }
 
@@ -84,8 +84,8 @@ export class LaunchableAts {
   /** Whether the At is near. */
   #see(at: At): boolean {
     const isNear = isAccepted(at) && dueTime(at) - this.#options.clock.now() <= horizonMs;
-    if (isNear) this.#near.add(keyOf(at));
-    else this.#near.delete(keyOf(at));
+    if (isNear) this.#near.add(requestKey(requestFor(at)));
+    else this.#near.delete(requestKey(requestFor(at)));
     return isNear;
   }
 
@@ -104,8 +104,4 @@ export class LaunchableAts {
       if (pace.isDue) await pace.turn();
     }
   }
-}
-
-function keyOf({ metadata }: At): string {
-  return requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
 }

@@ -3,7 +3,7 @@
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherEvent } from '../../api/configwatcher-constants.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
-import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
+import { type ReconcileContext, requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Effect, Observed } from '../decide/observed.ts';
@@ -57,7 +57,7 @@ export class Actuator {
   ): Promise<Answer<WatcherFacts>> {
     const { store, clock, metrics, memory: known } = this.#options;
     const { watcher } = facts;
-    const key = keyOf(watcher);
+    const key = requestKey(requestFor(watcher));
     const isStored = !asLock && store.isStored(watcher, state);
     const again = isStored ? 0 : this.#rewrites.wait(key, facts.state, state, clock.monotonic());
     if (again > 0) return { next: 'end', result: { requeueAfter: again } };
@@ -105,7 +105,7 @@ export class Actuator {
   ): Promise<Answer<WatcherFacts>> {
     const { podControl, metrics, memory: known, observer, random } = this.#options;
     const { watcher, namespace } = facts;
-    const key = keyOf(watcher);
+    const key = requestKey(requestFor(watcher));
     const isWanted = () => this.#isUnchanged(watcher);
     const { outcomes, unsent } = await podControl.perform(namespace, actions, { signal, isWanted });
     const memory = known.recall(key)?.memory ?? facts.memory;
@@ -136,8 +136,4 @@ export class Actuator {
   #metricsKey(key: string): string {
     return `${this.#options.resource.group}/${this.#options.resource.kind}/${key}`;
   }
-}
-
-function keyOf({ metadata: { namespace = '', name } }: ConfigWatcher): string {
-  return requestKey({ namespace, name });
 }

@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { requestKey, requestOfKey } from '../../runtime/controller/reconciler.ts';
+import { requestFor, requestKey, requestOfKey } from '../../runtime/controller/reconciler.ts';
 import type { Enqueue, Source } from '../../runtime/controller/source.ts';
 import type { WatcherState } from '../decide/state.ts';
 import { selects } from '../plan/selector.ts';
@@ -58,7 +58,7 @@ export function podWakeUps({
         const { namespace = '' } = object.metadata;
         for (const watcher of watchers.list(namespace)) {
           const delay = delayOf(watcher, known, object, previous);
-          if (delay !== undefined) agenda.put(requestKey({ namespace, name: watcher.metadata.name }), delay);
+          if (delay !== undefined) agenda.put(requestKey(requestFor(watcher)), delay);
         }
       };
       const remove = pods.addHandler({

@@ -3,7 +3,7 @@
  * because of it. Pure.
  */
 import { controllerOf, type KubernetesObject, type Resource } from '../../kubernetes/objects.ts';
-import { type Request, requestKey } from './reconciler.ts';
+import { type Request, requestFor, requestKey } from './reconciler.ts';
 
 /** What an informer saw. `object` is the newest state known. */
 export type ObjectEvent<T extends KubernetesObject> =
@@ -56,10 +56,6 @@ export function enqueueRequestForOwner(owner: Resource): EventHandler<Kubernetes
     const { namespace } = object.metadata;
     return namespace ? [{ namespace, name: reference.name }] : [];
   });
-}
-
-function requestFor(object: KubernetesObject): Request {
-  return { namespace: object.metadata.namespace ?? '', name: object.metadata.name };
 }
 
 function groupOf(apiVersion: string): string {

@@ -2,6 +2,7 @@
  * Reconciler: makes the world match what one object asks for. It gets only the key of the object; it reads the
  * rest itself, so any number of events may be folded into one call, and a call may come without any event.
  */
+import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Logger } from '../logger.ts';
 
 /** Which object to look at. `namespace` is empty for cluster-scoped objects. */
@@ -75,6 +76,11 @@ export class RetryError extends Error {
     this.maxDelay = maxDelay;
     this.priority = priority;
   }
+}
+
+/** The request for an object itself. */
+export function requestFor({ metadata: { namespace = '', name } }: KubernetesObject): Request {
+  return { namespace, name };
 }
 
 /** The string form of a request, `namespace/name`, which is its key in queues. */

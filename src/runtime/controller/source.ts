@@ -12,7 +12,7 @@ import type { AddOptions } from '../queue/add-options.ts';
 import type { EventHandler, ObjectEvent } from './event-handler.ts';
 import { endOf, versionOf } from './own-versions.ts';
 import { changesDeletion, type Predicate } from './predicate.ts';
-import { type Request, requestKey } from './reconciler.ts';
+import { type Request, requestFor, requestKey } from './reconciler.ts';
 
 /** What a source knows of the event that a request is for. */
 export interface EnqueueOptions extends AddOptions {
@@ -81,7 +81,7 @@ export function informerSource<T extends KubernetesObject>(options: InformerSour
         try {
           return run();
         } catch (error) {
-          faults.report({ callback, key: keyOf(event), error, consequence });
+          faults.report({ callback, key: requestKey(requestFor(event.object)), error, consequence });
           return otherwise;
         }
       };
@@ -122,10 +122,6 @@ const guardedHandler: Guarded<readonly Request[]> = {
 const guardedPriority: Guarded<number> = {
   ...{ callback: 'priority function', otherwise: 0, consequence: 'the priority is 0' },
 };
-
-function keyOf({ object: { metadata } }: ObjectEvent<KubernetesObject>): string {
-  return requestKey({ namespace: metadata.namespace ?? '', name: metadata.name });
-}
 
 function defaultPriority(_object: unknown, { initial }: { readonly initial: boolean }): number {
   return initial ? initialListPriority : 0;
