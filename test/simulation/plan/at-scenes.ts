@@ -1,5 +1,5 @@
 /** Scenes with Ats: how one gets into each of the states that few of them come to, or that do not last. */
-import { absentImage, commandCanary, namespace, startsAt, strangerOf, tapeDrive } from './draw-ats.ts';
+import { absentImage, commandCanary, createAt, longJob, strangerOf, tapeDrive } from './draw-ats.ts';
 import type { Deed, FaultPlan } from './plan.ts';
 import type { SceneDraw, Scenes, Write } from './scene.ts';
 
@@ -8,17 +8,7 @@ const slowStart = 12_000;
 const createsPods: readonly Write[] = [['POST', '/pods']];
 
 function at(name: string, when: number, due: number, spec: object): Deed {
-  const object = {
-    apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
-    kind: 'At',
-    metadata: { name, namespace },
-    spec: {
-      schedule: new Date(startsAt + due).toISOString(),
-      command: `job --for=400000 ${commandCanary}`,
-      ...spec,
-    },
-  };
-  return { at: when, do: 'create', resource: 'ats', name, object };
+  return createAt(name, when, { ...longJob(due), ...spec });
 }
 
 /** One that falls due at once. */

@@ -133,13 +133,22 @@ function lifeOf(name: string, draw: Draw, crowdTime: number | undefined): Deed[]
       ? Math.max(born + 1, due - 1000 + random.integer(6000))
       : born + random.integer(Math.max(1, duration - born));
   const life: Life = { ...draw, name, crowdTime, born, due, later };
-  return [creation(life, born, spec), ...editsOf(life, spec), ...endsOf(life), ...hostileDeeds(life)];
+  return [createAt(life.name, born, spec), ...editsOf(life, spec), ...endsOf(life), ...hostileDeeds(life)];
 }
 
-function creation({ name }: Life, at: number, spec: Spec): Deed {
+/** A user creates an At of this name. */
+export function createAt(name: string, at: number, spec: object): Deed {
   const apiVersion = 'cnat.programming-kubernetes.info/v1alpha1';
   const object = { apiVersion, kind: 'At', metadata: { name, namespace }, spec };
   return { at, do: 'create', resource: 'ats', name, object };
+}
+
+/** A command that runs for longer than most of a plan. `due`: ms since the start. */
+export function longJob(due: number): object {
+  return {
+    schedule: new Date(startsAt + due).toISOString(),
+    command: `job --for=400000 ${commandCanary}`,
+  };
 }
 
 function chanceOf({ features, random }: Draw): (feature: Feature) => boolean {
@@ -175,7 +184,7 @@ function endsOf(life: Life): Deed[] {
   const propagation = random.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const);
   const deletion: Deed = { at, do: 'delete', resource: 'ats', name, propagation };
   if (!features.has('at-recreate')) return [deletion];
-  return [deletion, creation(life, at + random.pick([1, 100, 5000]), drawSpec(life, life.crowdTime))];
+  return [deletion, createAt(name, at + random.pick([1, 100, 5000]), drawSpec(life, life.crowdTime))];
 }
 
 function hostileDeeds(life: Life): Deed[] {

@@ -2,7 +2,7 @@
  * Draws launches of which the operator does not hear: the request is long on its way, and the At is given up
  * meanwhile; or the Pod is made, its creator dies, and the caches of the others do not show it.
  */
-import { commandCanary, type Draw, namespace, startsAt } from './draw-ats.ts';
+import { createAt, type Draw, longJob } from './draw-ats.ts';
 import type { Trouble } from './draw-faults.ts';
 import type { Deed, FaultPlan } from './plan.ts';
 
@@ -21,19 +21,8 @@ export function drawLateCreates(draw: LateCreatesDraw): Trouble {
   const variants = [missed, canceled, deleted, replaced, overlooked, overlooked];
   const { spec, deeds, faults } = random.pick(variants)({ ...draw, due, late, onItsWay });
   const guarantee = random.chance(0.3) && { launchGuarantee: 'ExactlyOnce' };
-  const object = {
-    apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
-    kind: 'At',
-    metadata: { name, namespace },
-    spec: {
-      schedule: new Date(startsAt + due).toISOString(),
-      command: `job --for=400000 ${commandCanary}`,
-      ...guarantee,
-      ...spec,
-    },
-  };
   return {
-    deeds: [{ at: 1, do: 'create', resource: 'ats', name, object }, ...deeds],
+    deeds: [createAt(name, 1, { ...longJob(due), ...guarantee, ...spec }), ...deeds],
     faults,
   };
 }
