@@ -1,6 +1,7 @@
 /** `cancel`, `suspend`, `resume`, `move`: one field of an At that has not run, and a sentence of what that means. */
 import type { At } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
+import { isConflict } from '../../runtime/client/api-error.ts';
 import { documentOfAll, formatOf, formats } from '../output/document.ts';
 import { type Call, type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode, Failure, UsageError } from '../program/exit.ts';
@@ -10,6 +11,9 @@ import { whenOf, zoneFlag } from './create.ts';
 import { dueLines } from './due-lines.ts';
 import { type Session, withSession } from './session.ts';
 import { dueAt, isDone, isWaiting, sayOutcome } from './state.ts';
+
+/** How often one edit is tried: while an At starts or ends, its status is written some times in a row. */
+const maxRounds = 5;
 
 export const cancelCommand = editCommand({
   name: 'cancel',
@@ -70,13 +74,28 @@ function editCommand({ name, summary, act }: Edit): Command {
       const format = formatOf(call.value('output'));
       return withSession(call, async (session) => {
         for (const word of call.words) {
-          const sentence = await act(session, await session.get(word));
+          const sentence = await changed(session, word, act);
           if (format === undefined) session.say(`${sentence}.`);
         }
         return printed(session, call.words);
       });
     },
   };
+}
+
+/** Reads the At and acts on it; once more when another client, such as the operator, wrote it in between. */
+async function changed<T>(
+  session: Session,
+  name: string,
+  act: (session: Session, at: At) => Promise<T>,
+): Promise<T> {
+  for (let round = 1; ; round++) {
+    try {
+      return await act(session, await session.get(name));
+    } catch (error) {
+      if (!isConflict(error) || round >= maxRounds) throw error;
+    }
+  }
 }
 
 /** For a program: the objects as they are now. */
@@ -93,7 +112,10 @@ async function unchanged(sentence: string): Promise<string> {
   return sentence;
 }
 
-/** Only if nothing has changed since the At was read: what is said of it would not be true any more. */
+/**
+ * Only if nothing has changed since the At was read: what is said of it would not be true any more.
+ * @throws {ApiError} 409 Conflict for an At that has changed.
+ */
 async function patch({ client }: Session, at: At, spec: object, outcome: string): Promise<string> {
   const { namespace = '', name, resourceVersion } = at.metadata;
   await client.patch(
@@ -144,11 +166,12 @@ export const moveCommand: Command = {
     const text = words.join(' ');
     formatOf(call.value('output'));
     const zone = checkedZone(call, text);
-    return withSession(call, async (session) => {
-      const at = await session.get(name);
-      assertWaiting(at, 'move');
-      return move(session, at, text, zone ?? at.spec.timeZone ?? call.host.zone);
-    });
+    return withSession(call, (session) =>
+      changed(session, name, (_, at) => {
+        assertWaiting(at, 'move');
+        return move(session, at, text, zone ?? at.spec.timeZone ?? call.host.zone);
+      }),
+    );
   },
 };
 
