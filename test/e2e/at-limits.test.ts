@@ -199,6 +199,9 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     const status = await done(namespace, 'absent');
     assert.deepEqual([status.outcome, status.reason], ['Failed', 'CannotStart']);
     assert.match(status.message ?? '', /no-such-program/);
+    const told = await namespace.kubectl('events', '--for=at/absent', '--types=Warning');
+    assert.match(told, /the container cannot start: its program is missing or not executable/);
+    assert.doesNotMatch(told, /the command failed|no-such-program/);
   });
 
   it('a Secret that is missing', async (t) => {

@@ -2,6 +2,7 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { type PodView, waitingCause } from '../facts/observe-pod.ts';
 import type { Observed } from './decision.ts';
@@ -39,16 +40,27 @@ export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtS
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(message === '' ? {} : { message }),
   };
-  const text = `the command failed${exitCode === undefined ? '' : ` with exit code ${exitCode}`} and is started again`;
+  const shownText = isTold ? findCondition(before.conditions, atCondition.launched)?.message : undefined;
+  const text = shownText ?? failureText(view, exitCode);
   const shown = withDefaults(o, failing, ['outputInStatus']);
   return stated(o, shown, [{ type: atCondition.launched, status: 'True', reason, message: text }]);
 }
 
-/** Tells the first failure, without the words of the command. */
+/** Without the words of the command: Events tell it, too. */
+function failureText({ last }: PodView, exitCode: number | undefined): string {
+  if (last?.reason === startError) {
+    const isMissing = missingProgram.test(last.message ?? '');
+    const why = isMissing ? ': its program is missing or not executable' : '';
+    return `the container cannot start${why}; it is tried again`;
+  }
+  return `the command failed${exitCode === undefined ? '' : ` with exit code ${exitCode}`} and is started again`;
+}
+
+/** Tells the first failure. */
 export function failingEvents(o: Observed, status: AtStatus): readonly EventRecord[] {
   const isFirst =
     waitingReason(status) === atReason.commandFailing && waitingReason(o.at.status) !== status.reason;
-  const note = `the command failed${status.exitCode === undefined ? '' : ` with exit code ${status.exitCode}`} and is started again`;
+  const note = findCondition(status.conditions, atCondition.launched)?.message ?? '';
   return isFirst ? [{ type: 'Warning', reason: atEvent.commandFailing, action: 'FollowPod', note }] : [];
 }
 

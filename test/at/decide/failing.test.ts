@@ -126,6 +126,11 @@ describe('what can never start', () => {
   it('ends at the second start in a row for which the program is missing', () => {
     const first = decide(observing({ at, pod: startError(created(at), 1), now }));
     assert.deepEqual([first.actions, first.status?.reason], [[], 'CommandFailing']);
+    const note = 'the container cannot start: its program is missing or not executable; it is tried again';
+    assert.deepEqual(
+      first.events.map((event) => event.note),
+      [note],
+    );
     const told = withStatus(at, first.status);
     const noted = decide(observing({ at: told, pod: startError(created(at), 2), now }));
     assert.deepEqual([noted.status?.reason, noted.status?.exitCode], ['CannotStart', 128]);
@@ -134,6 +139,13 @@ describe('what can never start', () => {
       observing({ at: withStatus(told, noted.status), pod: startError(created(at), 2), now }),
     );
     assert.deepEqual(actionTypes(stop), ['PatchPod']);
+  });
+
+  it('is told as such also where that may pass', () => {
+    const terminated = { exitCode: 128, reason: 'StartError', message: 'no space left on device' };
+    const pod = withPodStatus(inState(created(at), backOff, 0, { terminated }), { phase: 'Running' });
+    const [event] = decide(observing({ at, pod, now })).events;
+    assert.equal(event?.note, 'the container cannot start; it is tried again');
   });
 
   it('is no command that failed by itself before', () => {
