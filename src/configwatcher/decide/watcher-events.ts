@@ -5,8 +5,8 @@
 
 import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/configwatcher-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import { formatDuration } from '../../kubernetes/duration.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
-import { formatDuration } from '../plan/duration.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { replacesImmutable } from './comparison.ts';

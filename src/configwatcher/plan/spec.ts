@@ -8,9 +8,9 @@ import {
   type ConfigWatcherSpecStrategy,
   configWatcherSpecDefaults as defaults,
 } from '../../api/configwatcher.generated.ts';
+import { parseDuration } from '../../kubernetes/duration.ts';
 import { problemText, validateConfigWatcher } from '../../schema/validate.ts';
 import type { SourceIdentity } from './config-hash.ts';
-import { parseDuration } from './duration.ts';
 import type { PodSelector } from './selector.ts';
 import { type RestartStrategy, strategies } from './strategies.ts';
 import { readWindow, type Window } from './window.ts';

@@ -3,8 +3,8 @@
  */
 import type { ConfigWatcherSpecWindow } from '../../api/configwatcher.generated.ts';
 import { timeZoneNamed } from '../../api/zone.ts';
+import { parseDuration } from '../../kubernetes/duration.ts';
 import { type CronSchedule, lastInstant, nextInstant, parseCron } from './cron.ts';
-import { parseDuration } from './duration.ts';
 
 export interface Window {
   readonly schedule: CronSchedule;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formatDuration, parseDuration } from '../../../src/configwatcher/plan/duration.ts';
+import { formatDuration, parseDuration } from '../../src/kubernetes/duration.ts';
 
 describe('parseDuration', () => {
   const rows: [string, number | undefined][] = [
