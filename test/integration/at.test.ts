@@ -141,6 +141,10 @@ describe('At, time', { concurrency: true }, () => {
     await rig.createAt({ schedule: '2019-01-01T00:00:00Z', startingDeadlineSeconds: 1 });
     const at = await rig.inPhase('DONE');
     assert.equal(at.status?.outcome, 'Missed');
+    assert.match(
+      at.status?.message ?? '',
+      /^not started: it was \d+h.* late, and startingDeadlineSeconds is 1$/,
+    );
     assert.equal(at.status?.scheduledTime, '2019-01-01T00:00:00.000Z');
     assert.equal(is(at, 'Accepted'), 'True Armed');
     assert.ok(await rig.isPodGone());

@@ -6,6 +6,7 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason, holdReasons } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import { formatDuration } from '../../kubernetes/duration.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
@@ -73,7 +74,7 @@ function decideWaiting(o: Observed): Draft {
     return arm(o, plan);
   }
   if (o.now > startingDeadline(o, plan)) {
-    const message = `startingDeadlineSeconds${deadlineSource(o)} were over before the command could start${lastHoldReason(o, plan)}`;
+    const message = `${lateText(o, plan)}${lastHoldReason(o, plan)}`;
     const end = { outcome: atOutcome.missed, reason: atReason.missedDeadline, message };
     const decision = endUnlaunched(o, end, unlaunchedStatus(o, plan));
     return 'need' in decision
@@ -90,9 +91,11 @@ function startingDeadline(o: Observed, plan: Plan): number {
     : plan.dueAt + startingDeadlineSeconds * 1000;
 }
 
-function deadlineSource(o: Observed): string {
-  const isOwn = o.at.spec.startingDeadlineSeconds !== undefined;
-  return isOwn ? '' : ` (${effective(o, 'startingDeadlineSeconds')}, the operator's default)`;
+/** By how much the At is too late, and for which limit. */
+function lateText(o: Observed, { dueAt }: Plan): string {
+  const source = o.at.spec.startingDeadlineSeconds === undefined ? " (the operator's default)" : '';
+  const limit = `startingDeadlineSeconds is ${effective(o, 'startingDeadlineSeconds')}${source}`;
+  return `not started: it was ${formatDuration(o.now - dueAt)} late, and ${limit}`;
 }
 
 /** What kept the command from starting at this very instant, if the API server reported it. */

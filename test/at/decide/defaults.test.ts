@@ -87,7 +87,10 @@ describe('the default starting deadline', () => {
     const { status } = decided(defaults, { at: accepted(), now: late, live: true });
     assert.equal(status?.outcome, 'Missed');
     assert.deepEqual(status?.operatorDefaults, defaults);
-    assert.match(status?.message ?? '', /^startingDeadlineSeconds \(60, the operator's default\) were over/);
+    assert.match(
+      status?.message ?? '',
+      /late, and startingDeadlineSeconds is 60 \(the operator's default\)$/,
+    );
     const inTime = { at: accepted(), now: late - 2000, live: true };
     assert.deepEqual(actionTypes(decided(defaults, inTime)), ['CreatePod']);
   });
@@ -97,7 +100,7 @@ describe('the default starting deadline', () => {
     assert.deepEqual(actionTypes(decided(defaults, { at, now: late, live: true })), ['CreatePod']);
     const missed = decided(defaults, { at, now: dueTime + 3601 * second, live: true }).status;
     assert.equal(missed?.operatorDefaults, undefined);
-    assert.match(missed?.message ?? '', /^startingDeadlineSeconds were over/);
+    assert.match(missed?.message ?? '', /it was 1h1s late, and startingDeadlineSeconds is 3600$/);
   });
 });
 
