@@ -275,11 +275,10 @@ function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): S
   const { outcome, reason, exitCode } = ending;
   const message = lastMessage(o, from, ending);
   const status = doneStatus(o, from, { ...ending, message }, running?.view);
-  const because = outcome === atOutcome.failed ? `: ${reason}` : '';
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const type = outcome === atOutcome.failed ? 'Warning' : 'Normal';
   const eventReason = outcome === atOutcome.succeeded ? atEvent.completed : outcome;
-  const note = `${outcome}${because}${code}`;
+  const note = `${outcome === atOutcome.failed ? reason : outcome}${code}`;
   const event: EventRecord = { type, reason: eventReason, action: 'FollowPod', note };
   return { actions: [], status, events: [...(running?.events ?? []), event] };
 }

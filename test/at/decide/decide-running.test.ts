@@ -224,6 +224,7 @@ describe('decide, the end of the Pod (B3)', () => {
     assert.equal(status?.exitCode, 3);
     assert.equal(status?.message, 'no such table');
     assert.deepEqual(eventReasons(decision), ['Failed (W)']);
+    assert.equal(decision.events[0]?.note, 'CommandFailed, exit code 3');
     assert.doesNotMatch(JSON.stringify(decision.events), /table/, 'output stays in the status');
     assert.deepEqual(conditions(status), {
       Accepted: 'True Armed',
