@@ -20,7 +20,7 @@ import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import type { Preflights } from './act/preflights.ts';
 import { decide } from './decide/decide.ts';
-import type { Observed } from './decide/decision.ts';
+import type { Observed } from './facts/observed.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
 import { phaseOf } from './plan/phase.ts';

@@ -3,7 +3,7 @@
  * Flux, Argo CD, `helm --wait` and others judge any kind by the generic rules of kstatus.
  */
 import type { At } from '../../src/api/at.generated.ts';
-import type { Observed } from '../../src/at/decide/decision.ts';
+import type { Observed } from '../../src/at/facts/observed.ts';
 import {
   accepted,
   crashLooping,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
-import { launchPriority, retryPriority } from '../../src/at/decide/decision.ts';
+import { launchPriority, retryPriority } from '../../src/at/facts/queue-priority.ts';
 import { RetryError } from '../../src/runtime/controller/reconciler.ts';
 import { condition, dueTime, longBeforeDue } from '../fixtures/at.ts';
 import { Operator } from './operator.ts';

@@ -8,7 +8,7 @@ import { Registry } from '@prometheus-io/client';
 import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { addAtController } from '../../src/at/controller.ts';
-import type { AtDefaults } from '../../src/at/decide/decision.ts';
+import type { AtDefaults } from '../../src/at/facts/observed.ts';
 import {
   type KubernetesObject,
   type Pod,

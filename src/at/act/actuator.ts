@@ -14,10 +14,12 @@ import { type ReconcileContext, RetryError } from '../../runtime/controller/reco
 import { describeError } from '../../runtime/error-chain.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { type Effect, type Need, type Observed, retryPriority } from '../decide/decision.ts';
+import type { Effect } from '../decide/decision.ts';
 import { releaseOperations, untrackOperations } from '../decide/exactly-once.ts';
 import { holdEvent } from '../decide/launch.ts';
+import type { Need, Observed } from '../facts/observed.ts';
 import { isGated } from '../facts/own-pod.ts';
+import { retryPriority } from '../facts/queue-priority.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';

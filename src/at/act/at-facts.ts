@@ -1,6 +1,6 @@
 /** At facts: what the leader and a standby know of an At alike when a pass begins. */
 import type { At } from '../../api/at.generated.ts';
-import type { Observed } from '../decide/decision.ts';
+import type { Observed } from '../facts/observed.ts';
 import { podsAt } from '../facts/own-pod.ts';
 import type { AtParts } from './at-parts.ts';
 

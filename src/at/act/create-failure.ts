@@ -9,7 +9,8 @@ import { ApiError, isInvalid, TransportError } from '../../runtime/client/api-er
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
-import { type Observed, retryPriority } from '../decide/decision.ts';
+import type { Observed } from '../facts/observed.ts';
+import { retryPriority } from '../facts/queue-priority.ts';
 import type { AtParts } from './at-parts.ts';
 import {
   addedField,

@@ -5,7 +5,7 @@ import { pods } from '../../kubernetes/objects.ts';
 import { ApiError, isForbidden, isInvalid } from '../../runtime/client/api-error.ts';
 import type { WriteOptions } from '../../runtime/client/call-options.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import type { Preflight } from '../decide/decision.ts';
+import type { Preflight } from '../facts/observed.ts';
 import { isInvalidPod, isNoDryRun } from './create-answer.ts';
 import { redact } from './redact.ts';
 

@@ -2,7 +2,7 @@
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
-import type { Need, Observed } from '../decide/decision.ts';
+import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
 import { runOf } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';

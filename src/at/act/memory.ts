@@ -5,7 +5,7 @@
 import type { At } from '../../api/at.generated.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
-import type { Observed } from '../decide/decision.ts';
+import type { Observed } from '../facts/observed.ts';
 
 interface Recollection {
   /** Of the At; another At of the same name has a memory of its own. */

@@ -14,7 +14,7 @@ import { sleep } from '../../runtime/clock.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Runnable } from '../../runtime/controller/runnable.ts';
 import { Pace } from '../../runtime/pace.ts';
-import type { Observed, Preflight } from '../decide/decision.ts';
+import type { Observed, Preflight } from '../facts/observed.ts';
 import { isCause } from '../plan/cause.ts';
 import { dueTime } from '../plan/due.ts';
 import { isAccepted } from '../plan/phase.ts';

@@ -16,7 +16,8 @@ import {
   requestKey,
 } from '../../runtime/controller/reconciler.ts';
 import { decide } from '../decide/decide.ts';
-import type { Effect, Need, Observed } from '../decide/decision.ts';
+import type { Effect } from '../decide/decision.ts';
+import type { Need, Observed } from '../facts/observed.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { Actuator } from './actuator.ts';

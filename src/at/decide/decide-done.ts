@@ -5,8 +5,9 @@
 import { atCondition } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
+import type { Observed } from '../facts/observed.ts';
 import { isEdited } from '../plan/phase.ts';
-import type { Draft, Observed } from './decision.ts';
+import type { Draft } from './decision.ts';
 import { effective, withDefaults } from './defaults.ts';
 import { letGo } from './exactly-once.ts';
 import { editedAfterEnd, type Statement, stated } from './statement.ts';

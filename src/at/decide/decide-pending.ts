@@ -9,20 +9,13 @@ import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatDuration } from '../../kubernetes/duration.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import type { Observed } from '../facts/observed.ts';
+import { dryRunPriority, launchPriority, retryPriority } from '../facts/queue-priority.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
 import { isEdited } from '../plan/phase.ts';
 import { type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
-import {
-  type Draft,
-  dryRunPriority,
-  launchPriority,
-  type Observed,
-  readLive,
-  retryPriority,
-  type StatusFirst,
-  type Steps,
-} from './decision.ts';
+import { type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { effective, imageFor } from './defaults.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
 import { create, holdCause, holdEvent, operatorLateness } from './launch.ts';

@@ -8,21 +8,15 @@ import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constant
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { PodView } from '../facts/observe-pod.ts';
+import type { Attempt, Observed } from '../facts/observed.ts';
 import { currentAttempt, isDisrupted, isGated, isOurs, maxAttempts } from '../facts/own-pod.ts';
+import { retryPriority } from '../facts/queue-priority.ts';
 import { isCause } from '../plan/cause.ts';
 import { isTerminating, takesPodsAlong } from '../plan/phase.ts';
 import { planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
-import {
-  type Attempt,
-  type Draft,
-  nothing,
-  type Observed,
-  readLive,
-  retryPriority,
-  type Steps,
-} from './decision.ts';
+import { type Draft, nothing, readLive, type Steps } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { disruptedEvents, earliestAfter, endOf, withEnded } from './history.ts';

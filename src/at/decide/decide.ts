@@ -5,12 +5,13 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import type { Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, podsAt } from '../facts/own-pod.ts';
 import { isTerminating, phaseOf, takesPodsAlong } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
-import type { AtDecision, Draft, Effect, Observed, Steps } from './decision.ts';
+import type { AtDecision, Draft, Effect, Steps } from './decision.ts';
 import { readLive } from './decision.ts';
 import { letGo } from './exactly-once.ts';
 

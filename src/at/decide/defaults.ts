@@ -3,7 +3,7 @@
  * status and holds from then on, also for an operator that was started with something else.
  */
 import type { AtStatus } from '../../api/at.generated.ts';
-import type { AtDefaults, Observed } from './decision.ts';
+import type { AtDefaults, Observed } from '../facts/observed.ts';
 
 /** The value of the At itself, else the default that has applied to it, else today's. */
 export function effective<Field extends keyof AtDefaults>(

@@ -9,18 +9,11 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
+import type { Attempt, Observed } from '../facts/observed.ts';
 import { isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
-import {
-  type Action,
-  type Attempt,
-  type Draft,
-  type Observed,
-  readLive,
-  type StatusFirst,
-  type Steps,
-} from './decision.ts';
+import { type Action, type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { launchStatus, operatorLateness, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';

@@ -5,7 +5,7 @@ import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { type PodView, waitingCause } from '../facts/observe-pod.ts';
-import type { Observed } from './decision.ts';
+import type { Observed } from '../facts/observed.ts';
 import { effective, withDefaults } from './defaults.ts';
 import { pastRestarts } from './history.ts';
 import { saidBy, startError } from './outcome.ts';

@@ -5,7 +5,7 @@ import { atEvent } from '../../api/at-constants.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { PodView } from '../facts/observe-pod.ts';
-import type { Observed } from './decision.ts';
+import type { Observed } from '../facts/observed.ts';
 import type { Ending } from './outcome.ts';
 
 /** Between the launches of a second and a third attempt, and the most between any. */

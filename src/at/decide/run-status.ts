@@ -8,9 +8,9 @@ import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constant
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { PodView } from '../facts/observe-pod.ts';
+import type { Attempt, Observed } from '../facts/observed.ts';
 import type { Cause } from '../plan/cause.ts';
 import { isExactlyOnce } from '../plan/run.ts';
-import type { Attempt, Observed } from './decision.ts';
 import { withDefaults } from './defaults.ts';
 import { currentRestarts, pastRestarts, withEnded } from './history.ts';
 import type { Ending } from './outcome.ts';

@@ -7,9 +7,9 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { type PodView, waitingCause } from '../facts/observe-pod.ts';
+import type { Attempt, Observed } from '../facts/observed.ts';
 import { isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
-import type { Attempt, Observed } from './decision.ts';
 import { configError, configErrorLimitMs, failingStatus } from './failing.ts';
 import { updatedStatus, withCause } from './run-status.ts';
 

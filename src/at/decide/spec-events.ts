@@ -7,8 +7,8 @@ import { atCondition, atEvent } from '../../api/at-constants.ts';
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import type { Observed } from '../facts/observed.ts';
 import { isEdited } from '../plan/phase.ts';
-import type { Observed } from './decision.ts';
 
 /** @param dueAt when the command runs, or ran, epoch milliseconds; undefined when it is unknown. */
 export function specEvents(

@@ -12,7 +12,7 @@ import {
   setCondition,
 } from '../../kubernetes/conditions.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
-import type { Observed } from './decision.ts';
+import type { Observed } from '../facts/observed.ts';
 
 export type Statement = Pick<NewCondition, 'type' | 'status' | 'reason' | 'message'>;
 

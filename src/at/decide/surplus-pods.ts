@@ -8,9 +8,10 @@ import { atPhase, atReason } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
+import type { Observed } from '../facts/observed.ts';
 import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { isTerminating, phaseOf } from '../plan/phase.ts';
-import type { Action, Draft, Observed } from './decision.ts';
+import type { Action, Draft } from './decision.ts';
 import { discard, untrack } from './exactly-once.ts';
 import { deletion, stopOverdue, stopPatch } from './stop.ts';
 

@@ -8,10 +8,10 @@ import { atCondition, atPhase, atReason } from '../../api/at-constants.ts';
 import { findCondition, removeCondition } from '../../kubernetes/conditions.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
+import type { Observed } from '../facts/observed.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
 import { isEdited } from '../plan/phase.ts';
 import type { Plan } from '../plan/plan.ts';
-import type { Observed } from './decision.ts';
 import { accepted, clip, resumed, type Statement, stated } from './statement.ts';
 
 /** PENDING, waiting for its time. Forgets what an earlier try to launch has left behind. */

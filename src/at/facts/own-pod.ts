@@ -7,10 +7,10 @@ import type { At } from '../../api/at.generated.ts';
 import { atPhase, atPodName } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { isControlledBy } from '../../kubernetes/owner.ts';
-import type { Attempt, Observed } from '../decide/decision.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { podUidLabel, recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { observePod, type PodView } from './observe-pod.ts';
+import type { Attempt, Observed } from './observed.ts';
 
 /** Attempts that a run may take. */
 export const maxAttempts = 10;

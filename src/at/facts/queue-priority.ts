@@ -1,9 +1,23 @@
-/** Queue priority: in which order Ats are looked at, by what the cache shows of them. */
+/** Queue priority: in which order Ats are looked at. */
 import type { At } from '../../api/at.generated.ts';
 import { initialListPriority } from '../../runtime/controller/source.ts';
-import { launchPriority, retryPriority } from '../decide/decision.ts';
 import { dueTime } from '../plan/due.ts';
 import { isEdited, isRefused } from '../plan/phase.ts';
+
+/**
+ * Queue priority of an At whose command is due: Pods are created before any status is written. So far above
+ * everything else that a flood may last ten minutes before what waits behind it goes first.
+ */
+export const launchPriority = 600;
+
+/**
+ * Queue priority of an At that is due and was refused: thousands that will be refused again must hold up neither
+ * another's launch nor its status, nor the initial list. In an idle queue it changes nothing.
+ */
+export const retryPriority = -150;
+
+/** Queue priority of trying Pods long before they are due: whatever else there is goes first. */
+export const dryRunPriority = -50;
 
 /**
  * An At that will be due so soon, in milliseconds, takes its place among those that are: it has to be armed before

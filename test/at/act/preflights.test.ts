@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import type { AtParts } from '../../../src/at/act/at-parts.ts';
 import { Preflights } from '../../../src/at/act/preflights.ts';
-import type { Preflight } from '../../../src/at/decide/decision.ts';
+import type { Preflight } from '../../../src/at/facts/observed.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import { FakeClock } from '../../fake/clock.ts';

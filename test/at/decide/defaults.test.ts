@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AtStatus } from '../../../src/api/at.generated.ts';
-import type { AtDefaults, Observed } from '../../../src/at/decide/decision.ts';
+import type { AtDefaults, Observed } from '../../../src/at/facts/observed.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   accepted,

@@ -1,7 +1,7 @@
 /** The end of a run whose Pod went away before the turn of its At: what the watch has shown is never lost. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Observed } from '../../../src/at/decide/decision.ts';
+import type { Observed } from '../../../src/at/facts/observed.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionTypes,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
-import type { Observed } from '../../../src/at/decide/decision.ts';
+import type { Observed } from '../../../src/at/facts/observed.ts';
 import {
   accepted,
   condition,

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
-import { dryRunPriority, launchPriority, retryPriority } from '../../../src/at/decide/decision.ts';
-import { queuePriority } from '../../../src/at/facts/queue-priority.ts';
+import {
+  dryRunPriority,
+  launchPriority,
+  queuePriority,
+  retryPriority,
+} from '../../../src/at/facts/queue-priority.ts';
 import { initialListPriority } from '../../../src/runtime/controller/source.ts';
 import {
   accepted,
