@@ -27,6 +27,7 @@ import { PodControl } from './act/pod-control.ts';
 import { RolloutRights } from './act/rollout-rights.ts';
 import { StateStore } from './act/state-store.ts';
 import type { WatcherParts } from './act/watcher-parts.ts';
+import { mayRestartNow } from './decide/pending.ts';
 import { AnnotatedConfigMaps, annotatedIn, annotatedIndex } from './facts/annotated-config-map.ts';
 import { HashKeyStore } from './facts/hash-key.ts';
 import { Observer } from './facts/observer.ts';
@@ -190,6 +191,7 @@ function reconcilerOf(
     ...(keys && { secrets: { metadata: listerOf(secrets), hashKey: () => keys.key() } }),
     pods: informers.informerFor(metadataOf(pods), podOptions).lister,
     rolloutRight: (namespace) => rights.of(namespace),
+    mayRestartNow,
     ...(ownPod && { ownPod }),
   });
   const recorder = host.recorder(name);

@@ -16,9 +16,10 @@ import { Actuator, type WatcherFacts } from './act/actuator.ts';
 import { WatcherMemory } from './act/watcher-memory.ts';
 import type { WatcherParts } from './act/watcher-parts.ts';
 import { decide } from './decide/decide.ts';
-import type { Effect, Need, Observed } from './decide/observed.ts';
-import { emptyMemory } from './decide/restart-memory.ts';
+import type { Effect } from './decide/decision.ts';
 import { MissingRight } from './facts/missing-right.ts';
+import type { Need, Observed } from './facts/observed.ts';
+import { emptyMemory } from './facts/restart-memory.ts';
 
 export class ConfigWatcherReconciler implements Reconciler {
   readonly #options;

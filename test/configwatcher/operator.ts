@@ -3,12 +3,14 @@
  * date only when the driver says so. Each of its calls waits until the driver lets it through, so calls of
  * several operators interleave in any order, and a crash can come between any two.
  */
+
 import { Registry } from '@prometheus-io/client';
 import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { ConfigWatcherMetrics } from '../../src/configwatcher/act/configwatcher-metrics.ts';
 import { PodControl } from '../../src/configwatcher/act/pod-control.ts';
 import { StateStore } from '../../src/configwatcher/act/state-store.ts';
+import { mayRestartNow } from '../../src/configwatcher/decide/pending.ts';
 import { Observer } from '../../src/configwatcher/facts/observer.ts';
 import { ConfigWatcherReconciler } from '../../src/configwatcher/reconciler.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
@@ -90,6 +92,7 @@ export class Operator {
       store: this.store,
       watchers: this.#watchers,
       observer: new Observer({
+        mayRestartNow,
         group: configWatchers.group,
         kind: configWatchers.kind,
         client,

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import type { Observed, SourceContent, Steps } from '../../src/configwatcher/decide/observed.ts';
-import { readState, writeState } from '../../src/configwatcher/decide/state.ts';
+import type { Steps } from '../../src/configwatcher/decide/decision.ts';
+import { writeState } from '../../src/configwatcher/decide/watcher-status.ts';
+import type { Observed, SourceContent } from '../../src/configwatcher/facts/observed.ts';
+import { readState } from '../../src/configwatcher/facts/state.ts';
 import { combinedHash } from '../../src/configwatcher/plan/config-hash.ts';
 import type { WatchedSource } from '../../src/configwatcher/plan/spec.ts';
 import {

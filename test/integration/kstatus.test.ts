@@ -1,7 +1,7 @@
 /** What kstatus itself, the Go library, takes the objects for that decisions lead to. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { writeState } from '../../src/configwatcher/decide/state.ts';
+import { writeState } from '../../src/configwatcher/decide/watcher-status.ts';
 import { type Judgement, judged } from '../at/judged.ts';
 import { runChecker } from '../fixtures/checker.ts';
 import { decided, found, newContent, ownedBy, pod, specOf, watching } from '../fixtures/configwatcher.ts';

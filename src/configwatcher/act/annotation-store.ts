@@ -10,9 +10,10 @@ import { configMaps } from '../../kubernetes/objects.ts';
 import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
-import { readState, type WatcherState, writeState } from '../decide/state.ts';
+import { writeState } from '../decide/watcher-status.ts';
 import { watcherOf } from '../facts/annotated-config-map.ts';
 import { withRight } from '../facts/missing-right.ts';
+import { readState, type WatcherState } from '../facts/state.ts';
 import { specOf, transformSource } from '../facts/watched-objects.ts';
 import type { WatcherStore, Written } from './state-store.ts';
 

@@ -4,9 +4,9 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { watcherReason } from '../../api/configwatcher-constants.ts';
-import type { Counts } from '../decide/observed.ts';
-import type { PodOutcome } from '../decide/restart-memory.ts';
-import type { Restart, WatcherState } from '../decide/state.ts';
+import type { Counts } from '../decide/decision.ts';
+import type { PodOutcome } from '../facts/restart-memory.ts';
+import type { Restart, WatcherState } from '../facts/state.ts';
 import { strategies } from '../plan/strategies.ts';
 
 /** Counted apart, or no matter of a restart. */

@@ -1,7 +1,7 @@
 /** Outcome log: one line for each restarting write, which says what became of it. */
 import type { Logger } from '../../runtime/logger.ts';
-import type { Action } from '../decide/observed.ts';
-import type { EvictionRefusal, PodOutcome } from '../decide/restart-memory.ts';
+import type { Action } from '../decide/decision.ts';
+import type { EvictionRefusal, PodOutcome } from '../facts/restart-memory.ts';
 import { restartWriteOf } from './restart-write.ts';
 
 const refusals: Readonly<Record<EvictionRefusal['cause'], string>> = {

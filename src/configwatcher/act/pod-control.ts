@@ -11,8 +11,8 @@ import {
   TransportError,
 } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import { type Action, uidOf } from '../decide/observed.ts';
-import type { PodOutcome } from '../decide/restart-memory.ts';
+import { type Action, uidOf } from '../decide/decision.ts';
+import type { PodOutcome } from '../facts/restart-memory.ts';
 import { restartWriteOf } from './restart-write.ts';
 import type { RolloutRights } from './rollout-rights.ts';
 

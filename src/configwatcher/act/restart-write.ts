@@ -1,7 +1,7 @@
 /** Restart write: one action that restarts a Pod or an owner, as it is sent and as it is spoken of. */
 import { pods } from '../../kubernetes/objects.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import type { Action } from '../decide/observed.ts';
+import type { Action } from '../decide/decision.ts';
 import { workloadOf } from '../facts/workload.ts';
 
 export interface RestartWrite {

@@ -3,8 +3,8 @@
  * have shown. Nothing is asked before: where the right is there, which is the rule, that would be one request more.
  */
 import type { Clock } from '../../runtime/clock.ts';
-import type { RolloutRight } from '../decide/observed.ts';
-import type { PodOutcome } from '../decide/restart-memory.ts';
+import type { RolloutRight } from '../facts/observed.ts';
+import type { PodOutcome } from '../facts/restart-memory.ts';
 
 /** Milliseconds after which a right that was missing may have been granted. */
 const maxAgeMs = 3_600_000;

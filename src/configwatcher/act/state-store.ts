@@ -14,8 +14,9 @@ import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts'
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
-import { readState, type WatcherState, writeState } from '../decide/state.ts';
+import { writeState } from '../decide/watcher-status.ts';
 import { withRight } from '../facts/missing-right.ts';
+import { readState, type WatcherState } from '../facts/state.ts';
 
 export type Written =
   | 'Written'

@@ -2,11 +2,13 @@
  * Availability: whether the Pods of an owner are back after a restart, and whether the content that they got
  * breaks them. A restart is done when its Pods work, not when they are gone.
  */
-import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
-import type { PodFacts } from './pod-facts.ts';
+
+import type { PodFacts } from '../facts/pod-facts.ts';
+import type { OwnerProgress } from '../facts/restart-memory.ts';
+import type { Place } from '../facts/state.ts';
+import { isLate, progressOf } from './owner-progress.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import type { Place } from './state.ts';
 
 /**
  * Milliseconds without a restart of a container after which the first Pod of a new content counts as available.

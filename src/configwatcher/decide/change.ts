@@ -5,15 +5,15 @@
 
 import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
+import type { Need, Observed, SourceContent } from '../facts/observed.ts';
+import type { PodFacts } from '../facts/pod-facts.ts';
+import type { Pending, SourceState, WatcherState } from '../facts/state.ts';
 import { combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Comparison, recordedHash, replacesImmutable } from './comparison.ts';
-import type { Need, Observed, SourceContent } from './observed.ts';
 import { isRunning } from './pending.ts';
-import type { PodFacts } from './pod-facts.ts';
 import { sortPods, stalenessOf } from './pod-groups.ts';
 import { closed, restartedPods } from './restart-record.ts';
-import type { Pending, SourceState, WatcherState } from './state.ts';
 
 export interface Change {
   readonly state: WatcherState;

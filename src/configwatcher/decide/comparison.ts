@@ -2,10 +2,11 @@
  * Comparison: the contents found now against the hashes in status. Never against the previous event, so an
  * edit made while the operator was down is found at its start, and a start alone finds nothing.
  */
+
+import type { SourceContent } from '../facts/observed.ts';
+import type { SourceState, WatcherState } from '../facts/state.ts';
 import { hashScheme, isNamed, isSameHash, type SourceHash, statusName } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import type { SourceContent } from './observed.ts';
-import type { SourceState, WatcherState } from './state.ts';
 
 export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */

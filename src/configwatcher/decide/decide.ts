@@ -8,22 +8,16 @@
 
 import { watcherCondition, watcherEvent, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
+import type { Need, Observed } from '../facts/observed.ts';
+import { retryWait } from '../facts/restart-memory.ts';
+import type { WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { type Change, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
-import {
-  type Effect,
-  type Need,
-  type Observed,
-  type Steps,
-  uidOf,
-  type WatcherDecision,
-} from './observed.ts';
+import { type Effect, type Steps, uidOf, type WatcherDecision } from './decision.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
-import { retryWait } from './restart-memory.ts';
-import type { WatcherState } from './state.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
 import { eventsOf } from './watcher-events.ts';
 

@@ -3,16 +3,7 @@
  * long. Time in which an owner waits for its turn does not count.
  */
 
-export interface OwnerProgress {
-  /** Fewest Pods that were still to go. */
-  readonly left: number;
-  /** Most Pods that were Ready since `left` went down. */
-  readonly ready: number;
-  /** Epoch ms of the last step forward, or of the last look at which it was not its turn. */
-  readonly since: number;
-  /** It was not its turn at the last look: all places were taken. */
-  readonly waits?: true;
-}
+import type { OwnerProgress } from '../facts/restart-memory.ts';
 
 /** The progress after a look at the owner's Pods. */
 export function progressOf(

@@ -1,7 +1,8 @@
 /** Owner record: what status says of the restart of each owner, for people. */
+
+import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
+import type { OwnerRecord } from '../facts/state.ts';
 import type { OwnerAvailability } from './availability.ts';
-import { isBudgetRefusal, type RestartMemory } from './restart-memory.ts';
-import type { OwnerRecord } from './state.ts';
 import type { Turn } from './turn.ts';
 
 export interface OwnerOutcome extends Pick<OwnerAvailability, 'group' | 'serving' | 'lacks'> {

@@ -1,9 +1,10 @@
 /**
  * Pending: what a recorded change waits for before its restart may start, and for how long.
  */
+
+import type { Pending, WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { nextOpening } from '../plan/window.ts';
-import type { Pending, WatcherState } from './state.ts';
 
 /** A restart for the content that is pending has begun. */
 export function isRunning(pending: Pending): boolean {

@@ -3,11 +3,12 @@
  * replaces them.
  */
 import type { OwnerReference } from '../../kubernetes/objects.ts';
+import type { OwnerFacts } from '../facts/observed.ts';
+import type { PodFacts } from '../facts/pod-facts.ts';
+import { referenceKey } from '../facts/pod-references.ts';
+import type { WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import type { OwnerFacts } from './observed.ts';
-import { type PodFacts, referenceKey } from './pod-facts.ts';
 import { isOutdated } from './rollout.ts';
-import type { WatcherState } from './state.ts';
 
 /** Every selected Pod is in exactly one of the lists. */
 export interface SortedPods {

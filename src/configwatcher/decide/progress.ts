@@ -10,20 +10,22 @@
  *    Between the last Pod and 4 that list is made again.
  */
 
+import type { Need, Observed } from '../facts/observed.ts';
+import type { PodFacts } from '../facts/pod-facts.ts';
+import { emptyMemory, type RestartMemory } from '../facts/restart-memory.ts';
+import { maxReverted, type Pending, type WatcherState } from '../facts/state.ts';
+import { rolloutAnnotation } from '../facts/workload.ts';
 import { changeId, combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import type { Comparison } from './comparison.ts';
-import type { Action, Need, Observed } from './observed.ts';
+import type { Action } from './decision.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
-import type { PodFacts } from './pod-facts.ts';
 import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
-import { emptyMemory, type RestartMemory } from './restart-memory.ts';
 import { closed, closeOvertaken, counted, withCooldown } from './restart-record.ts';
-import { rolloutAnnotation } from './rollout.ts';
-import { maxReverted, type Pending, type WatcherState, writeState } from './state.ts';
 import { roomForOwners } from './status-size.ts';
 import { triggerOf } from './trigger.ts';
+import { writeState } from './watcher-status.ts';
 
 export interface Step {
   readonly state: WatcherState;

@@ -1,10 +1,11 @@
 /** Restart input: what the next batch of a restart is planned from. */
+
+import type { OwnerFacts, RolloutRight } from '../facts/observed.ts';
+import type { PodFacts } from '../facts/pod-facts.ts';
+import type { RestartMemory } from '../facts/restart-memory.ts';
+import type { Place } from '../facts/state.ts';
 import type { Strategy } from '../plan/spec.ts';
-import type { OwnerFacts, RolloutRight } from './observed.ts';
-import type { PodFacts } from './pod-facts.ts';
 import type { SortedPods } from './pod-groups.ts';
-import type { RestartMemory } from './restart-memory.ts';
-import type { Place } from './state.ts';
 
 export interface RestartInput {
   readonly pods: readonly PodFacts[];

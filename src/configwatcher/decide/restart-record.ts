@@ -1,8 +1,9 @@
 /** Restart record: what status says of a restart, and when the next one may start. */
+
+import type { RestartMemory } from '../facts/restart-memory.ts';
+import { historyLimit, type Restart, type WatcherState } from '../facts/state.ts';
 import type { cooldownAfter } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
-import type { RestartMemory } from './restart-memory.ts';
-import { historyLimit, type Restart, type WatcherState } from './state.ts';
 
 /** The restart record so far belongs to an edit that was overtaken: it counts, and goes into history. */
 export function closeOvertaken(state: WatcherState): WatcherState {

@@ -4,15 +4,20 @@
  * there, and the rest goes on serving the old one.
  */
 
+import type { PodFacts } from '../facts/pod-facts.ts';
+import {
+  isBudgetRefusal,
+  type OwnerProgress,
+  refusalOf,
+  withoutRefusalsOf,
+} from '../facts/restart-memory.ts';
+import type { OwnerRecord, Place } from '../facts/state.ts';
 import { judgeAvailability, type OwnerAvailability } from './availability.ts';
-import { isLate, type OwnerProgress, progressOf } from './owner-progress.ts';
+import { isLate, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
-import type { PodFacts } from './pod-facts.ts';
 import { groupPods, groupUnmanaged, type PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { isBudgetRefusal, refusalOf, withoutRefusalsOf } from './restart-memory.ts';
 import type { RolloutHold } from './rollout.ts';
-import type { OwnerRecord, Place } from './state.ts';
 import { isRefused, noTurn, type Turn, turnOf } from './turn.ts';
 
 /** Why an owner is stuck. */

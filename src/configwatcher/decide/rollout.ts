@@ -2,51 +2,11 @@
  * Rollout: restarts through the rollout of a workload itself. One annotation in its Pod template changes,
  * and its controller replaces the Pods at its own pace, with its own limits.
  */
-import { createHash } from 'node:crypto';
-import type { PodFacts } from './pod-facts.ts';
+import type { PodFacts } from '../facts/pod-facts.ts';
+import type { RolloutFacts } from '../facts/workload.ts';
 
 /** Why the rollout of a workload would not begin, or not go on. */
 export type RolloutHold = 'Paused' | 'OnDelete' | 'Reverted';
-
-/** What is known of a workload that has rollouts. */
-export interface RolloutFacts {
-  /** It rolls nothing out as it is configured. */
-  readonly held?: 'Paused' | 'OnDelete';
-  /** Value of the annotation in its template. */
-  readonly restartedFor?: string;
-  /** resourceVersion of what was read: a change that was decided on it is made to it or not at all. */
-  readonly version?: string;
-  /** How many Pods its controller counts, whatever their labels and revision. */
-  readonly pods?: number;
-  /** Its controller has not seen its newest spec, so it is not known yet which Pods it is about to replace. */
-  readonly isBehind?: true;
-  /**
-   * The template that its controller replaces Pods for. Present where that replaces Pods of older revisions by
-   * RollingUpdate, and has observed the newest template.
-   */
-  readonly target?: {
-    /** Of a Deployment and a DaemonSet a number, of a StatefulSet a hash. */
-    readonly revision: string;
-    /** Of a StatefulSet: Pods with a lower ordinal keep their revision. */
-    readonly partition: number;
-  };
-}
-
-/** An annotation's name has 63 characters at most, 14 of which are taken. */
-const maxNameLength = 49;
-const keptOfName = 40;
-
-/**
- * The annotation in the Pod template. Its value names the change, so writing it twice is writing it once,
- * and two operators write the same.
- *
- * @param group API group of the watcher.
- */
-export function rolloutAnnotation(group: string, watcher: string): string {
-  const suffix = createHash('sha256').update(watcher).digest('hex').slice(0, 8);
-  const name = watcher.length > maxNameLength ? `${watcher.slice(0, keptOfName)}-${suffix}` : watcher;
-  return `${group}/restarted-for.${name}`;
-}
 
 /**
  * What comes next in the rollout of an owner. `Patch`: the template has to be changed. `Wait`: its controller is at work.

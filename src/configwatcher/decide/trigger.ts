@@ -1,8 +1,8 @@
 /**
  * Trigger: what a restart says it was started by. Names of objects and keys only, and not too many of them.
  */
-import type { SourceContent } from './observed.ts';
-import type { Restart, Trigger } from './state.ts';
+import type { SourceContent } from '../facts/observed.ts';
+import type { Restart, Trigger } from '../facts/state.ts';
 
 /** At most so many names of keys, and so many bytes of them together, stand in status. */
 const shownKeys = 20;

@@ -2,12 +2,13 @@
  * Turn: what one owner would do next. Its Pods go in batches, so that no more of them are missing than the spec
  * allows, or its own rollout replaces them.
  */
+
+import type { PodFacts } from '../facts/pod-facts.ts';
+import { isOfPodAlone } from '../facts/restart-memory.ts';
 import type { MaxUnavailable } from '../plan/spec.ts';
 import type { OwnerAvailability } from './availability.ts';
-import type { PodFacts } from './pod-facts.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { isOfPodAlone } from './restart-memory.ts';
 import { ordinalOf, type RolloutHold, rolloutTurn } from './rollout.ts';
 
 /** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */

@@ -7,14 +7,14 @@ import { watcherReason as reason, watcherCondition as type } from '../../api/con
 import { findCondition, removeCondition, setCondition } from '../../kubernetes/conditions.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { formatTime } from '../../kubernetes/time.ts';
+import type { Observed } from '../facts/observed.ts';
+import type { PodFacts } from '../facts/pod-facts.ts';
+import type { RestartMemory } from '../facts/restart-memory.ts';
+import type { Pending, WatcherState } from '../facts/state.ts';
 import type { Comparison } from './comparison.ts';
-import type { Observed } from './observed.ts';
-import type { PodFacts } from './pod-facts.ts';
 import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { Plan, StallReason } from './restart.ts';
-import type { RestartMemory } from './restart-memory.ts';
-import type { Pending, WatcherState } from './state.ts';
 
 /** What a step tells about itself. */
 type Reported = Pick<Step, 'plan' | 'sorted' | 'abandoned' | 'until'>;

@@ -7,13 +7,14 @@ import { configRestartEvent, watcherCondition, watcherEvent } from '../../api/co
 import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
 import { formatDuration } from '../../kubernetes/duration.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import type { Observed, SourceContent } from '../facts/observed.ts';
+import type { Pending, Restart, WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { replacesImmutable } from './comparison.ts';
-import type { DecidedEvent, Observed, SourceContent } from './observed.ts';
+import type { DecidedEvent } from './decision.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import type { Pending, Restart, WatcherState } from './state.ts';
 import { summarizeKeys } from './trigger.ts';
 import { blockedMessage, nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
 

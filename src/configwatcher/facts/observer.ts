@@ -10,19 +10,18 @@ import type { Lister } from '../../runtime/cache/lister.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
-import type { Need, Observed, OwnerFacts, RolloutRight, SourceContent } from '../decide/observed.ts';
-import { mayRestartNow } from '../decide/pending.ts';
-import { type PodFacts, podFactsOf, transformListedPod } from '../decide/pod-facts.ts';
-import type { RestartMemory } from '../decide/restart-memory.ts';
-import { rolloutAnnotation } from '../decide/rollout.ts';
-import type { WatcherState } from '../decide/state.ts';
 import { labelSelectorOf, selects } from '../plan/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
 import { withRight } from './missing-right.ts';
+import type { Need, Observed, OwnerFacts, RolloutRight, SourceContent } from './observed.ts';
 import { isOfWorkload, ownWorkload } from './own-workload.ts';
 import { OwnerReader } from './owner-reader.ts';
+import { type PodFacts, podFactsOf, transformListedPod } from './pod-facts.ts';
+import type { RestartMemory } from './restart-memory.ts';
 import { type ReadRequest, type SecretAccess, SourceReader } from './source-reader.ts';
+import type { WatcherState } from './state.ts';
 import { specOf } from './watched-objects.ts';
+import { rolloutAnnotation } from './workload.ts';
 
 /** Characters of the annotation restart-now that tell two values apart. */
 const maxRestartNow = 128;
@@ -47,6 +46,8 @@ export class Observer {
     readonly pods: Lister<KubernetesObject>;
     /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
     readonly rolloutRight?: (namespace: string) => RolloutRight | undefined;
+    /** Whether a restart may follow a list of Pods at once: what it takes besides is read meanwhile. */
+    readonly mayRestartNow: (spec: WatcherSpec, state: WatcherState, now: number) => boolean;
     /** The Pod this process runs in. */
     readonly ownPod?: { readonly namespace: string; readonly name: string };
   }) {
@@ -194,7 +195,7 @@ export class Observer {
     spec: WatcherSpec,
     signal: AbortSignal,
   ): Promise<void> {
-    if (!mayRestartNow(spec, observed.state, observed.now)) return;
+    if (!this.#options.mayRestartNow(spec, observed.state, observed.now)) return;
     const references = this.#selectedPods(watcher, spec).map((pod) => {
       const controller = controllerOf(pod);
       return controller ? { controller } : {};

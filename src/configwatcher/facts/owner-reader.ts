@@ -6,11 +6,11 @@
 import { controllerOf, type OwnerReference, type Resource } from '../../kubernetes/objects.ts';
 import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import type { OwnerFacts } from '../decide/observed.ts';
-import type { PodFacts } from '../decide/pod-facts.ts';
-import type { Place } from '../decide/state.ts';
 import { type PodSelector, selects } from '../plan/selector.ts';
 import { withRight } from './missing-right.ts';
+import type { OwnerFacts } from './observed.ts';
+import type { PodFacts } from './pod-facts.ts';
+import type { Place } from './state.ts';
 import {
   deploymentNamedBy,
   deployments,

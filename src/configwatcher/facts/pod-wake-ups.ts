@@ -10,8 +10,8 @@ import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { requestFor, requestKey, requestOfKey } from '../../runtime/controller/reconciler.ts';
 import type { Enqueue, Source } from '../../runtime/controller/source.ts';
-import type { WatcherState } from '../decide/state.ts';
 import { selects } from '../plan/selector.ts';
+import type { WatcherState } from './state.ts';
 import { specOf } from './watched-objects.ts';
 
 /**

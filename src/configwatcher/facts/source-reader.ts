@@ -10,7 +10,6 @@ import { secrets } from '../../kubernetes/types/core.generated.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { SourceContent } from '../decide/observed.ts';
 import {
   changedKeys,
   type HashKey,
@@ -21,6 +20,7 @@ import {
 } from '../plan/config-hash.ts';
 import type { WatchedSource } from '../plan/spec.ts';
 import { MissingRight } from './missing-right.ts';
+import type { SourceContent } from './observed.ts';
 import { type FindRequest, keyOf, type Seen, SourceReads } from './source-reads.ts';
 
 interface Remembered {

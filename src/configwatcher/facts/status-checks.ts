@@ -9,7 +9,6 @@ import type { Client } from '../../runtime/client/client.ts';
 import { findServed } from '../../runtime/client/discovery.ts';
 import { type Clock, sleep } from '../../runtime/clock.ts';
 import { initialListPriority, type Source } from '../../runtime/controller/source.ts';
-import type { StateStore } from '../act/state-store.ts';
 
 /** Milliseconds between two looks. */
 const periodMs = 60_000;
@@ -25,7 +24,8 @@ export function statusChecks({
   readonly client: Client;
   readonly clock: Clock;
   readonly watchers: Lister<ConfigWatcher>;
-  readonly store: Pick<StateStore, 'hasStatus' | 'learn'>;
+  /** What has to know it. */
+  readonly store: { readonly hasStatus: boolean; learn(hasStatus: boolean): void };
 }): Source {
   const first = Promise.withResolvers<void>();
   return {

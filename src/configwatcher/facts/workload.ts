@@ -1,11 +1,11 @@
 /** Workload: the kinds of apps/v1 that own Pods, and what a restart looks at in them. */
+import { createHash } from 'node:crypto';
 import {
   apiVersionOf,
   type KubernetesObject,
   type OwnerReference,
   type Resource,
 } from '../../kubernetes/objects.ts';
-import type { RolloutFacts } from '../decide/rollout.ts';
 
 /** The workload kinds of apps/v1, as far as a restart looks at them. */
 export interface Workload extends KubernetesObject {
@@ -33,6 +33,30 @@ export interface Workload extends KubernetesObject {
     readonly numberMisscheduled?: number;
     readonly observedGeneration?: number;
     readonly updateRevision?: string;
+  };
+}
+
+/** What is known of a workload that has rollouts. */
+export interface RolloutFacts {
+  /** It rolls nothing out as it is configured. */
+  readonly held?: 'Paused' | 'OnDelete';
+  /** Value of the annotation in its template. */
+  readonly restartedFor?: string;
+  /** resourceVersion of what was read: a change that was decided on it is made to it or not at all. */
+  readonly version?: string;
+  /** How many Pods its controller counts, whatever their labels and revision. */
+  readonly pods?: number;
+  /** Its controller has not seen its newest spec, so it is not known yet which Pods it is about to replace. */
+  readonly isBehind?: true;
+  /**
+   * The template that its controller replaces Pods for. Present where that replaces Pods of older revisions by
+   * RollingUpdate, and has observed the newest template.
+   */
+  readonly target?: {
+    /** Of a Deployment and a DaemonSet a number, of a StatefulSet a hash. */
+    readonly revision: string;
+    /** Of a StatefulSet: Pods with a lower ordinal keep their revision. */
+    readonly partition: number;
   };
 }
 
@@ -94,6 +118,22 @@ function targetOf(
 /** Whether its controller has yet to look at its newest spec. A controller that does not say what it has seen is never late. */
 export function isBehind({ metadata: { generation = 0 }, status = {} }: Workload): boolean {
   return status.observedGeneration !== undefined && status.observedGeneration < generation;
+}
+
+/** An annotation's name has 63 characters at most, 14 of which are taken. */
+const maxNameLength = 49;
+const keptOfName = 40;
+
+/**
+ * The annotation in the Pod template. Its value names the change, so writing it twice is writing it once,
+ * and two operators write the same.
+ *
+ * @param group API group of the watcher.
+ */
+export function rolloutAnnotation(group: string, watcher: string): string {
+  const suffix = createHash('sha256').update(watcher).digest('hex').slice(0, 8);
+  const name = watcher.length > maxNameLength ? `${watcher.slice(0, keptOfName)}-${suffix}` : watcher;
+  return `${group}/restarted-for.${name}`;
 }
 
 /** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */

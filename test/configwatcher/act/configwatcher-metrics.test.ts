@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { ConfigWatcherMetrics } from '../../../src/configwatcher/act/configwatcher-metrics.ts';
-import type { Restart, WatcherState } from '../../../src/configwatcher/decide/state.ts';
+import type { Restart, WatcherState } from '../../../src/configwatcher/facts/state.ts';
 import { applied, now } from '../../fixtures/configwatcher.ts';
 
 let registry: Registry;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { logOutcomes } from '../../../src/configwatcher/act/outcome-log.ts';
-import type { Action } from '../../../src/configwatcher/decide/observed.ts';
-import type { PodOutcome } from '../../../src/configwatcher/decide/restart-memory.ts';
+import type { Action } from '../../../src/configwatcher/decide/decision.ts';
+import type { PodOutcome } from '../../../src/configwatcher/facts/restart-memory.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 
 const pod = { name: 'web-1', uid: 'u' };

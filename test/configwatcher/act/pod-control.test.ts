@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PodControl } from '../../../src/configwatcher/act/pod-control.ts';
-import type { Action } from '../../../src/configwatcher/decide/observed.ts';
-import { emptyMemory, type PodOutcome, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
+import type { Action } from '../../../src/configwatcher/decide/decision.ts';
+import { emptyMemory, type PodOutcome, remember } from '../../../src/configwatcher/facts/restart-memory.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Client, DeleteOptions, ObjectKey, Status } from '../../../src/runtime/client/client.ts';
 import { settle } from '../../fake/clock.ts';

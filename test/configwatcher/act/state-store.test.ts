@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../../src/api/resources.ts';
 import { StateStore } from '../../../src/configwatcher/act/state-store.ts';
-import { writeState } from '../../../src/configwatcher/decide/state.ts';
+import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { FakeClock } from '../../fake/clock.ts';

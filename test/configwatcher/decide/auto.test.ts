@@ -1,8 +1,9 @@
 /** Strategy Auto: which owners restart by their own rollout, and which Pods are evicted. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Observed, OwnerFacts, Steps } from '../../../src/configwatcher/decide/observed.ts';
-import { emptyMemory, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import type { Observed, OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
+import { emptyMemory, remember } from '../../../src/configwatcher/facts/restart-memory.ts';
 import {
   afterwards,
   changing,

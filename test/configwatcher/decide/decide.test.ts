@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
-import type { Observed, Steps } from '../../../src/configwatcher/decide/observed.ts';
-import type { Condition } from '../../../src/kubernetes/objects.ts';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
 import {
   afterwards,
   anHourAgo,
@@ -26,7 +26,7 @@ import {
 const justCreated = now - 300;
 const atOnce = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
 
-function condition({ state }: Steps, type: string): Pick<Condition, 'status' | 'reason'> | undefined {
+function condition({ state }: Steps, type: string) {
   const { status, reason } = state.conditions.find((candidate) => candidate.type === type) ?? {};
   return status && reason ? { status, reason } : undefined;
 }

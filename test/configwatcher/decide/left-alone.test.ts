@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
-import type { Observed, Steps } from '../../../src/configwatcher/decide/observed.ts';
-import { readState, writeState } from '../../../src/configwatcher/decide/state.ts';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
+import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
+import { readState } from '../../../src/configwatcher/facts/state.ts';
 import {
   afterwards,
   barePod,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from '../../../src/configwatcher/decide/pending.ts';
-import type { Pending, Restart, WatcherState } from '../../../src/configwatcher/decide/state.ts';
+import type { Pending, Restart, WatcherState } from '../../../src/configwatcher/facts/state.ts';
 import { applied, newContent, now, specOf } from '../../fixtures/configwatcher.ts';
 
 const seconds = 1000;

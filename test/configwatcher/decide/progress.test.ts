@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Observed } from '../../../src/configwatcher/decide/observed.ts';
-import { readState, writeState } from '../../../src/configwatcher/decide/state.ts';
+import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
+import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
+import { readState } from '../../../src/configwatcher/facts/state.ts';
 import {
   afterwards,
   decided,

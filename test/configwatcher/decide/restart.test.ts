@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
-import type { PodFacts } from '../../../src/configwatcher/decide/pod-facts.ts';
 import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
 import { type Plan, planRestart } from '../../../src/configwatcher/decide/restart.ts';
 import type { RestartInput } from '../../../src/configwatcher/decide/restart-input.ts';
-import { emptyMemory, remember } from '../../../src/configwatcher/decide/restart-memory.ts';
 import { unavailableLimit } from '../../../src/configwatcher/decide/turn.ts';
+import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
+import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
+import { emptyMemory, remember } from '../../../src/configwatcher/facts/restart-memory.ts';
 import {
   anHourAgo,
   barePod,

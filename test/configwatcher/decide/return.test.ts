@@ -1,7 +1,8 @@
 /** An edit that is taken back: what is owed to the Pods that were made while it was there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SourceContent, Steps } from '../../../src/configwatcher/decide/observed.ts';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import type { SourceContent } from '../../../src/configwatcher/facts/observed.ts';
 import {
   afterwards,
   anHourAgo,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { rolloutAnnotation, rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
+import { rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
+import { rolloutAnnotation } from '../../../src/configwatcher/facts/workload.ts';
 
 describe('rolloutAnnotation', () => {
   it('names the watcher, in the group of the watcher', () => {

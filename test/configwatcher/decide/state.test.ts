@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
+import { areSameSources } from '../../../src/configwatcher/act/watcher-memory.ts';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
-import {
-  areSameSources,
-  type Restart,
-  readState,
-  type WatcherState,
-  writeState,
-} from '../../../src/configwatcher/decide/state.ts';
+import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
+import { type Restart, readState, type WatcherState } from '../../../src/configwatcher/facts/state.ts';
 import { validateConfigWatcher } from '../../../src/schema/validate.ts';
 import { newContent, now, observed, ownedBy, pod, watching } from '../../fixtures/configwatcher.ts';
 

@@ -3,13 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import type { Observed, SourceContent, Steps } from '../../../src/configwatcher/decide/observed.ts';
-import {
-  maxReverted,
-  readState,
-  type WatcherState,
-  writeState,
-} from '../../../src/configwatcher/decide/state.ts';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
+import type { Observed, SourceContent } from '../../../src/configwatcher/facts/observed.ts';
+import { maxReverted, readState, type WatcherState } from '../../../src/configwatcher/facts/state.ts';
 import { keysHash, statusName } from '../../../src/configwatcher/plan/config-hash.ts';
 import { afterwards, decided, found, now, pod, specOf, webapp } from '../../fixtures/configwatcher.ts';
 import { fc } from '../../fixtures/property.ts';

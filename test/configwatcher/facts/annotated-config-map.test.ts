@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AnnotationStore } from '../../../src/configwatcher/act/annotation-store.ts';
-import { readState } from '../../../src/configwatcher/decide/state.ts';
 import {
   annotatedIn,
   selectorSpec,
   watcherOf,
 } from '../../../src/configwatcher/facts/annotated-config-map.ts';
+import { readState } from '../../../src/configwatcher/facts/state.ts';
 import { specOf } from '../../../src/configwatcher/facts/watched-objects.ts';
 import { configMaps, type KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import { emptyMemory } from '../../../src/configwatcher/decide/restart-memory.ts';
-import { readState } from '../../../src/configwatcher/decide/state.ts';
+import { mayRestartNow } from '../../../src/configwatcher/decide/pending.ts';
 import { Observer } from '../../../src/configwatcher/facts/observer.ts';
+import { emptyMemory } from '../../../src/configwatcher/facts/restart-memory.ts';
+import { readState } from '../../../src/configwatcher/facts/state.ts';
 import type { KubernetesObject, Resource } from '../../../src/kubernetes/objects.ts';
 import type { Lister } from '../../../src/runtime/cache/lister.ts';
 import type { Client, ObjectKey } from '../../../src/runtime/client/client.ts';
@@ -35,6 +36,7 @@ async function askedWithTheList(
     },
   } as unknown as Client;
   const observer = new Observer({
+    mayRestartNow,
     ...{ group: 'k8spatterns.io', kind: 'ConfigWatcher', client },
     clock: new ServerClock(new FakeClock()),
     configMaps: {} as Lister<KubernetesObject>,

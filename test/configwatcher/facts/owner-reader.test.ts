@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { OwnerFacts } from '../../../src/configwatcher/decide/observed.ts';
+import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
 import { goodFor, OwnerReader } from '../../../src/configwatcher/facts/owner-reader.ts';
 import { workloadOf } from '../../../src/configwatcher/facts/workload.ts';
 import type { KubernetesObject, OwnerReference, Resource } from '../../../src/kubernetes/objects.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import type { SourceContent } from '../../../src/configwatcher/decide/observed.ts';
 import { MissingRight } from '../../../src/configwatcher/facts/missing-right.ts';
+import type { SourceContent } from '../../../src/configwatcher/facts/observed.ts';
 import { SourceReader } from '../../../src/configwatcher/facts/source-reader.ts';
 import { contentHash } from '../../../src/configwatcher/plan/config-hash.ts';
 import type { ConfigMap, KubernetesObject } from '../../../src/kubernetes/objects.ts';

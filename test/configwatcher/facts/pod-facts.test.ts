@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { podFactsOf, transformListedPod } from '../../../src/configwatcher/decide/pod-facts.ts';
+import { podFactsOf, transformListedPod } from '../../../src/configwatcher/facts/pod-facts.ts';
 import type { ManagedFieldsEntry, Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
 
 const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'rs' };

@@ -3,7 +3,6 @@
  * a Pod is restarted, so losing it in a crash costs patience and precision of counts, never a restart too
  * many or too few.
  */
-import type { OwnerProgress } from './owner-progress.ts';
 
 /** Why the API server did not let a Pod go. */
 export interface EvictionRefusal {
@@ -27,6 +26,18 @@ export interface EvictionRefusal {
   readonly retryAt: number;
   /** The server's words; they name Pods and budgets, never configuration. */
   readonly message: string;
+}
+
+/** How far the Pods of an owner have come. */
+export interface OwnerProgress {
+  /** Fewest Pods that were still to go. */
+  readonly left: number;
+  /** Most Pods that were Ready since `left` went down. */
+  readonly ready: number;
+  /** Epoch ms of the last step forward, or of the last look at which it was not its turn. */
+  readonly since: number;
+  /** It was not its turn at the last look: all places were taken. */
+  readonly waits?: true;
 }
 
 export interface RestartMemory {

@@ -3,15 +3,13 @@
  * these page by page, so that a restart costs a few megabytes and not hundreds.
  */
 import {
-  type Container,
   type ContainerStatus,
   controllerOf,
   type OwnerReference,
   type Pod,
-  type Volume,
 } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import type { SourceKind } from '../plan/config-hash.ts';
+import { referencesOf, volumeOf } from './pod-references.ts';
 
 export interface PodFacts {
   readonly uid: string;
@@ -61,36 +59,6 @@ export interface PodFacts {
 
 /** Characters. */
 const maxLastLine = 160;
-
-/** How a ConfigMap or Secret is named in {@link PodFacts.references}. */
-export function referenceKey(kind: SourceKind, name: string): string {
-  return `${kind}/${name}`;
-}
-
-function referencesOfContainer(container: Container): (string | undefined)[] {
-  const fromKeys = (container.env ?? []).map(({ valueFrom }) => [
-    valueFrom?.configMapKeyRef?.name && referenceKey('ConfigMap', valueFrom.configMapKeyRef.name),
-    valueFrom?.secretKeyRef?.name && referenceKey('Secret', valueFrom.secretKeyRef.name),
-  ]);
-  const whole = (container.envFrom ?? []).map(({ configMapRef, secretRef }) => [
-    configMapRef?.name && referenceKey('ConfigMap', configMapRef.name),
-    secretRef?.name && referenceKey('Secret', secretRef.name),
-  ]);
-  return [...fromKeys, ...whole].flat();
-}
-
-function referencesOf({ spec }: Pod): string[] {
-  const volumes = (spec.volumes ?? []).flatMap(({ configMap, secret, projected }) => [
-    configMap?.name && referenceKey('ConfigMap', configMap.name),
-    secret?.secretName && referenceKey('Secret', secret.secretName),
-    ...(projected?.sources ?? []).flatMap((source) => [
-      source.configMap?.name && referenceKey('ConfigMap', source.configMap.name),
-      source.secret?.name && referenceKey('Secret', source.secret.name),
-    ]),
-  ]);
-  const containers = [...(spec.initContainers ?? []), ...spec.containers].flatMap(referencesOfContainer);
-  return [...new Set([...volumes, ...containers])].flatMap((key) => key || []);
-}
 
 /** The waiting reason of a container whose configuration cannot be resolved. */
 const configError = 'CreateContainerConfigError';
@@ -225,13 +193,6 @@ export function transformListedPod(pod: Pod): Pod {
       initContainerStatuses: initContainerStatuses.map(transformStatus),
     },
   };
-}
-
-function volumeOf(reference: string): Volume {
-  const name = reference.slice(reference.indexOf('/') + 1);
-  return reference.startsWith('ConfigMap/')
-    ? { name: '', configMap: { name } }
-    : { name: '', secret: { secretName: name } };
 }
 
 /**

@@ -11,9 +11,8 @@ import {
 } from '../../api/configwatcher.generated.ts';
 import { fit, statusSchema } from '../../kubernetes/fit.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
-import { formatMilliTime, formatTime, parseTime } from '../../kubernetes/time.ts';
-import { hashScheme, type SourceHash, shortHash, shortName, statusName } from '../plan/config-hash.ts';
-import { fitStatus } from './status-size.ts';
+import { parseTime } from '../../kubernetes/time.ts';
+import { hashScheme, type SourceHash } from '../plan/config-hash.ts';
 
 /** What is known of one source. */
 export interface SourceState extends SourceHash {
@@ -22,15 +21,6 @@ export interface SourceState extends SourceHash {
    * it is the applied one again: Pods may run with what was in between.
    */
   readonly pendingHash?: string;
-}
-
-/** Whether the same is known of the same sources, as a status with or without room says it. */
-export function areSameSources(left: readonly SourceState[], right: readonly SourceState[]): boolean {
-  const keyOf = ({ kind, name, keysHash, hash, pendingHash }: SourceState) =>
-    [kind, shortName(name), keysHash, shortHash(hash), pendingHash && shortHash(pendingHash)].join();
-  return (
-    left.length === right.length && left.every((one, index) => keyOf(one) === keyOf(right[index] ?? one))
-  );
 }
 
 /** An owner in the middle of a restart, as it was before. */
@@ -248,7 +238,7 @@ export function readState(written?: ConfigWatcherStatus): WatcherState {
 }
 
 /** Set where defined: optional properties stay absent. */
-function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+export function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };
 }
 
@@ -256,78 +246,4 @@ function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: 
 function instantIn(text: string | undefined): number | undefined {
   const time = text === undefined ? Number.NaN : parseTime(text);
   return Number.isFinite(time) ? time : undefined;
-}
-
-function milliTime(time: number | undefined): string | undefined {
-  return time === undefined ? undefined : formatMilliTime(time);
-}
-
-function wholeTime(time: number | undefined): string | undefined {
-  return time === undefined ? undefined : formatTime(time);
-}
-
-function writeRestart(restart: Restart): ConfigWatcherStatusLastRestart {
-  const { id, start, completion, trigger, ...counts } = restart;
-  return {
-    id,
-    startTime: formatMilliTime(start),
-    ...given('completionTime', milliTime(completion)),
-    ...given('trigger', trigger),
-    ...counts,
-  };
-}
-
-function withoutKeys({ changedKeys, ...trigger }: Trigger): Trigger {
-  return trigger;
-}
-
-function asHistory({ unavailable, owners, ...restart }: Restart): Restart {
-  const { trigger, ...rest } = restart;
-  return trigger ? { ...rest, trigger: { ...withoutKeys(trigger), name: statusName(trigger.name) } } : rest;
-}
-
-/** The status that {@link readState} reads back as the same state, as far as decisions turn on it. */
-export function writeState(state: WatcherState): ConfigWatcherStatus {
-  const { pending, lastRestart } = state;
-  return fitStatus({
-    observedGeneration: state.observedGeneration,
-    ...given('appliedHash', state.appliedHash),
-    sources: state.sources.map(({ kind, name, keysHash, hash, pendingHash }) => ({
-      kind,
-      name,
-      ...given('keysHash', keysHash),
-      hash,
-      ...given('pendingHash', pendingHash),
-    })),
-    ...given('lastChangeTime', milliTime(state.lastChange)),
-    ...given('lastRestartTime', wholeTime(state.lastRestartTime)),
-    ...given('immutableReplacedTime', wholeTime(state.replacedAt)),
-    ...given('cooldownUntil', milliTime(state.cooldownUntil)),
-    ...given('cooldownWaits', state.cooldownWaits),
-    restartCount: state.restartCount,
-    matchedPods: state.matchedPods,
-    stalePods: state.stalePods,
-    ...(state.skippedPods > 0 && { skippedPods: state.skippedPods }),
-    ...given('strategyInUse', state.strategy),
-    ...given(
-      'pending',
-      pending && {
-        hash: pending.hash,
-        since: formatMilliTime(pending.since),
-        ...given('started', milliTime(pending.started)),
-        ...given('cutoff', wholeTime(pending.cutoff)),
-        ...given('from', wholeTime(pending.from)),
-        ...given('total', pending.total),
-        ...given('proven', pending.proven),
-        ...given('repairs', pending.repairs),
-        ...given('owners', pending.owners),
-        ...given('revertedOwners', pending.revertedOwners),
-        reason: pending.reason,
-      },
-    ),
-    ...given('restartNow', state.restartNow),
-    ...given('lastRestart', lastRestart && writeRestart(lastRestart)),
-    history: state.history.slice(0, historyLimit).map((entry) => writeRestart(asHistory(entry))),
-    conditions: state.conditions,
-  });
 }
