@@ -1,0 +1,118 @@
+/** Launches: what simulations have found about the Pods of Ats, and what is told of them. */
+import type { Plan } from '../plan/plan.ts';
+import { at, minute, pod, podMeets, type Regression } from './parts.ts';
+
+/** Two active replicas launch an At, and may not write that for half a minute. */
+const unrecordedLaunch: Partial<Plan> = {
+  ...{ duration: 2 * minute, replicas: 2 },
+  faults: [
+    {
+      ...{ at: 29_000, fault: 'refuse', method: 'PATCH', path: '/ats', code: 403, for: 30_000 },
+      message: 'the operator cannot do that',
+    },
+  ],
+};
+const longRun = at('at-0', { schedule: '2024-01-01T00:00:30Z', command: 'job --for=100000' });
+
+export const launches: readonly Regression[] = [
+  {
+    sentence:
+      'a clock that is behind: lateness had fractions of a millisecond, and the API server took no status of a launch',
+    promise: 'R2',
+    plan: {
+      clocks: [{ skew: -2000, drift: -0.0001 }],
+      deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z' }, 1000)],
+    },
+  },
+  {
+    sentence:
+      'an At was deleted without its Pod: the Pod was deleted from an old view in which it was its own',
+    promise: 'S10',
+    plan: {
+      seed: 'mwsr6fq6-398',
+      duration: 2 * minute,
+      deeds: [
+        at('at-0', {
+          ...{ schedule: '2024-01-01T00:00:35.749Z', command: 'job --for=120000 --exit=3 --fails=1' },
+          ...{ backoffLimit: 6, launchGuarantee: 'ExactlyOnce', activeDeadlineSeconds: 1 },
+        }),
+        { at: 77_000, do: 'delete', resource: 'ats', name: 'at-0', propagation: 'Orphan' },
+      ],
+      faults: [{ at: 66_875, fault: 'stale-cache', server: 0, for: 53_125 }],
+    },
+  },
+  {
+    sentence:
+      'a replica whose connection was dead met an At that another one had launched long ago, and launched it again',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'mwsr6fq6-52', duration: 30 * minute, replicas: 2 },
+      deeds: [
+        at('at-31', { schedule: '2024-01-01T00:19:09.4090001Z', image: 'absent' }, 1_077_475),
+        at(
+          'at-23',
+          { schedule: '2024-01-01T00:19:09.409Z', command: 'job --for=0', backoffLimit: 0 },
+          1_108_168,
+        ),
+      ],
+      faults: [
+        { at: 1_077_477, fault: 'half-open', replica: 0 },
+        { at: 1_149_460, fault: 'crd-removed', resource: 'ats', for: 3782 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'after a quota was lifted, each turn went to an At whose name a stranger has, and the one that could run waited behind them',
+    promise: 'L1',
+    plan: {
+      ...{ seed: 'mwtdirty-965', duration: 5 * minute },
+      deeds: [
+        pod('at-10-pod', 0),
+        pod('at-20-pod', 0),
+        pod('at-40-pod', 0),
+        pod('at-42-pod', 222_389),
+        at('at-10', { schedule: '2024-01-01T00:01:47.014Z', launchGuarantee: 'ExactlyOnce' }, 0),
+        at('at-40', { schedule: '2024-01-01T00:01:47.014Z', image: 'absent' }, 54_862),
+        at('at-20', { schedule: '2024-01-01T00:02:24.974Z', suspend: true }, 255_031),
+        at('at-24', { backoffLimit: 1, pendingTimeoutSeconds: 60 }, 267_211),
+        { at: 270_431, do: 'patch', resource: 'ats', name: 'at-20', body: { spec: { suspend: false } } },
+        at('at-42', { launchGuarantee: 'ExactlyOnce', disruptionPolicy: 'Retry' }, 282_390),
+      ],
+      faults: [
+        {
+          ...{ at: 258_329, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 41_671 },
+          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a replica saw the Pod of another one run and go away before a status recorded it, and ran it a second time',
+    promise: 'S1',
+    plan: { ...unrecordedLaunch, deeds: [longRun, podMeets(44_000, 'force-delete')] },
+  },
+  {
+    sentence:
+      'the owner of a running Pod was taken away before a status recorded it: it was taken for a foreign Pod, and run a second time',
+    promise: 'S1',
+    plan: {
+      ...unrecordedLaunch,
+      deeds: [longRun, podMeets(34_000, 'strip-owner'), podMeets(46_000, 'force-delete')],
+    },
+  },
+  {
+    sentence:
+      'the caches stood still, and a replica had read the Pod of another one that went away before a status recorded it: it ran a second time',
+    promise: 'S1',
+    plan: {
+      ...unrecordedLaunch,
+      deeds: [longRun, podMeets(44_000, 'force-delete')],
+      faults: [
+        ...(unrecordedLaunch.faults ?? []),
+        { at: 29_000, fault: 'stale-cache', server: 0, for: 40_000 },
+      ],
+    },
+  },
+];

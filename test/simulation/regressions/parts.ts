@@ -1,0 +1,85 @@
+/** What regressions are made of: objects, and what is done to them. */
+import type { Deed, Plan } from '../plan/plan.ts';
+
+export interface Regression {
+  readonly sentence: string;
+  /** The promise that it broke. */
+  readonly promise: string;
+  readonly plan: Partial<Plan>;
+}
+
+export const minute = 60_000;
+const metadata = (name: string) => ({ name, namespace: 'shop' });
+
+export function at(name: string, spec: object, when = 1): Deed {
+  const past = '2019-04-12T10:12:00Z';
+  const object = {
+    apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
+    kind: 'At',
+    metadata: metadata(name),
+    spec: { schedule: past, command: 'job --for=1000', ...spec },
+  };
+  return { at: when, do: 'create', resource: 'ats', name, object };
+}
+
+export function pod(name: string, when = 1): Deed {
+  const spec = { containers: [{ name: 'main', image: 'busybox', command: ['serve'] }] };
+  const object = { apiVersion: 'v1', kind: 'Pod', metadata: metadata(name), spec };
+  return { at: when, do: 'create', resource: 'pods', name, object };
+}
+
+/** A DaemonSet with its ConfigMap and its watcher. */
+export function app(spec: object): Deed[] {
+  const create = (resource: string, apiVersion: string, kind: string, rest: object): Deed => {
+    const object = { apiVersion, kind, metadata: { ...metadata('app'), labels: { app: 'app' } }, ...rest };
+    return { at: 0, do: 'create', resource, name: 'app', object };
+  };
+  const container = {
+    ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500'], readinessProbe: {} },
+    envFrom: [{ configMapRef: { name: 'app' } }],
+  };
+  const template = {
+    metadata: { labels: { app: 'app' } },
+    spec: { containers: [container], terminationGracePeriodSeconds: 1 },
+  };
+  const selector = { matchLabels: { app: 'app' } };
+  const watcher = {
+    ...{ configMap: 'app', podSelector: { app: 'app' }, strategy: { maxUnavailable: '50%' } },
+    ...{ cooldown: { base: '0s', max: '0s' }, ...spec },
+  };
+  return [
+    create('configmaps', 'v1', 'ConfigMap', { data: { message: 'one', other: 'one' } }),
+    create('daemonsets', 'apps/v1', 'DaemonSet', { spec: { selector, template } }),
+    create('configwatchers', 'k8spatterns.io/v1', 'ConfigWatcher', { spec: watcher }),
+  ];
+}
+
+/** A Deployment whose ConfigMap names the Pods itself. */
+export function annotatedApp(): Deed[] {
+  const annotations = { 'k8spatterns.io/podDeleteSelector': 'app=app' };
+  const deeds: Deed[] = [];
+  for (const deed of app({})) {
+    if (deed.do !== 'create' || deed.resource === 'configwatchers') continue;
+    const { spec } = deed.object as { readonly spec?: object };
+    const object =
+      deed.resource === 'configmaps'
+        ? { ...deed.object, metadata: { ...metadata('app'), annotations } }
+        : { ...deed.object, kind: 'Deployment', spec: { ...spec, replicas: 3 } };
+    deeds.push({ ...deed, resource: deed.resource.replace('daemonsets', 'deployments'), object });
+  }
+  return deeds;
+}
+
+export function configMap(name: string, data: object, when: number): Deed {
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name), data };
+  return { at: when, do: 'create', resource: 'configmaps', name, object };
+}
+
+/** The first Pod of the At `at-0` meets that. */
+export function podMeets(when: number, what: 'force-delete' | 'strip-owner'): Deed {
+  return { at: when, do: 'pod', label: ['app', 'at-0'], index: 0, what };
+}
+
+export function edit(when: number, data: object): Deed {
+  return { at: when, do: 'patch', resource: 'configmaps', name: 'app', body: { data } };
+}

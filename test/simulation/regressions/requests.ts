@@ -1,0 +1,104 @@
+/** Requests: what simulations have found about requests that had no bound. */
+import type { FaultPlan } from '../plan/plan.ts';
+import { annotatedApp, at, edit, minute, pod, type Regression } from './parts.ts';
+
+const webhookDown: FaultPlan = {
+  ...{ at: 10_000, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 50 },
+  message: 'failed calling webhook',
+};
+
+export const requests: readonly Regression[] = [
+  {
+    sentence:
+      'the watch cache is stale, and a stranger has the name: read four times a second until it is not',
+    promise: 'R4',
+    plan: {
+      replicas: 2,
+      deeds: [pod('at-0-pod'), at('at-0', { schedule: '2024-01-01T00:16:04Z' }, 2 * minute)],
+      faults: [{ at: 15 * minute, fault: 'stale-cache', server: 0, for: 2 * minute }],
+    },
+  },
+  {
+    sentence:
+      'a create without an answer, and then a stranger has the name: read four times a second for ever',
+    promise: 'R4',
+    plan: { deeds: [at('at-0', {}, 10_001), pod('at-0-pod', 10_002)], faults: [webhookDown] },
+  },
+  {
+    sentence:
+      'no replica leads and a starting deadline is over: a standby read the At three times a second until one led',
+    promise: 'R4',
+    plan: {
+      ...{ election: true, duration: 2 * minute },
+      deeds: [at('at-0', { schedule: '2024-01-01T00:01:02Z', startingDeadlineSeconds: 3 })],
+      faults: [
+        { at: 50_000, fault: 'suspend', replica: 0, for: 70_000 },
+        { at: 119_900, fault: 'kill', replica: 0, for: 100 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'statuses that say why Pods are refused were refused themselves: each was tried 40 times a second, without a back-off',
+    promise: 'R4',
+    plan: {
+      deeds: ['a', 'b', 'c', 'd', 'e'].flatMap((name) => [
+        at(name, { schedule: '2024-01-01T00:00:30Z' }),
+        {
+          at: 36_000,
+          do: 'patch',
+          resource: 'ats',
+          name,
+          body: { metadata: { labels: { touched: 'true' } } },
+        },
+      ]),
+      faults: [
+        {
+          ...{ at: 20_000, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 40_000 },
+          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
+        },
+        {
+          ...{ at: 25_000, fault: 'refuse', method: '', path: '/ats', code: 403, for: 35_000 },
+          message: 'the operator cannot do that',
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'two active replicas without election had different reasons why an At has no Pod, and wrote them against each other a thousand times a second',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'mwsyxot8-24', duration: 2 * minute, replicas: 2 },
+      deeds: [
+        at('at-30', { schedule: '2024-01-01T00:00:37.762Z', launchGuarantee: 'ExactlyOnce' }, 0),
+        pod('at-30-pod', 0),
+        at('at-35', { launchGuarantee: 'ExactlyOnce' }, 0),
+        pod('at-35-pod', 0),
+      ],
+      faults: [
+        { at: 45_991, fault: 'kill', replica: 1, for: 899 },
+        {
+          ...{ at: 47_526, fault: 'refuse', method: '', path: '', code: 403, for: 1480 },
+          message: 'User "system:serviceaccount:atwatch-system:atwatch" cannot do that',
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'two active replicas had different counts of failed deletes, and wrote them against each other as fast as they could',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'mwtc1d9n-385', duration: 2 * minute, replicas: 2 },
+      features: ['watcher-annotated'],
+      deeds: [...annotatedApp(), edit(58_985, { message: 'two' })],
+      faults: [
+        {
+          ...{ at: 58_097, fault: 'refuse', method: 'DELETE', path: '/pods/', code: 500, for: 15_684 },
+          message: 'overloaded',
+        },
+      ],
+    },
+  },
+];

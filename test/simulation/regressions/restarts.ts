@@ -1,0 +1,112 @@
+/** Restarts: what simulations have found about changes of contents, and the Pods that they concern. */
+import { annotatedApp, app, configMap, edit, minute, type Regression } from './parts.ts';
+
+export const restarts: readonly Regression[] = [
+  {
+    sentence:
+      'a container that was restarted in place while a change waited kept the new content after the edit was taken back',
+    promise: 'R3',
+    plan: {
+      duration: 5 * minute,
+      deeds: [
+        ...app({ strategy: { maxUnavailable: '50%', progressDeadlineSeconds: 10 } }),
+        edit(150_455, { message: 'two' }),
+        edit(165_919, { message: 'one' }),
+      ],
+      faults: [
+        { at: 150_552, fault: 'node-off', node: 1, for: 1499, state: 'off' },
+        {
+          ...{ at: 150_627, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 8353 },
+          message: 'violates PodSecurity "restricted:latest": runAsNonRoot != true',
+        },
+      ],
+    },
+  },
+  {
+    sentence: "a proxy's page with 404 was taken for the absence of a ConfigMap",
+    promise: 'S9',
+    plan: {
+      seed: 'pages-4',
+      replicas: 2,
+      deeds: app({ onDelete: 'Restart' }),
+      faults: [{ at: 6, fault: 'bad-network', replica: 0, kind: 'page', rate: 0.5, for: 2 * minute }],
+    },
+  },
+  {
+    sentence: 'a key that did not count was edited before all keys did: first sight of it is the baseline',
+    promise: 'R3',
+    plan: {
+      duration: 15 * minute,
+      deeds: [
+        ...app({ keys: ['message'] }),
+        edit(2 * minute, { message: 'two' }),
+        edit(4 * minute, { other: 'two' }),
+        {
+          ...{ at: 10 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
+          body: { spec: { keys: null } },
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'an annotated ConfigMap was edited and edited back while the cache of a new leader stood still: each write met a conflict, and the Pod born in between was forgotten',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'mwssfmvv-672', duration: 5 * minute, replicas: 3, election: true },
+      features: ['watcher-annotated'],
+      deeds: [
+        ...annotatedApp(),
+        edit(121_030, { message: 'two' }),
+        edit(181_123, { message: 'one' }),
+        { at: 182_643, do: 'pod', label: ['app', 'app'], index: 0, what: 'force-delete' },
+        edit(294_239, { message: 'two' }),
+      ],
+      faults: [
+        { at: 128_717, fault: 'terminate', replica: 0, for: 171_283 },
+        { at: 148_812, fault: 'stale-cache', server: 1, for: 151_188 },
+        { at: 169_214, fault: 'sigstop', replica: 1, for: 18_966 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a machine slept while a content was edited, its Pods were rolled and a label was edited by the same hand: the edit was taken for as late as the label, and the Pods for older',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'mwszcxdr-316', duration: 2 * minute, features: ['watcher-annotated'] },
+      deeds: [
+        ...annotatedApp(),
+        edit(25_355, { message: 'two' }),
+        {
+          ...{ at: 25_356, do: 'patch', resource: 'deployments', name: 'app' },
+          body: { spec: { template: { metadata: { annotations: { version: '858' } } } } },
+        },
+        {
+          ...{ at: 33_900, do: 'patch', resource: 'configmaps', name: 'app' },
+          body: { metadata: { labels: { touched: '72' } } },
+        },
+        edit(44_479, { message: 'one' }),
+      ],
+      faults: [{ at: 14_692, fault: 'suspend', replica: 0, for: 24_964 }],
+    },
+  },
+  {
+    sentence: 'a source was deleted and made again as it was, which is no edit that a restart waits for',
+    promise: 'S7',
+    plan: {
+      duration: 4 * minute,
+      deeds: [
+        ...app({
+          keys: ['other'],
+          debounce: { quiet: '10s', max: '30s' },
+          sources: [{ kind: 'ConfigMap', name: 'extra' }],
+        }),
+        configMap('extra', { one: 'one' }, 0),
+        { at: 70_963, do: 'delete', resource: 'configmaps', name: 'app' },
+        { at: 185_629, do: 'patch', resource: 'configmaps', name: 'extra', body: { data: { one: 'two' } } },
+        configMap('app', { message: 'two', other: 'one' }, 190_963),
+      ],
+    },
+  },
+];
