@@ -314,8 +314,10 @@ export interface ConfigWatcherStatusLastRestartTrigger {
 export interface ConfigWatcherStatusLastRestartOwner {
   /** Kind and name, such as Deployment/webapp, or how many more there are. */
   readonly name: string;
-  /** Number of its Pods that run with the new content. */
+  /** Number of its Pods that have been restarted. */
   readonly restarted?: number;
+  /** Number of its Pods that are still to be restarted; absent for none. */
+  readonly stale?: number;
   /** Number of its Pods that serve. */
   readonly available?: number;
   /** Available, or what keeps it from being so. */
@@ -838,6 +840,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
                 properties: {
                   name: { type: 'string', maxLength: 128 },
                   restarted: { type: 'integer', format: 'int32', minimum: 0 },
+                  stale: { type: 'integer', format: 'int32', minimum: 0 },
                   available: { type: 'integer', format: 'int32', minimum: 0 },
                   reason: { type: 'string', maxLength: 64 },
                 },

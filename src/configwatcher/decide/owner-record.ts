@@ -1,11 +1,14 @@
 /** Owner record: what status says of the restart of each owner, for people. */
 
+import type { PodFacts } from '../facts/pod-facts.ts';
 import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
 import type { OwnerAvailability } from './availability.ts';
+import type { RestartInput } from './restart-input.ts';
 import type { Turn } from './turn.ts';
 
-export interface OwnerOutcome extends Pick<OwnerAvailability, 'group' | 'serving' | 'lacks'> {
+export interface OwnerOutcome
+  extends Pick<OwnerAvailability, 'group' | 'wanted' | 'serving' | 'lacks' | 'place'> {
   readonly turn: Turn;
   readonly stall: { readonly because: string } | undefined;
 }
@@ -36,46 +39,81 @@ function rank({ reason }: OwnerRecord): number {
 }
 
 /**
- * The owners that the restart has reached.
+ * How many Pods of the owner the restart has taken: what the record so far says, and those that have gone since. Without
+ * a record, because it is not among those that are named, what its new Pods and those that are missing show.
+ */
+function restartedPods(
+  { group: { stale, fresh, terminating }, wanted, place }: OwnerOutcome,
+  known: OwnerRecord | undefined,
+  { cutoff, record }: RestartInput,
+): number {
+  if (known) return known.restarted + Math.max(0, (known.stale ?? stale.length) - stale.length);
+  const isNew = ({ created }: PodFacts) => cutoff !== undefined && created > cutoff;
+  const added = fresh.filter(isNew).length;
+  const gone = (place?.wanted ?? wanted) - stale.length - (fresh.length - added);
+  return Math.max(0, Math.min(gone, added + terminating.length, record?.restarted ?? 0));
+}
+
+function isReached(outcome: OwnerOutcome, inPlace: readonly OwnerOutcome[], input: RestartInput): boolean {
+  const { cutoff = Number.POSITIVE_INFINITY, memory } = input;
+  const { group, stall } = outcome;
+  return (
+    stall !== undefined ||
+    inPlace.includes(outcome) ||
+    group.terminating.length > 0 ||
+    group.fresh.some(({ created }) => created > cutoff) ||
+    refusalReasonOf(outcome, memory) !== undefined
+  );
+}
+
+/**
+ * The owners that the restart has reached. Together they have as many restarted Pods as the restart, apart from Pods
+ * without an owner.
  *
  * @param inPlace those in the middle of it.
- * @param memory of what the API server refused.
+ * @param begin those of them that begin now.
  */
 export function recordOwners(
   entries: readonly OwnerOutcome[],
   inPlace: readonly OwnerOutcome[],
-  cutoff: number | undefined,
-  memory: RestartMemory,
+  begin: readonly OwnerOutcome[],
+  input: RestartInput,
 ): readonly OwnerRecord[] {
-  const records = entries.flatMap((entry): OwnerRecord[] => {
-    const { group, serving, stall } = entry;
-    const restarted = group.fresh.filter(({ created }) => cutoff !== undefined && created > cutoff).length;
-    const isReached =
-      restarted > 0 ||
-      inPlace.includes(entry) ||
-      stall ||
-      group.terminating.length > 0 ||
-      refusalReasonOf(entry, memory) !== undefined;
-    if (!isReached) return [];
-    const { kind, name } = group.owner;
-    return [
-      {
-        name: `${kind}/${name}`.slice(0, 128),
-        restarted,
+  const { memory, record: restart } = input;
+  const records = entries
+    .filter((entry) => isReached(entry, inPlace, input))
+    .map((entry): OwnerRecord => {
+      const { group, serving } = entry;
+      const { kind, name: nameOfOwner } = group.owner;
+      const name = `${kind}/${nameOfOwner}`.slice(0, 128);
+      const known = restart?.owners?.find((one) => one.name === name);
+      const begins = known === undefined && begin.includes(entry);
+      const stale = group.stale.length;
+      return {
+        name,
+        restarted: begins ? 0 : restartedPods(entry, known, input),
+        ...(stale > 0 && { stale }),
         available: serving,
         reason: reasonOf(entry, memory),
-      },
-    ];
-  });
+      };
+    });
   const sorted = records.sort(
     (left, right) => rank(left) - rank(right) || left.name.localeCompare(right.name, 'en'),
   );
+  const shown = sorted.slice(0, shownOwners);
   const rest = sorted.slice(shownOwners);
-  if (rest.length === 0) return sorted;
-  const restarted = rest.reduce((sum, one) => sum + one.restarted, 0);
-  const available = rest.reduce((sum, one) => sum + one.available, 0);
+  if (rest.length === 0) return shown;
+  const sum = (of: readonly OwnerRecord[], count: (one: OwnerRecord) => number | undefined) =>
+    of.reduce((total, one) => total + (count(one) ?? 0), 0);
+  const stale = sum(rest, (one) => one.stale);
   return [
-    ...sorted.slice(0, shownOwners),
-    { name: `+${rest.length}`, restarted, available, reason: 'NotShown' },
+    ...shown,
+    {
+      name: `+${rest.length}`,
+      restarted: Math.max(0, (restart?.restarted ?? 0) - sum(shown, ({ restarted }) => restarted)),
+      ...(stale > 0 && { stale }),
+      available: sum(rest, ({ available }) => available),
+      reason: 'NotShown',
+    },
   ];
 }

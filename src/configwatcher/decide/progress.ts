@@ -189,7 +189,9 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
   const before = memoryOf(situation);
   const state = counted({ ...situation.state, pending }, before, sorted);
   const { owners: places = [] } = pending;
-  if (sorted.stale.length + sorted.terminating.length + places.length === 0) {
+  // Owners that stand in the record are read once more, so that it tells their end.
+  const isRecorded = state.lastRestart?.owners !== undefined;
+  if (!isRecorded && sorted.stale.length + sorted.terminating.length + places.length === 0) {
     return { ...complete({ ...situation, state }, before), sorted };
   }
   if (!observed.owners) return 'owners';
@@ -208,6 +210,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
     proven,
     now,
     ownPod,
+    record: state.lastRestart,
     reverted,
     rolloutRight,
   };

@@ -3,7 +3,7 @@
 import type { OwnerFacts, RolloutRight } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
-import type { Place } from '../facts/state.ts';
+import type { Place, Restart } from '../facts/state.ts';
 import type { Strategy } from '../plan/spec.ts';
 import type { SortedPods } from './pod-groups.ts';
 
@@ -23,6 +23,8 @@ export interface RestartInput {
   /** The new Pods of a first owner are available. */
   readonly proven: boolean;
   readonly ownPod: string | undefined;
+  /** What status says of this restart, with the counts of now. */
+  readonly record: Restart | undefined;
   /** uids of owners whose template was seen to be taken back, perhaps by another process. */
   readonly reverted?: readonly string[] | undefined;
   /** See {@link Observed}. */

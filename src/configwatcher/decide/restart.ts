@@ -270,7 +270,7 @@ export function planRestart(facts: RestartInput): Plan {
     places: inPlace.map(placeOf),
     proven,
     unavailable: broken.length,
-    records: recordOwners(entries, inPlace, cutoff, memory),
+    records: recordOwners(entries, inPlace, begin, input),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
     isDone: sorted.stale.length + sorted.terminating.length + open.length === 0,
     stalled: stallsOf(entries, alone),

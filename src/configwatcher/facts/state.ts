@@ -76,6 +76,8 @@ export interface OwnerRecord {
   /** Kind and name, or how many more there are. */
   readonly name: string;
   readonly restarted: number;
+  /** How many of its Pods are still to be restarted; absent for none. */
+  readonly stale?: number;
   readonly available: number;
   readonly reason: string;
 }
@@ -189,8 +191,8 @@ function readTrigger(trigger: ConfigWatcherStatusLastRestart['trigger']): Trigge
 }
 
 function readOwners(owners: ConfigWatcherStatusLastRestart['owners'] = []): OwnerRecord[] {
-  return owners.flatMap(({ name, restarted = 0, available = 0, reason }) =>
-    name && reason ? { name, restarted, available, reason } : [],
+  return owners.flatMap(({ name, restarted = 0, stale, available = 0, reason }) =>
+    name && reason ? { name, restarted, ...given('stale', stale), available, reason } : [],
   );
 }
 

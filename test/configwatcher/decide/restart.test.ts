@@ -40,6 +40,7 @@ function plan({ spec = {}, pods = [], ...facts }: Facts): Plan {
     proven: true,
     now,
     ownPod: undefined,
+    record: undefined,
     ...facts,
   });
 }
