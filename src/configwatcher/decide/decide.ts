@@ -58,7 +58,7 @@ function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): 
   // What is not watched any more is settled when the watcher works again.
   const isRecorded = typeof change === 'object' && change.abandoned === undefined;
   const { state, edited } = isRecorded ? change : { state: before, edited: [] };
-  const decision = refused(observed, state, forbidden(observed, forbiddenMessage(right)));
+  const decision = refused(observed, state, forbidden(observed, state, forbiddenMessage(right)));
   return {
     ...decision,
     edits: Math.min(1, edited.length),

@@ -84,12 +84,31 @@ function uncertainty({ replacedAt }: WatcherState): Statement | undefined {
   return { status: 'False', reason: reason.contentUncertain, message };
 }
 
-function progressing(state: WatcherState, step: Reported): Statement {
-  const { pending, appliedHash } = state;
-  if (appliedHash === undefined) {
-    return { status: 'False', reason: reason.sourceMissing, message: 'there is nothing to compare with yet' };
+/** What the Pods run with stays as it is until the source is back. */
+function absence({ appliedHash }: WatcherState, missing: Comparison['missing']): Statement | undefined {
+  if (missing.length === 0) return undefined;
+  const then =
+    appliedHash === undefined
+      ? 'its first content is the baseline, which restarts nothing'
+      : 'the Pods run with the content that was applied last';
+  const message = `${sourceNames(missing)} does not exist; ${then}`;
+  return { status: 'False', reason: reason.sourceMissing, message };
+}
+
+function progressing(state: WatcherState, step: Reported, missing: Comparison['missing']): Statement {
+  const { pending } = state;
+  if (!pending) {
+    return (
+      abandonment(state, step) ??
+      absence(state, missing) ??
+      uncertainty(state) ??
+      upToDate(state, step.sorted)
+    );
   }
-  if (!pending) return abandonment(state, step) ?? uncertainty(state) ?? upToDate(state, step.sorted);
+  if (step.plan?.missingRight !== undefined) {
+    const message = forbiddenMessage(step.plan.missingRight);
+    return { status: 'True', reason: reason.forbidden, message };
+  }
   if (pending.reason === 'Stalled') return stuck(state, step.plan);
   const message = `${waits[pending.reason]}${endOf(pending.reason, step.until)}`;
   return { status: 'True', reason: pending.reason, message };
@@ -173,7 +192,12 @@ export function forbiddenMessage(right: string): string {
   return `the operator may not ${right} here`;
 }
 
-function ready(observed: Observed, missing: Comparison['missing'], plan: Plan | undefined): Statement {
+function ready(
+  observed: Observed,
+  missing: Comparison['missing'],
+  plan: Plan | undefined,
+  stall: Statement | undefined,
+): Statement {
   if (plan?.missingRight !== undefined) {
     return { status: 'False', reason: reason.forbidden, message: forbiddenMessage(plan.missingRight) };
   }
@@ -184,9 +208,7 @@ function ready(observed: Observed, missing: Comparison['missing'], plan: Plan | 
       message: `${sourceNames(missing)} does not exist`,
     };
   }
-  if (plan && plan.stalled.length > 0) {
-    return { status: 'True', reason: stallReason(plan), message: stallMessage(plan) };
-  }
+  if (stall) return stall;
   if (plan && plan.blocked.length > 0) {
     const message = blockedMessage(plan, observed.memory.refusals);
     return { status: 'True', reason: reason.evictionBlocked, message };
@@ -205,8 +227,9 @@ export function conditionsOf(
   const { plan } = step;
   const notThere = `${sourceNames(missing)} does not exist`;
   const matched = state.matchedPods > 0;
+  const stall = stalled(plan);
   const statements: [string, Statement][] = [
-    [type.ready, ready(observed, missing, plan)],
+    [type.ready, ready(observed, missing, plan, stall)],
     [
       type.sourceAvailable,
       missing.length > 0
@@ -219,9 +242,8 @@ export function conditionsOf(
         ? { status: 'True', reason: reason.podsMatched, message: 'the selector matches Pods' }
         : { status: 'False', reason: reason.noPodsMatched, message: 'the selector matches no Pod' },
     ],
-    [type.progressing, progressing(state, step)],
+    [type.progressing, progressing(state, step, missing)],
   ];
-  const stall = stalled(plan);
   const stays = plan === undefined && state.pending?.reason === 'Stalled';
   if (stall) statements.push([type.stalled, stall]);
   const before = withoutInvalidSpec(state.conditions);
@@ -233,16 +255,31 @@ export function conditionsOf(
  * for objects to get ready (all that judge by kstatus) know that there is nothing to wait for.
  */
 export function invalidSpec(observed: Observed, message: string): readonly Condition[] {
+  const { invalidSpec: because } = reason;
   return set(observed, observed.state.conditions, [
-    [type.ready, { status: 'False', reason: reason.invalidSpec, message }],
-    [type.stalled, { status: 'True', reason: reason.invalidSpec, message }],
+    [type.ready, { status: 'False', reason: because, message }],
+    ...refusedProgress(observed.state, because, message),
+    [type.stalled, { status: 'True', reason: because, message }],
   ]);
 }
 
-/** Conditions of a watcher that lacks a right. What was observed before is left standing. */
-export function forbidden(observed: Observed, message: string): readonly Condition[] {
-  const before = withoutInvalidSpec(observed.state.conditions);
-  return set(observed, before, [[type.ready, { status: 'False', reason: reason.forbidden, message }]]);
+/** Conditions of a watcher that lacks a right. What was observed before is left standing. `state` is the new one. */
+export function forbidden(observed: Observed, state: WatcherState, message: string): readonly Condition[] {
+  const before = withoutInvalidSpec(state.conditions);
+  return set(observed, before, [
+    [type.ready, { status: 'False', reason: reason.forbidden, message }],
+    ...refusedProgress(state, reason.forbidden, message),
+  ]);
+}
+
+/** Whether the Pods run with the content is not known. That a restart was abandoned stays known by this condition. */
+function refusedProgress(
+  { pending, conditions }: WatcherState,
+  because: string,
+  message: string,
+): [string, Statement][] {
+  if (findCondition(conditions, type.progressing)?.reason === reason.restartAbandoned) return [];
+  return [[type.progressing, { status: pending ? 'True' : 'False', reason: because, message }]];
 }
 
 /** The spec can be followed again. */

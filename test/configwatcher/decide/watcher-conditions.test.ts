@@ -1,15 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
+import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
+import { emptyMemory, type RestartMemory } from '../../../src/configwatcher/facts/restart-memory.ts';
+import type { Pending } from '../../../src/configwatcher/facts/state.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import {
   afterwards,
   applied,
+  changing,
   decided,
+  found,
   newContent,
   now,
+  oldContent,
+  ownedBy,
+  pod,
   several,
   specOf,
 } from '../../fixtures/configwatcher.ts';
+
+function condition({ state }: Pick<Steps, 'state'>, type: string) {
+  const { status, reason, message = '' } = findCondition(state.conditions, type) ?? {};
+  return { status, reason, message };
+}
 
 describe('Progressing names the end of a wait', () => {
   const atOnce = { debounce: { quiet: '0s' } };
@@ -47,3 +62,113 @@ describe('Progressing names the end of a wait', () => {
     });
   }
 });
+
+describe('Progressing of a watcher that is not Ready', () => {
+  const missing = found(undefined);
+  const last = 'the Pods run with the content that was applied last';
+
+  for (const [what, facts, message] of [
+    [
+      'before its first content',
+      { state: applied([]) },
+      'its first content is the baseline, which restarts nothing',
+    ],
+    ['after one', {}, last],
+    // The marker of its absence is applied.
+    [
+      'whose absence restarted Pods',
+      { state: applied([missing]), spec: specOf({ onDelete: 'Restart' }) },
+      last,
+    ],
+  ] as const) {
+    it(`for a missing source ${what} names the source`, () => {
+      const expected = {
+        status: 'False',
+        reason: 'SourceMissing',
+        message: `ConfigMap webapp-config does not exist; ${message}`,
+      };
+      const first = decided({ ...facts, sources: [missing] });
+      const next = decided(afterwards({ ...facts, sources: [missing] }, first, 1000));
+      assert.deepEqual([condition(first, 'Progressing'), next.state], [expected, first.state]);
+    });
+  }
+
+  it('is UpToDate again when the source is back', () => {
+    const gone = decided({ sources: [missing] });
+    const back = decided(afterwards({ sources: [oldContent] }, gone, 1000));
+    assert.equal(condition(back, 'Progressing').reason, 'UpToDate');
+  });
+
+  for (const [reason, facts] of [
+    ['Forbidden', { forbidden: { verb: 'list', resource: 'pods' } }],
+    ['InvalidSpec', { spec: { invalid: 'spec.windows[0].timeZone is not a known time zone' } }],
+  ] as const) {
+    it(`for ${reason} says the same as Ready`, () => {
+      const { state, memory } = decided({});
+      const refused = decided({ ...facts, state, memory });
+      const ready = condition(refused, 'Ready');
+      assert.deepEqual([ready.status, ready.reason], ['False', reason]);
+      assert.deepEqual(condition(refused, 'Progressing'), ready);
+      const mended = decided(afterwards({}, refused, 1000));
+      assert.equal(condition(mended, 'Progressing').reason, 'UpToDate');
+    });
+  }
+
+  it('for a restart without the right to evict names the right', () => {
+    const refusal = {
+      cause: 'Forbidden',
+      attempts: 1,
+      retryAt: now + 1000,
+      message: 'create pods/eviction',
+    } as const;
+    const { facts } = restarting([pod()]);
+    const memory = { ...facts.memory, refusals: new Map([[facts.pods[0]?.uid ?? '', refusal]]) };
+    const refused = decided({ ...facts, memory });
+    const message = 'the operator may not create pods/eviction here';
+    assert.deepEqual(condition(refused, 'Ready'), { status: 'False', reason: 'Forbidden', message });
+    assert.deepEqual(condition(refused, 'Progressing'), { status: 'True', reason: 'Forbidden', message });
+  });
+
+  it('stays RestartAbandoned, which is known by it alone', () => {
+    const { facts } = restarting([pod(), pod()]);
+    const other = { ...oldContent.source, name: 'other' };
+    const spec = specOf({ configMap: 'other' });
+    const abandoned = decided({ ...facts, spec, sources: [found({ message: 'other' }, { source: other })] });
+    const sources = [found(undefined, { source: other })];
+    for (const worse of [{ sources }, { forbidden: { verb: 'list', resource: 'pods' } }]) {
+      const { state } = decided({ ...afterwards({ ...facts, spec }, abandoned, 1000), sources, ...worse });
+      assert.deepEqual(
+        [condition({ state }, 'Progressing').reason, state.stalePods],
+        ['RestartAbandoned', 2],
+      );
+    }
+  });
+});
+
+/** In the middle of the restart of a Deployment of so many Pods. */
+function restarting(pods: readonly PodFacts[], more: Partial<Pending> = {}) {
+  const started = now - 30_000;
+  const place = { kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 2, available: 2 };
+  const pending: Pending = {
+    ...{ hash: newContent.hash, since: started, started, cutoff: started - 1000, total: 2 },
+    ...{ owners: [place], reason: 'InProgress', ...more },
+  };
+  const lastRestart = {
+    id: 'v1:change',
+    start: started,
+    restarted: 0,
+    skippedFresh: 0,
+    skippedUnmanaged: 0,
+    failed: 0,
+  };
+  const memory: RestartMemory = { ...emptyMemory, id: lastRestart.id };
+  const state = { ...changing(pending), lastRestart };
+  const facts = {
+    state,
+    memory,
+    pods,
+    sources: [newContent],
+    owners: ownedBy(2),
+  } satisfies Partial<Observed>;
+  return { facts };
+}
