@@ -31,8 +31,8 @@ export interface OwnerAvailability {
   readonly lacks: boolean;
   /** Its restart is done. */
   readonly isBack: boolean;
-  /** A new Pod that shows that the content breaks it. */
-  readonly broken: PodFacts | undefined;
+  /** New Pods that show that the content breaks them. */
+  readonly broken: readonly PodFacts[];
   readonly progress: OwnerProgress;
   /** It has made no progress for the whole deadline. */
   readonly isLate: boolean;
@@ -129,7 +129,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   return {
     ...{ group, wanted, serving, place, lacks, progress, isLate: late },
     isBack: place !== undefined && stale.length === 0 && !lacks,
-    broken: breaks ? broken[0] : undefined,
+    broken: breaks ? broken : [],
     nextAvailableAt: next.length === 0 ? undefined : Math.min(...next),
   };
 }

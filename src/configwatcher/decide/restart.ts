@@ -39,8 +39,8 @@ export interface Stall {
   readonly because: StallReason;
   /** The last refusal by the API server for one of its Pods, or for the change of its template. */
   readonly refusal: string | undefined;
-  /** The new Pod that shows it. */
-  readonly pod?: PodFacts;
+  /** The new Pods that show it; none where something else does. */
+  readonly pods: readonly PodFacts[];
 }
 
 export interface Plan {
@@ -95,10 +95,12 @@ function lateReason({ group, wanted }: OwnerAvailability, now: number): StallRea
 function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartInput): Stall | undefined {
   const { group, broken, lacks } = owner;
   const refusal = refusalOf(memory, group);
-  if (broken) return { group, because: 'NewPodsNotAvailable', refusal: undefined, pod: broken };
-  if (turn.held) return { group, because: turn.held, refusal };
+  if (broken.length > 0) {
+    return { group, because: 'NewPodsNotAvailable', refusal: undefined, pods: broken };
+  }
+  if (turn.held) return { group, because: turn.held, refusal, pods: [] };
   const isOpen = lacks || group.stale.length + group.terminating.length > 0;
-  return isOpen && owner.isLate ? { group, because: lateReason(owner, now), refusal } : undefined;
+  return isOpen && owner.isLate ? { group, because: lateReason(owner, now), refusal, pods: [] } : undefined;
 }
 
 function entryOf(owner: OwnerAvailability, input: RestartInput): Entry {
@@ -140,7 +142,7 @@ function unmanagedOf(group: PodGroup, input: RestartInput): Pick<Entry, 'group' 
   return {
     group,
     progress,
-    stall: late ? { group, because: 'Deadline', refusal: refusalOf(memory, group) } : undefined,
+    stall: late ? { group, because: 'Deadline', refusal: refusalOf(memory, group), pods: [] } : undefined,
   };
 }
 
@@ -250,7 +252,7 @@ export function planRestart(facts: RestartInput): Plan {
   const { memory, strategy, sorted, cutoff, now } = input;
   const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
   const proven = input.proven || entries.some((entry) => provesContent(entry, cutoff));
-  const broken = entries.filter((entry) => entry.broken !== undefined);
+  const broken = entries.filter((entry) => entry.broken.length > 0);
   const holders = entries.filter(keepsPlace);
   const isStopped = broken.length > 0;
   const begin = isStopped ? [] : beginners(entries, holders, strategy.canary && !proven, input);

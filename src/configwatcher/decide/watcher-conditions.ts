@@ -14,7 +14,7 @@ import type { Pending, WatcherState } from '../facts/state.ts';
 import type { Comparison } from './comparison.ts';
 import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import type { Plan, StallReason } from './restart.ts';
+import type { Plan, Stall, StallReason } from './restart.ts';
 
 /** What a step tells about itself. */
 type Reported = Pick<Step, 'plan' | 'sorted' | 'abandoned' | 'until'>;
@@ -115,9 +115,9 @@ function progressing(state: WatcherState, step: Reported, missing: Comparison['m
 }
 
 /** The reason is the one word that STATE shows: what the restart is stuck at. */
-function stuck({ conditions }: WatcherState, plan: Plan | undefined): Statement {
-  if (plan) return { status: 'True', reason: stallReason(plan), message: stallMessage(plan) };
-  const known = findCondition(conditions, type.stalled);
+function stuck(state: WatcherState, plan: Plan | undefined): Statement {
+  if (plan) return { status: 'True', reason: stallReason(plan), message: stallMessage(plan, state) };
+  const known = findCondition(state.conditions, type.stalled);
   return { status: 'True', reason: known?.reason ?? 'Stalled', message: known?.message ?? waits.Stalled };
 }
 
@@ -169,10 +169,25 @@ export function blockedMessage({ blocked, ownerOf }: Plan, refusals: RestartMemo
   return `${nameThem(blocked.map(({ name }) => name))}: ${words}${first ? budgetAdvice(words, live, first.ready) : ''}`;
 }
 
+/**
+ * The Pod that is named. As long as the one that the status names shows it, it stays: another one at each look would be
+ * a status write each time, and not the one that the Event names.
+ */
+function namedPod({ pods: broken }: Stall, { conditions }: WatcherState): PodFacts | undefined {
+  const shown = findCondition(conditions, type.stalled)?.message ?? '';
+  return (
+    broken.find(({ name }) => shown.includes(`; Pod ${name}, `) || shown.includes(`; Pod ${name} `)) ??
+    broken[0]
+  );
+}
+
 /** Which owners are stuck, and why. */
-export function stallMessage({ stalled: stuck }: Plan): string {
+export function stallMessage({ stalled: stuck }: Plan, state: WatcherState): string {
   return nameThem(
-    stuck.map(({ group: { owner, stale, live }, because, refusal, pod }) => {
+    stuck.map((stall) => {
+      const { group, because, refusal } = stall;
+      const { owner, stale, live } = group;
+      const pod = namedPod(stall, state);
       const advice = refusal === undefined ? '' : budgetAdvice(refusal, live, stale[0]?.ready ?? true);
       const lastly =
         because === 'Deadline' && refusal !== undefined ? `; the last answer was: ${refusal}${advice}` : '';
@@ -182,9 +197,9 @@ export function stallMessage({ stalled: stuck }: Plan): string {
   );
 }
 
-function stalled(plan: Plan | undefined): Statement | undefined {
+function stalled(state: WatcherState, plan: Plan | undefined): Statement | undefined {
   if (!plan || plan.stalled.length === 0) return undefined;
-  return { status: 'True', reason: stallReason(plan), message: stallMessage(plan) };
+  return { status: 'True', reason: stallReason(plan), message: stallMessage(plan, state) };
 }
 
 /** Why the operator cannot do what the watcher asks for. */
@@ -227,7 +242,7 @@ export function conditionsOf(
   const { plan } = step;
   const notThere = `${sourceNames(missing)} does not exist`;
   const matched = state.matchedPods > 0;
-  const stall = stalled(plan);
+  const stall = stalled(state, plan);
   const statements: [string, Statement][] = [
     [type.ready, ready(observed, missing, plan, stall)],
     [

@@ -78,7 +78,11 @@ function reasonEvent(
       return warning(watcherEvent.evictionBlocked, 'Evict', note);
     }
     case 'Stalled':
-      return warning(watcherEvent.restartStalled, 'Restart', plan ? stallMessage(plan) : 'no progress');
+      return warning(
+        watcherEvent.restartStalled,
+        'Restart',
+        plan ? stallMessage(plan, state) : 'no progress',
+      );
     default:
       return undefined;
   }

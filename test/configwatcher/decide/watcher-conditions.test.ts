@@ -172,3 +172,24 @@ function restarting(pods: readonly PodFacts[], more: Partial<Pending> = {}) {
   } satisfies Partial<Observed>;
   return { facts };
 }
+
+describe('Stalled for a content that breaks Pods', () => {
+  const crashing = (name: string) =>
+    pod({
+      ...{ name, created: now - 20_000, ready: false, restarts: 2 },
+      failure: { container: 'app', reason: 'Error', exitCode: 3 },
+    });
+  const first = 'webapp-z';
+  it('goes on naming the Pod that its Event has named when another one breaks', () => {
+    const { facts } = restarting([pod(), crashing(first)]);
+    const told = decided(facts);
+    const event = told.events.find(({ reason }) => reason === 'RestartStalled');
+    assert.equal(event?.note, condition(told, 'Stalled').message);
+    // A rollout makes several Pods together; the API server lists them by name.
+    const pods = [crashing('webapp-a'), ...facts.pods];
+    const next = decided(afterwards({ ...facts, pods }, told, 1000));
+    assert.equal(condition(next, 'Stalled').message, event?.note);
+    const gone = decided(afterwards({ ...facts, pods: [crashing('webapp-a'), pod()] }, next, 1000));
+    assert.match(condition(gone, 'Stalled').message, /Pod webapp-a, /);
+  });
+});
