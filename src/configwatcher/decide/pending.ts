@@ -34,6 +34,11 @@ function debounceEnd(spec: WatcherSpec, state: WatcherState, pending: Pending): 
 /** So many repairs in a row wait for no cooldown. */
 const quickRepairs = 3;
 
+/** Whether a content that replaces the pending one, which breaks its Pods, waits for no cooldown. */
+export function isNextRepairQuick(pending: Pending | undefined): boolean {
+  return (pending?.repairs ?? 0) < quickRepairs;
+}
+
 /**
  * The first thing in the way of a restart, or of its next batch when it is running: whatever stops a start
  * stops a batch as well, but debounce and cooldown are over by then. Cooldown and windows protect what works: a

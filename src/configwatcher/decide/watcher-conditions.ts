@@ -12,6 +12,7 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
 import type { Pending, WatcherState } from '../facts/state.ts';
 import type { Comparison } from './comparison.ts';
+import { isNextRepairQuick } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { Plan, Stall, StallReason } from './restart.ts';
@@ -181,6 +182,14 @@ function namedPod({ pods: broken }: Stall, { conditions }: WatcherState): PodFac
   );
 }
 
+/** What ends the stall, where the content breaks its Pods. */
+function remedy(because: StallReason, { pending, cooldownUntil }: WatcherState): string {
+  if (because !== 'NewPodsNotAvailable') return '';
+  return cooldownUntil === undefined || isNextRepairQuick(pending)
+    ? '; the next edit is applied at once'
+    : '; several edits in a row break Pods, so the next one waits for the cooldown';
+}
+
 /** Which owners are stuck, and why. */
 export function stallMessage({ stalled: stuck }: Plan, state: WatcherState): string {
   return nameThem(
@@ -192,7 +201,7 @@ export function stallMessage({ stalled: stuck }: Plan, state: WatcherState): str
       const lastly =
         because === 'Deadline' && refusal !== undefined ? `; the last answer was: ${refusal}${advice}` : '';
       const words = pod ? `; ${podWords(pod)}` : '';
-      return `${owner.kind} ${owner.name}: ${stalls[because]}${words}${lastly}`;
+      return `${owner.kind} ${owner.name}: ${stalls[because]}${remedy(because, state)}${words}${lastly}`;
     }),
   );
 }

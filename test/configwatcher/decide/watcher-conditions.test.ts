@@ -180,6 +180,26 @@ describe('Stalled for a content that breaks Pods', () => {
       failure: { container: 'app', reason: 'Error', exitCode: 3 },
     });
   const first = 'webapp-z';
+  const message = (
+    pods: readonly PodFacts[],
+    more: Partial<Pending> = {},
+    cooldownUntil: number | undefined = now + 60_000,
+  ) => {
+    const { facts } = restarting(pods, more);
+    return condition(decided({ ...facts, state: { ...facts.state, cooldownUntil } }), 'Stalled').message;
+  };
+
+  it('says that the next edit is applied at once, as long as it is', () => {
+    const pods = [pod(), crashing(first)];
+    const atOnce = /so no further Pod gets this content; the next edit is applied at once; Pod webapp-z, /;
+    assert.match(message(pods), atOnce);
+    assert.match(message(pods, { repairs: 2 }), atOnce);
+    assert.match(
+      message(pods, { repairs: 3 }),
+      /this content; several edits in a row .* waits for the cooldown; Pod/,
+    );
+  });
+
   it('goes on naming the Pod that its Event has named when another one breaks', () => {
     const { facts } = restarting([pod(), crashing(first)]);
     const told = decided(facts);
