@@ -41,18 +41,13 @@ const unusedTurnMs = 5000;
 /** Safety net for an At that waits for its turn. */
 const maxWaitMs = 60_000;
 
-interface Waiting {
-  readonly version: string;
-  readonly failure: Cause;
-}
-
 interface Group {
   readonly id: string;
   readonly namespace: string;
   readonly since: number;
   readonly maxIntervalMs: number;
   /** By key, in the order of their turns. */
-  readonly waiting: Map<string, Waiting>;
+  readonly waiting: Map<string, { readonly version: string; readonly failure: Cause }>;
   /** By key: those whose turn it is, and since when. */
   readonly trying: Map<string, { readonly version: string; readonly since: number }>;
   failure: Cause;
@@ -94,9 +89,8 @@ export class LaunchTurns {
     const trying = group.trying.get(key);
     const waiting = group.waiting.get(key);
     if (waiting === undefined && trying === undefined) {
-      const joined = { version, failure: group.failure };
-      this.#join(group, key, joined);
-      return waitOf(group, joined, false, now);
+      this.#join(group, key, version, group.failure);
+      return waitOf(group, group.failure, false, now);
     }
     if ((trying ?? waiting)?.version !== version) {
       this.forget(key);
@@ -107,7 +101,7 @@ export class LaunchTurns {
       this.#try(group, key, version);
       return undefined;
     }
-    return waitOf(group, waiting, isFirst, now);
+    return waitOf(group, waiting.failure, isFirst, now);
   }
 
   /** The create of the At failed. Returns how long it waits. */
@@ -119,20 +113,19 @@ export class LaunchTurns {
     const known = this.#groups.get(id);
     const group = known ?? newGroup(id, namespace, failure, now, isAnswered);
     this.#groups.set(id, group);
-    const entry = { version, failure };
     if (before !== group) {
       this.forget(key);
     }
     group.trying.delete(key);
     group.waiting.delete(key);
     group.failure = failure;
-    this.#join(group, key, entry);
+    this.#join(group, key, version, failure);
     if (hadTurn || known === undefined) {
       group.failures += 1;
       group.window = Math.floor(group.window / 2);
       this.#schedule(group, now + intervalOf(group));
     }
-    return waitOf(group, entry, group.waiting.keys().next().value === key, now);
+    return waitOf(group, failure, group.waiting.keys().next().value === key, now);
   }
 
   /** The create of the At was not refused: it has its Pod, or another Pod has the name. */
@@ -178,8 +171,8 @@ export class LaunchTurns {
     return undefined;
   }
 
-  #join(group: Group, key: string, entry: Waiting): void {
-    group.waiting.set(key, entry);
+  #join(group: Group, key: string, version: string, failure: Cause): void {
+    group.waiting.set(key, { version, failure });
     this.#groupOf.set(key, group);
   }
 
@@ -238,7 +231,7 @@ function intervalOf(group: Group): number {
   return Math.min(most, round, firstDelayMs * 2 ** Math.min(Math.max(0, failures - 1), 10));
 }
 
-function waitOf({ nextTurnAt, since }: Group, { failure }: Waiting, isFirst: boolean, now: number): Wait {
+function waitOf({ nextTurnAt, since }: Group, failure: Cause, isFirst: boolean, now: number): Wait {
   // The first of the line needs no wake: it comes at its turn by itself.
   const waitMs = isFirst ? Math.max(0, nextTurnAt - now) : maxWaitMs;
   return { waitMs, failure, since };

@@ -36,20 +36,18 @@ const minLeadMs = 30_000;
 const maxOfNamespace = 10;
 const maxAtOnce = 4;
 
-interface Tried {
-  /** uid and generation of the At. */
-  readonly version: string;
-  readonly nextAt: number;
-  /** What it came to. Absent: status shows it. */
-  readonly preflight?: Preflight;
-}
-
 export class Preflights implements Runnable {
   readonly name = 'at-preflights';
   readonly needsLeaderElection = true;
   readonly #options;
-  /** By key of an At. Of most Ats nothing need be known: they are due long after their dry run. */
-  readonly #tried = new Map<string, Tried>();
+  /**
+   * By key of an At. Of most Ats nothing need be known: they are due long after their dry run. `version`: uid and
+   * generation. `preflight`: what it came to; absent: status shows it.
+   */
+  readonly #tried = new Map<
+    string,
+    { readonly version: string; readonly nextAt: number; readonly preflight?: Preflight }
+  >();
 
   /**
    * @param options `random`: uniform in [0, 1). `wake`: called with the key of an At when its dry run has come to
@@ -189,7 +187,7 @@ export class Preflights implements Runnable {
     this.#tried.set(key, { version: versionOf(at), nextAt: clock.monotonic() + wait, ...own });
   }
 
-  #known(at: At): Tried | undefined {
+  #known(at: At) {
     const known = this.#tried.get(requestKey(requestFor(at)));
     return known?.version === versionOf(at) ? known : undefined;
   }

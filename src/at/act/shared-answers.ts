@@ -9,15 +9,10 @@ const freshMs = 60_000;
 /** Questions that are kept, the newest. */
 const maxQuestions = 1000;
 
-interface Question<T> {
-  readonly answer: Promise<T>;
-  /** Monotonic milliseconds; infinite while the answer is under way. */
-  freshUntil: number;
-}
-
 export class SharedAnswers<T> {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #questions = new Map<string, Question<T>>();
+  /** `freshUntil`: monotonic milliseconds; infinite while the answer is under way. */
+  readonly #questions = new Map<string, { readonly answer: Promise<T>; freshUntil: number }>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -32,7 +27,7 @@ export class SharedAnswers<T> {
     signal.throwIfAborted();
     const known = this.#questions.get(key);
     const isFresh = known !== undefined && this.#clock.monotonic() < known.freshUntil;
-    const { answer } = isFresh ? known : this.#send(key, ask);
+    const answer = isFresh ? known.answer : this.#send(key, ask);
     const broken = Promise.withResolvers<never>();
     const onAbort = () => broken.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -43,7 +38,7 @@ export class SharedAnswers<T> {
     }
   }
 
-  #send(key: string, ask: () => Promise<T>): Question<T> {
+  #send(key: string, ask: () => Promise<T>): Promise<T> {
     const question = { answer: ask(), freshUntil: Number.POSITIVE_INFINITY };
     this.#questions.delete(key);
     this.#questions.set(key, question);
@@ -57,6 +52,6 @@ export class SharedAnswers<T> {
         question.freshUntil = Number.NEGATIVE_INFINITY;
       },
     );
-    return question;
+    return question.answer;
   }
 }

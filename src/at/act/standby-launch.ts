@@ -29,11 +29,6 @@ import { readLive } from './live-read.ts';
 /** A read that took longer is not relied on: as long as a leader may write after a renewal. */
 const maxReadMs = 10_000;
 
-/** Its client sends nothing but launches; `atInformer` shows when what was launched here is over. */
-type StandbyParts = Omit<AtParts, 'recorder' | 'onDryRun' | 'onStatus'> & {
-  readonly atInformer: Pick<Informer<At>, 'addHandler'>;
-};
-
 export class StandbyLaunch {
   readonly #options;
   readonly #actuator: Actuator;
@@ -42,7 +37,12 @@ export class StandbyLaunch {
   readonly #launched = new Set<string>();
   readonly #removeHandler: () => void;
 
-  constructor(options: StandbyParts) {
+  /** @param options the client sends nothing but launches; `atInformer` shows when what was launched here is over. */
+  constructor(
+    options: Omit<AtParts, 'recorder' | 'onDryRun' | 'onStatus'> & {
+      readonly atInformer: Pick<Informer<At>, 'addHandler'>;
+    },
+  ) {
     this.#options = options;
     // Events are writes, and belong to the leader.
     const recorder = { record() {} };

@@ -3,14 +3,14 @@
  * see to it that nothing runs which the outcome does not speak of.
  */
 import { atCondition } from '../../api/at-constants.ts';
-import { findCondition } from '../../kubernetes/conditions.ts';
+import { findCondition, type NewCondition } from '../../kubernetes/conditions.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Observed } from '../facts/observed.ts';
 import { isEdited } from '../plan/phase.ts';
 import type { Draft } from './decision.ts';
 import { effective, withDefaults } from './defaults.ts';
 import { letGo } from './exactly-once.ts';
-import { editedAfterEnd, type Statement, stated } from './statement.ts';
+import { editedAfterEnd, stated } from './statement.ts';
 import { endSurplusPods } from './surplus-pods.ts';
 
 export function decideDone(o: Observed): Draft {
@@ -26,7 +26,7 @@ export function decideDone(o: Observed): Draft {
 }
 
 /** A spec that could not run stays refused, also when it is corrected now. */
-function acceptance({ at }: Observed): readonly Statement[] {
+function acceptance({ at }: Observed): readonly NewCondition[] {
   const shown = findCondition(at.status?.conditions, atCondition.accepted);
   return shown?.status === 'False' ? [] : editedAfterEnd;
 }

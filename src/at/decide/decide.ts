@@ -4,14 +4,15 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
+import type { Decision } from '../../runtime/controller/decision.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
-import type { Observed } from '../facts/observed.ts';
+import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, podsAt } from '../facts/own-pod.ts';
 import { isTerminating, phaseOf, takesPodsAlong } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
 import { decideRunning } from './decide-running.ts';
-import type { AtDecision, Draft, Effect, Steps } from './decision.ts';
+import type { Draft, Effect, Steps } from './decision.ts';
 import { readLive } from './decision.ts';
 import { letGo } from './exactly-once.ts';
 
@@ -22,7 +23,7 @@ const firstInvalidDelayMs = 250;
 const maxInvalidDelayMs = 300_000;
 
 /** @throws {Error} when one status always asks for another one first. */
-export function decide(o: Observed): AtDecision {
+export function decide(o: Observed): Decision<Need, Effect> {
   const effects: Effect[] = [];
   let observed = o;
   for (let statuses = 0; statuses <= maxStatusesFirst; statuses++) {
@@ -71,7 +72,7 @@ function withStatus({ refusal: _, ...o }: Observed, status: AtStatus): Observed 
   return { ...o, at, ...podsAt(at, findAmong(o)) };
 }
 
-function ordered(o: Observed, first: readonly Effect[], steps: Steps): AtDecision {
+function ordered(o: Observed, first: readonly Effect[], steps: Steps): Decision<Need, Effect> {
   const { actions, status, events, ...when } = steps;
   if (o.unwritable !== undefined) return unwritable(o.unwritable, [...first, ...recording(events)]);
   const write: Effect[] = status === undefined ? [] : [{ type: 'WriteStatus', status, asLock: false }];
@@ -86,7 +87,7 @@ function recording(events: readonly EventRecord[]): Effect[] {
  * Stored under a laxer CRD than today's, the At takes no status until a user mends it: the Events are all that can
  * report it. It may also be a passing mistake of an admission policy, so the first tries are soon.
  */
-function unwritable(times: number, effects: readonly Effect[]): AtDecision {
+function unwritable(times: number, effects: readonly Effect[]): Decision<Need, Effect> {
   return {
     effects: times === 1 ? effects.filter(({ type }) => type === 'RecordEvents') : [],
     requeueAfter: Math.min(maxInvalidDelayMs, firstInvalidDelayMs * 2 ** (times - 1)),

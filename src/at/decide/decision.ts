@@ -1,7 +1,7 @@
 /** Decision: what one look at an At leads to. */
 import type { AtStatus } from '../../api/at.generated.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
-import type { Decision, Question } from '../../runtime/controller/decision.ts';
+import type { Question } from '../../runtime/controller/decision.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Need } from '../facts/observed.ts';
 
@@ -43,8 +43,6 @@ export type Effect =
       readonly asLock: boolean;
     }
   | { readonly type: 'RecordEvents'; readonly events: readonly EventRecord[] };
-
-export type AtDecision = Decision<Need, Effect>;
 
 /** What a part of the decision comes to; {@link decide} makes one ordered list of it. */
 export type Draft = Question<Need> | StatusFirst | Steps;

@@ -5,7 +5,7 @@
 
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atAnnotation, atCondition, atEvent, atPodName, atReason } from '../../api/at-constants.ts';
-import { findCondition } from '../../kubernetes/conditions.ts';
+import { findCondition, type NewCondition } from '../../kubernetes/conditions.ts';
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
@@ -22,7 +22,7 @@ import { disruptedEvents, withEnded } from './history.ts';
 import { endingOf, lostEnding } from './outcome.ts';
 import { isRescheduledTooLate, runningStatus } from './run-status.ts';
 import { specEvents } from './spec-events.ts';
-import { accepted, editedTooLate, rescheduledTooLate, type Statement } from './statement.ts';
+import { accepted, editedTooLate, rescheduledTooLate } from './statement.ts';
 
 /** From this delay on a launch counts as late. */
 const lateAfterMs = 5000;
@@ -137,7 +137,7 @@ function operatorDelayOf(
  * Whether the spec is still the one that was launched. From now on it cannot be edited; what happened to it before
  * is known only here, and of further attempts status tells what the first one has found.
  */
-function acceptanceOf(o: Observed, launch: Attempt, run: Run, plan: Plan | Cause): readonly Statement[] {
+function acceptanceOf(o: Observed, launch: Attempt, run: Run, plan: Plan | Cause): readonly NewCondition[] {
   if (launch.attempt > 1 && isRescheduledTooLate(o.at.status)) {
     return rescheduledTooLate;
   }

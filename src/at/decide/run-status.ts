@@ -5,7 +5,7 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
-import { findCondition, isConditionTrue } from '../../kubernetes/conditions.ts';
+import { findCondition, isConditionTrue, type NewCondition } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { PodView } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
@@ -14,7 +14,7 @@ import { isExactlyOnce } from '../plan/run.ts';
 import { withDefaults } from './defaults.ts';
 import { currentRestarts, pastRestarts, withEnded } from './history.ts';
 import type { Ending } from './outcome.ts';
-import { clip, resumed, type Statement, stated } from './statement.ts';
+import { clip, resumed, stated } from './statement.ts';
 
 /** RUNNING: the Pod is there, or is known to have been. Times are epoch milliseconds. */
 export function runningStatus(
@@ -27,7 +27,7 @@ export function runningStatus(
     /** The attempts before this one; undefined for the first. */
     readonly history: AtStatus['history'];
     /** The condition Accepted: whether the spec is still the one that the Pod was made from. */
-    readonly acceptance: readonly Statement[];
+    readonly acceptance: readonly NewCondition[];
   },
 ): AtStatus {
   const {
@@ -70,7 +70,7 @@ export function runningStatus(
 }
 
 /** What a dry run was refused with is over once the Pod exists. */
-function admitted({ conditions }: AtStatus): Statement[] {
+function admitted({ conditions }: AtStatus): NewCondition[] {
   const { podAdmitted } = atCondition;
   const message = 'the Pod was created';
   return findCondition(conditions, podAdmitted) === undefined
@@ -92,7 +92,7 @@ function isAcceptedAs(status: AtStatus | undefined, reason: string): boolean {
   return findCondition(status?.conditions, atCondition.accepted)?.reason === reason;
 }
 
-function launchedCondition({ at, tracks }: Observed, podName: string): Statement {
+function launchedCondition({ at, tracks }: Observed, podName: string): NewCondition {
   const isUntracked = isExactlyOnce(at) && !tracks;
   const note = 'its result is lost if the Pod is deleted: the operator has no rights in the whole cluster';
   const message = `Pod ${podName} was created${isUntracked ? `; ${note}` : ''}`;
@@ -107,7 +107,7 @@ export function withCause(o: Observed, from: AtStatus, { reason, message }: Caus
   // Numbers and times in such a sentence change all the time; a write for each would be noise.
   const shown =
     waitingReason(o.at.status) === reason ? (o.at.status?.message ?? clip(message)) : clip(message);
-  const condition: Statement = { type: atCondition.launched, status: 'True', reason, message: shown };
+  const condition: NewCondition = { type: atCondition.launched, status: 'True', reason, message: shown };
   return stated(o, { ...from, reason, ...(shown === '' ? {} : { message: shown }) }, [condition]);
 }
 
@@ -163,12 +163,12 @@ function withEndDefaults(o: Observed, status: AtStatus): AtStatus {
   ]);
 }
 
-function endConditions(from: AtStatus, { outcome, reason }: Ending): Statement[] {
+function endConditions(from: AtStatus, { outcome, reason }: Ending): NewCondition[] {
   const { complete, failed, launched, ready, stalled, suspended } = atCondition;
   const bad = outcome === atOutcome.failed || outcome === atOutcome.missed;
   const refused = findCondition(from.conditions, atCondition.accepted)?.status === 'False';
   const message = `the outcome is ${outcome}`;
-  const is = (type: string, holds: boolean): Statement => ({
+  const is = (type: string, holds: boolean): NewCondition => ({
     type,
     status: holds ? 'True' : 'False',
     reason,

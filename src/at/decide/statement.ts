@@ -14,17 +14,15 @@ import {
 import type { Condition } from '../../kubernetes/objects.ts';
 import type { Observed } from '../facts/observed.ts';
 
-export type Statement = Pick<NewCondition, 'type' | 'status' | 'reason' | 'message'>;
-
 /** Bytes that status.message may have. */
 export const maxMessageBytes = 1024;
 
-export const accepted: readonly Statement[] = [
+export const accepted: readonly NewCondition[] = [
   { type: atCondition.accepted, status: 'True', reason: atReason.armed, message: 'the spec can be run' },
 ];
 
 /** Of a spec that is not the one which was launched: it is good, and comes too late. */
-export const editedTooLate: readonly Statement[] = [
+export const editedTooLate: readonly NewCondition[] = [
   {
     type: atCondition.accepted,
     status: 'True',
@@ -34,7 +32,7 @@ export const editedTooLate: readonly Statement[] = [
 ];
 
 /** Of a spec that was edited when the At was DONE. */
-export const editedAfterEnd: readonly Statement[] = [
+export const editedAfterEnd: readonly NewCondition[] = [
   {
     type: atCondition.accepted,
     status: 'True',
@@ -44,7 +42,7 @@ export const editedAfterEnd: readonly Statement[] = [
 ];
 
 /** Of a spec that asks for the same run at another time than it had. */
-export const rescheduledTooLate: readonly Statement[] = [
+export const rescheduledTooLate: readonly NewCondition[] = [
   {
     type: atCondition.accepted,
     status: 'True',
@@ -54,7 +52,7 @@ export const rescheduledTooLate: readonly Statement[] = [
 ];
 
 /** An At that was suspended says that it no longer is; one that never was says nothing. */
-export function resumed({ spec, status }: At): Statement[] {
+export function resumed({ spec, status }: At): NewCondition[] {
   // Of a Pod that was created before the suspension could be seen, the At goes on all the same.
   const message = spec.suspend === true ? 'the Pod was created before' : 'spec.suspend is false';
   return findCondition(status?.conditions, atCondition.suspended) === undefined
@@ -63,7 +61,7 @@ export function resumed({ spec, status }: At): Statement[] {
 }
 
 /** Adds the conditions and the generation. Stalled is there only while it is True. */
-export function stated(o: Observed, status: AtStatus, statements: readonly Statement[]): AtStatus {
+export function stated(o: Observed, status: AtStatus, statements: readonly NewCondition[]): AtStatus {
   // A cached At may be older than the last status this process has written: observedGeneration never falls.
   const observedGeneration = Math.max(o.at.metadata.generation ?? 0, o.at.status?.observedGeneration ?? 0);
   // Whatever else status says holds for this generation, too; `kubectl wait` believes no older one.

@@ -5,14 +5,14 @@
 
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atPhase, atReason } from '../../api/at-constants.ts';
-import { findCondition, removeCondition } from '../../kubernetes/conditions.ts';
+import { findCondition, type NewCondition, removeCondition } from '../../kubernetes/conditions.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { Observed } from '../facts/observed.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
 import { isEdited } from '../plan/phase.ts';
 import type { Plan } from '../plan/plan.ts';
-import { accepted, clip, resumed, type Statement, stated } from './statement.ts';
+import { accepted, clip, resumed, stated } from './statement.ts';
 
 /** PENDING, waiting for its time. Forgets what an earlier try to launch has left behind. */
 export function armedStatus(o: Observed, plan: Plan): AtStatus {
@@ -30,7 +30,7 @@ export function armedStatus(o: Observed, plan: Plan): AtStatus {
 }
 
 /** What dry runs of the Pod of this very spec have come to; no condition shows it as long as they pass. */
-function admissionOf({ at, preflight }: Observed): Statement | undefined {
+function admissionOf({ at, preflight }: Observed): NewCondition | undefined {
   const type = atCondition.podAdmitted;
   if (preflight?.rejection !== undefined) {
     const { reason, message } = preflight.rejection;

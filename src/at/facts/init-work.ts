@@ -6,14 +6,12 @@ import type { ContainerStatus, Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { isSidecar } from '../plan/template.ts';
 
-export interface InitWork {
+export function initWork({ spec, status }: Pod): {
   /** An init container runs at this moment. */
   readonly isUnderWay: boolean;
   /** Milliseconds of the runs that have ended, by the clock of the node alone. */
   readonly doneMs: number;
-}
-
-export function initWork({ spec, status }: Pod): InitWork {
+} {
   const sidecars = (spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
   const statuses = (status?.initContainerStatuses ?? []).filter(({ name }) => !sidecars.includes(name));
   let doneMs = 0;

@@ -7,7 +7,7 @@ import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../kuber
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Cause } from '../plan/cause.ts';
 import { mainContainerName } from '../plan/run.ts';
-import { type InitWork, initWork } from './init-work.ts';
+import { initWork } from './init-work.ts';
 
 export interface PodView {
   readonly pod: Pod;
@@ -20,7 +20,7 @@ export interface PodView {
   /** The main container has been started at least once. */
   readonly started: boolean;
   /** What happened before that. */
-  readonly init: InitWork;
+  readonly init: ReturnType<typeof initWork>;
   /** Its first start, epoch milliseconds; when that is forgotten after restarts, that of the Pod. */
   readonly startTime: number | undefined;
   /** Its end, epoch milliseconds, once the Pod has ended. */
