@@ -40,6 +40,7 @@ import {
   transformSource,
   watchersOf,
 } from './facts/watched-objects.ts';
+import { sourceKinds } from './plan/source-kinds.ts';
 import { ConfigWatcherReconciler } from './reconciler.ts';
 import { ServedController } from './served-controller.ts';
 
@@ -132,8 +133,8 @@ function watcherController(
     ...watcherOptions,
     predicates: [or(generationChanged, annotationChanged(watcherAnnotation.restartNow))],
   });
-  for (const source of shared.keys ? [configMaps, secrets] : [configMaps]) {
-    const kind = source === secrets ? 'Secret' : 'ConfigMap';
+  for (const [kind, { resource: source, isConfidential }] of Object.entries(sourceKinds)) {
+    if (isConfidential && !shared.keys) continue;
     const wake = enqueueRequestsFromMap((object: KubernetesObject) => watchersOf(watchers, kind, object));
     builder.watches(metadataOf(source), wake, { ...sourceOptions, predicates: [resourceVersionChanged] });
   }

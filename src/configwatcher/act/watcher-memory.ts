@@ -5,8 +5,8 @@
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
-import type { SourceState, WatcherState } from '../facts/state.ts';
-import { shortHash, shortName } from '../plan/config-hash.ts';
+import type { WatcherState } from '../facts/state.ts';
+import { type SourceHash, shortHash, shortName } from '../plan/config-hash.ts';
 
 /** Of one uid, so that a watcher that is created again starts without it. */
 export interface Known {
@@ -82,8 +82,8 @@ export class WatcherMemory {
 }
 
 /** Whether the same is known of the same sources, as a status with or without room says it. */
-export function areSameSources(left: readonly SourceState[], right: readonly SourceState[]): boolean {
-  const keyOf = ({ kind, name, keysHash, hash, pendingHash }: SourceState) =>
+export function areSameSources(left: readonly SourceHash[], right: readonly SourceHash[]): boolean {
+  const keyOf = ({ kind, name, keysHash, hash, pendingHash }: SourceHash) =>
     [kind, shortName(name), keysHash, shortHash(hash), pendingHash && shortHash(pendingHash)].join();
   return (
     left.length === right.length && left.every((one, index) => keyOf(one) === keyOf(right[index] ?? one))

@@ -3,9 +3,9 @@
  * breaks them. A restart is done when its Pods work, not when they are gone.
  */
 
+import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
-import type { Place } from '../facts/state.ts';
 import { isLate, progressOf } from './owner-progress.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
@@ -26,7 +26,7 @@ export interface OwnerAvailability {
   /** Stale ones that are Ready, and others that are available. */
   readonly serving: number;
   /** Present while it is in the middle of a restart. */
-  readonly place: Place | undefined;
+  readonly place: ConfigWatcherStatusPendingOwner | undefined;
   /** Its restart has taken Pods away that are not back. */
   readonly lacks: boolean;
   /** Its restart is done. */
@@ -44,7 +44,7 @@ export interface OwnerAvailability {
  * How many Pods there should be. What the owner says counts where the Pods it makes are the selected ones.
  * Where only some of its Pods are selected, or it cannot be read, it is as many as when its restart began.
  */
-function wantedPods({ facts, live }: PodGroup, place: Place | undefined): number {
+function wantedPods({ facts, live }: PodGroup, place: ConfigWatcherStatusPendingOwner | undefined): number {
   const atStart = place?.wanted ?? live;
   if (facts.wanted === undefined) return atStart;
   return facts.makesSelectedPods ? facts.wanted : Math.min(facts.wanted, atStart);

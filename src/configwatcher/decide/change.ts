@@ -7,8 +7,8 @@ import { watcherCondition, watcherReason } from '../../api/configwatcher-constan
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Need, Observed, SourceContent } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
-import type { Pending, SourceState, WatcherState } from '../facts/state.ts';
-import { combinedHash } from '../plan/config-hash.ts';
+import type { Pending, WatcherState } from '../facts/state.ts';
+import { combinedHash, type SourceHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Comparison, recordedHash, replacesImmutable } from './comparison.ts';
 import { isRunning } from './pending.ts';
@@ -173,7 +173,7 @@ function recordReturn(observed: Listed, spec: WatcherSpec, comparison: Compariso
 }
 
 function stateOf(
-  sources: readonly SourceState[],
+  sources: readonly SourceHash[],
 ): Pick<WatcherState, 'sources'> & { readonly appliedHash?: string } {
   const appliedHash = combinedHash(sources);
   return { sources, ...(appliedHash !== undefined && { appliedHash }) };
@@ -185,7 +185,7 @@ function settled({ known }: Comparison): Pick<WatcherState, 'sources'> & { reado
 }
 
 /** With the contents of now, which are to be applied, in the place of those recorded before. */
-function recorded({ known, wanted }: Comparison, started: boolean): SourceState[] {
+function recorded({ known, wanted }: Comparison, started: boolean): SourceHash[] {
   return known.map((entry, index) => {
     const { pendingHash: before, ...rest } = entry;
     const hash = wanted[index]?.hash ?? entry.hash;

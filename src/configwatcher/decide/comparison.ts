@@ -4,7 +4,7 @@
  */
 
 import type { SourceContent } from '../facts/observed.ts';
-import type { SourceState, WatcherState } from '../facts/state.ts';
+import type { WatcherState } from '../facts/state.ts';
 import { hashScheme, isNamed, isSameHash, type SourceHash, statusName } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 
@@ -12,7 +12,7 @@ export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */
   readonly wanted: readonly SourceHash[];
   /** What status says of each source, and for one seen first its current content. */
-  readonly known: readonly SourceState[];
+  readonly known: readonly SourceHash[];
   /** Whose content differs from the applied one, in the order of the spec. */
   readonly changed: readonly SourceContent[];
   /** Whose content is neither the applied nor the pending one: they were edited. */
@@ -34,7 +34,7 @@ function isComparable(content: SourceContent, entry: SourceHash): boolean {
 }
 
 /** The content that was seen last: the one to be applied, where a change of it is pending. */
-export function recordedHash({ hash, pendingHash = hash }: SourceState): string {
+export function recordedHash({ hash, pendingHash = hash }: SourceHash): string {
   return pendingHash;
 }
 
@@ -44,7 +44,7 @@ export function recordedHash({ hash, pendingHash = hash }: SourceState): string 
  */
 function effectiveHash(
   content: SourceContent,
-  entry: SourceState | undefined,
+  entry: SourceHash | undefined,
   restartOnDelete: boolean,
 ): string | undefined {
   if (content.present) return content.hash;
@@ -59,7 +59,7 @@ function effectiveHash(
 function entryFor(
   content: SourceContent,
   { sources: entries, lastChange = 0 }: WatcherState,
-): SourceState | undefined {
+): SourceHash | undefined {
   const comparable = entries.find((entry) => isComparable(content, entry));
   if (comparable) return whole(content, comparable);
   const { kind, name } = content.source;
@@ -70,7 +70,7 @@ function entryFor(
 }
 
 /** What was shortened for lack of room is again as it was, as far as the content is still the same. */
-function whole(content: SourceContent, { hash, pendingHash }: SourceState): SourceState {
+function whole(content: SourceContent, { hash, pendingHash }: SourceHash): SourceHash {
   const wholeHash = (recorded: string) => (isSameHash(recorded, content.hash) ? content.hash : recorded);
   const entry = entryOf(content, wholeHash(hash));
   return pendingHash === undefined ? entry : { ...entry, pendingHash: wholeHash(pendingHash) };
@@ -92,7 +92,7 @@ export function compare(
     const hash = effectiveHash(content, entry, spec.restartOnDelete);
     return hash === undefined ? [] : { content, entry, hash };
   });
-  const whose = (holds: (entry: SourceState, hash: string) => boolean) =>
+  const whose = (holds: (entry: SourceHash, hash: string) => boolean) =>
     found.filter(({ entry, hash }) => entry && holds(entry, hash)).map(({ content }) => content);
   return {
     wanted: found.map(({ content, hash }) => entryOf(content, hash)),

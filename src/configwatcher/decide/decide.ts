@@ -8,6 +8,7 @@
 
 import { watcherCondition, watcherEvent, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
+import type { Decision } from '../../runtime/controller/decision.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { retryWait } from '../facts/restart-memory.ts';
 import type { WatcherState } from '../facts/state.ts';
@@ -15,7 +16,7 @@ import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { type Change, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
-import { type Effect, type Steps, uidOf, type WatcherDecision } from './decision.ts';
+import { type Effect, type Steps, uidOf } from './decision.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
@@ -115,13 +116,13 @@ function strategyInUse({ generation, rolloutRight, state }: Observed, { strategy
   return evicts ? evict : name;
 }
 
-export function decide(observed: Observed): WatcherDecision {
+export function decide(observed: Observed): Decision<Need, Effect> {
   const steps = stepsOf(observed);
   return typeof steps === 'string' ? { need: steps } : ordered(observed, steps);
 }
 
 /** The status first; then its Events; then the writes that it announces. */
-function ordered(observed: Observed, steps: Steps): WatcherDecision {
+function ordered(observed: Observed, steps: Steps): Decision<Need, Effect> {
   const { state, actions, events, memory, requeueAfter: asked, ...counts } = steps;
   const asLock = actions.some(({ type }) => type === 'RestartRollout');
   const waitsFor = state.pending && { waitsFor: state.pending.reason };

@@ -1,8 +1,6 @@
 /** Decision: what {@link decide} answers. Plain data; times are epoch milliseconds of the API server's clock. */
 import type { OwnerReference } from '../../kubernetes/objects.ts';
-import type { Decision } from '../../runtime/controller/decision.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
-import type { Need } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
 import type { WatcherState } from '../facts/state.ts';
@@ -69,8 +67,6 @@ export type Effect =
     }
   /** Sent at once, as far as there are lanes; one that is refused keeps none of the others. */
   | { readonly type: 'RestartPods'; readonly actions: readonly Action[] };
-
-export type WatcherDecision = Decision<Need, Effect>;
 
 /** What {@link decide} makes its effects of. */
 export interface Steps extends Counts {

@@ -1,9 +1,10 @@
 /** Restart input: what the next batch of a restart is planned from. */
 
+import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import type { OwnerFacts, RolloutRight } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
-import type { Place, Restart } from '../facts/state.ts';
+import type { Restart } from '../facts/state.ts';
 import type { Strategy } from '../plan/spec.ts';
 import type { SortedPods } from './pod-groups.ts';
 
@@ -17,7 +18,7 @@ export interface RestartInput {
   readonly memory: RestartMemory;
   readonly now: number;
   /** The owners in the middle of a restart, from status. */
-  readonly places: readonly Place[];
+  readonly places: readonly ConfigWatcherStatusPendingOwner[];
   /** How many of them the status has room for. */
   readonly maxPlaces: number;
   /** The new Pods of a first owner are available. */

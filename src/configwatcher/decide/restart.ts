@@ -4,6 +4,7 @@
  * there, and the rest goes on serving the old one.
  */
 
+import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import {
   isBudgetRefusal,
@@ -11,7 +12,7 @@ import {
   refusalOf,
   withoutRefusalsOf,
 } from '../facts/restart-memory.ts';
-import type { OwnerRecord, Place } from '../facts/state.ts';
+import type { OwnerRecord } from '../facts/state.ts';
 import { judgeAvailability, type OwnerAvailability } from './availability.ts';
 import { isLate, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
@@ -49,7 +50,7 @@ export interface Plan {
   /** Owners whose template is to change now. */
   readonly rollouts: readonly PodGroup[];
   /** The owners in the middle of a restart from now on. */
-  readonly places: readonly Place[];
+  readonly places: readonly ConfigWatcherStatusPendingOwner[];
   readonly proven: boolean;
   /** New Pods that the content breaks. */
   readonly unavailable: number;
@@ -220,7 +221,7 @@ function placesAfter(
   return entries.filter((entry) => kept.includes(entry));
 }
 
-function placeOf({ place, group, serving, wanted }: Entry): Place {
+function placeOf({ place, group, serving, wanted }: Entry): ConfigWatcherStatusPendingOwner {
   const { kind, name, uid } = group.owner;
   return place ?? { kind, name, uid, wanted, available: Math.min(serving, wanted) };
 }

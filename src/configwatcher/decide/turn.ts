@@ -5,14 +5,14 @@
 
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { isOfPodAlone } from '../facts/restart-memory.ts';
-import type { MaxUnavailable } from '../plan/spec.ts';
+import type { Strategy } from '../plan/spec.ts';
 import type { OwnerAvailability } from './availability.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
 import { ordinalOf, type RolloutHold, rolloutTurn } from './rollout.ts';
 
 /** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */
-export function unavailableLimit(limit: MaxUnavailable, wanted: number): number {
+export function unavailableLimit(limit: Strategy['maxUnavailable'], wanted: number): number {
   return 'count' in limit ? limit.count : Math.max(1, Math.floor((wanted * limit.percent) / 100));
 }
 

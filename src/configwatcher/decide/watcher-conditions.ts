@@ -17,9 +17,6 @@ import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import type { Plan, Stall, StallReason } from './restart.ts';
 
-/** What a step tells about itself. */
-type Reported = Pick<Step, 'plan' | 'sorted' | 'abandoned' | 'until'>;
-
 type Statement = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 const waits: Readonly<Record<Pending['reason'], string>> = {
@@ -68,7 +65,7 @@ function upToDate({ lastRestart, conditions }: WatcherState, listed: SortedPods 
 }
 
 /** Stands until the next change: who looks at the watcher later shall not take all Pods for equal. */
-function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Reported): Statement | undefined {
+function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Step): Statement | undefined {
   const { restartAbandoned } = reason;
   const shown = findCondition(conditions, type.progressing);
   if (abandoned === undefined) return !sorted && shown?.reason === restartAbandoned ? shown : undefined;
@@ -96,7 +93,7 @@ function absence({ appliedHash }: WatcherState, missing: Comparison['missing']):
   return { status: 'False', reason: reason.sourceMissing, message };
 }
 
-function progressing(state: WatcherState, step: Reported, missing: Comparison['missing']): Statement {
+function progressing(state: WatcherState, step: Step, missing: Comparison['missing']): Statement {
   const { pending } = state;
   if (!pending) {
     return (
@@ -245,7 +242,7 @@ export function conditionsOf(
   observed: Observed,
   state: WatcherState,
   comparison: Comparison,
-  step: Reported,
+  step: Step,
 ): readonly Condition[] {
   const { missing } = comparison;
   const { plan } = step;

@@ -8,7 +8,6 @@ import { controllerOf, type KubernetesObject, type Pod, pods } from '../../kuber
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
-import type { Client } from '../../runtime/client/client.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
 import { labelSelectorOf, selects } from '../plan/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
@@ -18,7 +17,7 @@ import { isOfWorkload, ownWorkload } from './own-workload.ts';
 import { OwnerReader } from './owner-reader.ts';
 import { type PodFacts, podFactsOf, transformListedPod } from './pod-facts.ts';
 import type { RestartMemory } from './restart-memory.ts';
-import { type ReadRequest, type SecretAccess, SourceReader } from './source-reader.ts';
+import { type ReadRequest, SourceReader } from './source-reader.ts';
 import type { WatcherState } from './state.ts';
 import { specOf } from './watched-objects.ts';
 import { rolloutAnnotation } from './workload.ts';
@@ -31,26 +30,23 @@ export class Observer {
   readonly #sources: SourceReader;
   readonly #owners: OwnerReader;
 
-  constructor(options: {
-    /** API group of the watchers. */
-    readonly group: string;
-    /** Of the objects that ask for restarts. */
-    readonly kind: string;
-    readonly client: Client;
-    readonly clock: Pick<ServerClock, 'earliest' | 'monotonic'>;
-    /** Metadata only. */
-    readonly configMaps: Lister<KubernetesObject>;
-    /** Absent where the operator is installed without access to Secrets. */
-    readonly secrets?: SecretAccess;
-    /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
-    readonly pods: Lister<KubernetesObject>;
-    /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
-    readonly rolloutRight?: (namespace: string) => RolloutRight | undefined;
-    /** Whether a restart may follow a list of Pods at once: what it takes besides is read meanwhile. */
-    readonly mayRestartNow: (spec: WatcherSpec, state: WatcherState, now: number) => boolean;
-    /** The Pod this process runs in. */
-    readonly ownPod?: { readonly namespace: string; readonly name: string };
-  }) {
+  constructor(
+    options: ConstructorParameters<typeof SourceReader>[0] & {
+      /** API group of the watchers. */
+      readonly group: string;
+      /** Of the objects that ask for restarts. */
+      readonly kind: string;
+      readonly clock: Pick<ServerClock, 'earliest'>;
+      /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
+      readonly pods: Lister<KubernetesObject>;
+      /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
+      readonly rolloutRight?: (namespace: string) => RolloutRight | undefined;
+      /** Whether a restart may follow a list of Pods at once: what it takes besides is read meanwhile. */
+      readonly mayRestartNow: (spec: WatcherSpec, state: WatcherState, now: number) => boolean;
+      /** The Pod this process runs in. */
+      readonly ownPod?: { readonly namespace: string; readonly name: string };
+    },
+  ) {
     this.#options = options;
     this.#sources = new SourceReader(options);
     this.#owners = new OwnerReader(options.client);

@@ -3,14 +3,15 @@
  * Pods a Deployment wants matters for the minutes of a restart and for no longer. A restart of many owners
  * looks at them many times a second, so what was read is good for a while.
  */
+import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import { controllerOf, type OwnerReference, type Resource } from '../../kubernetes/objects.ts';
+import type { LabelSelector } from '../../kubernetes/selector.ts';
 import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import { type PodSelector, selects } from '../plan/selector.ts';
+import { selects } from '../plan/selector.ts';
 import { withRight } from './missing-right.ts';
 import type { OwnerFacts } from './observed.ts';
 import type { PodFacts } from './pod-facts.ts';
-import type { Place } from './state.ts';
 import {
   deploymentNamedBy,
   deployments,
@@ -39,16 +40,16 @@ function isRecent(readAt: number, now: number, maxAge: number): boolean {
 }
 
 /** Unless it is known that the ReplicaSet has another owner, such as a Rollout of Argo, or none. */
-function mayBeOfDeployment(known: Remembered | undefined): boolean {
-  return known?.workload === undefined || controllerOf(known.workload)?.kind === deployments.kind;
+function mayBeOfDeployment(replicaSet: Workload | undefined): boolean {
+  return replicaSet === undefined || controllerOf(replicaSet)?.kind === deployments.kind;
 }
 
 interface OwnersRequest {
   readonly namespace: string;
   readonly pods: readonly Pick<PodFacts, 'controller'>[];
   /** Owners in the middle of a restart, which may have no Pod at the moment. */
-  readonly places: readonly Place[];
-  readonly selector: PodSelector;
+  readonly places: readonly ConfigWatcherStatusPendingOwner[];
+  readonly selector: LabelSelector;
   /** Name of the annotation by which this watcher restarts rollouts. */
   readonly annotation: string;
   /** Epoch ms. */
@@ -63,22 +64,23 @@ interface OwnersRequest {
   readonly ahead: Map<string, Promise<Workload | undefined>>;
 }
 
-/** What was read of an owner, and when. */
-interface Remembered {
-  readonly readAt: number;
-  readonly workload: Workload | undefined;
-}
-
 /** undefined: a kind that is not understood here, and whose Pods alone count. */
-function workloadReference({ uid, kind = '', name = '' }: Place): OwnerReference | undefined {
+function workloadReference({
+  uid,
+  kind = '',
+  name = '',
+}: ConfigWatcherStatusPendingOwner): OwnerReference | undefined {
   const reference = { apiVersion: 'apps/v1', kind, name, uid };
   return workloadOf(reference) && reference;
 }
 
 export class OwnerReader {
   readonly #client: Client;
-  /** By uid; of the last half minute. */
-  readonly #remembered = new Map<string, Remembered>();
+  /** What was read of owners in the last half minute, by uid, and when. */
+  readonly #remembered = new Map<
+    string,
+    { readonly readAt: number; readonly workload: Workload | undefined }
+  >();
 
   constructor(client: Client) {
     this.#client = client;
@@ -166,7 +168,7 @@ export class OwnerReader {
     const isSettled = resource === replicaSets || !known?.workload || !isBehind(known.workload);
     if (known && isSettled && isUsable(known.readAt)) return known.workload;
     const reading = this.#read(resource, reference, request);
-    if (resource === replicaSets && mayBeOfDeployment(known)) this.#readAhead(reference, request);
+    if (resource === replicaSets && mayBeOfDeployment(known?.workload)) this.#readAhead(reference, request);
     const workload = await reading;
     this.#remembered.set(uid, { readAt: now, workload: workload && transformWorkload(workload) });
     return workload;

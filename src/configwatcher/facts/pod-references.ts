@@ -1,9 +1,9 @@
 /** Pod references: the ConfigMaps and Secrets that a Pod names, as keys. */
+import type { ConfigWatcherSpecSourceKind } from '../../api/configwatcher.generated.ts';
 import type { Container, Pod, Volume } from '../../kubernetes/objects.ts';
-import type { SourceKind } from '../plan/config-hash.ts';
 
 /** How a ConfigMap or Secret is named in {@link PodFacts.references}. */
-export function referenceKey(kind: SourceKind, name: string): string {
+export function referenceKey(kind: ConfigWatcherSpecSourceKind, name: string): string {
   return `${kind}/${name}`;
 }
 

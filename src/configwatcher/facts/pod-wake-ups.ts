@@ -27,8 +27,6 @@ const later = 5000;
 /** Behind edits: the first Pod of one watcher goes before the next look at another. */
 const wakeUpPriority = -10;
 
-type State = Pick<WatcherState, 'pending' | 'matchedPods'>;
-
 /**
  * @param pods metadata only.
  * @param stateOf the state of a watcher, wherever that is kept; asked once per version of the watcher.
@@ -41,14 +39,14 @@ export function podWakeUps({
 }: {
   readonly pods: Informer<KubernetesObject>;
   readonly watchers: Lister<ConfigWatcher>;
-  readonly stateOf: (watcher: ConfigWatcher) => State;
+  readonly stateOf: (watcher: ConfigWatcher) => WatcherState;
   readonly clock: Clock;
 }): Source {
   return {
     start(enqueue, _log, stop) {
       if (stop.aborted) return;
       const agenda = new Agenda(clock, enqueue);
-      const states = new WeakMap<ConfigWatcher, State>();
+      const states = new WeakMap<ConfigWatcher, WatcherState>();
       const known = (watcher: ConfigWatcher) => {
         const state = states.get(watcher) ?? stateOf(watcher);
         states.set(watcher, state);
@@ -80,7 +78,7 @@ export function podWakeUps({
 /** When the watcher has to look at this; undefined: never. */
 function delayOf(
   watcher: ConfigWatcher,
-  stateOf: (watcher: ConfigWatcher) => State,
+  stateOf: (watcher: ConfigWatcher) => WatcherState,
   object: KubernetesObject,
   previous: KubernetesObject | undefined,
 ): number | undefined {

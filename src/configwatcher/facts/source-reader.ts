@@ -5,8 +5,8 @@
  * watcher names it and its resourceVersion is not the one that was read last. Its data is hashed and
  * dropped: what stays is a hash per source and a short digest per key.
  */
+import type { ConfigWatcherSpecSourceKind } from '../../api/configwatcher.generated.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
-import { secrets } from '../../kubernetes/types/core.generated.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -18,19 +18,18 @@ import {
   keysHash,
   type SourceHash,
 } from '../plan/config-hash.ts';
+import { sourceKinds } from '../plan/source-kinds.ts';
 import type { WatchedSource } from '../plan/spec.ts';
 import { MissingRight } from './missing-right.ts';
 import type { SourceContent } from './observed.ts';
-import { type FindRequest, keyOf, type Seen, SourceReads } from './source-reads.ts';
+import { type FindRequest, type Found, keyOf, SourceReads } from './source-reads.ts';
 
 interface Remembered {
   /** What the store showed when this was read; undefined: nothing. */
   readonly seenVersion: string | undefined;
-  /** What was read; undefined: nothing there. */
-  readonly readVersion: string | undefined;
   readonly content: Omit<SourceContent, 'changedKeys' | 'replacesImmutable' | 'confirmed'>;
   /** Of this content and of the applied one, by hash. */
-  readonly seen: ReadonlyMap<string, Seen>;
+  readonly seen: ReadonlyMap<string, Pick<Found, 'immutable' | 'digests'>>;
 }
 
 export interface ReadRequest {
@@ -47,13 +46,6 @@ export interface ReadRequest {
   readonly signal: AbortSignal;
 }
 
-export interface SecretAccess {
-  /** The watched Secrets, metadata only. */
-  readonly metadata: Lister<KubernetesObject>;
-  /** The key of published hashes. */
-  readonly hashKey: () => Promise<HashKey>;
-}
-
 export class SourceReader {
   readonly #options;
   /** By watcher, then by source: forgetting a watcher forgets all it named. */
@@ -66,7 +58,12 @@ export class SourceReader {
     /** The watched ConfigMaps, metadata only. */
     readonly configMaps: Lister<KubernetesObject>;
     /** Absent where the operator is installed without access to Secrets. */
-    readonly secrets?: SecretAccess;
+    readonly secrets?: {
+      /** The watched Secrets, metadata only. */
+      readonly metadata: Lister<KubernetesObject>;
+      /** The key of published hashes. */
+      readonly hashKey: () => Promise<HashKey>;
+    };
   }) {
     this.#options = options;
     this.#reads = new SourceReads(options.client, options.clock);
@@ -101,12 +98,11 @@ export class SourceReader {
     known: Remembered | undefined,
   ): Promise<{ remembered: Remembered; confirmed: boolean }> {
     const { kind, name } = source;
-    const lister = kind === 'Secret' ? this.#secretAccess().metadata : this.#options.configMaps;
-    const seenVersion = lister.get(namespace, name)?.metadata.resourceVersion;
+    const { metadata, hashKey } = this.#accessTo(kind);
+    const seenVersion = metadata.get(namespace, name)?.metadata.resourceVersion;
     if (known && !afresh && !hasMoved(seenVersion, known)) {
       return { remembered: { ...known, content: { ...known.content, source } }, confirmed: false };
     }
-    const hashKey = kind === 'Secret' ? this.#secretAccess().hashKey : undefined;
     const request = { namespace, source, seenVersion, knownSince, hashKey, signal };
     const { version, hash, immutable, digests, created, written, manager } = await this.#reads.find(request);
     const appliedHash = appliedOf(source, applied)?.hash;
@@ -117,7 +113,6 @@ export class SourceReader {
       confirmed: true,
       remembered: {
         seenVersion,
-        readVersion: version,
         content: {
           source,
           keysHash: keysHash(source.keys),
@@ -136,10 +131,12 @@ export class SourceReader {
   }
 
   /** @throws {MissingRight} where the operator is installed without access to Secrets. */
-  #secretAccess(): SecretAccess {
-    const { secrets: access } = this.#options;
-    if (!access) throw new MissingRight('get', secrets.plural);
-    return access;
+  #accessTo(kind: ConfigWatcherSpecSourceKind) {
+    const { resource, isConfidential } = sourceKinds[kind];
+    if (!isConfidential) return { metadata: this.#options.configMaps, hashKey: undefined };
+    const { secrets } = this.#options;
+    if (!secrets) throw new MissingRight('get', resource.plural);
+    return secrets;
   }
 }
 
@@ -148,7 +145,7 @@ export class SourceReader {
  * was read, as it was then, or ahead of it: deleted. Versions do not come back, nothing does.
  */
 function hasMoved(seenVersion: string | undefined, known: Remembered): boolean {
-  if (seenVersion === known.readVersion) return false;
+  if (seenVersion === known.content.version) return false;
   return seenVersion === undefined || seenVersion !== known.seenVersion;
 }
 

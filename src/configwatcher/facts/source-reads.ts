@@ -2,33 +2,25 @@
  * Source reads: one read of a source for all watchers that name it. Data is hashed and dropped at once; digests are
  * shared for a moment, and no data.
  */
-import {
-  type ConfigMap,
-  configMaps,
-  type KubernetesObject,
-  type Resource,
-} from '../../kubernetes/objects.ts';
+import type { ConfigMap, KubernetesObject } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import { type Secret, secrets } from '../../kubernetes/types/core.generated.ts';
+import type { Secret } from '../../kubernetes/types/core.generated.ts';
 import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { contentHash, type HashKey, keyDigests, keysHash } from '../plan/config-hash.ts';
+import { sourceKinds } from '../plan/source-kinds.ts';
 import type { WatchedSource } from '../plan/spec.ts';
 import { withRight } from './missing-right.ts';
 
-/** What is remembered of an object with a certain content. */
-export interface Seen {
-  readonly immutable: boolean;
-  /** A digest per key. */
-  readonly digests: ReadonlyMap<string, string>;
-}
-
 /** What one read found, as far as one choice of keys goes. */
-export interface Found extends Seen {
+export interface Found {
   /** undefined: nothing. */
   readonly version: string | undefined;
   readonly hash: string;
+  readonly immutable: boolean;
+  /** A digest per key. */
+  readonly digests: ReadonlyMap<string, string>;
   readonly created?: number;
   readonly written?: number;
   readonly manager?: string;
@@ -123,7 +115,7 @@ export class SourceReads {
     { kind, name }: WatchedSource,
     signal: AbortSignal,
   ): Promise<ConfigMap | Secret | undefined> {
-    const resource: Resource<ConfigMap | Secret> = kind === 'Secret' ? secrets : configMaps;
+    const { resource } = sourceKinds[kind];
     try {
       const get = this.#client.get(resource, { namespace, name }, { signal });
       return await withRight('get', resource.plural, get);

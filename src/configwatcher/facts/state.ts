@@ -6,6 +6,7 @@
 import {
   type ConfigWatcherStatus,
   type ConfigWatcherStatusLastRestart,
+  type ConfigWatcherStatusPendingOwner,
   type ConfigWatcherStatusPendingReason,
   configWatcherSchema,
 } from '../../api/configwatcher.generated.ts';
@@ -13,27 +14,7 @@ import { fit, statusSchema } from '../../kubernetes/fit.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { hashScheme, type SourceHash } from '../plan/config-hash.ts';
-
-/** What is known of one source. */
-export interface SourceState extends SourceHash {
-  /**
-   * Of its content that is to be applied, where it was edited. From the start of a restart on it stays even when
-   * it is the applied one again: Pods may run with what was in between.
-   */
-  readonly pendingHash?: string;
-}
-
-/** An owner in the middle of a restart, as it was before. */
-export interface Place {
-  /** Absent where the status had no room for it. */
-  readonly kind?: string;
-  readonly name?: string;
-  readonly uid: string;
-  /** How many Pods it wanted. */
-  readonly wanted: number;
-  /** How many of them were available. */
-  readonly available: number;
-}
+import { isSourceKind } from '../plan/source-kinds.ts';
 
 /** A change that was seen and is not applied yet. */
 export interface Pending {
@@ -57,7 +38,7 @@ export interface Pending {
   /** How many contents in a row have replaced one whose Pods did not become available; absent for none. */
   readonly repairs?: number;
   /** Owners in the middle of a restart, at most {@link maxPlaces}. */
-  readonly owners?: readonly Place[];
+  readonly owners?: readonly ConfigWatcherStatusPendingOwner[];
   /** uids of owners whose template was seen to be taken back; absent for none. */
   readonly revertedOwners?: readonly string[];
   readonly reason: ConfigWatcherStatusPendingReason;
@@ -103,7 +84,7 @@ export interface WatcherState {
   /** Combined hash of `sources`; absent before the baseline. */
   readonly appliedHash?: string;
   /** The contents the Pods run with, as far as no change is pending. */
-  readonly sources: readonly SourceState[];
+  readonly sources: readonly SourceHash[];
   /** When the content seen last was seen first; the baseline counts. */
   readonly lastChange?: number;
   /** When the last restart that had Pods to restart was completed. */
@@ -140,9 +121,9 @@ function inScheme(pendingHash: string | undefined, hash: string): string | undef
   return pendingHash?.includes(':') === false ? `${hashScheme(hash)}:${pendingHash}` : pendingHash;
 }
 
-function readSources({ sources = [], pending }: ConfigWatcherStatus): SourceState[] {
+function readSources({ sources = [], pending }: ConfigWatcherStatus): SourceHash[] {
   return sources.flatMap(({ kind, name, keysHash, hash, pendingHash }) => {
-    if (!kind || !name || !hash) return [];
+    if (!isSourceKind(kind) || !name || !hash) return [];
     const known = { kind, name, hash, ...given('keysHash', keysHash || undefined) };
     const awaited = pending ? inScheme(pendingHash || undefined, hash) : undefined;
     return { ...known, ...given('pendingHash', awaited) };

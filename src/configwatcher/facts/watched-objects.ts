@@ -13,7 +13,6 @@ import {
 } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
-import type { SourceKind } from '../plan/config-hash.ts';
 import { type InvalidSpec, readSpec, type WatcherSpec } from '../plan/spec.ts';
 
 function keep(metadata: ObjectMeta, names: readonly (keyof ObjectMeta)[]): ObjectMeta {
@@ -96,14 +95,14 @@ export function sourcesOf(watcher: ConfigWatcher): readonly string[] {
   return spec.sources.map(({ kind, name }) => sourceKey(kind, namespace, name));
 }
 
-function sourceKey(kind: SourceKind, namespace: string, name: string): string {
+function sourceKey(kind: string, namespace: string, name: string): string {
   return `${kind}/${namespace}/${name}`;
 }
 
 /** The watchers that name this source. */
 export function watchersOf(
   watchers: Lister<ConfigWatcher>,
-  kind: SourceKind,
+  kind: string,
   { metadata: { namespace = '', name } }: KubernetesObject,
 ): Request[] {
   return watchers

@@ -8,16 +8,11 @@
  * Two hashes of different schemes cannot be compared.
  */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
-
-export type SourceKind = 'ConfigMap' | 'Secret';
-
-/** What is watched of one object. */
-export interface SourceIdentity {
-  readonly kind: SourceKind;
-  readonly name: string;
-  /** Only these keys count; empty means all. */
-  readonly keys: readonly string[];
-}
+import type {
+  ConfigWatcherSpecSource,
+  ConfigWatcherSpecSourceKind,
+} from '../../api/configwatcher.generated.ts';
+import { sourceKinds } from './source-kinds.ts';
 
 /** The content fields of a ConfigMap or Secret, as the API server sends them. */
 export interface SourceData {
@@ -33,19 +28,19 @@ export interface HashKey {
   readonly secret: Uint8Array;
 }
 
-/** A hash that stands in status, with what it belongs to. */
+/** The hashes of a source that stand in status. */
 export interface SourceHash {
-  readonly kind: string;
+  readonly kind: ConfigWatcherSpecSourceKind;
   /** As in {@link statusName}. */
   readonly name: string;
-  readonly keysHash?: string | undefined;
+  readonly keysHash?: string;
+  /** Of the content that Pods run with. */
   readonly hash: string;
-}
-
-interface Entry {
-  readonly section: 'data' | 'binaryData';
-  readonly key: string;
-  readonly value: Buffer;
+  /**
+   * Of its content that is to be applied, where it was edited. From the start of a restart on it stays even when
+   * it is the applied one again: Pods may run with what was in between.
+   */
+  readonly pendingHash?: string;
 }
 
 const version = 'v1';
@@ -71,14 +66,13 @@ function compareBytes(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left, 'utf8'), Buffer.from(right, 'utf8'));
 }
 
-function entriesOf(source: SourceIdentity, content: SourceData): Entry[] {
-  const counts = (key: string) => source.keys.length === 0 || source.keys.includes(key);
-  const textEncoding = source.kind === 'Secret' ? 'base64' : 'utf8';
-  const read = (section: Entry['section'], encoding: BufferEncoding): Entry[] =>
+function entriesOf({ kind, keys = [] }: ConfigWatcherSpecSource, content: SourceData) {
+  const counts = (key: string) => keys.length === 0 || keys.includes(key);
+  const read = (section: keyof SourceData, encoding: BufferEncoding) =>
     Object.entries(content[section] ?? {})
       .filter(([key]) => counts(key))
       .map(([key, value]) => ({ section, key, value: Buffer.from(value, encoding) }));
-  return [...read('data', textEncoding), ...read('binaryData', 'base64')].sort(
+  return [...read('data', sourceKinds[kind].encoding), ...read('binaryData', 'base64')].sort(
     (left, right) => compareBytes(left.key, right.key) || compareBytes(left.section, right.section),
   );
 }
@@ -91,7 +85,7 @@ function entriesOf(source: SourceIdentity, content: SourceData): Entry[] {
  * @param key with it the hash is an HMAC.
  */
 export function contentHash(
-  source: SourceIdentity,
+  source: ConfigWatcherSpecSource,
   content: SourceData | undefined,
   key?: HashKey | undefined,
 ): string {
@@ -176,7 +170,7 @@ export function keysHash(keys: readonly string[]): string | undefined {
  * will do for Secrets too.
  */
 export function keyDigests(
-  source: SourceIdentity,
+  source: ConfigWatcherSpecSource,
   content: SourceData | undefined,
 ): ReadonlyMap<string, string> {
   return new Map(

@@ -9,9 +9,6 @@
 import { Cron } from 'croner';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 
-/** A schedule in one time zone. */
-export type CronSchedule = Pick<Cron, 'nextRun' | 'previousRuns'>;
-
 const number = '[0-9]{1,2}';
 const value = `(${number}|[a-z]{3})`;
 const item = `([*]|${value}(-${value})?)(/${number})?`;
@@ -25,7 +22,7 @@ const highest = [59, 23, 31, 12, 7];
  * @param timeZone name of an IANA zone.
  * @returns undefined when the text is no such schedule.
  */
-export function parseCron(text: string, timeZone: string): CronSchedule | undefined {
+export function parseCron(text: string, timeZone: string): Cron | undefined {
   if (!fiveFields.test(text.trim())) return undefined;
   const fields = text.trim().split(/ +/);
   // croner refuses a single number with a step, which for CronJob is the range from there to the end.
@@ -40,11 +37,11 @@ export function parseCron(text: string, timeZone: string): CronSchedule | undefi
 }
 
 /** The first instant after `time`; undefined when there is none. Epoch ms. */
-export function nextInstant(schedule: CronSchedule, time: number): number | undefined {
+export function nextInstant(schedule: Cron, time: number): number | undefined {
   return schedule.nextRun(formatMilliTime(time))?.getTime();
 }
 
 /** The last instant at or before `time`; undefined when there is none. Epoch ms. */
-export function lastInstant(schedule: CronSchedule, time: number): number | undefined {
+export function lastInstant(schedule: Cron, time: number): number | undefined {
   return schedule.previousRuns(1, formatMilliTime(time + 1))[0]?.getTime();
 }

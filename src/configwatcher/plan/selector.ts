@@ -3,24 +3,16 @@
  * an empty LabelSelector, which would select every Pod of the namespace.
  */
 import {
-  type LabelRequirement,
+  type LabelSelector,
   type Labels,
   labelRequirements,
   printLabelSelector,
   selects as selectsLabels,
 } from '../../kubernetes/selector.ts';
 
-export interface PodSelector {
-  /** All must match. Empty: no Pod is selected. */
-  readonly labels: Labels;
-  /** All must hold as well. */
-  readonly expressions: readonly LabelRequirement[];
-}
-
 /** Whether Pods with these labels are selected. */
-export function selects(selector: PodSelector, labels: Labels | undefined): boolean {
-  const { labels: matchLabels, expressions: matchExpressions } = selector;
-  return !isEmpty(selector) && selectsLabels({ matchLabels, matchExpressions }, labels);
+export function selects(selector: LabelSelector, labels: Labels | undefined): boolean {
+  return !isEmpty(selector) && selectsLabels(selector, labels);
 }
 
 /**
@@ -29,12 +21,11 @@ export function selects(selector: PodSelector, labels: Labels | undefined): bool
  *
  * @throws {RangeError} for an empty selector: as a parameter it would select every Pod.
  */
-export function labelSelectorOf(selector: PodSelector): string {
+export function labelSelectorOf(selector: LabelSelector): string {
   if (isEmpty(selector)) throw new RangeError('an empty podSelector selects nothing');
-  const { labels: matchLabels, expressions: matchExpressions } = selector;
-  return printLabelSelector(labelRequirements({ matchLabels, matchExpressions }));
+  return printLabelSelector(labelRequirements(selector));
 }
 
-function isEmpty({ labels }: PodSelector): boolean {
-  return Object.keys(labels).length === 0;
+function isEmpty({ matchLabels = {} }: LabelSelector): boolean {
+  return Object.keys(matchLabels).length === 0;
 }

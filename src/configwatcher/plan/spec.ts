@@ -5,26 +5,22 @@
  */
 import {
   type ConfigWatcherSpec,
+  type ConfigWatcherSpecSource,
   type ConfigWatcherSpecStrategy,
   configWatcherSpecDefaults as defaults,
 } from '../../api/configwatcher.generated.ts';
 import { parseDuration } from '../../kubernetes/duration.ts';
+import type { LabelSelector } from '../../kubernetes/selector.ts';
 import { problemText, validateConfigWatcher } from '../../schema/validate.ts';
-import type { SourceIdentity } from './config-hash.ts';
-import type { PodSelector } from './selector.ts';
 import { type RestartStrategy, strategies } from './strategies.ts';
 import { readWindow, type Window } from './window.ts';
 
-export interface WatchedSource extends SourceIdentity {
-  /** Its absence is a content of its own. */
-  readonly optional: boolean;
-}
-
-/** Of the Pods that an owner wants. */
-export type MaxUnavailable = { readonly percent: number } | { readonly count: number };
+/** No keys: all of them count. The absence of an optional source is a content of its own. */
+export type WatchedSource = Required<ConfigWatcherSpecSource>;
 
 export interface Strategy extends RestartStrategy {
-  readonly maxUnavailable: MaxUnavailable;
+  /** Of the Pods that an owner wants. */
+  readonly maxUnavailable: { readonly percent: number } | { readonly count: number };
   /** Owners in the middle of a restart at the same time. */
   readonly maxOwners: number;
   /** The first restart of a content touches one owner alone. */
@@ -42,7 +38,8 @@ export interface Strategy extends RestartStrategy {
 export interface WatcherSpec {
   /** In the order of the spec, `configMap` first; at least one. */
   readonly sources: readonly WatchedSource[];
-  readonly selector: PodSelector;
+  /** Without a label it selects nothing. */
+  readonly selector: LabelSelector;
   readonly onlyReferencing: boolean;
   readonly suspend: boolean;
   readonly dryRun: boolean;
@@ -58,9 +55,6 @@ export interface WatcherSpec {
 export interface InvalidSpec {
   readonly invalid: string;
 }
-
-/** After validation the defaults are there; the types cannot know. */
-type Filled<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
 
 const maxMessageLength = 512;
 
@@ -79,14 +73,12 @@ function sourcesOf({ configMap, keys = [], sources = [] }: ConfigWatcherSpec): W
   ];
 }
 
-function maxUnavailableOf(value: number | string): MaxUnavailable {
+function maxUnavailableOf(value: number | string): Strategy['maxUnavailable'] {
   return typeof value === 'number' ? { count: value } : { percent: Number.parseInt(value, 10) };
 }
 
-type FilledStrategy = Filled<Omit<ConfigWatcherSpecStrategy, 'minReadySeconds'>> &
-  Pick<ConfigWatcherSpecStrategy, 'minReadySeconds'>;
-
-function strategyOf(strategy: FilledStrategy): Strategy {
+function strategyOf(given: ConfigWatcherSpecStrategy | undefined): Strategy {
+  const strategy = { ...defaults.strategy, ...given };
   const { minReadySeconds } = strategy;
   return {
     ...strategies[strategy.type],
@@ -106,23 +98,15 @@ function span(text: string): number {
 }
 
 function watcherSpecOf(spec: ConfigWatcherSpec, windows: readonly Window[]): WatcherSpec {
-  const strategy = { ...defaults.strategy, ...spec.strategy };
   const debounce = { ...defaults.debounce, ...spec.debounce };
   const cooldown = { ...defaults.cooldown, ...spec.cooldown };
   return {
     sources: sourcesOf(spec),
-    selector: {
-      labels: spec.podSelector,
-      expressions: (spec.podSelectorExpressions ?? []).map(({ key, operator, values = [] }) => ({
-        key,
-        operator,
-        values,
-      })),
-    },
+    selector: { matchLabels: spec.podSelector, matchExpressions: spec.podSelectorExpressions ?? [] },
     onlyReferencing: spec.onlyReferencing === true,
     suspend: spec.suspend === true,
     dryRun: spec.dryRun === true,
-    strategy: strategyOf(strategy),
+    strategy: strategyOf(spec.strategy),
     debounce: { quiet: span(debounce.quiet), max: span(debounce.max) },
     cooldown: { base: span(cooldown.base), max: span(cooldown.max) },
     restartOnDelete: spec.onDelete === 'Restart',

@@ -1,13 +1,14 @@
 /**
  * Window: a time in which restarts may start. It opens by a cron schedule and stays open for a while.
  */
+import type { Cron } from 'croner';
 import type { ConfigWatcherSpecWindow } from '../../api/configwatcher.generated.ts';
 import { timeZoneNamed } from '../../api/zone.ts';
 import { parseDuration } from '../../kubernetes/duration.ts';
-import { type CronSchedule, lastInstant, nextInstant, parseCron } from './cron.ts';
+import { lastInstant, nextInstant, parseCron } from './cron.ts';
 
 export interface Window {
-  readonly schedule: CronSchedule;
+  readonly schedule: Cron;
   /** Milliseconds. */
   readonly duration: number;
 }

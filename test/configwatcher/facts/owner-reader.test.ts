@@ -10,7 +10,7 @@ import { pod } from '../../fixtures/configwatcher.ts';
 
 const { signal } = new AbortController();
 const annotation = 'k8spatterns.io/restarted-for.web';
-const selector = { labels: { app: 'web' }, expressions: [] };
+const selector = { matchLabels: { app: 'web' } };
 
 function owner(kind: string, name: string, apiVersion = 'apps/v1'): OwnerReference {
   return { apiVersion, kind, name, uid: `${kind}-${name}`, controller: true };

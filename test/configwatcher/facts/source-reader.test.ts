@@ -53,7 +53,7 @@ async function read({
   watcher = 'a',
   knownSince = 1e9,
 } = {}): Promise<SourceContent> {
-  const entries = applied ? [{ kind: 'ConfigMap', name: 'webapp-config', hash: applied }] : [];
+  const entries = applied ? [{ kind: 'ConfigMap', name: 'webapp-config', hash: applied } as const] : [];
   const [content] = await reader.read({
     namespace: 'shop',
     watcher,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ConfigWatcherSpecSource } from '../../../src/api/configwatcher.generated.ts';
 import {
   changedKeys,
   changeId,
@@ -11,15 +12,14 @@ import {
   keyDigests,
   keysHash,
   type SourceData,
-  type SourceIdentity,
   shortHash,
   shortName,
   statusName,
 } from '../../../src/configwatcher/plan/config-hash.ts';
 import { fc } from '../../fixtures/property.ts';
 
-const configMap: SourceIdentity = { kind: 'ConfigMap', name: 'webapp-config', keys: [] };
-const secret: SourceIdentity = { ...configMap, kind: 'Secret' };
+const configMap: ConfigWatcherSpecSource = { kind: 'ConfigMap', name: 'webapp-config', keys: [] };
+const secret: ConfigWatcherSpecSource = { ...configMap, kind: 'Secret' };
 const key = { id: 'k1', secret: Buffer.from('install key') };
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -135,7 +135,7 @@ describe('what a status without room keeps', () => {
 
   it('has the same combined hash', () => {
     const hash = `v1:${'ab'.repeat(32)}`;
-    const sources = ['a'.repeat(63), 'b'].map((name) => ({ kind: 'ConfigMap', name, hash }));
+    const sources = ['a'.repeat(63), 'b'].map((name) => ({ kind: 'ConfigMap', name, hash }) as const);
     const shortened = sources.map((one) => ({
       ...one,
       name: shortName(one.name),
@@ -146,8 +146,8 @@ describe('what a status without room keeps', () => {
 });
 
 describe('combinedHash', () => {
-  const one = { kind: 'ConfigMap', name: 'a', hash: 'v1:1' };
-  const two = { kind: 'Secret', name: 'a', hash: 'v1:2' };
+  const one = { kind: 'ConfigMap', name: 'a', hash: 'v1:1' } as const;
+  const two = { kind: 'Secret', name: 'a', hash: 'v1:2' } as const;
 
   it('of one source is its own, of none is none', () => {
     assert.equal(combinedHash([one]), 'v1:1');

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Cron } from 'croner';
 import { DateTime } from 'luxon';
-import {
-  type CronSchedule,
-  lastInstant,
-  nextInstant,
-  parseCron,
-} from '../../../src/configwatcher/plan/cron.ts';
+import { lastInstant, nextInstant, parseCron } from '../../../src/configwatcher/plan/cron.ts';
 import { nextOpening, readWindow, type Window } from '../../../src/configwatcher/plan/window.ts';
 
 function at(text: string): number {
   return DateTime.fromISO(text, { zone: 'utc' }).toMillis();
 }
 
-function cronOf(text: string, zone = 'UTC'): CronSchedule {
+function cronOf(text: string, zone = 'UTC'): Cron {
   return parseCron(text, zone) ?? assert.fail(`${text} is no schedule`);
 }
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { labelSelectorOf, type PodSelector, selects } from '../../../src/configwatcher/plan/selector.ts';
+import { labelSelectorOf, selects } from '../../../src/configwatcher/plan/selector.ts';
+import type { LabelSelector } from '../../../src/kubernetes/selector.ts';
 
-const web: PodSelector = { labels: { app: 'web' }, expressions: [] };
+const web: LabelSelector = { matchLabels: { app: 'web' }, matchExpressions: [] };
 
 describe('selects', () => {
   const rows: {
     what: string;
-    selector?: Partial<PodSelector>;
+    selector?: Partial<LabelSelector>;
     labels?: Record<string, string>;
     is: boolean;
   }[] = [
@@ -15,35 +16,40 @@ describe('selects', () => {
     { what: 'another value', labels: { app: 'webapp' }, is: false },
     { what: 'a missing label', labels: {}, is: false },
     { what: 'no labels at all', is: false },
-    { what: 'an empty selector', selector: { labels: {} }, labels: { app: 'web' }, is: false },
+    { what: 'an empty selector', selector: { matchLabels: {} }, labels: { app: 'web' }, is: false },
     {
       what: 'an empty selector with expressions',
-      selector: { labels: {}, expressions: [{ key: 'app', operator: 'Exists', values: [] }] },
+      selector: { matchLabels: {}, matchExpressions: [{ key: 'app', operator: 'Exists', values: [] }] },
       labels: { app: 'web' },
       is: false,
     },
     {
       what: 'all labels needed',
-      selector: { labels: { app: 'web', a: 'b' } },
+      selector: { matchLabels: { app: 'web', a: 'b' } },
       labels: { app: 'web' },
       is: false,
     },
-    { what: 'a name every object has', selector: { labels: { constructor: 'x' } }, labels: {}, is: false },
+    {
+      what: 'a name every object has',
+      selector: { matchLabels: { constructor: 'x' } },
+      labels: {},
+      is: false,
+    },
     {
       what: 'NotIn with the label missing',
-      selector: { expressions: [{ key: 'env', operator: 'NotIn', values: ['test'] }] },
+      selector: { matchExpressions: [{ key: 'env', operator: 'NotIn', values: ['test'] }] },
       labels: { app: 'web' },
       is: true,
     },
     {
       what: 'In with the label missing',
-      selector: { expressions: [{ key: 'env', operator: 'In', values: ['test'] }] },
+      selector: { matchExpressions: [{ key: 'env', operator: 'In', values: ['test'] }] },
       labels: { app: 'web' },
       is: false,
     },
     {
       what: 'DoesNotExist with the label there',
-      selector: { expressions: [{ key: 'env', operator: 'DoesNotExist', values: [] }] },
+      selector: { matchExpressions: [{ key: 'env', operator: 'DoesNotExist', values: [] }] },
       labels: { app: 'web', env: '' },
       is: false,
     },
@@ -57,9 +63,9 @@ describe('selects', () => {
 
 describe('labelSelectorOf', () => {
   it('writes every operator', () => {
-    const selector: PodSelector = {
-      labels: { app: 'web', 'example.org/tier': '' },
-      expressions: [
+    const selector: LabelSelector = {
+      matchLabels: { app: 'web', 'example.org/tier': '' },
+      matchExpressions: [
         { key: 'a', operator: 'In', values: ['x', 'y'] },
         { key: 'b', operator: 'NotIn', values: ['z'] },
         { key: 'c', operator: 'Exists', values: [] },
@@ -70,6 +76,6 @@ describe('labelSelectorOf', () => {
   });
 
   it('never writes a selector that would select everything', () => {
-    assert.throws(() => labelSelectorOf({ labels: {}, expressions: [] }), RangeError);
+    assert.throws(() => labelSelectorOf({ matchLabels: {} }), RangeError);
   });
 });

@@ -7,7 +7,7 @@ describe('readSpec', () => {
   it('fills in every default for the two fields of the book', () => {
     assert.deepEqual(readSpec(watching().spec), {
       sources: [{ kind: 'ConfigMap', name: 'webapp-config', keys: [], optional: false }],
-      selector: { labels: { app: 'webapp' }, expressions: [] },
+      selector: { matchLabels: { app: 'webapp' }, matchExpressions: [] },
       onlyReferencing: false,
       suspend: false,
       dryRun: false,
