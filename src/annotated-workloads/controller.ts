@@ -10,14 +10,13 @@ import { ServedController } from '../configwatcher/served-controller.ts';
 import { configMaps, type KubernetesObject, type Resource } from '../kubernetes/objects.ts';
 import { secrets } from '../kubernetes/types/core.generated.ts';
 import type { InformerOptions } from '../runtime/cache/informer.ts';
-import type { Client } from '../runtime/client/client.ts';
 import { findServed } from '../runtime/client/discovery.ts';
 import { sleep } from '../runtime/clock.ts';
-import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
+import { controllerManagedBy } from '../runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import { annotationChanged, generationChanged, or } from '../runtime/controller/predicate.ts';
 import type { Runnable } from '../runtime/controller/runnable.ts';
-import type { EventRecorder } from '../runtime/events/event-recorder.ts';
+import type { Manager } from '../runtime/manager/manager.ts';
 import {
   askingIn,
   askingIndex,
@@ -34,12 +33,6 @@ import {
 } from './facts/watched-workloads.ts';
 import { hasReloaderAnnotation, type Modes, transformWorkload, type Workload } from './plan/workload.ts';
 import { type Watched, WorkloadReconciler } from './reconciler.ts';
-
-/** What this controller needs of the Manager. */
-export interface AnnotatedWorkloadsHost extends ControllerHost {
-  readonly client: Client;
-  recorder(controllerName: string): EventRecorder;
-}
 
 export interface AnnotatedWorkloadsOptions extends Modes {
   /** Whether Secrets may be sources. */
@@ -65,11 +58,8 @@ function metadataOf(resource: Resource): Resource<KubernetesObject> {
  * Adds the controller to the manager. Its ConfigWatchers are in k8spatterns.io, or in k8spatterns.com where that alone
  * is served when it starts.
  */
-export function addAnnotatedWorkloadsController(
-  host: AnnotatedWorkloadsHost,
-  options: AnnotatedWorkloadsOptions,
-): void {
-  const { client, clock, log } = host;
+export function addAnnotatedWorkloadsController(manager: Manager, options: AnnotatedWorkloadsOptions): void {
+  const { client, clock, log } = manager;
   // What is chosen here holds for the life of the process, so that an error is no answer.
   const isServed = (signal: AbortSignal) => async (resource: Resource) => {
     while (!signal.aborted) {
@@ -87,11 +77,11 @@ export function addAnnotatedWorkloadsController(
     const others = options.reloaderAnnotations
       ? [...batchKinds, ...(await served([rollouts], isServed(signal)))]
       : [];
-    return workloadController(host, options, group, others);
+    return workloadController(manager, options, group, others);
   };
   const resource = configWatchers;
   const either = { unless: configWatchersCom, orElse: configWatchersCom, optional: false };
-  host.add(new ServedController({ ...{ name, resource, client, clock, log, make }, ...either }));
+  manager.add(new ServedController({ ...{ name, resource, client, clock, log, make }, ...either }));
 }
 
 async function served<T extends Resource>(
@@ -103,12 +93,12 @@ async function served<T extends Resource>(
 }
 
 function workloadController(
-  host: AnnotatedWorkloadsHost,
+  manager: Manager,
   { secretAccess, ...modes }: AnnotatedWorkloadsOptions,
   group: Resource<ConfigWatcher>,
   others: readonly Resource[],
 ): Runnable {
-  const { informers, client, clock, randomness, log, registry } = host;
+  const { informers, client, clock, randomness, log, registry } = manager;
   const workloadOptions: InformerOptions<Workload> = {
     transform: (workload) => transformWorkload(workload, modes),
     indexes: { [askingIndex]: askingIn },
@@ -155,7 +145,7 @@ function workloadController(
   }
   return builder.withOptions({ maxConcurrentReconciles: 8, reconcileTimeout, maxBackoff }).complete(
     new WorkloadReconciler({
-      ...{ client, modes, secretAccess, workloads: watched, recorder: host.recorder(name) },
+      ...{ client, modes, secretAccess, workloads: watched, recorder: manager.recorder(name) },
       others: others.map((resource) => watchedAs(metadataOf(resource), otherOptions)),
       watchers: watchedAs(group, {}),
       presentIn: (namespace) => presentSources(sources, namespace),

@@ -7,7 +7,7 @@ import { ats } from '../api/resources.ts';
 import { type Pod, pods } from '../kubernetes/objects.ts';
 import type { Informer } from '../runtime/cache/informer.ts';
 import { ClockProbe } from '../runtime/clock-probe.ts';
-import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
+import { controllerManagedBy } from '../runtime/controller/builder.ts';
 import type { Controller } from '../runtime/controller/controller.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import type { Request } from '../runtime/controller/reconciler.ts';
@@ -55,14 +55,8 @@ const maxBackoff = 10_000;
 const flowOf = ({ namespace }: Request) => namespace;
 
 /** Adds the controller to the manager; it runs when the manager does. */
-export function addAtController(
-  host: Pick<
-    Manager,
-    keyof ControllerHost | 'client' | 'ungatedClient' | 'hasLed' | 'connection' | 'recorder'
-  >,
-  options: AtControllerOptions = {},
-): Controller {
-  const { client, clock, informers, log, registry } = host;
+export function addAtController(manager: Manager, options: AtControllerOptions = {}): Controller {
+  const { client, clock, informers, log, registry } = manager;
   const { maxConcurrentReconciles = 32 } = options;
   const atOptions = { transform: transformAt };
   // Only Pods with the label of an At: the other Pods of the cluster cost nothing.
@@ -75,9 +69,9 @@ export function addAtController(
   const atLister = atInformer.lister;
   const podInformer = informers.informerFor(pods, podOptions);
   const skew = new ClockSkew(registry, clock, log.child({ controller: name }));
-  host.connection.onAnswer(() => skew.check());
+  manager.connection.onAnswer(() => skew.check());
   const dueSoon = new DueSoon(atInformer, clock);
-  host.add(new ClockProbe({ name: 'clock-probe', client, clock, log, isNeeded: () => dueSoon.isNear }));
+  manager.add(new ClockProbe({ name: 'clock-probe', client, clock, log, isNeeded: () => dueSoon.isNear }));
   const metrics = new AtMetrics(
     registry,
     () => atLister.list(),
@@ -86,28 +80,28 @@ export function addAtController(
   const departed = new DepartedPods(podInformer, atInformer);
   const common = { clock, ats: atLister, pods: podInformer.lister, departed, tracks: options.tracks ?? true };
   const terms = { ...common, memory: new Memory(), ...(options.defaults && { defaults: options.defaults }) };
-  addFailover(host, options, terms, { ats: atInformer, pods: podInformer });
+  addFailover(manager, options, terms, { ats: atInformer, pods: podInformer });
   const authorCheck = options.checksAuthors ? new AuthorCheck(client, clock) : undefined;
-  if (authorCheck !== undefined) host.add(authorCheckStart(authorCheck));
+  if (authorCheck !== undefined) manager.add(authorCheckStart(authorCheck));
   const wakes = new WakeSource(() => turns.stop());
   const turns = new LaunchTurns(clock, (key) => wakes.wake(key));
   const preflights = new Preflights({
     ...terms,
     client,
-    random: () => host.randomness.random(),
+    random: () => manager.randomness.random(),
     wake: (key) => wakes.wake(key),
   });
-  host.add(preflights);
+  manager.add(preflights);
   const reconciler = new AtReconciler({
     ...terms,
     client,
-    recorder: host.recorder(name),
+    recorder: manager.recorder(name),
     turns,
     preflights,
     ...(authorCheck && { authorCheck }),
     onStatus: (before, after) => metrics.written(before, after),
   });
-  return controllerManagedBy(host)
+  return controllerManagedBy(manager)
     .named(name)
     .for(ats, {
       ...atOptions,
@@ -121,14 +115,14 @@ export function addAtController(
 
 /** What launches Ats while this process does not lead, where that is wanted and there is an election. */
 function addFailover(
-  host: Parameters<typeof addAtController>[0],
+  manager: Manager,
   { failoverLaunchDelay = 0, checksAuthors = false }: AtControllerOptions,
   terms: Pick<AtParts, 'clock' | 'ats' | 'pods' | 'departed' | 'tracks' | 'defaults' | 'memory'>,
   informers: { readonly ats: Informer<At>; readonly pods: Informer<Pod> },
 ): void {
-  if (failoverLaunchDelay === 0 || host.hasLed) return;
-  const { clock, log, randomness } = host;
-  const client = launchClient(host.ungatedClient);
+  if (failoverLaunchDelay === 0 || manager.hasLed) return;
+  const { clock, log, randomness } = manager;
+  const client = launchClient(manager.ungatedClient);
   const launch = new StandbyLaunch({
     ...terms,
     client,
@@ -141,9 +135,9 @@ function addFailover(
     ...{ clock, log, launchable, launch, ...informers },
     random: () => randomness.random(),
     delayMs: failoverLaunchDelay,
-    hasLed: () => host.hasLed,
+    hasLed: () => manager.hasLed,
   });
-  host.add(failover);
+  manager.add(failover);
 }
 
 /** Keeps an operator from working where no API server can record authors. */

@@ -11,7 +11,7 @@ import { watcherAnnotation } from '../api/configwatcher-constants.ts';
 import { configWatchers, configWatchersCom } from '../api/resources.ts';
 import { configMaps, type KubernetesObject, pods, type Resource } from '../kubernetes/objects.ts';
 import { secrets } from '../kubernetes/types/core.generated.ts';
-import { type ControllerHost, controllerManagedBy } from '../runtime/controller/builder.ts';
+import { controllerManagedBy } from '../runtime/controller/builder.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import {
   annotationChanged,
@@ -83,7 +83,7 @@ const watcherOptions = { indexes: { [sourceIndex]: sourcesOf } };
 
 /** What the controllers of both groups share: one clock, one bound on requests, one key, one set of metrics. */
 interface Shared {
-  readonly host: Parameters<typeof addConfigWatcherController>[0];
+  readonly manager: Manager;
   readonly options: ConfigWatcherControllerOptions;
   readonly podControl: PodControl;
   readonly rights: RolloutRights;
@@ -95,15 +95,12 @@ interface Shared {
  * Adds the controllers of both API groups to the manager. Which groups are served is learned from
  * discovery; where neither is, the first one is missed.
  */
-export function addConfigWatcherController(
-  host: Pick<Manager, keyof ControllerHost | 'client' | 'recorder'>,
-  options: ConfigWatcherControllerOptions,
-): void {
-  const { client, clock, randomness, log, registry } = host;
+export function addConfigWatcherController(manager: Manager, options: ConfigWatcherControllerOptions): void {
+  const { client, clock, randomness, log, registry } = manager;
   const { secretKeyNamespace, isPatchJailed } = options;
   const rights = new RolloutRights(clock, isPatchJailed);
   const shared = {
-    ...{ host, options },
+    ...{ manager, options },
     rights,
     podControl: new PodControl(client, rights),
     metrics: new ConfigWatcherMetrics(registry),
@@ -115,9 +112,9 @@ export function addConfigWatcherController(
     [`${name}-com`, configWatchersCom, { optional: true }],
   ] as const) {
     const make = () => watcherController(runnable, resource, shared);
-    host.add(new ServedController({ name: runnable, resource, ...others, client, clock, log, make }));
+    manager.add(new ServedController({ name: runnable, resource, ...others, client, clock, log, make }));
   }
-  if (options.annotationController) host.add(annotationController(shared));
+  if (options.annotationController) manager.add(annotationController(shared));
 }
 
 /** The controller of one API group. */
@@ -126,7 +123,7 @@ function watcherController(
   resource: Resource<ConfigWatcher>,
   shared: Shared,
 ): Runnable {
-  const { informers, client, clock } = shared.host;
+  const { informers, client, clock } = shared.manager;
   const watchers = informers.informerFor(resource, watcherOptions).lister;
   const store = new StateStore(resource, client, clock);
   const builder = builderOf(controllerName, { watchers, store }, shared).for(resource, {
@@ -144,7 +141,7 @@ function watcherController(
 
 /** The controller of the ConfigMaps that name their Pods themselves. */
 function annotationController(shared: Shared): Runnable {
-  const { informers, client } = shared.host;
+  const { informers, client } = shared.manager;
   const annotated = { ...sourceOptions, indexes: { [annotatedIndex]: annotatedIn } };
   const resource = metadataOf(configMaps);
   const watchers = new AnnotatedConfigMaps(informers.informerFor(resource, annotated).lister);
@@ -160,9 +157,9 @@ function annotationController(shared: Shared): Runnable {
 function builderOf(
   controllerName: string,
   { watchers, store }: Pick<WatcherParts, 'watchers' | 'store'>,
-  { host, options }: Shared,
+  { manager, options }: Shared,
 ) {
-  const { informers, clock, randomness, log, registry } = host;
+  const { informers, clock, randomness, log, registry } = manager;
   const { maxConcurrentReconciles = 32 } = options;
   const podInformer = informers.informerFor(metadataOf(pods), podOptions);
   // The caller hands the controller to the manager.
@@ -181,9 +178,9 @@ function reconcilerOf(
     watchers,
     store,
   }: Pick<WatcherParts, 'resource' | 'watchers' | 'store'> & { readonly group: string },
-  { host, options, podControl, rights, metrics, keys }: Shared,
+  { manager, options, podControl, rights, metrics, keys }: Shared,
 ): ConfigWatcherReconciler {
-  const { informers, client, clock, randomness } = host;
+  const { informers, client, clock, randomness } = manager;
   const { ownPod } = options;
   const listerOf = (source: Resource) => informers.informerFor(metadataOf(source), sourceOptions).lister;
   const observer = new Observer({
@@ -195,7 +192,7 @@ function reconcilerOf(
     mayRestartNow,
     ...(ownPod && { ownPod }),
   });
-  const recorder = host.recorder(name);
+  const recorder = manager.recorder(name);
   return new ConfigWatcherReconciler({
     ...{ resource, watchers, store, observer, podControl, recorder, metrics, clock },
     random: () => randomness.random(),

@@ -8,7 +8,7 @@ import { defaultDurations } from '../limits.ts';
 import { aborted } from '../time-limit.ts';
 import { ManagerError } from './manager-error.ts';
 import type { RunnableGroup } from './runnable-group.ts';
-import { grace, period, type StartupOptions, withRoleHint } from './startup.ts';
+import { confirmationMs, lookIntervalMs, type StartupOptions, withRoleHint } from './startup.ts';
 
 /** Why an informer is not following its resource. */
 export interface StartupProblem {
@@ -53,7 +53,7 @@ export async function awaitSync(
   const watch = async () => {
     const progress = new SyncProgress(options, problems, loaded);
     for (;;) {
-      await sleep(clock, period, done.signal);
+      await sleep(clock, lookIntervalMs, done.signal);
       progress.assertHopeful();
     }
   };
@@ -92,7 +92,7 @@ class SyncProgress {
     const problems = this.#problems();
     const final = problems.filter(({ reason }) => finalReasons.has(reason));
     if (final.length === 0) this.#wellAt = now;
-    if (now - this.#wellAt >= grace) throw new ManagerError(sentenceOf(final, installCommand));
+    if (now - this.#wellAt >= confirmationMs) throw new ManagerError(sentenceOf(final, installCommand));
     const loaded = this.#loaded();
     if (loaded > this.#most) this.#progressedAt = now;
     this.#most = Math.max(this.#most, loaded);

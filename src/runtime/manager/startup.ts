@@ -12,13 +12,13 @@ import type { Logger } from '../logger.ts';
 import { ManagerError } from './manager-error.ts';
 
 /**
- * How long an answer must stay the same before it is believed, ms: CRDs and Roles are often applied in the
+ * How long an answer must stay the same before it is believed: CRDs and Roles are often applied in the
  * same moment as this process is started, and take effect a little later.
  */
-export const grace = 5000;
+export const confirmationMs = 5000;
 
-/** Between two looks, ms. */
-export const period = 500;
+/** Between two looks. */
+export const lookIntervalMs = 500;
 
 /** Longest single call, ms. */
 const callTimeout = 5000;
@@ -75,13 +75,13 @@ export async function reachApiServer(
       assertWorthWaiting(error, server, clock.monotonic() - begun);
       if (attempt === 1) log.warn({ err: error, server }, 'the API server does not answer yet; trying again');
     }
-    await sleep(clock, period, signal);
+    await sleep(clock, lookIntervalMs, signal);
   }
 }
 
 /** @param waited ms so far. */
 function assertWorthWaiting(error: unknown, server: string, waited: number): void {
-  if (error instanceof ApiError && error.code === 401 && waited >= grace) {
+  if (error instanceof ApiError && error.code === 401 && waited >= confirmationMs) {
     const sentence = `the API server at ${server} does not accept the credentials: ${error.message}`;
     throw new ManagerError(sentence, { cause: error });
   }
@@ -109,10 +109,10 @@ export async function assertPermitted(
       signal.throwIfAborted();
       // Anything else is for the one who uses it to wait for.
       if (!isForbidden(error)) return;
-      if (clock.monotonic() - begun >= grace)
+      if (clock.monotonic() - begun >= confirmationMs)
         throw new ManagerError(withRoleHint(textOf(error)), { cause: error });
     }
-    await sleep(clock, period, signal);
+    await sleep(clock, lookIntervalMs, signal);
   }
 }
 
