@@ -124,7 +124,8 @@ function watcherController(
   shared: Shared,
 ): Runnable {
   const { informers, client, clock } = shared.manager;
-  const watchers = informers.informerFor(resource, watcherOptions).lister;
+  const watch = informers.informerFor(resource, watcherOptions);
+  const watchers = watch.lister;
   const store = new StateStore(resource, client, clock);
   const builder = builderOf(controllerName, { watchers, store }, shared).for(resource, {
     ...watcherOptions,
@@ -136,7 +137,7 @@ function watcherController(
     builder.watches(metadataOf(source), wake, { ...sourceOptions, predicates: [resourceVersionChanged] });
   }
   builder.watchesSource(statusChecks({ resource, client, clock, watchers, store }));
-  return builder.complete(reconcilerOf({ resource, group: resource.group, watchers, store }, shared));
+  return builder.complete(reconcilerOf({ resource, group: resource.group, watchers, watch, store }, shared));
 }
 
 /** The controller of the ConfigMaps that name their Pods themselves. */
@@ -144,14 +145,15 @@ function annotationController(shared: Shared): Runnable {
   const { informers, client } = shared.manager;
   const annotated = { ...sourceOptions, indexes: { [annotatedIndex]: annotatedIn } };
   const resource = metadataOf(configMaps);
-  const watchers = new AnnotatedConfigMaps(informers.informerFor(resource, annotated).lister);
+  const watch = informers.informerFor(resource, annotated);
+  const watchers = new AnnotatedConfigMaps(watch.lister);
   const store = new AnnotationStore(client);
   const wake = enqueueRequestsFromMap((object: KubernetesObject) => {
     return annotatedIn(object).map((namespace) => ({ namespace, name: object.metadata.name }));
   });
   return builderOf(`${name}-annotation`, { watchers, store }, shared)
     .watches(resource, wake, { ...annotated, predicates: [resourceVersionChanged] })
-    .complete(reconcilerOf({ resource, group: configWatchers.group, watchers, store }, shared));
+    .complete(reconcilerOf({ resource, group: configWatchers.group, watchers, watch, store }, shared));
 }
 
 function builderOf(
@@ -176,8 +178,9 @@ function reconcilerOf(
     resource,
     group,
     watchers,
+    watch,
     store,
-  }: Pick<WatcherParts, 'resource' | 'watchers' | 'store'> & { readonly group: string },
+  }: Pick<WatcherParts, 'resource' | 'watchers' | 'watch' | 'store'> & { readonly group: string },
   { manager, options, podControl, rights, metrics, keys }: Shared,
 ): ConfigWatcherReconciler {
   const { informers, client, clock, randomness } = manager;
@@ -194,7 +197,7 @@ function reconcilerOf(
   });
   const recorder = manager.recorder(name);
   return new ConfigWatcherReconciler({
-    ...{ resource, watchers, store, observer, podControl, recorder, metrics, clock },
+    ...{ resource, watchers, watch, store, observer, podControl, recorder, metrics, clock },
     random: () => randomness.random(),
   });
 }

@@ -10,9 +10,11 @@ import {
   type Reconciler,
   type Request,
   type Result,
+  requestFor,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
 import { Actuator, type WatcherFacts } from './act/actuator.ts';
+import { WatcherAge } from './act/watcher-age.ts';
 import { WatcherMemory } from './act/watcher-memory.ts';
 import type { WatcherParts } from './act/watcher-parts.ts';
 import { decide } from './decide/decide.ts';
@@ -24,13 +26,15 @@ import { emptyMemory } from './facts/restart-memory.ts';
 export class ConfigWatcherReconciler implements Reconciler {
   readonly #options;
   readonly #memory: WatcherMemory;
+  readonly #age: WatcherAge;
   readonly #actuator: Actuator;
   readonly #loop: Reconciler;
 
   constructor(options: WatcherParts) {
     this.#options = options;
     this.#memory = new WatcherMemory(options.clock);
-    const actuator = new Actuator({ ...options, memory: this.#memory });
+    this.#age = new WatcherAge(options);
+    const actuator = new Actuator({ ...options, memory: this.#memory, age: this.#age });
     this.#actuator = actuator;
     this.#loop = new DecidingReconciler<WatcherFacts, Need, Effect>({
       observe: (request, context) => this.#observe(request, context),
@@ -45,12 +49,27 @@ export class ConfigWatcherReconciler implements Reconciler {
   }
 
   async #observe(request: Request, { signal }: ReconcileContext): Promise<WatcherFacts | undefined> {
-    const { watchers, observer, store } = this.#options;
-    const key = requestKey(request);
-    const cached = watchers.get(request.namespace, request.name);
+    const cached = this.#options.watchers.get(request.namespace, request.name);
     // What changes while the cache stands still may change back before it moves again: it must be recorded by then.
-    const isCurrent = !cached || !this.#memory.isBehind(key);
-    const watcher = isCurrent ? cached : await store.live(request, signal);
+    const isCurrent = !cached || !this.#memory.isBehind(requestKey(request));
+    return isCurrent ? this.#factsOf(request, cached, signal) : this.#live(request, signal);
+  }
+
+  async #live(request: Request, signal: AbortSignal): Promise<WatcherFacts | undefined> {
+    const { clock, store } = this.#options;
+    const readAt = clock.monotonic();
+    return this.#factsOf(request, await store.live(request, signal), signal, readAt);
+  }
+
+  /** @param readAt when the API server itself was asked, monotonic ms; absent for what the watch has shown. */
+  async #factsOf(
+    request: Request,
+    watcher: ConfigWatcher | undefined,
+    signal: AbortSignal,
+    readAt?: number,
+  ): Promise<WatcherFacts | undefined> {
+    const { observer, store } = this.#options;
+    const key = requestKey(request);
     this.#forgetOther(key, watcher);
     // One that is being deleted restarts nothing any more; there is no finalizer to take off.
     if (!watcher || watcher.metadata.deletionTimestamp) {
@@ -62,13 +81,18 @@ export class ConfigWatcherReconciler implements Reconciler {
     const knownSince = this.#memory.knownSince(key, state);
     const facts = {
       ...observer.known(watcher, state, known?.memory ?? emptyMemory),
-      ...{ watcher, knownSince },
+      ...{ watcher, knownSince, isOld: this.#age.isOld(readAt) },
+      ...(readAt !== undefined && { readAt }),
     };
     return withForbidden(facts, observer.observe(watcher, facts, { knownSince, signal }));
   }
 
   async #read(need: Need, facts: WatcherFacts, { signal }: ReconcileContext): Promise<Answer<WatcherFacts>> {
     const { watcher, knownSince } = facts;
+    if (need === 'watcher') {
+      const live = await this.#live(requestFor(watcher), signal);
+      return live ? { next: 'decide', facts: live } : { next: 'end', result: {} };
+    }
     const read = this.#options.observer.answer(need, watcher, facts, { knownSince, signal });
     return { next: 'decide', facts: await withForbidden(facts, read) };
   }

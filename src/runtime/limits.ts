@@ -38,6 +38,11 @@ export const reachLimit = 30_000;
 export const eventLoopLagLimit = 10_000;
 /** An informer without any contact for so long is dead, whatever it believes. */
 export const informerSilenceLimit = 15 * 60_000;
+/**
+ * What an informer shows is relied on for so long after the API server has shown it to be complete. While all is well
+ * a bookmark comes once a minute.
+ */
+export const stalenessLimit = 90_000;
 /** A reconcile that runs longer is reported as hanging. */
 export const hangLimit = 60_000;
 /** When every worker of a controller has been in one reconcile for so long, the process should be restarted. */

@@ -51,6 +51,8 @@ export class Operator {
   readonly #name: string;
   readonly #watcher: string;
   readonly #watchers = new View<ConfigWatcher>();
+  /** When the watch of the watchers has caught up last. */
+  #shownAt = 0;
   readonly #configMaps = new View<KubernetesObject>();
   readonly #pods = new View<KubernetesObject>();
   readonly #abort = new AbortController();
@@ -91,6 +93,7 @@ export class Operator {
       resource: configWatchers,
       store: this.store,
       watchers: this.#watchers,
+      watch: { staleness: () => world.now - this.#shownAt },
       observer: new Observer({
         mayRestartNow,
         group: configWatchers.group,
@@ -111,7 +114,10 @@ export class Operator {
 
   /** The watches catch up. */
   sync(what: 'all' | 'watcher' | 'configMap' = 'all'): void {
-    if (what !== 'configMap') this.#watchers.objects = this.#mine();
+    if (what !== 'configMap') {
+      this.#watchers.objects = this.#mine();
+      this.#shownAt = this.#world.now;
+    }
     if (what !== 'watcher') this.#configMaps.objects = this.#world.metadataOf('ConfigMap');
     this.#pods.objects = this.#world.metadataOf('Pod');
   }

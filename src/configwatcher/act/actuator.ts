@@ -2,6 +2,7 @@
 
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherEvent } from '../../api/configwatcher-constants.ts';
+import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
@@ -11,6 +12,7 @@ import type { Observed } from '../facts/observed.ts';
 import { remember, retryWait } from '../facts/restart-memory.ts';
 import { objectOf, resourceOf } from './event-subject.ts';
 import { logOutcomes } from './outcome-log.ts';
+import type { WatcherAge } from './watcher-age.ts';
 import type { WatcherMemory } from './watcher-memory.ts';
 import type { WatcherParts } from './watcher-parts.ts';
 
@@ -19,6 +21,8 @@ export interface WatcherFacts extends Observed {
   readonly watcher: ConfigWatcher;
   /** Monotonic ms since when this process knows what the state says of the sources. */
   readonly knownSince: number;
+  /** When the watcher was read from the API server itself, monotonic ms; absent for what the watch has shown. */
+  readonly readAt?: number;
 }
 
 export class Actuator {
@@ -26,7 +30,7 @@ export class Actuator {
   readonly #rewrites = new Rewrites();
   #saidWithoutStatus = false;
 
-  constructor(options: WatcherParts & { readonly memory: WatcherMemory }) {
+  constructor(options: WatcherParts & { readonly memory: WatcherMemory; readonly age: WatcherAge }) {
     this.#options = options;
   }
 
@@ -104,10 +108,10 @@ export class Actuator {
     facts: WatcherFacts,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<WatcherFacts>> {
-    const { podControl, metrics, memory: known, observer, random } = this.#options;
+    const { podControl, metrics, memory: known, observer, random, age } = this.#options;
     const { watcher, namespace } = facts;
     const key = requestKey(requestFor(watcher));
-    const isWanted = () => this.#isUnchanged(watcher);
+    const isWanted = () => this.#isUnchanged(watcher) && !age.isOld(facts.readAt);
     const { outcomes, unsent } = await podControl.perform(namespace, actions, { signal, isWanted });
     const memory = known.recall(key)?.memory ?? facts.memory;
     logOutcomes(log, actions, outcomes, memory.refusals);
@@ -123,9 +127,13 @@ export class Actuator {
   }
 
   /** As far as the watch knows: a big batch ends where the watcher is deleted, suspended or edited otherwise. */
-  #isUnchanged({ metadata: { namespace = '', name, uid, generation } }: ConfigWatcher): boolean {
-    const { metadata } = this.#options.watchers.get(namespace, name) ?? {};
-    return metadata?.uid === uid && !metadata?.deletionTimestamp && metadata?.generation === generation;
+  #isUnchanged({ metadata }: ConfigWatcher): boolean {
+    const { namespace = '', name, uid, generation, resourceVersion = '' } = metadata;
+    const seen = this.#options.watchers.get(namespace, name)?.metadata;
+    if (seen === undefined) return false;
+    // The watch has yet to show what was read from the API server itself.
+    if ((compareResourceVersions(seen.resourceVersion ?? '', resourceVersion) ?? 0) < 0) return true;
+    return seen.uid === uid && !seen.deletionTimestamp && seen.generation === generation;
   }
 
   /** Nothing about this name matters any more. */

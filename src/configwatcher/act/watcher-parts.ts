@@ -1,6 +1,7 @@
 /** Watcher parts: what the parts of a ConfigWatcher controller are made of. Each of them names those that it takes. */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
-import type { Resource } from '../../kubernetes/objects.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import type { Informer } from '../../runtime/cache/informer.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { EventRecorder } from '../../runtime/events/event-recorder.ts';
@@ -13,6 +14,8 @@ export interface WatcherParts {
   /** What Events are about. */
   readonly resource: Resource;
   readonly watchers: Lister<ConfigWatcher>;
+  /** The watch that fills them. */
+  readonly watch: Pick<Informer<KubernetesObject>, 'staleness'>;
   readonly store: WatcherStore;
   readonly observer: Observer;
   readonly podControl: PodControl;

@@ -263,6 +263,7 @@ export function advance(
     if (wait.reason === 'DryRun' && pending.reason !== 'DryRun' && !observed.pods) return 'pods';
     return hold(situation, wait);
   }
+  if (observed.isOld) return 'watcher';
   const running = isRunning(pending);
   // The watch may be behind: what was edited or taken back while the change waited must count before the first Pod
   // goes, and the list of Pods that it is recorded with must be later than it.

@@ -78,6 +78,8 @@ export interface Observed {
   /** By uid of the controller of a Pod; absent until it was asked for. */
   readonly owners?: ReadonlyMap<string, OwnerFacts>;
   readonly memory: RestartMemory;
+  /** The watcher is known from a watch that has shown nothing for long: it may be another one by now, or gone. */
+  readonly isOld?: boolean;
   /** Never later than the API server's clock. */
   readonly now: number;
   /** Value of the annotation restart-now. */
@@ -95,6 +97,8 @@ export type RolloutRight = 'Granted' | 'Denied';
 
 /** A fact that is expensive to read, so it is read only when a decision turns on it. */
 export type Need =
+  /** Read the watcher itself from the API server now, and look at it from the beginning. */
+  | 'watcher'
   /** Read every source from the API server now, whatever is remembered. */
   | 'contents'
   /** List the selected Pods, consistently. */

@@ -97,7 +97,7 @@ export class Observer {
 
   /** The same facts and the answer. The instant is the one of the answer. */
   async answer(
-    question: Need,
+    question: Exclude<Need, 'watcher'>,
     watcher: ConfigWatcher,
     observed: Observed,
     options: Pick<ReadRequest, 'knownSince' | 'signal'>,
@@ -111,7 +111,7 @@ export class Observer {
   }
 
   async #read(
-    question: Need,
+    question: Exclude<Need, 'watcher'>,
     watcher: ConfigWatcher,
     observed: Observed,
     { knownSince, signal }: Pick<ReadRequest, 'knownSince' | 'signal'>,

@@ -67,4 +67,10 @@ export interface Informer<T extends KubernetesObject> {
    * too; an open connection, silence, 5xx and the page of a proxy do not.
    */
   sinceLastContact(): number;
+  /**
+   * Milliseconds (monotonic) since the API server last showed what there is: the collection was loaded, or a change or a
+   * bookmark came; `Infinity` before the first time. What happened since then may be unknown here. Before a write that
+   * cannot be undone, read the object itself when this is more than about a minute, the time between two bookmarks.
+   */
+  staleness(): number;
 }

@@ -10,6 +10,7 @@ import { ApiError, TransportError } from '../client/api-error.ts';
 import type { WatchEvent } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { Contact } from './contact.ts';
 import { InitialEvents } from './initial-events.ts';
 import type { LoadSlot } from './load-slots.ts';
 import { findPresence } from './presence.ts';
@@ -41,10 +42,10 @@ export class Reflector<T extends KubernetesObject> {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #recovery: Recovery;
+  readonly #contact: Contact;
   readonly #staleLists = new StaleLists();
   #useInitialEvents = true;
   #mustLoad = true;
-  #lastContact: number | undefined;
   #watching = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -52,6 +53,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#options = options;
     this.#target = options.target;
     this.#clock = clock;
+    this.#contact = new Contact(clock);
     this.#log = options.log.child({
       resource: resourceName(resource),
       ...(namespace === undefined ? {} : { namespace }),
@@ -76,7 +78,12 @@ export class Reflector<T extends KubernetesObject> {
    * informers down, too.
    */
   get sinceLastContact(): number {
-    return this.#lastContact === undefined ? Infinity : this.#clock.monotonic() - this.#lastContact;
+    return this.#contact.age;
+  }
+
+  /** The same, where only a load, a change or a bookmark counts. */
+  get staleness(): number {
+    return this.#contact.staleness;
   }
 
   /** Works until the signal aborts; from then on it leaves the target alone. Never rejects. */
@@ -113,7 +120,7 @@ export class Reflector<T extends KubernetesObject> {
     const { client, resource, counters } = this.#options;
     const step = this.#step;
     const presence = isNotFoundAnswer(error) ? await findPresence(client, resource, signal) : 'unknown';
-    if (isRefusal(error, presence)) this.#touch();
+    if (isRefusal(error, presence)) this.#contact.made();
     if (mustReload(error)) counters.expired();
     const { delay, reload, avoidInitialEvents, gone } = this.#recovery.failed({ error, step, presence });
     if (reload) this.#mustLoad = true;
@@ -196,7 +203,7 @@ export class Reflector<T extends KubernetesObject> {
 
   /** @param broken why, unless the server has ended it. */
   #ended({ age = 0, agreedAge, events }: WatchSession<T>, broken: unknown): void {
-    if (broken === undefined && age >= agreedAge - endTolerance) this.#touch();
+    if (broken === undefined && age >= agreedAge - endTolerance) this.#contact.made();
     if (age > muteWatch && events === 0 && this.#recovery.wasMute()) this.#mustLoad = true;
     this.#log.debug({ err: broken }, 'the watch has ended and is taken up again');
   }
@@ -226,21 +233,17 @@ export class Reflector<T extends KubernetesObject> {
     this.#target.replace(objects, resourceVersion);
     this.#mustLoad = false;
     this.#useInitialEvents = true;
-    this.#touch();
+    this.#contact.shown();
     this.#recovery.loaded();
   }
 
   #progressed(): void {
-    this.#touch();
+    this.#contact.shown();
     this.#recovery.progressed();
   }
 
   #opened(): void {
     this.#watching = true;
     this.#recovery.opened();
-  }
-
-  #touch(): void {
-    this.#lastContact = this.#clock.monotonic();
   }
 }

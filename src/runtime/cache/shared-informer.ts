@@ -119,6 +119,10 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
     return Math.max(...this.#reflectors.map(({ sinceLastContact }) => sinceLastContact));
   }
 
+  staleness(): number {
+    return Math.max(...this.#reflectors.map(({ staleness }) => staleness));
+  }
+
   /** Like {@link sinceLastContact}, but a reflector that has had no contact yet counts from its start. */
   silence(): number {
     if (this.#startedAt === undefined) return 0;

@@ -247,6 +247,7 @@ describe('Reflector contact', () => {
     await rig.clock.advanceAsync(1000);
     await first.send(bookmark(11));
     assert.equal(rig.reflector.sinceLastContact, 0);
+    assert.equal(rig.reflector.staleness, 0);
     await first.end();
     const second = await rig.client.nextWatch();
     await second.accept();
@@ -258,6 +259,7 @@ describe('Reflector contact', () => {
     assert.equal(rig.reflector.sinceLastContact, 448_000, 'a replay is none');
     await second.end();
     assert.equal(rig.reflector.sinceLastContact, 0, '2 s sooner than asked for by this clock');
+    assert.equal(rig.reflector.staleness, 448_000, 'that end has shown nothing');
   });
 
   it('is no connection that was opened, no replay, no early end and no line that cannot be read', async () => {
@@ -287,6 +289,7 @@ describe('Reflector contact', () => {
       await rig.clock.advanceAsync(1000);
       await watch.refuse(error);
       assert.equal(rig.reflector.sinceLastContact, isContact ? 0 : 1000, error.message);
+      assert.equal(rig.reflector.staleness, 1000, error.message);
       await rig.stop();
     }
   });

@@ -103,6 +103,10 @@ export class FakeInformer<T extends KubernetesObject> implements Informer<T> {
     return 0;
   }
 
+  staleness(): number {
+    return 0;
+  }
+
   #put(object: T, initial: boolean): void {
     this.#objects.set(`${object.metadata.namespace}/${object.metadata.name}`, object);
     for (const handler of this.handlers) handler.onAdd?.(object, initial);

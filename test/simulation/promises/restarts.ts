@@ -8,8 +8,11 @@ import { selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { blindFor } from './liveness.ts';
 
-/** An edit of a watcher may not have reached the sender for so long, in milliseconds. */
-const unseenFor = 60_000;
+/**
+ * An edit of a watcher, or its deletion, may not have reached the sender for so long, in milliseconds: a watch is relied on
+ * for 90 s without a sign of life, and then there is the write itself.
+ */
+const editUnseenFor = 100_000;
 const workloads = new Set(['deployments', 'statefulsets', 'daemonsets']);
 
 /** How the operator takes a Pod away. */
@@ -114,7 +117,7 @@ function statusOf(object: KubernetesObject | undefined): { readonly podUID?: str
 
 /** The watchers for which a Pod may be taken away. */
 function watchersOf(history: History, pod: Pod): WatcherRun[] {
-  return history.watchers.selecting(pod, history.time, unseenFor);
+  return history.watchers.selecting(pod, history.time, editUnseenFor);
 }
 
 export const onlySelectedPods: NamedPromise = {
@@ -143,7 +146,7 @@ export const budgetsHold: NamedPromise = {
         return undefined;
       const { pod } = removal;
       const mayDelete = watchersOf(history, pod).some(({ specs }) =>
-        specs.some(({ spec, until }) => history.time - until <= unseenFor && deletes(spec.strategy, pod)),
+        specs.some(({ spec, until }) => history.time - until <= editUnseenFor && deletes(spec.strategy, pod)),
       );
       return mayDelete
         ? undefined
@@ -264,10 +267,11 @@ function hasStalePods(
 }
 
 /** A deletion may not have been seen for so long, in milliseconds. */
-const deletionUnseenFor = { calm: 2000, faulty: unseenFor };
+const deletionUnseenFor = { calm: 2000, faulty: 60_000 };
 
 function deletionUnseen({ faults, faultedAt, blindedAt, time }: History): number {
-  const isCalm = faults.size === 0 && time - faultedAt > unseenFor && time - blindedAt > blindFor;
+  const isCalm =
+    faults.size === 0 && time - faultedAt > deletionUnseenFor.faulty && time - blindedAt > blindFor;
   return deletionUnseenFor[isCalm ? 'calm' : 'faulty'];
 }
 

@@ -75,6 +75,13 @@ export function configMap(name: string, data: object, when: number): Deed {
   return { at: when, do: 'create', resource: 'configmaps', name, object };
 }
 
+/** No Pod of the app may be missing. */
+export function budget(name: string): Deed {
+  const spec = { minAvailable: '100%', selector: { matchLabels: { app: name } } };
+  const object = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: metadata(name), spec };
+  return { at: 0, do: 'create', resource: 'poddisruptionbudgets', name, object };
+}
+
 /** The first Pod of the At `at-0` meets that. */
 export function podMeets(when: number, what: 'force-delete' | 'strip-owner'): Deed {
   return { at: when, do: 'pod', label: ['app', 'at-0'], index: 0, what };

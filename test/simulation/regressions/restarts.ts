@@ -1,5 +1,5 @@
 /** Restarts: what simulations have found about changes of contents, and the Pods that they concern. */
-import { annotatedApp, app, configMap, edit, minute, type Regression } from './parts.ts';
+import { annotatedApp, app, budget, configMap, edit, minute, type Regression } from './parts.ts';
 
 export const restarts: readonly Regression[] = [
   {
@@ -19,6 +19,24 @@ export const restarts: readonly Regression[] = [
           ...{ at: 150_627, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 8353 },
           message: 'violates PodSecurity "restricted:latest": runAsNonRoot != true',
         },
+      ],
+    },
+  },
+  {
+    sentence:
+      'the CRD was removed while the connections of a replica were dead: it went on with an eviction by what its watch had shown before',
+    promise: 'S10',
+    plan: {
+      duration: 6 * minute,
+      deeds: [
+        ...app({ debounce: { quiet: '0s' }, strategy: { type: 'Evict', progressDeadlineSeconds: 600 } }),
+        budget('app'),
+        edit(20_000, { message: 'two' }),
+        { at: 2 * minute, do: 'delete', resource: 'poddisruptionbudgets', name: 'app' },
+      ],
+      faults: [
+        { at: minute, fault: 'half-open', replica: 0 },
+        { at: 70_000, fault: 'crd-removed', resource: 'configwatchers', for: 20_000 },
       ],
     },
   },
