@@ -10,11 +10,16 @@ before(() => applyCrds());
 
 const farAway = '2100-01-01T00:00:00Z';
 const containers = [{}];
-/** By name: the spec, and what the columns PHASE, OUTCOME and REASON show. */
-const shown: Readonly<Record<string, readonly [Partial<AtSpec>, RegExp]>> = {
+/** By name: the spec, what the columns PHASE, OUTCOME and REASON show, and where it is ours what MESSAGE does. */
+const shown: Readonly<Record<string, readonly [Partial<AtSpec>, RegExp, RegExp?]>> = {
   waiting: [{ schedule: farAway }, /PENDING +Armed /],
   local: [{ schedule: '2100-01-01T00:00:00', timeZone: 'Europe/Berlin' }, /Europe\/Berlin +PENDING +Armed /],
-  paused: [{ schedule: farAway, suspend: true }, /PENDING +Suspended /],
+  paused: [
+    { schedule: farAway, suspend: true },
+    /PENDING +Suspended /,
+    /suspended; due 2100-01-01T00:00:00.000Z$/,
+  ],
+  piped: [{ schedule: farAway, command: 'ls | wc' }, /PENDING +Armed /, /shell operator such as/],
   'no-zone': [{ schedule: '2100-01-01T00:00:00', timeZone: 'Factory' }, /PENDING +InvalidTimeZone /],
   quote: [{ schedule: farAway, command: `echo "it's` }, /PENDING +InvalidCommand /],
   template: [
@@ -25,7 +30,11 @@ const shown: Readonly<Record<string, readonly [Partial<AtSpec>, RegExp]>> = {
     { schedule: farAway, command: 'x', template: { spec: { hostNetwork: 'yes', containers } } },
     /PENDING +PodRejected /,
   ],
-  missed: [{ schedule: '2019-04-12T10:12:00Z', startingDeadlineSeconds: 1 }, /DONE +Missed +MissedDeadline /],
+  missed: [
+    { schedule: '2019-04-12T10:12:00Z', startingDeadlineSeconds: 1 },
+    /DONE +Missed +MissedDeadline /,
+    /not started: it was \d/,
+  ],
   canceled: [{ schedule: farAway, cancel: true }, /DONE +Canceled +Canceled /],
   book: [{}, /2019-04-12T10:12:00Z +RUNNING +\d/],
 };
@@ -47,7 +56,11 @@ it('kubectl get ats tells those that wait from those that can never run, and bla
   for (const [name, [, looks]] of Object.entries(shown)) {
     assert.match(lines.find((line) => line.startsWith(`${name} `)) ?? '', looks);
   }
+  const wide = await rows('--output=wide');
+  for (const [name, [, , says]] of Object.entries(shown)) {
+    if (says) assert.match(wide.find((line) => line.startsWith(`${name} `)) ?? '', says);
+  }
   // SCHEDULE, PHASE, AGE, UTC, POD: nothing stands in LATE.
-  const book = (await rows('--output=wide')).find((line) => line.startsWith('book '));
+  const book = wide.find((line) => line.startsWith('book '));
   assert.match(book ?? '', /RUNNING +\d+\w* +2019-04-12T10:12:00.000Z +book-pod/);
 });

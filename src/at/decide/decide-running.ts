@@ -6,6 +6,7 @@
 import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
+import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { PodView } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
@@ -23,11 +24,13 @@ import { disruptedEvents, earliestAfter, endOf, withEnded } from './history.ts';
 import { create, holdCause, holdEvent, launchStatus } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import {
+  attemptText,
   doneStatus,
   isEditedTooLate,
   stuckStatus,
   updatedStatus,
   waitingReason,
+  withAttempt,
   withCause,
   withoutCause,
 } from './run-status.ts';
@@ -45,7 +48,14 @@ export function decideRunning(o: Observed): Draft {
   if (launch === undefined) {
     return nothing;
   }
-  return endSurplusPods(o, launch.podUID, decideLaunched(o, launch));
+  return showAttempt(endSurplusPods(o, launch.podUID, decideLaunched(o, launch)));
+}
+
+function showAttempt(draft: Draft): Draft {
+  if ('first' in draft) {
+    return { ...draft, first: withAttempt(draft.first) };
+  }
+  return 'actions' in draft && draft.status ? { ...draft, status: withAttempt(draft.status) } : draft;
 }
 
 function decideLaunched(o: Observed, launch: Attempt): Draft {
@@ -124,7 +134,8 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
   const ended = endedStatus(o, launch, status, last);
   const notBefore = earliestAfter(status, launch.view);
   if (o.now < notBefore) {
-    const { reason, message } = last;
+    const { reason } = last;
+    const message = `${attemptText(attempt)} follows at ${formatMilliTime(notBefore)}: ${last.message}`;
     return {
       actions: [],
       status: withCause(o, ended.status, { reason, message }),

@@ -9,6 +9,7 @@ import { findCondition, isConditionTrue, type NewCondition } from '../../kuberne
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { PodView } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
+import { maxAttempts } from '../facts/own-pod.ts';
 import type { Cause } from '../plan/cause.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { withDefaults } from './defaults.ts';
@@ -119,13 +120,25 @@ export function waitingReason(status: AtStatus | undefined): string | undefined 
     : undefined;
 }
 
-/** The same status, as if the run had never waited. */
+/** The same status, as if the run had never waited, and without what {@link withAttempt} adds. */
 export function withoutCause(o: Observed, status: AtStatus): AtStatus {
-  if (waitingReason(status) === undefined) {
-    return status;
-  }
   const { reason: _, message: __, ...rest } = status;
+  if (waitingReason(status) === undefined) {
+    return status.reason === undefined ? rest : status;
+  }
   return stated(o, rest, [launchedCondition(o, status.podName ?? '')]);
+}
+
+/** The status of a later attempt that says so where there is nothing else to tell. */
+export function withAttempt(status: AtStatus): AtStatus {
+  const { phase, attempts = 1, reason } = status;
+  return phase === atPhase.running && attempts > 1 && reason === undefined
+    ? { ...status, message: attemptText(attempts) }
+    : status;
+}
+
+export function attemptText(attempt: number): string {
+  return `attempt ${attempt} of ${maxAttempts}`;
 }
 
 /** DONE, from the status of the launch or, without a Pod, from the one there is. */

@@ -51,11 +51,14 @@ function event(reason: string, note: string): EventRecord {
   return { type: 'Normal', reason, action: 'Schedule', note };
 }
 
+export const operatorNote =
+  'command holds a shell operator such as | or &&, or a second line, which means nothing without spec.shell';
+
 /** The command is run as it is written all the same: to guess would be worse. */
 function operatorWarning({ at }: Observed): EventRecord[] {
-  const note =
-    'command holds a shell operator such as | or &&, or a second line, which means nothing without spec.shell';
-  return isEdited(at) ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note }] : [];
+  return isEdited(at)
+    ? [{ type: 'Warning', reason: atEvent.shellOperator, action: 'ReadSpec', note: operatorNote }]
+    : [];
 }
 
 function deprecationWarning({ at }: Observed): EventRecord[] {

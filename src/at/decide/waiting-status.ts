@@ -12,6 +12,7 @@ import type { Observed } from '../facts/observed.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
 import { isEdited } from '../plan/phase.ts';
 import type { Plan } from '../plan/plan.ts';
+import { operatorNote } from './spec-events.ts';
 import { accepted, clip, resumed, stated } from './statement.ts';
 
 /** PENDING, waiting for its time. Forgets what an earlier try to launch has left behind. */
@@ -20,7 +21,9 @@ export function armedStatus(o: Observed, plan: Plan): AtStatus {
   const isRejected = admission?.status === 'False';
   const waiting = waitingStatus(o, plan);
   const { reason, message } = admission ?? { reason: '', message: '' };
-  const status = { ...waiting, ...(isRejected ? { reason, message } : { reason: atReason.armed }) };
+  // Where there is time to mend it, status tells more than an Event does.
+  const armed = { reason: atReason.armed, ...(plan.hasOperator ? { message: operatorNote } : {}) };
+  const status = { ...waiting, ...(isRejected ? { reason, message } : armed) };
   return stated(o, { ...status, conditions: without(waiting, atCondition.launched) }, [
     ...accepted,
     { type: atCondition.ready, status: 'True', reason: atReason.armed, message: 'waits for its time' },
@@ -46,7 +49,8 @@ function admissionOf({ at, preflight }: Observed): NewCondition | undefined {
 /** PENDING for as long as spec.suspend is true. */
 export function suspendedStatus(o: Observed, plan: Plan): AtStatus {
   const message = 'nothing is started while spec.suspend is true';
-  const status = { ...waitingStatus(o, plan), reason: atReason.suspended };
+  const due = `suspended; due ${formatMilliTime(plan.dueAt)}`;
+  const status = { ...waitingStatus(o, plan), reason: atReason.suspended, message: due };
   return stated(o, { ...status, conditions: without(status, atCondition.launched) }, [
     ...accepted,
     { type: atCondition.ready, status: 'True', reason: atReason.suspended, message },

@@ -41,7 +41,7 @@ export function stateOf(at: At, now: number): State {
   const reason = status?.reason ?? '';
   if (spec.cancel) return { word: 'Stopping', tone: 'warn', message };
   return uneventful.includes(reason)
-    ? { word: 'Running', tone: 'busy', message: '' }
+    ? { word: 'Running', tone: 'busy', message }
     : { word: reason, tone: 'warn', message };
 }
 
@@ -56,7 +56,7 @@ function waitingState(at: At, now: number): State {
   if (dueAt(at) + overdueAfter < now) {
     return { word: 'Overdue', tone: 'bad', message: 'no operator has launched it: see kubectl at doctor' };
   }
-  return { word: 'Waiting', tone: 'plain', message: '' };
+  return { word: 'Waiting', tone: 'plain', message: printable(at.status?.message ?? '') };
 }
 
 /** Epoch ms; NaN when no schedule is understood. */

@@ -106,8 +106,13 @@ describe('decide, PENDING and not due', () => {
     const at = waiting({ command: 'echo a | wc' });
     const decision = decide(observing({ at, now: longBeforeDue }));
     assert.deepEqual(eventReasons(decision), ['ShellOperator (W)']);
-    const again = decide(observing({ at: withStatus(at, decision.status), now: longBeforeDue }));
+    assert.equal(decision.status?.message, decision.events[0]?.note);
+    const told = withStatus(at, decision.status);
+    const again = decide(observing({ at: told, now: longBeforeDue }));
     assert.deepEqual(eventReasons(again), []);
+    assert.deepEqual(again.status, decision.status);
+    const mended = decide(observing({ at: edited(told, { shell: '/bin/sh' }), now: longBeforeDue }));
+    assert.equal(mended.status?.message, undefined);
   });
 });
 
@@ -349,6 +354,7 @@ describe('decide, PENDING and suspended', () => {
     assert.deepEqual(eventReasons(decision), ['Suspended']);
     assert.equal(condition(decision.status, 'Suspended'), 'True Suspended');
     assert.equal(condition(decision.status, 'Ready'), 'True Suspended');
+    assert.equal(decision.status?.message, 'suspended; due 2030-01-31T09:00:00.000Z');
     const due = decide(observing({ at: suspended(), now: justAfterDue }));
     assert.deepEqual(due.actions, []);
     assert.deepEqual(due.events, []);
@@ -359,6 +365,7 @@ describe('decide, PENDING and suspended', () => {
     const decision = decide(observing({ at: edited(suspended(), { suspend: false }), now: longBeforeDue }));
     assert.deepEqual(eventReasons(decision), ['Resumed', 'Scheduled']);
     assert.equal(condition(decision.status, 'Suspended'), 'False Resumed');
+    assert.equal(decision.status?.message, undefined);
   });
 
   it('is due at once after a resume past its time, and not late', () => {

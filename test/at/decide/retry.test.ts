@@ -61,6 +61,7 @@ describe('decide, when another attempt begins', () => {
     const { at, pod } = inAttempt(2, time);
     const waiting = decide(observing({ at, pod: evicted(pod), now: time + second }));
     const told = withStatus(at, waiting.status);
+    assert.match(told.status?.message ?? '', /^attempt 3 of 10 follows at 2030-01-31T10:00:10\.000Z: the node was/);
     const again = decide(observing({ at: told, pod: evicted(pod), now: time + 2 * second }));
     assert.deepEqual(again.status, told.status);
     assert.deepEqual(again.events, []);
@@ -68,11 +69,26 @@ describe('decide, when another attempt begins', () => {
     const next = decide(observing({ at: told, pod: evicted(pod), nextPod, now: time + 11 * second }));
     assert.deepEqual(
       [next.status?.attempts, next.status?.reason, next.status?.message],
-      [3, undefined, undefined],
+      [3, undefined, 'attempt 3 of 10'],
     );
+    const alive = decide(
+      observing({ at: withStatus(told, next.status), pod: nextPod, now: time + 12 * second }),
+    );
+    assert.deepEqual(alive.status, next.status);
+    const ended = { at: withStatus(told, next.status), pod: succeeded(nextPod), now: time + 13 * second };
+    assert.deepEqual([decide(observing(ended)).status?.message], [undefined]);
     // As it was told when it ended, and without another Event of it.
     assert.deepEqual(next.status?.history, told.status?.history);
     assert.deepEqual(eventReasons(next), ['Launched']);
+  });
+
+  it('does not end with the words of the attempt when it is canceled', () => {
+    const { at, pod } = inAttempt(2, time);
+    const told = decide(observing({ at, pod: started(pod), now: time + second })).status;
+    assert.equal(told?.message, 'attempt 2 of 10');
+    const canceled = withStatus({ ...at, spec: { ...at.spec, cancel: true } }, told);
+    const noted = decide(observing({ at: canceled, pod: started(pod), now: time + second })).status;
+    assert.deepEqual([noted?.reason, noted?.message], ['Canceled', undefined]);
   });
 
   it('waits as long where the Pod before it is gone', () => {

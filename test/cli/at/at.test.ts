@@ -50,6 +50,12 @@ describe('the state of an At', () => {
     });
   }
 
+  it('tells what status says of an At that waits or runs well', () => {
+    const said = (phase: 'PENDING' | 'RUNNING') =>
+      stateOf(at({ phase, message: 'attempt 2 of 10' }), now).message;
+    assert.deepEqual([said('PENDING'), said('RUNNING')], ['attempt 2 of 10', 'attempt 2 of 10']);
+  });
+
   it('says why it ended, in one line', () => {
     const message = 'first\nrm: cannot remove /x\n';
     const failed: AtStatus = {
