@@ -4,9 +4,10 @@ import { before, describe, it } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
-import { AtRig, clockAhead, seconds } from './at-rig.ts';
+import { AtRig, seconds } from './at-rig.ts';
 import { HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 const retry = { disruptionPolicy: 'Retry' } as const;
 
@@ -25,8 +26,10 @@ describe('At with Retry', { concurrency: true }, () => {
     await deletePod('example-at-pod-2');
     const waiting = await rig.atWhen('waiting', ({ status }) => status?.history?.length === 2);
     assert.deepEqual([waiting.status?.phase, waiting.status?.reason], ['RUNNING', 'PodLost']);
+    assert.match(waiting.status?.message ?? '', /^attempt 3 of 10 follows at .+Z: the Pod is gone$/);
     assert.ok(await rig.isPodGone('example-at-pod-3'));
     const third = await rig.atWhen('in its third attempt', ({ status }) => status?.attempts === 3);
+    assert.equal(third.status?.message, 'attempt 3 of 10');
     const launchOf = (at: typeof third) => parseTime(at.status?.launchTime ?? '');
     assert.ok(launchOf(third) >= launchOf(second) + 10_000, '10 s between two launches');
     assert.deepEqual(
@@ -40,6 +43,25 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.deepEqual(await eventually(told, { message: 'all Events' }), [
       ...['Launched', 'Disrupted (W)', 'Launched', 'Disrupted (W)', 'Launched'],
     ]);
+  });
+
+  it('tries ten times at most', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator(options);
+    // The API server's own times stay behind: the Pods look older than they are.
+    await rig.createAt({ ...retry, pendingTimeoutSeconds: 0 });
+    for (let attempt = 1; attempt <= 10; attempt += 1) {
+      const name = attempt === 1 ? 'example-at-pod' : `example-at-pod-${attempt}`;
+      await rig.atWhen(`in attempt ${attempt}`, ({ status }) => status?.podName === name);
+      await rig.client.delete(pods, { namespace: rig.namespace, name }, { gracePeriodSeconds: 0 });
+      await rig.atWhen('told of the loss', ({ status }) => status?.history?.length === attempt);
+      await advance(360_000);
+    }
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Failed', 'PodLost', 10]);
+    assert.equal(created.size, 10);
   });
 
   it('does not run again what ended with exit 0 and was deleted before status could tell it', async (t) => {
@@ -93,21 +115,15 @@ describe('At with Retry', { concurrency: true }, () => {
 
   it('waits for a Pod on a node that does not answer, says so once, and a cancel ends it', async (t) => {
     const rig = await AtRig.create(t);
-    await rig.startOperator();
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
     await rig.createAt(retry);
     await rig.inPhase('RUNNING');
+    await rig.bind(t);
     await rig.start();
-    // What a finalizer keeps there looks like what no kubelet ends.
     const key = { namespace: rig.namespace, name: 'example-at-pod' };
-    const hold = (finalizers: string[] | null) =>
-      rig.client.patch(pods, key, { type: 'merge', body: { metadata: { finalizers } } });
-    await hold(['example.com/kubelet']);
-    t.after(() => hold(null));
-    await rig.client.delete(pods, key);
-    await rig.stopOperators();
-    const proxy = await HostileProxy.start(t);
-    proxy.aheadMs = 90_000;
-    await rig.startOperator({ kubeConfig: proxy.kubeConfig, clock: clockAhead(proxy.aheadMs) });
+    await rig.client.delete(pods, key, { gracePeriodSeconds: 1 });
+    await advance(90_000);
     const stuck = await rig.atWhen('unreachable', ({ status }) => status?.reason === 'PodUnreachable');
     assert.equal(stuck.status?.phase, 'RUNNING');
     await rig.createAt({}, 'afterwards');

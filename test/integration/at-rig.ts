@@ -16,10 +16,12 @@ import {
   pods,
   type Resource,
 } from '../../src/kubernetes/objects.ts';
+import { formatMicroTime } from '../../src/kubernetes/time.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { events } from '../../src/runtime/events/event.ts';
+import { leases } from '../../src/runtime/leader/lease.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
 import { connectToTestCluster, eventually, isGone, withNamespace } from './support.ts';
@@ -39,7 +41,13 @@ export interface OperatorOptions {
   readonly clock?: Clock;
   /** False: as with rights in its namespaces alone. */
   readonly tracks?: boolean;
+  /** Beside a leader that lives on and does nothing. */
+  readonly isStandby?: boolean;
 }
+
+const nodes: Resource<KubernetesObject & { readonly spec?: object }> = {
+  ...{ group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false },
+};
 
 export class AtRig {
   readonly client: Client;
@@ -75,8 +83,11 @@ export class AtRig {
     defaults = {},
     clock = systemClock,
     tracks = true,
+    isStandby = false,
   }: OperatorOptions = {}): Promise<void> {
     const shared = { clock, log, registry };
+    const lease = { namespace: this.namespace, name: 'leader' };
+    if (isStandby) await this.#lead(lease);
     const manager = new Manager({
       connect: (gate) =>
         connect({ ...shared, kubeConfig, gate, userAgent: 'atwatch-test', fieldManager: 'atwatch' }),
@@ -86,8 +97,9 @@ export class AtRig {
       namespaces: [this.namespace],
       metricsBindAddress: '0',
       healthProbeBindAddress: '0',
+      ...(isStandby && { leaderElection: { ...lease, identity: 'standby' } }),
     });
-    addAtController(manager, { checksAuthors, defaults, tracks });
+    addAtController(manager, { checksAuthors, defaults, tracks, failoverLaunchDelay: 1000 });
     const stop = new AbortController();
     const ended = manager.start(stop.signal);
     ended.catch(() => {});
@@ -99,6 +111,14 @@ export class AtRig {
     for (const { stop } of this.#operators) stop.abort();
     await Promise.all(this.#operators.map(({ ended }) => ended));
     this.#operators.length = 0;
+  }
+
+  /** Holds the Lease for a day. */
+  async #lead(key: { readonly namespace: string; readonly name: string }): Promise<void> {
+    const time = formatMicroTime(Date.now());
+    const holder = { holderIdentity: 'leader', leaseDurationSeconds: 86_400, leaseTransitions: 0 };
+    const spec = { ...holder, acquireTime: time, renewTime: time };
+    await this.client.create(leases, { metadata: key, spec });
   }
 
   /** An At that is due at once, unless the spec says otherwise. */
@@ -162,6 +182,23 @@ export class AtRig {
 
   inPhase(phase: string, name = 'example-at', timeout = 30_000): Promise<At> {
     return this.atWhen(phase, ({ status }) => status?.phase === phase, name, timeout);
+  }
+
+  /**
+   * Binds the Pod to a node of this rig alone: without one, and where the node is not there, the Pod garbage collector
+   * ends it as soon as it is deleted.
+   */
+  async bind(t: Pick<TestContext, 'after'>, name = 'example-at-pod'): Promise<void> {
+    const node = { name: this.namespace };
+    const taints = [{ key: 'example.com/test', effect: 'NoSchedule' }];
+    await this.client.patch(nodes, node, {
+      ...{ type: 'apply', fieldManager: 'test', force: true },
+      body: { apiVersion: 'v1', kind: 'Node', metadata: node, spec: { taints } },
+    });
+    t.after(() => this.client.delete(nodes, node).catch(() => {}));
+    const target = { apiVersion: 'v1', kind: 'Node', ...node };
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: this.#key(name), target };
+    await this.client.subresource(pods, this.#key(name), 'binding').create(binding);
   }
 
   setPod(status: PodStatus, name = 'example-at-pod'): Promise<Pod> {
