@@ -1,0 +1,93 @@
+/** The limits of a standby that launches Ats, on the real API server. The Lease is held by a leader that does nothing. */
+import assert from 'node:assert/strict';
+import { Transform } from 'node:stream';
+import { before, describe, it, type TestContext } from 'node:test';
+import { ats } from '../../src/api/resources.ts';
+import { podUidLabel } from '../../src/at/plan/pod.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { AtRig } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+import { type TimeTravel, timeTravel } from './time-travel.ts';
+
+before(() => applyCrds());
+
+const count = 24;
+
+interface Standby extends TimeTravel {
+  readonly rig: AtRig;
+  /** How many creates of Pods it has sent so far. */
+  creates(): number;
+  /** Goes on for so long that a standby launches whatever it may launch. */
+  pass(): Promise<void>;
+}
+
+/** A standby, and accepted Ats that are due in a minute. */
+async function standbyBeside(t: TestContext): Promise<Standby> {
+  const rig = await AtRig.create(t);
+  await rig.startOperator();
+  const schedule = new Date(Date.now() + 60_000).toISOString();
+  const names = Array.from({ length: count }, (_, index) => `at-${index}`);
+  await Promise.all(names.map((name) => rig.createAt({ schedule }, name)));
+  await Promise.all(
+    names.map((name) => rig.atWhen('armed', ({ status }) => status?.reason === 'Armed', name)),
+  );
+  await rig.stopOperators();
+  const travel = await timeTravel(t);
+  await rig.startOperator({ ...travel.options, isStandby: true });
+  const { proxy, advance } = travel;
+  return {
+    ...{ ...travel, rig },
+    creates: () =>
+      proxy.asked.filter(({ method, path }) => method === 'POST' && path.endsWith('/pods')).length,
+    async pass() {
+      for (let looks = 0; looks < 6; looks += 1) await advance(500);
+    },
+  };
+}
+
+async function allHavePods({ rig }: Standby): Promise<void> {
+  const all = async () => (await rig.client.list(pods, { namespace: rig.namespace })).items.length >= count;
+  await eventually(all, { message: 'all Ats have their Pods' });
+}
+
+describe('a standby', () => {
+  it('has 16 creates under way at most', async (t) => {
+    const standby = await standbyBeside(t);
+    const { proxy, creates, advance, pass } = standby;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    proxy.treat = ({ method, path }) => {
+      if (method !== 'POST' || !path.endsWith('/pods')) return undefined;
+      const through = new Transform({
+        transform: (chunk, _encoding, done) => void released.then(() => done(null, chunk)),
+      });
+      return { through };
+    };
+    await advance(60_000);
+    await pass();
+    await eventually(() => creates() === 16, { message: '16 creates are under way' });
+    await pass();
+    assert.equal(creates(), 16);
+    proxy.treat = () => undefined;
+    release();
+    await allHavePods(standby);
+  });
+
+  it('launches nothing while it has heard nothing for 90 s', async (t) => {
+    const standby = await standbyBeside(t);
+    const { rig, proxy, advance, pass } = standby;
+    await advance(100_000);
+    await pass();
+    // Not even read, as each At is before its create.
+    assert.deepEqual(
+      proxy.asked.filter(({ path }) => /\/ats\/at-\d+$/.test(path)),
+      [],
+    );
+    const key = { namespace: rig.namespace, name: 'at-0' };
+    await rig.client.patch(ats, key, { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } });
+    await rig.client.create(pods, {
+      metadata: { namespace: rig.namespace, name: 'sign', labels: { [podUidLabel]: 'none' } },
+      spec: { containers: [{ name: 'main', image: 'busybox' }] },
+    });
+    await allHavePods(standby);
+  });
+});
