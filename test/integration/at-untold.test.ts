@@ -9,6 +9,7 @@ import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
   group: 'admissionregistration.k8s.io',
@@ -100,6 +101,42 @@ describe('a webhook that is down', () => {
 });
 
 describe('a full quota', () => {
+  it('has one Event each hour, whatever its sentence', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    const key = (name: string) => ({ namespace: rig.namespace, name });
+    const fill = async (name: string) => {
+      await rig.client.create(resourceQuotas, { metadata: key(name), spec: { hard: { pods: '0' } } });
+      await eventually(
+        async () => 'hard' in ((await rig.client.get(resourceQuotas, key(name))).status ?? {}),
+      );
+    };
+    await fill('one');
+    await rig.startOperator(options);
+    await rig.createAt();
+    const refusedBy = (quota: string) =>
+      rig.atWhen(
+        `refused by ${quota}`,
+        ({ status }) => status?.message?.includes(`quota: ${quota}`) === true,
+      );
+    await refusedBy('one');
+    // After an edit it is all told anew, as far as Events are not too many.
+    const replace = async (before: string, quota: string) => {
+      await fill(quota);
+      await rig.client.delete(resourceQuotas, key(before));
+      await rig.editAt({ command: `echo ${quota}` });
+      await refusedBy(quota);
+    };
+    await replace('one', 'two');
+    await advance(3_700_000);
+    await replace('two', 'three');
+    const told = async () => (await rig.events()).length > 1 && rig.events();
+    assert.deepEqual(await eventually(told, { message: 'both Events' }), [
+      ...['PodRejected (W)', 'PodRejected (W)'],
+    ]);
+    assert.match((await rig.notes()).join(), /quota: one,.*quota: three,/);
+  });
+
   it('keeps an At with the deprecated AtMostOnce from nothing but its time, also over a restart', async (t) => {
     const rig = await AtRig.create(t);
     const metadata = { namespace: rig.namespace, name: 'pods' };
