@@ -1,7 +1,9 @@
-/** At where a clock is wrong, the operator's or a node's: the API server's time counts. */
+/** At where a clock is wrong, the operator's or a node's, or zone data is: the API server's time counts, and today's zones. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
+import type { At } from '../../src/api/at.generated.ts';
+import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { AtRig, clockAhead, seconds } from './at-rig.ts';
@@ -73,5 +75,35 @@ describe('a node whose clock is 2 minutes behind', () => {
     assert.ok(parseTime(status?.startTime ?? '') >= parseTime(pod.metadata.creationTimestamp ?? ''));
     await lookedAt(rig);
     assert.notEqual((await rig.pod()).spec.activeDeadlineSeconds, 1);
+  });
+});
+
+describe('what the zone data of an earlier operator made of a schedule', () => {
+  it('does not count: the instant is resolved again', async (t) => {
+    const rig = await AtRig.create(t);
+    const past = '2019-07-01T09:00:00';
+    const future = '2100-07-01T09:00:00';
+    const acceptBefore = async (name: string, schedule: string, scheduledTime: string) => {
+      await rig.createAt({ schedule, timeZone: 'Europe/Berlin' }, name);
+      const lastTransitionTime = seconds(Date.now());
+      const accepted = {
+        type: 'Accepted',
+        status: 'True',
+        reason: 'Armed',
+        message: '',
+        lastTransitionTime,
+      } as const;
+      const conditions = [{ ...accepted, observedGeneration: 1 }];
+      const body = { status: { observedGeneration: 1, reason: 'Armed', scheduledTime, conditions } };
+      await rig.client.patchStatus(ats, { namespace: rig.namespace, name }, { type: 'merge', body });
+    };
+    await acceptBefore('past', past, `${future}.000Z`);
+    await acceptBefore('future', future, `${past}.000Z`);
+    await rig.startOperator();
+    const launched = await rig.inPhase('RUNNING', 'past');
+    assert.equal(launched.status?.scheduledTime, '2019-07-01T07:00:00.000Z');
+    const corrected = ({ status }: At) => status?.scheduledTime === '2100-07-01T07:00:00.000Z';
+    const waiting = await rig.atWhen('corrected', corrected, 'future');
+    assert.equal(waiting.status?.phase, 'PENDING');
   });
 });

@@ -156,6 +156,10 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
     await rig.startOperator({ checksAuthors: true });
     const may = await eventually(() => rig.pod('may-pod'), { message: 'the Pod of the author who may' });
     assert.equal(may.metadata.annotations?.[annotation], 'bob');
+    const told = ['get', 'events', `--namespace=${namespace}`, '--field-selector=involvedObject.name=may'];
+    await eventually(async () => /Launched .*created Pod may-pod for bob/.test(await world.kubectl(told)), {
+      message: 'the Event of the launch names its author',
+    });
     await rig.atWhen('not authorized', ({ status }) => status?.reason === 'NotAuthorized', 'may-not');
     const { status } = await rig.at('may-not');
     const launched = status?.conditions?.find(({ type }) => type === 'Launched');
