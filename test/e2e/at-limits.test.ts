@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { AtStatus } from '../../src/api/at.generated.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
 import { eventually, installCrds, kubectl, type Namespace, withNamespace } from './kubectl.ts';
 import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
 
@@ -102,6 +103,21 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     const status = await done(namespace, 'unready');
     assert.equal(status.reason, 'BackoffLimitExceeded');
     assert.match(status.message ?? '', /^container fetch failed/);
+  });
+
+  it('no init container that works for longer than the command may wait or run', async (t) => {
+    const namespace = await withNamespace(t);
+    const initContainers = [{ name: 'fetch', image: 'busybox', command: ['sleep', '35'] }];
+    const template = { spec: { initContainers, containers: [{}] } };
+    await run(namespace, 'prepared', {
+      ...{ command: 'echo YAY', template },
+      ...{ pendingTimeoutSeconds: 20, activeDeadlineSeconds: 10 },
+    });
+    const { outcome, startTime = '' } = await done(namespace, 'prepared');
+    assert.equal(outcome, 'Succeeded');
+    const { metadata } = await namespace.getJson<Pod>('pod/prepared-pod');
+    const waited = Date.parse(startTime) - Date.parse(metadata.creationTimestamp ?? '');
+    assert.ok(waited > 34_000, `the command started after ${waited} ms`);
   });
 
   it('a deadline, which keeps Pod and log', async (t) => {
