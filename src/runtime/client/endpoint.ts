@@ -5,6 +5,7 @@
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import { isLoopback } from './content-encoding.ts';
 import { openTunnel } from './proxy-tunnel.ts';
 
 export interface TlsOptions {
@@ -31,11 +32,16 @@ const keepAliveInitialDelay = 30_000;
 
 export class Endpoint {
   readonly server: URL;
+  /** Of the path of every request: empty, or a path without a slash at its end. */
+  readonly prefix: string;
+  readonly isLoopback: boolean;
   readonly #proxy: URL | undefined;
   readonly #secure: buildConnector.connector;
 
   constructor({ server, tls, proxy }: EndpointOptions) {
     this.server = server;
+    this.prefix = server.pathname.replace(/\/$/, '');
+    this.isLoopback = isLoopback(server);
     this.#proxy = proxy;
     // HTTP/1.1 on purpose, also where the server would prefer HTTP/2: one request per connection is what
     // lets a late write be taken back (see HttpConnection.break). The connector caches TLS sessions.

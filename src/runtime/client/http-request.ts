@@ -2,7 +2,6 @@
  * HTTP request: what the transport is asked to send, and in which form it goes to a connection.
  */
 import type { Dispatcher } from 'undici';
-import { isLoopback } from './content-encoding.ts';
 import type { CredentialSet } from './credentials.ts';
 
 export interface HttpRequest {
@@ -44,11 +43,9 @@ export function dispatchOptions(
 ): Dispatcher.DispatchOptions {
   const headers = ['accept', accept, 'user-agent', userAgent];
   if (body !== undefined) headers.push('content-type', contentType);
-  if (compressed && !isLoopback(endpoint.server)) headers.push('accept-encoding', 'gzip');
+  if (compressed && !endpoint.isLoopback) headers.push('accept-encoding', 'gzip');
   // Never in the place of those above, nor of the credentials.
-  for (const [name, value] of Object.entries(more ?? {})) headers.push(name, value);
+  if (more !== undefined) for (const [name, value] of Object.entries(more)) headers.push(name, value);
   headers.push(...credentials);
-  const { pathname } = endpoint.server;
-  const prefix = pathname === '/' ? '' : pathname.replace(/\/$/, '');
-  return { method, path: prefix + path, headers, body: body ?? null };
+  return { method, path: endpoint.prefix + path, headers, body: body ?? null };
 }
