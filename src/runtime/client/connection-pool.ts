@@ -45,6 +45,13 @@ export class ConnectionPool {
     return this.#queue.flow(lane, sort);
   }
 
+  /** As {@link take}, but undefined where the caller would have to wait, or the pool has been closed. */
+  tryTake(flow: Flow<Waiting>, endpoint: Endpoint): HttpConnection | undefined {
+    if (this.#refusal !== undefined) return undefined;
+    this.#admit();
+    return this.#queue.tryEnter(flow) ? this.#next(flow, endpoint) : undefined;
+  }
+
   /** A connection to that endpoint, to be given back with {@link release}. Rejects with the signal's reason. */
   take(
     flow: Flow<Waiting>,
@@ -53,8 +60,8 @@ export class ConnectionPool {
   ): HttpConnection | Promise<HttpConnection> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     if (signal.aborted) return Promise.reject(signal.reason);
-    this.#admit();
-    if (this.#queue.tryEnter(flow)) return this.#next(flow, endpoint);
+    const free = this.tryTake(flow, endpoint);
+    if (free !== undefined) return free;
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#queue.quit(flow, waiting);

@@ -1,5 +1,6 @@
 /**
- * Deadline: the end of a call, whichever comes first of its time limit and its caller's signal.
+ * Deadline: the end of a call, whichever comes first of its time limit and its caller's signal. There is one for every
+ * request, and next to no request meets its end, so an AbortSignal is made only for the code that asks for one.
  */
 import type { Clock, Timer } from '../clock.ts';
 
@@ -12,9 +13,14 @@ export class Deadline {
   readonly #clock: Clock;
   readonly #due: number;
   readonly #timer: Timer;
-  readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
-  readonly #onAbort = () => this.#controller.abort(this.#outer?.reason);
+  readonly #onAbort = () => this.#end(this.#outer?.reason);
+  #controller: AbortController | undefined;
+  #isOver = false;
+  #reason: unknown;
+
+  /** Called with the reason at the end. */
+  onEnd: ((reason: unknown) => void) | undefined;
 
   /** @param limit milliseconds. */
   constructor(clock: Clock, limit: number, outer?: AbortSignal) {
@@ -22,20 +28,33 @@ export class Deadline {
     this.#due = clock.monotonic() + limit;
     this.#outer = outer;
     this.#timer = clock.setTimer(limit, () => {
-      this.#controller.abort(new DeadlineError(`no answer within ${limit / 1000} s`));
+      this.#end(new DeadlineError(`no answer within ${limit / 1000} s`));
     });
     if (outer?.aborted) this.#onAbort();
     else outer?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Why it is over. */
+  get reason(): unknown {
+    return this.#reason;
+  }
+
   /** Aborted at the end. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isOver) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
   }
 
   /** Milliseconds left; never negative. */
   get remaining(): number {
-    return this.#controller.signal.aborted ? 0 : Math.max(0, this.#due - this.#clock.monotonic());
+    return this.#isOver ? 0 : Math.max(0, this.#due - this.#clock.monotonic());
   }
 
   /** No time limit any more; the caller's signal stays. */
@@ -49,7 +68,7 @@ export class Deadline {
     this.#outer?.removeEventListener('abort', this.#onAbort);
   }
 
-  /** The promise's outcome, or a rejection with the signal's reason if that comes first. */
+  /** The promise's outcome, or a rejection with the reason of the end if that comes first. */
   race<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this;
     if (signal.aborted) return Promise.reject(signal.reason);
@@ -58,5 +77,13 @@ export class Deadline {
       signal.addEventListener('abort', onAbort, { once: true });
       promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
     });
+  }
+
+  #end(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.onEnd?.(reason);
   }
 }

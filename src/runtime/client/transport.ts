@@ -57,10 +57,12 @@ interface Call {
 
 export class Transport {
   readonly #options: TransportOptions;
+  readonly #origin: string;
   readonly #watches: Flow<Waiting>;
 
   constructor(options: TransportOptions) {
     this.#options = options;
+    this.#origin = options.credentials.server.origin;
     this.#watches = options.watches.flow('watches', unlimited().of('GET', ''));
   }
 
@@ -117,9 +119,8 @@ export class Transport {
   }
 
   async #perform(request: HttpRequest, body: Body): Promise<Exchange> {
-    const { clock, credentials } = this.#options;
-    const { method } = request;
-    const title = `${method} ${credentials.server.origin}${request.path.split('?', 1)[0]}`;
+    const { clock } = this.#options;
+    const title = `${request.method} ${this.#origin}${request.path.split('?', 1)[0]}`;
     const deadline = new Deadline(clock, this.timeLimit(request), request.signal);
     const flow = body === 'endless' ? this.#watches : this.#flowOf(request);
     const age = stopwatch(clock);
@@ -152,7 +153,7 @@ export class Transport {
         return await this.#authenticated(call);
       } catch (error) {
         // The reflector starts a watch again.
-        if (!retry || call.body === 'endless' || call.deadline.signal.aborted) throw error;
+        if (!retry || call.body === 'endless' || call.deadline.isOver) throw error;
         const delay = retryDelay({ method, error, retries, random });
         // A wait that cannot help ends now, with the answer of the server.
         if (delay === undefined || delay >= call.deadline.remaining) throw error;
@@ -179,14 +180,14 @@ export class Transport {
 
   async #attempt(call: Call, { endpoint, headers }: CredentialSet): Promise<Exchange> {
     const { title, request, deadline, body, flow } = call;
-    const { signal } = deadline;
     const pool = body === 'endless' ? this.#options.watches : this.#options.requests;
     call.inLine = true;
-    const connection = await pool.take(flow, endpoint, signal);
+    const free = deadline.isOver ? undefined : pool.tryTake(flow, endpoint);
+    const connection = await (free ?? pool.take(flow, endpoint, deadline.signal));
     call.inLine = false;
     // In the turn in which it came this call may have been aborted (the connection of one that is aborted
     // goes to the next in line), or the pool closed.
-    const refusal: unknown = signal.aborted ? signal.reason : pool.refusal;
+    const refusal: unknown = deadline.isOver ? deadline.reason : pool.refusal;
     if (refusal !== undefined) {
       pool.release(connection);
       throw refusal;
@@ -196,14 +197,13 @@ export class Transport {
       streaming: body !== 'whole',
       beforeSend: () => this.#beforeSend(call),
       over: (reusable) => {
-        signal.removeEventListener('abort', onAbort);
+        deadline.onEnd = undefined;
         if (!reusable) connection.break();
         pool.release(connection);
         if (exchange.stream !== undefined) deadline.cancel();
       },
     });
-    const onAbort = () => exchange.abandon(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+    deadline.onEnd = (reason) => exchange.abandon(reason);
     const sent = { at: this.#options.clock.monotonic(), underWay: flow.sort.underWay };
     connection.dispatch(dispatchOptions(request, { endpoint, headers }, this.#options.userAgent), exchange);
     try {
@@ -233,7 +233,7 @@ export class Transport {
     sent: { at: number; underWay: number },
     error?: unknown,
   ): void {
-    if (body === 'endless' || (error instanceof TransportError && !deadline.signal.aborted)) return;
+    if (body === 'endless' || (error instanceof TransportError && !deadline.isOver)) return;
     flow.sort.limit.observe({
       timed: request.method !== 'GET',
       sentAt: sent.at,
