@@ -4,11 +4,17 @@ import { readFileSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { atSchema } from '../src/api/at.generated.ts';
+import { type At, atSchema } from '../src/api/at.generated.ts';
 import { atEvent, atReason } from '../src/api/at-constants.ts';
 import { configWatcherSchema } from '../src/api/configwatcher.generated.ts';
-import { pendingReason, watcherEvent, watcherReason } from '../src/api/configwatcher-constants.ts';
+import {
+  ownerReason,
+  pendingReason,
+  watcherEvent,
+  watcherReason,
+} from '../src/api/configwatcher-constants.ts';
 import * as resources from '../src/api/resources.ts';
+import { specHash } from '../src/at/plan/run.ts';
 import { parseCommandLine } from '../src/config.ts';
 import { flags } from '../src/flags.ts';
 
@@ -33,7 +39,18 @@ function missingIn(text: string, words: readonly string[]): string[] {
 }
 
 interface Properties {
-  readonly properties: Readonly<Record<string, Properties & { readonly enum?: readonly string[] }>>;
+  readonly properties: Readonly<
+    Record<string, Properties & { readonly enum?: readonly string[]; readonly items?: Properties }>
+  >;
+}
+
+/** The names of the fields of an object, and of what is in it. */
+function namesOf({ properties = {} }: Partial<Properties>): string[] {
+  return Object.entries(properties).flatMap(([name, one]) => [
+    name,
+    ...namesOf(one),
+    ...namesOf(one.items ?? {}),
+  ]);
 }
 
 const kinds = { at: atSchema, configwatcher: configWatcherSchema } as const;
@@ -41,19 +58,29 @@ const kinds = { at: atSchema, configwatcher: configWatcherSchema } as const;
 describe('a field', () => {
   for (const [folder, schema] of Object.entries(kinds)) {
     const { spec, status } = (schema as unknown as Properties).properties;
-    for (const [part, { properties }] of Object.entries({ spec, status } as Readonly<
-      Record<string, Properties>
-    >)) {
+    for (const [part, one] of Object.entries({ spec, status })) {
       it(`of the ${part} in crds/ is used in src/${folder}`, async () => {
-        assert.deepEqual(missingIn(await textOf(`src/${folder}/**/*.ts`), Object.keys(properties)), []);
+        assert.deepEqual(missingIn(await textOf(`src/${folder}/**/*.ts`), namesOf(one ?? {})), []);
       });
     }
 
     it(`of the spec in crds/ has a row in test/api/${folder}-rows.ts`, async () => {
       const rows = await textOf(`test/api/${folder}-rows.ts`);
-      assert.deepEqual(missingIn(rows, Object.keys(spec?.properties ?? {})), []);
+      assert.deepEqual(missingIn(rows, namesOf(spec ?? {})), []);
     });
   }
+
+  it('of the spec of At is one that an edit after the launch comes too late for, or is named here', () => {
+    // They decide when it runs, or what is shown or deleted afterwards; none is written on the Pod.
+    const free = ['schedule', 'timeZone', 'startingDeadlineSeconds', 'suspend', 'cancel', 'launchGuarantee'];
+    const { spec } = (atSchema as unknown as Properties).properties;
+    const at = { metadata: { name: 'at' }, spec: { schedule: '2030-01-31T09:00:00Z' } } as At;
+    const before = specHash(at);
+    const unknown = Object.keys(spec?.properties ?? {}).filter(
+      (name) => specHash({ ...at, spec: { ...at.spec, [name]: 'another' } }) === before,
+    );
+    assert.deepEqual(unknown.sort(), [...free, 'outputInStatus', 'ttlSecondsAfterFinished'].sort());
+  });
 });
 
 describe('a reason', () => {
@@ -68,9 +95,25 @@ describe('a reason', () => {
     });
   }
 
+  for (const [folder, words] of Object.entries({
+    at: [atReason, atEvent],
+    configwatcher: [watcherReason, pendingReason, watcherEvent, ownerReason],
+  })) {
+    it(`is given by src/${folder} by its name in src/api, or as one of its words`, async () => {
+      const given = [...(await textOf(`src/${folder}/**/*.ts`)).matchAll(/\breason: '([A-Z]\w+)'/g)];
+      const known = new Set<string>(words.flatMap(Object.values));
+      assert.deepEqual(
+        given.map(([, word]) => word ?? '').filter((word) => !known.has(word)),
+        [],
+      );
+    });
+  }
+
   it('of a status is explained in docs/operations.md, and an Event is named there', async () => {
     const operations = await textOf('docs/operations.md');
-    const words = [atReason, watcherReason, pendingReason, atEvent, watcherEvent].flatMap(Object.values);
+    const words = [atReason, atEvent, watcherReason, pendingReason, ownerReason, watcherEvent].flatMap(
+      Object.values,
+    );
     assert.deepEqual(missingIn(operations, [...new Set(words)]), []);
   });
 });
@@ -94,11 +137,7 @@ describe('a strategy', () => {
 
 describe('a metric', () => {
   it('is named in the documents, and in its test', async () => {
-    const source = await textOf(
-      'src/at/act/*-metrics.ts',
-      'src/at/act/clock-skew.ts',
-      'src/configwatcher/act/*-metrics.ts',
-    );
+    const source = await textOf('src/at/**/*.ts', 'src/configwatcher/**/*.ts');
     const named = [...source.matchAll(/(?:'atwatch_|named\('|sum\(\s*')(\w+)'/g)].map(
       ([, name]) => name ?? '',
     );
@@ -118,6 +157,14 @@ describe('a metric', () => {
 });
 
 describe('a flag', () => {
+  it('is read in src/config.ts', async () => {
+    const text = await textOf('src/config.ts');
+    assert.deepEqual(
+      flags.map(({ name }) => name).filter((name) => !text.includes(`'${name}'`)),
+      [],
+    );
+  });
+
   it('reaches the operator', async () => {
     const command = parseCommandLine([], {});
     assert.ok('config' in command);

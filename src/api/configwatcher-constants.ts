@@ -55,6 +55,17 @@ export const pendingReason = {
   stalled: 'Stalled',
 } as const satisfies Record<string, ConfigWatcherStatusPendingReason>;
 
+/** How an owner fares in a restart, `status.lastRestart.owners[].reason`, where it is not stuck. */
+export const ownerReason = {
+  available: 'Available',
+  inProgress: 'InProgress',
+  rolloutInProgress: 'RolloutInProgress',
+  evictionBlocked: 'EvictionBlocked',
+  refused: 'Refused',
+  /** Of all the owners that have no room in status together. */
+  notShown: 'NotShown',
+} as const;
+
 /** Reasons of Events about a ConfigWatcher. */
 export const watcherEvent = {
   changeDetected: 'ChangeDetected',

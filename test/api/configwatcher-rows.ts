@@ -112,6 +112,11 @@ const sources: readonly Row[] = [
     refused: { field: 'spec.sources[0].kind', says: 'supported values: "ConfigMap", "Secret"' },
   },
   {
+    it: 'refuses an optional that is no boolean',
+    spec: { sources: [{ kind: 'Secret', name: 'tls', optional: 'yes' }] },
+    refused: { field: 'spec.sources[0].optional', says: 'must be of type boolean' },
+  },
+  {
     it: 'refuses an illegal key',
     spec: { keys: ['a/b'] },
     refused: { field: 'spec.keys[0]', says: 'must be a key of a ConfigMap' },
@@ -146,6 +151,18 @@ const strategies: readonly Row[] = [
       says: 'supported values: "Auto", "Evict", "Delete", "RolloutRestart"',
     },
   },
+  ...[
+    { field: 'maxOwners', value: 0, says: 'greater than or equal to 1' },
+    { field: 'maxOwners', value: 51, says: 'less than or equal to 50' },
+    { field: 'minReadySeconds', value: -1, says: 'greater than or equal to 0' },
+    { field: 'unmanagedPods', value: 'Explode', says: 'supported values: "Skip", "Delete"' },
+    { field: 'jobPods', value: 'Explode', says: 'supported values: "Skip", "Delete"' },
+    { field: 'canary', value: 'yes', says: 'must be of type boolean' },
+  ].map(({ field, value, says }) => ({
+    it: `refuses ${field}: ${value}`,
+    spec: { strategy: { [field]: value } },
+    refused: { field: `spec.strategy.${field}`, says },
+  })),
   {
     it: 'refuses no time for progress',
     spec: { strategy: { progressDeadlineSeconds: 0 } },
@@ -221,6 +238,15 @@ const windows: readonly Row[] = [
     it: 'refuses a window of no length',
     spec: { windows: [{ schedule: '0 3 * * *', duration: '0s' }] },
     refused: { field: 'spec.windows[0].duration', says: 'must be longer than zero' },
+  },
+  {
+    it: 'takes a window in a time zone',
+    spec: { windows: [{ schedule: '0 3 * * *', duration: '1h', timeZone: 'Europe/Berlin' }] },
+  },
+  {
+    it: 'refuses a window in a time zone without a name',
+    spec: { windows: [{ schedule: '0 3 * * *', duration: '1h', timeZone: '' }] },
+    refused: { field: 'spec.windows[0].timeZone', says: 'at least 1 chars long' },
   },
   {
     it: 'refuses a window without a duration',

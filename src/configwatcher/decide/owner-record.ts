@@ -1,5 +1,6 @@
 /** Owner record: what status says of the restart of each owner, for people. */
 
+import { ownerReason } from '../../api/configwatcher-constants.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
@@ -20,7 +21,7 @@ const shownOwners = 10;
 function refusalReasonOf({ group, turn }: OwnerOutcome, memory: RestartMemory): string | undefined {
   const uids = [group.key, ...group.stale.map(({ uid }) => uid)].filter((uid) => memory.refusals.has(uid));
   if (uids.length + turn.refused.length === 0) return undefined;
-  return uids.some((uid) => isBudgetRefusal(memory, uid)) ? 'EvictionBlocked' : 'Refused';
+  return uids.some((uid) => isBudgetRefusal(memory, uid)) ? ownerReason.evictionBlocked : ownerReason.refused;
 }
 
 function reasonOf(outcome: OwnerOutcome, memory: RestartMemory): string {
@@ -28,13 +29,16 @@ function reasonOf(outcome: OwnerOutcome, memory: RestartMemory): string {
   if (stall) return stall.because;
   const refused = refusalReasonOf(outcome, memory);
   if (refused !== undefined) return refused;
-  if (group.outdated.length > 0) return 'RolloutInProgress';
-  return lacks || group.terminating.length + group.stale.length > 0 ? 'InProgress' : 'Available';
+  if (group.outdated.length > 0) return ownerReason.rolloutInProgress;
+  return lacks || group.terminating.length + group.stale.length > 0
+    ? ownerReason.inProgress
+    : ownerReason.available;
 }
 
 /** How far an owner matters to people who look for a cause: what is stuck first, what is done last. */
 function rank({ reason }: OwnerRecord): number {
-  const order = ['Available', 'InProgress', 'RolloutInProgress'].indexOf(reason);
+  const { available, inProgress, rolloutInProgress } = ownerReason;
+  const order = [available, inProgress, rolloutInProgress].findIndex((one) => one === reason);
   return order < 0 ? -1 : -order + 10;
 }
 
@@ -113,7 +117,7 @@ export function recordOwners(
       restarted: Math.max(0, (restart?.restarted ?? 0) - sum(shown, ({ restarted }) => restarted)),
       ...(stale > 0 && { stale }),
       available: sum(rest, ({ available }) => available),
-      reason: 'NotShown',
+      reason: ownerReason.notShown,
     },
   ];
 }
