@@ -38,7 +38,8 @@ function reasonOf(outcome: OwnerOutcome, memory: RestartMemory): string {
 /** How far an owner matters to people who look for a cause: what is stuck first, what is done last. */
 function rank({ reason }: OwnerRecord): number {
   const { available, inProgress, rolloutInProgress } = ownerReason;
-  const order = [available, inProgress, rolloutInProgress].findIndex((one) => one === reason);
+  const goingWell: readonly string[] = [available, inProgress, rolloutInProgress];
+  const order = goingWell.indexOf(reason);
   return order < 0 ? -1 : -order + 10;
 }
 
