@@ -67,7 +67,11 @@ export const resultsAreTrue: NamedPromise = {
       const write = statusWriteOf(history, entry);
       if (write === undefined || write.run.forgedAt !== undefined) return undefined;
       const isDone = write.after.phase === 'DONE' && write.before.phase !== 'DONE';
-      return wrongLaunchTime(history, write) ?? (isDone ? wrongEnd(history, write) : undefined);
+      return (
+        wrongLaunchTime(history, write) ??
+        deniedEviction(history, write) ??
+        (isDone ? wrongEnd(history, write) : undefined)
+      );
     },
   }),
 };
@@ -147,6 +151,29 @@ function wrongLaunchTime(
   return error > answeredWithin + Math.abs(clockAhead)
     ? { text: `launchTime of ${at.metadata.name} is ${after.launchTime}`, clue: 'launch time' }
     : undefined;
+}
+
+/** An attempt is called lost, and the writer had been shown that its Pod was evicted. */
+function deniedEviction(history: History, { at, before, after, by }: StatusWrite): Finding | undefined {
+  const isNews = ({ attempt }: { readonly attempt: number }) =>
+    before.history?.some((one) => one.attempt === attempt) !== true;
+  const ended = (after.history ?? []).filter(isNews);
+  const last = after.phase === 'DONE' && before.phase !== 'DONE' ? [after] : [];
+  const { replica, sentAt } = by;
+  const denied = [...ended, ...last].find(({ reason, podUID }) => {
+    const known = history.knownBy(replica, podUID ?? '', sentAt - waitOf(history, sentAt));
+    return reason === 'PodLost' && known !== undefined && isTargeted(known.object as Pod);
+  });
+  return denied === undefined
+    ? undefined
+    : { text: `${denied.podName} of ${at.metadata.name} was evicted and is called lost`, clue: 'evicted' };
+}
+
+function isTargeted({ status }: Pod): boolean {
+  return (
+    status?.conditions?.some(({ type, status: holds }) => type === 'DisruptionTarget' && holds === 'True') ===
+    true
+  );
 }
 
 /** Its end was not seen, or a user has taken it from its At. */

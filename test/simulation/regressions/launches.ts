@@ -95,6 +95,31 @@ export const launches: readonly Regression[] = [
   },
   {
     sentence:
+      'a user wrote a podUID beside no attempt: the run counted as lost, and its Pod was created before the schedule',
+    promise: 'S2',
+    plan: {
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:00:50Z', disruptionPolicy: 'Retry' }),
+        {
+          ...{ at: 10_000, do: 'patch', resource: 'ats', name: 'at-0', subresource: 'status' },
+          body: { status: { podUID: 'forged', reason: null } },
+        },
+      ],
+    },
+  },
+  {
+    sentence: 'a Pod was evicted and gone by the time of the next attempt, and history called it lost',
+    promise: 'R1',
+    plan: {
+      duration: 3 * minute,
+      deeds: [
+        at('at-0', { disruptionPolicy: 'Retry', command: 'job --for=100000' }),
+        { at: 30_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+      ],
+    },
+  },
+  {
+    sentence:
       'the owner of a running Pod was taken away before a status recorded it: it was taken for a foreign Pod, and run a second time',
     promise: 'S1',
     plan: {

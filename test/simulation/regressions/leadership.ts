@@ -1,7 +1,44 @@
 /** Leadership: what simulations have found about replicas that lead, stand by, or no longer lead. */
-import { at, minute, type Regression } from './parts.ts';
+import { at, minute, podMeets, type Regression } from './parts.ts';
 
 export const leadership: readonly Regression[] = [
+  {
+    sentence:
+      'a standby forgot its own launch as soon as it was made: it led, its caches had never shown the Pod, and it ran a second time',
+    promise: 'S1',
+    plan: {
+      ...{ duration: 2 * minute, replicas: 2, election: true },
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:00:51Z', command: 'job --for=100000' }),
+        podMeets(60_000, 'force-delete'),
+      ],
+      faults: [
+        { at: 50_000, fault: 'sigstop', replica: 0, for: minute },
+        { at: 50_100, fault: 'watch-meets', resource: 'pods', what: 'mute', times: 1 },
+        { at: 50_200, fault: 'close-watches' },
+        { at: 61_000, fault: 'compact' },
+        { at: 61_100, fault: 'close-watches' },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a candidate that was cut off while another one took the Lease found it deleted, and led at once by the record that it had seen long ago',
+    promise: 'S11',
+    plan: {
+      ...{ duration: 2 * minute, replicas: 3, election: true },
+      deeds: [at('at-0', { schedule: '2024-01-01T00:01:06Z' })],
+      faults: [
+        { at: 20_000, fault: 'partition', replica: 1, direction: 'both', for: 41_000 },
+        { at: 21_000, fault: 'kill', replica: 0, for: 90_000 },
+        {
+          ...{ at: 60_500, fault: 'write-meets', method: 'PUT', path: '/leases/', skip: 0, times: 3 },
+          answer: 'hang',
+        },
+        { at: 61_000, fault: 'lease-deleted' },
+      ],
+    },
+  },
   {
     sentence:
       'a standby had read that an At is gone, forgot it when it became the leader, and launched the At that its stale cache showed',
