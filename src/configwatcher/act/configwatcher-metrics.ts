@@ -3,7 +3,8 @@
  * an object, so the number of series does not grow with the cluster.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import { watcherReason } from '../../api/configwatcher-constants.ts';
+import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Counts } from '../decide/decision.ts';
 import type { PodOutcome } from '../facts/restart-memory.ts';
 import type { Restart, WatcherState } from '../facts/state.ts';
@@ -18,13 +19,16 @@ const otherStalls: ReadonlySet<string> = new Set([
 const results = ['completed', 'overtaken', 'skipped'] as const;
 const skipReasons = ['fresh', 'unmanaged', 'job'] as const;
 
-/** What the gauges add up, per watcher. */
-interface Levels {
-  readonly pending: boolean;
-  readonly stalePods: number;
-  readonly sourceMissing: boolean;
-  readonly newPodsNotAvailable: boolean;
-  readonly stalled: boolean;
+/** What the gauges add up, of one watcher. */
+function levelsOf({ pending, stalePods, conditions }: WatcherState) {
+  const stall = findCondition(conditions, watcherCondition.stalled);
+  return {
+    pending: pending !== undefined,
+    stalePods,
+    sourceMissing: findCondition(conditions, watcherCondition.sourceAvailable)?.status === 'False',
+    newPodsNotAvailable: stall?.reason === watcherReason.newPodsNotAvailable,
+    stalled: stall !== undefined && !otherStalls.has(stall.reason),
+  };
 }
 
 /** By how much the counts of the restart have grown, that of the restart that it overtakes included. */
@@ -43,7 +47,7 @@ export class ConfigWatcherMetrics {
   readonly #podsSkipped: Counter<'reason'>;
   readonly #evictionBlocked: Counter;
   readonly #duration: Histogram;
-  readonly #levels = new Map<string, Levels>();
+  readonly #levels = new Map<string, ReturnType<typeof levelsOf>>();
 
   /** All series exist at 0 from here on. Once per registry. */
   constructor(registry: Registry) {
@@ -83,17 +87,7 @@ export class ConfigWatcherMetrics {
     const { state: after, edits } = decision;
     this.#changes.inc(edits);
     this.#podsRestarted.inc(newlyRestarted(before, after));
-    const missing = after.conditions.some(
-      ({ type, status }) => type === 'SourceAvailable' && status === 'False',
-    );
-    const stall = after.conditions.find(({ type }) => type === 'Stalled');
-    this.#levels.set(watcher, {
-      pending: after.pending !== undefined,
-      stalePods: after.stalePods,
-      sourceMissing: missing,
-      newPodsNotAvailable: stall?.reason === watcherReason.newPodsNotAvailable,
-      stalled: stall !== undefined && !otherStalls.has(stall.reason),
-    });
+    this.#levels.set(watcher, levelsOf(after));
     const strategy = after.strategy ?? strategies.Evict.name;
     const { lastRestart } = after;
     const finished = lastRestart?.completion !== undefined;
@@ -128,7 +122,7 @@ export class ConfigWatcherMetrics {
 
   #gauges(registry: Registry): void {
     const levels = this.#levels;
-    const sum = (name: string, help: string, value: (level: Levels) => number) => {
+    const sum = (name: string, help: string, value: (level: ReturnType<typeof levelsOf>) => number) => {
       new Gauge({
         name: `atwatch_configwatcher_${name}`,
         help,

@@ -3,7 +3,7 @@
  * have shown. Nothing is asked before: where the right is there, which is the rule, that would be one request more.
  */
 import type { Clock } from '../../runtime/clock.ts';
-import type { RolloutRight } from '../facts/observed.ts';
+import type { Observed } from '../facts/observed.ts';
 import type { PodOutcome } from '../facts/restart-memory.ts';
 
 /** Milliseconds after which a right that was missing may have been granted. */
@@ -22,7 +22,7 @@ export class RolloutRights {
   }
 
   /** undefined: not known. */
-  of(namespace: string): RolloutRight | undefined {
+  of(namespace: string): Observed['rolloutRight'] {
     if (!this.#isJailed()) return 'Denied';
     const known = this.#known.get(namespace);
     if (typeof known !== 'object') return known;

@@ -8,24 +8,24 @@ import type { RestartMemory } from '../facts/restart-memory.ts';
 import type { WatcherState } from '../facts/state.ts';
 import { type SourceHash, shortHash, shortName } from '../plan/config-hash.ts';
 
-/** Of one uid, so that a watcher that is created again starts without it. */
-export interface Known {
-  readonly watcher: ConfigWatcher;
-  readonly memory: RestartMemory;
-  /** As it was written last. */
-  readonly state: WatcherState;
-  /** Monotonic ms since when the state shows the same sources. */
-  readonly since: number;
-}
-
 /** After another writer's write, doubled while the watch does not bring it. */
 const firstConflictDelayMs = 250;
 const maxConflictDelayMs = 10_000;
 
 export class WatcherMemory {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By namespace/name, as all that follows. */
-  readonly #known = new Map<string, Known>();
+  /** By namespace/name, as all that follows; of one uid, so that a watcher that is created again starts without it. */
+  readonly #known = new Map<
+    string,
+    {
+      readonly watcher: ConfigWatcher;
+      readonly memory: RestartMemory;
+      /** As it was written last. */
+      readonly state: WatcherState;
+      /** Monotonic ms since when the state shows the same sources. */
+      readonly since: number;
+    }
+  >();
   /** How often in a row the status of a watcher was another one than the cache shows. */
   readonly #conflicts = new Map<string, number>();
 
@@ -33,7 +33,7 @@ export class WatcherMemory {
     this.#clock = clock;
   }
 
-  recall(key: string): Known | undefined {
+  recall(key: string) {
     return this.#known.get(key);
   }
 

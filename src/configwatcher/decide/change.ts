@@ -23,9 +23,6 @@ export interface Change {
   readonly abandoned?: number;
 }
 
-/** With the list of Pods. */
-type Listed = Observed & { readonly pods: readonly PodFacts[] };
-
 /** A second in which a data write is named must be so much later than the last look to count: rounding. */
 const marginMs = 2000;
 
@@ -95,7 +92,11 @@ function fromOf(
 }
 
 /** The edit ends the restart that runs: its counts are brought up to date while its cutoff is still known. */
-function countOvertaken({ state, pods }: Listed, spec: WatcherSpec): Pick<WatcherState, 'lastRestart'> {
+function countOvertaken(
+  state: WatcherState,
+  pods: readonly PodFacts[],
+  spec: WatcherSpec,
+): Pick<WatcherState, 'lastRestart'> {
   const { pending, lastRestart } = state;
   if (!lastRestart || !pending || !isRunning(pending)) return {};
   const stale = sortPods(pods, spec, stalenessOf(state)).stale.length;
@@ -121,8 +122,14 @@ function replacement(state: WatcherState, { edited }: Comparison): Pick<WatcherS
   return times.length > 0 ? { replacedAt: Math.max(...times) } : {};
 }
 
-function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
-  const { state, pods, now } = observed;
+function recordEdit(
+  observed: Observed,
+  pods: readonly PodFacts[],
+  spec: WatcherSpec,
+  comparison: Comparison,
+  hash: string,
+): Change {
+  const { state, now } = observed;
   const { pending } = state;
   const waits = pending !== undefined && !isRunning(pending);
   // A running restart has begun; the edit is a change of its own, with a debounce of its own.
@@ -151,7 +158,7 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
     state: {
       ...state,
       ...stateOf(recorded(comparison, started !== undefined)),
-      ...countOvertaken(observed, spec),
+      ...countOvertaken(state, pods, spec),
       ...replacement(state, comparison),
       lastChange: now,
       pending: next,
@@ -164,9 +171,15 @@ function recordEdit(observed: Listed, spec: WatcherSpec, comparison: Comparison,
  * Back to the applied content before the first restarting write: a restart is owed only to the Pods that were made
  * in between.
  */
-function recordReturn(observed: Listed, spec: WatcherSpec, comparison: Comparison, hash: string): Change {
-  const back = recordEdit(observed, spec, comparison, hash);
-  const { stale, terminating } = sortPods(observed.pods, spec, stalenessOf(back.state));
+function recordReturn(
+  observed: Observed,
+  pods: readonly PodFacts[],
+  spec: WatcherSpec,
+  comparison: Comparison,
+  hash: string,
+): Change {
+  const back = recordEdit(observed, pods, spec, comparison, hash);
+  const { stale, terminating } = sortPods(pods, spec, stalenessOf(back.state));
   if (stale.length + terminating.length > 0) return back;
   const { state, now } = observed;
   return { state: { ...withoutPending(state), ...settled(comparison), lastChange: now }, edited: [] };
@@ -205,7 +218,7 @@ function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): C
   const left = sortPods(pods, spec, stalenessOf(observed.state)).stale.length;
   const isUnderWay = pending.started !== undefined && lastRestart && lastRestart.completion === undefined;
   return {
-    state: isUnderWay ? closed({ ...state, ...countOvertaken({ ...observed, pods }, spec) }, now) : state,
+    state: isUnderWay ? closed({ ...state, ...countOvertaken(observed.state, pods, spec) }, now) : state,
     edited: [],
     ...(left > 0 && { abandoned: left }),
   };
@@ -271,7 +284,7 @@ export function recordChange(observed: Observed, spec: WatcherSpec, comparison: 
     return withdrawn(observed, spec, { ...state, ...settled(comparison) });
   }
   if (!pods) return 'pods';
-  const listed = { ...observed, pods };
   const isReturn = comparison.changed.length === 0 && pending?.started === undefined;
-  return isReturn ? recordReturn(listed, spec, comparison, hash) : recordEdit(listed, spec, comparison, hash);
+  const record = isReturn ? recordReturn : recordEdit;
+  return record(observed, pods, spec, comparison, hash);
 }

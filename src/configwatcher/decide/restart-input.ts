@@ -1,7 +1,7 @@
 /** Restart input: what the next batch of a restart is planned from. */
 
 import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
-import type { OwnerFacts, RolloutRight } from '../facts/observed.ts';
+import type { Observed, OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
 import type { Restart } from '../facts/state.ts';
@@ -29,5 +29,5 @@ export interface RestartInput {
   /** uids of owners whose template was seen to be taken back, perhaps by another process. */
   readonly reverted?: readonly string[] | undefined;
   /** See {@link Observed}. */
-  readonly rolloutRight?: RolloutRight | undefined;
+  readonly rolloutRight?: Observed['rolloutRight'];
 }

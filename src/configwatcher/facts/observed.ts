@@ -86,14 +86,14 @@ export interface Observed {
   readonly restartNow?: string;
   /** Name of the Pod this process runs in, when that is in the watcher's namespace. */
   readonly ownPod?: string;
-  /** Whether the operator may change the templates of owners here, as far as it knows. */
-  readonly rolloutRight?: RolloutRight;
+  /**
+   * Whether the operator may change the templates of owners here, as far as it knows. Denied also while no policy keeps
+   * this right to the one annotation that it is for.
+   */
+  readonly rolloutRight?: 'Granted' | 'Denied';
   /** Something the operator may not do here. */
   readonly forbidden?: { readonly verb: string; readonly resource: string };
 }
-
-/** Denied also while no policy keeps this right to the one annotation that it is for. */
-export type RolloutRight = 'Granted' | 'Denied';
 
 /** A fact that is expensive to read, so it is read only when a decision turns on it. */
 export type Need =

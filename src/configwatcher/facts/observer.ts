@@ -12,7 +12,7 @@ import type { ServerClock } from '../../runtime/server-clock.ts';
 import { labelSelectorOf, selects } from '../plan/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
 import { withRight } from './missing-right.ts';
-import type { Need, Observed, OwnerFacts, RolloutRight, SourceContent } from './observed.ts';
+import type { Need, Observed, OwnerFacts, SourceContent } from './observed.ts';
 import { isOfWorkload, ownWorkload } from './own-workload.ts';
 import { OwnerReader } from './owner-reader.ts';
 import { type PodFacts, podFactsOf, transformListedPod } from './pod-facts.ts';
@@ -40,7 +40,7 @@ export class Observer {
       /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
       readonly pods: Lister<KubernetesObject>;
       /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
-      readonly rolloutRight?: (namespace: string) => RolloutRight | undefined;
+      readonly rolloutRight?: (namespace: string) => Observed['rolloutRight'];
       /** Whether a restart may follow a list of Pods at once: what it takes besides is read meanwhile. */
       readonly mayRestartNow: (spec: WatcherSpec, state: WatcherState, now: number) => boolean;
       /** The Pod this process runs in. */
