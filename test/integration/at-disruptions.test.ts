@@ -78,9 +78,9 @@ describe('the end of a Pod', { concurrency: true }, () => {
     await rig.exit(0, 'told-pod');
     assert.equal(endOf((await rig.inPhase('DONE', 'told')).status), 'Succeeded Succeeded');
     await advance(30_000);
-    // Whatever there is to do about the other one has been done before this.
-    await rig.createAt({}, 'afterwards');
-    await rig.inPhase('RUNNING', 'afterwards');
+    // It is looked at, and the rest has been done before a later At is launched.
+    await rig.editAt({ ttlSecondsAfterFinished: 3600 }, 'lost');
+    await rig.atWhen('seen', ({ status }) => status?.observedGeneration === 2, 'lost');
     assert.equal((await rig.at('lost')).status?.phase, 'RUNNING');
     await advance(31_000);
     assert.equal(endOf((await rig.inPhase('DONE', 'lost')).status), 'Failed PodLost');

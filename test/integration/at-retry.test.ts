@@ -139,4 +139,24 @@ describe('At with Retry', { concurrency: true }, () => {
     ]);
     assert.equal((await rig.client.get(ats, { ...key, name: 'example-at' })).status?.attempts, 1);
   });
+
+  it('is over when its deadline passes on a node that does not answer', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    await rig.createAt({ ...retry, activeDeadlineSeconds: 40 });
+    await rig.inPhase('RUNNING');
+    await rig.bind(t);
+    await rig.start();
+    await rig.client.delete(
+      pods,
+      { namespace: rig.namespace, name: 'example-at-pod' },
+      { gracePeriodSeconds: 1 },
+    );
+    await advance(90_000);
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'DeadlineExceeded']);
+    assert.match(status?.message ?? '', /its node does not answer, and the command may still run there/);
+    assert.ok(await rig.isPodGone('example-at-pod-2'));
+  });
 });
