@@ -116,12 +116,20 @@ async function readPage<T extends KubernetesObject>(
 }
 
 /** The body, whose own errors differ from those about its content. */
-async function* marked(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  try {
-    yield* body;
-  } catch (error) {
-    throw new BrokenOff('the body broke off', { cause: error });
-  }
+function marked(body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  return {
+    [Symbol.asyncIterator]() {
+      const chunks = body[Symbol.asyncIterator]();
+      return {
+        next: () => chunks.next().catch(brokenOff),
+        return: async () => (await chunks.return?.()) ?? { done: true, value: undefined },
+      };
+    },
+  };
+}
+
+function brokenOff(cause: unknown): never {
+  throw new BrokenOff('the body broke off', { cause });
 }
 
 function isOverdue(error: unknown): boolean {
