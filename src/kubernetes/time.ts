@@ -7,6 +7,9 @@ const minute = 60 * second;
 /** Milliseconds of 400 years, after which the calendar repeats itself. */
 const calendarCycle = 146_097 * 24 * 60 * minute;
 
+/** Character code of the digit. */
+const zero = 0x30;
+
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
@@ -52,6 +55,31 @@ export function formatMicroTime(epochMs: number): string {
  * @returns epoch milliseconds, or NaN when the text is no instant (a status edited by hand).
  */
 export function parseTime(text: string): number {
+  const whole = wholeSeconds(text);
+  return Number.isNaN(whole) ? parseAnyForm(text) : whole;
+}
+
+/** The form of almost all instants, `2030-01-31T09:00:00Z`, without a regular expression; NaN for every other. */
+function wholeSeconds(text: string): number {
+  const isInForm = text.length === 20 && text[10] === 'T' && text[19] === 'Z';
+  const isSeparated = isInForm && text[4] === '-' && text[7] === '-' && text[13] === ':' && text[16] === ':';
+  if (!isSeparated) return Number.NaN;
+  const hour = twoDigits(text, 11);
+  const minutes = twoDigits(text, 14);
+  const seconds = twoDigits(text, 17);
+  if (!(hour < 24 && minutes < 60 && seconds < 60)) return Number.NaN;
+  const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
+  return utcMilliseconds([year, twoDigits(text, 5), twoDigits(text, 8), hour, minutes, seconds]);
+}
+
+/** NaN for what are no digits. */
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - zero;
+  const ones = text.charCodeAt(at + 1) - zero;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? 10 * tens + ones : Number.NaN;
+}
+
+function parseAnyForm(text: string): number {
   const fields = instant.exec(text);
   if (fields === null) {
     return Number.NaN;

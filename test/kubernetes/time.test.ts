@@ -43,6 +43,28 @@ test('what is no instant is NaN, never a guess', () => {
   }
 });
 
+test('no part of an instant may be out of its range, or be anything but digits', () => {
+  const text = '2030-01-31T09:00:00Z';
+  for (const other of ['2030-13-31', '2030-00-31', '2030-01-32', '2030-01-00']) {
+    assert.equal(parseTime(text.replace('2030-01-31', other)), Number.NaN, other);
+  }
+  for (const other of ['24:00:00', '09:60:00', '09:00:60']) {
+    assert.equal(parseTime(text.replace('09:00:00', other)), Number.NaN, other);
+  }
+  for (const index of text.slice(0, -1).split('').keys()) {
+    const other = `${text.slice(0, index)}x${text.slice(index + 1)}`;
+    assert.equal(parseTime(other), Number.NaN, other);
+  }
+});
+
+test('whole seconds survive the round trip', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: firstInstant / 1000, max: Math.floor(lastInstant / 1000) }), (second) => {
+      assert.equal(parseTime(formatTime(second * 1000)), second * 1000);
+    }),
+  );
+});
+
 test('milliseconds survive the round trip', () => {
   fc.assert(
     fc.property(fc.integer({ min: firstInstant, max: lastInstant }), (instant) => {
