@@ -86,11 +86,18 @@ const behindWaitMs = 1000;
 /** Milliseconds after its grace period by which a kubelet that lives has ended a Pod. */
 const maxOverdueMs = 60_000;
 
-function lateReason({ group, wanted }: OwnerAvailability, now: number): StallReason {
-  if (group.fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
+function lateReason(
+  { group, wanted }: OwnerAvailability,
+  refusal: string | undefined,
+  now: number,
+): StallReason {
+  const { fresh, stale, terminating, live } = group;
+  if (fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
   const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdueMs <= now;
-  if (group.fresh.some(({ nodeLost }) => nodeLost) || group.terminating.some(isOverdue)) return 'NodeLost';
-  return group.stale.length === 0 && group.live < wanted ? 'PodsMissing' : 'Deadline';
+  if (fresh.some(({ nodeLost }) => nodeLost) || terminating.some(isOverdue)) return 'NodeLost';
+  // What is left to restart may wait for the Pods that are missing, or for something that has said so.
+  const waitsForPods = terminating.length === 0 && refusal === undefined;
+  return live < wanted && (stale.length === 0 || waitsForPods) ? 'PodsMissing' : 'Deadline';
 }
 
 function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartInput): Stall | undefined {
@@ -101,7 +108,9 @@ function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartI
   }
   if (turn.held) return { group, because: turn.held, refusal, pods: [] };
   const isOpen = lacks || group.stale.length + group.terminating.length > 0;
-  return isOpen && owner.isLate ? { group, because: lateReason(owner, now), refusal, pods: [] } : undefined;
+  return isOpen && owner.isLate
+    ? { group, because: lateReason(owner, refusal, now), refusal, pods: [] }
+    : undefined;
 }
 
 function entryOf(owner: OwnerAvailability, input: RestartInput): Entry {

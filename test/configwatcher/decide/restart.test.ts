@@ -174,6 +174,10 @@ describe('the next batch', () => {
       assert.deepEqual(stuck(serves(), pod({ ...waits, nodeLost: true }))[0], 'NodeLost');
       assert.deepEqual(stuck(serves(), pod({ ...waits, unschedulable: true }))[0], 'Unschedulable');
       assert.deepEqual(stuck(serves())[0], 'PodsMissing');
+      // A quota refuses the new Pod, and the other one stays as it is.
+      assert.deepEqual(stuck(pod())[0], 'PodsMissing');
+      const ending = pod({ terminating: true, ready: false, goneBy: now - 1000 });
+      assert.deepEqual(stuck(pod(), ending)[0], 'Deadline');
     });
 
     it('takes a Pod that outlives its grace period for one of a lost node, unless a finalizer holds it', () => {
