@@ -42,6 +42,31 @@ describe('a status that another client replaces', () => {
     assert.equal(waitAfter(failed(2, '2026-01-01T00:00:05Z')), 0);
   });
 
+  it('is the same with its fields in another order, and another with one field or entry more', () => {
+    const at = '2026-01-01T00:00:00Z';
+    const status = { phase: 'DONE', conditions: [{ type: 'Ready', at }], pending: { since: at } };
+    const waitFor = (wanted: object) => {
+      const rewrites = new Rewrites();
+      for (const now of [0, 1, 2]) rewrites.written('shop/web', theirs, status, now);
+      return rewrites.wait('shop/web', theirs, wanted, 3);
+    };
+    const { phase, ...rest } = status;
+    const stalled = { type: 'Stalled' };
+    assert.equal(waitFor({ ...rest, phase }), 1999);
+    assert.equal(waitFor({ ...status, pending: {} }), 1999, 'a time that is absent says nothing else');
+    for (const other of [
+      rest,
+      { ...status, pending: undefined },
+      { ...status, exitCode: 0 },
+      { ...status, conditions: [] },
+      { ...status, conditions: [...status.conditions, stalled] },
+      { ...status, conditions: [stalled] },
+      { ...status, conditions: { 0: status.conditions[0] } },
+    ]) {
+      assert.equal(waitFor(other), 0, JSON.stringify(other));
+    }
+  });
+
   it('delays no other status, and not that of another object', () => {
     const rewrites = new Rewrites();
     timesOf(rewrites, 8);
