@@ -12,7 +12,7 @@ import type { Client } from '../../runtime/client/client.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
 import { writeState } from '../decide/watcher-status.ts';
 import { watcherOf } from '../facts/annotated-config-map.ts';
-import { withRight } from '../facts/missing-right.ts';
+import { ifFound, withRight } from '../facts/missing-right.ts';
 import { readState, type WatcherState } from '../facts/state.ts';
 import { specOf, transformSource } from '../facts/watched-objects.ts';
 import type { WatcherStore, Written } from './state-store.ts';
@@ -32,12 +32,8 @@ export class AnnotationStore implements WatcherStore {
   }
 
   async live({ namespace, name }: Request, signal: AbortSignal): Promise<ConfigWatcher | undefined> {
-    try {
-      return watcherOf(transformSource(await this.#client.get(configMaps, { namespace, name }, { signal })));
-    } catch (error) {
-      if (isProvenNotFound(error)) return undefined;
-      throw error;
-    }
+    const configMap = await ifFound(this.#client.get(configMaps, { namespace, name }, { signal }));
+    return configMap && watcherOf(transformSource(configMap));
   }
 
   read(watcher: ConfigWatcher, remembered: WatcherState | undefined): WatcherState {

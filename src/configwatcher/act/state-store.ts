@@ -15,7 +15,7 @@ import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
 import { writeState } from '../decide/watcher-status.ts';
-import { withRight } from '../facts/missing-right.ts';
+import { ifFound, withRight } from '../facts/missing-right.ts';
 import { readState, type WatcherState } from '../facts/state.ts';
 
 export type Written =
@@ -55,13 +55,8 @@ export class StateStore {
   }
 
   /** The watcher as the API server has it now; undefined when it does not exist any more. */
-  async live({ namespace, name }: Request, signal: AbortSignal): Promise<ConfigWatcher | undefined> {
-    try {
-      return await this.#client.get(this.#resource, { namespace, name }, { signal });
-    } catch (error) {
-      if (isProvenNotFound(error)) return undefined;
-      throw error;
-    }
+  live({ namespace, name }: Request, signal: AbortSignal): Promise<ConfigWatcher | undefined> {
+    return ifFound(this.#client.get(this.#resource, { namespace, name }, { signal }));
   }
 
   /**

@@ -6,11 +6,11 @@
  */
 import { createHash } from 'node:crypto';
 import { type Secret, secrets } from '../../kubernetes/types/core.generated.ts';
-import { isAlreadyExists, isProvenNotFound } from '../../runtime/client/api-error.ts';
+import { isAlreadyExists } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Randomness } from '../../runtime/randomness.ts';
 import type { HashKey } from '../plan/config-hash.ts';
-import { withRight } from './missing-right.ts';
+import { ifFound, withRight } from './missing-right.ts';
 
 const name = 'atwatch-hash-key';
 const field = 'key';
@@ -53,17 +53,9 @@ export class HashKeyStore {
     }
   }
 
-  async #read(): Promise<Secret | undefined> {
-    try {
-      return await withRight(
-        'get',
-        secrets.plural,
-        this.#client.get(secrets, { namespace: this.#namespace, name }),
-      );
-    } catch (error) {
-      if (isProvenNotFound(error)) return undefined;
-      throw error;
-    }
+  #read(): Promise<Secret | undefined> {
+    const get = this.#client.get(secrets, { namespace: this.#namespace, name });
+    return ifFound(withRight('get', secrets.plural, get));
   }
 
   #newSecret(): Secret {

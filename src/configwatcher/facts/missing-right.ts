@@ -2,7 +2,7 @@
  * MissingRight: the API server answered 403. It is a state of the watcher (Ready=False, Forbidden) and no
  * failure of the operator: the other watchers go on.
  */
-import { isForbidden } from '../../runtime/client/api-error.ts';
+import { isForbidden, isProvenNotFound } from '../../runtime/client/api-error.ts';
 
 export class MissingRight extends Error {
   override readonly name = 'MissingRight';
@@ -24,6 +24,16 @@ export async function withRight<T>(verb: string, resource: string, call: Promise
     return await call;
   } catch (error) {
     if (isForbidden(error)) throw new MissingRight(verb, resource, { cause: error });
+    throw error;
+  }
+}
+
+/** What a read has found; undefined where the API server proves that there is nothing. */
+export async function ifFound<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isProvenNotFound(error)) return undefined;
     throw error;
   }
 }

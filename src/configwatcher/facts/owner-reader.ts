@@ -6,10 +6,9 @@
 import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import { controllerOf, type OwnerReference, type Resource } from '../../kubernetes/objects.ts';
 import type { LabelSelector } from '../../kubernetes/selector.ts';
-import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { selects } from '../plan/selector.ts';
-import { withRight } from './missing-right.ts';
+import { ifFound, withRight } from './missing-right.ts';
 import type { OwnerFacts } from './observed.ts';
 import type { PodFacts } from './pod-facts.ts';
 import {
@@ -203,12 +202,7 @@ export class OwnerReader {
     name: string,
     { namespace, signal }: Pick<OwnersRequest, 'namespace' | 'signal'>,
   ): Promise<Workload | undefined> {
-    try {
-      const get = this.#client.get(resource, { namespace, name }, { signal });
-      return await withRight('get', resource.plural, get);
-    } catch (error) {
-      if (isProvenNotFound(error)) return undefined;
-      throw error;
-    }
+    const get = this.#client.get(resource, { namespace, name }, { signal });
+    return ifFound(withRight('get', resource.plural, get));
   }
 }

@@ -5,13 +5,12 @@
 import type { ConfigMap, KubernetesObject } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Secret } from '../../kubernetes/types/core.generated.ts';
-import { isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { contentHash, type HashKey, keyDigests, keysHash } from '../plan/config-hash.ts';
 import { sourceKinds } from '../plan/source-kinds.ts';
 import type { WatchedSource } from '../plan/spec.ts';
-import { withRight } from './missing-right.ts';
+import { ifFound, withRight } from './missing-right.ts';
 
 /** What one read found, as far as one choice of keys goes. */
 export interface Found {
@@ -116,12 +115,7 @@ export class SourceReads {
     signal: AbortSignal,
   ): Promise<ConfigMap | Secret | undefined> {
     const { resource } = sourceKinds[kind];
-    try {
-      const get = this.#client.get(resource, { namespace, name }, { signal });
-      return await withRight('get', resource.plural, get);
-    } catch (error) {
-      if (isProvenNotFound(error)) return undefined;
-      throw error;
-    }
+    const get = this.#client.get(resource, { namespace, name }, { signal });
+    return ifFound(withRight('get', resource.plural, get));
   }
 }
