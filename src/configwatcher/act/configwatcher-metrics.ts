@@ -6,6 +6,7 @@ import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Counts } from '../decide/decision.ts';
+import { refusalCauses } from '../facts/refusal-causes.ts';
 import type { PodOutcome } from '../facts/restart-memory.ts';
 import type { Restart, WatcherState } from '../facts/state.ts';
 import { strategies } from '../plan/strategies.ts';
@@ -99,7 +100,7 @@ export class ConfigWatcherMetrics {
 
   performed(outcomes: readonly PodOutcome[]): void {
     for (const outcome of outcomes) {
-      if (outcome.result === 'Refused' && ['Budget', 'SeveralBudgets'].includes(outcome.cause))
+      if (outcome.result === 'Refused' && refusalCauses[outcome.cause].isOfBudgets)
         this.#evictionBlocked.inc();
     }
   }

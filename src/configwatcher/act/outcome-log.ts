@@ -1,22 +1,13 @@
 /** Outcome log: one line for each restarting write, which says what became of it. */
 import type { Logger } from '../../runtime/logger.ts';
 import type { Action } from '../decide/decision.ts';
+import { refusalCauses } from '../facts/refusal-causes.ts';
 import type { EvictionRefusal, PodOutcome } from '../facts/restart-memory.ts';
 import { restartWriteOf } from './restart-write.ts';
 
-const refusals: Readonly<Record<EvictionRefusal['cause'], string>> = {
-  Budget: 'a disruption budget keeps a Pod',
-  SeveralBudgets: 'a Pod has more than one disruption budget',
-  Overload: 'the API server asks to wait',
-  Conflict: 'an owner has changed since it was read',
-  Forbidden: 'a right is missing',
-  NoAnswer: 'a restart was not answered',
-  Failure: 'a restart failed',
-};
-
 function happened(action: Action, outcome: PodOutcome): string {
   const { done, gone } = restartWriteOf(action);
-  if (outcome.result === 'Refused') return refusals[outcome.cause];
+  if (outcome.result === 'Refused') return refusalCauses[outcome.cause].words;
   return outcome.result === 'Gone' ? gone : done;
 }
 

@@ -4,22 +4,11 @@
  * many or too few.
  */
 
+import { refusalCauses } from './refusal-causes.ts';
+
 /** Why the API server did not let a Pod go. */
 export interface EvictionRefusal {
-  /**
-   * Budget: a PodDisruptionBudget. SeveralBudgets: more than one, which the eviction API never resolves.
-   * Overload: the server asked to wait. Conflict: the owner has changed since it was read, or evictions got into
-   * each other's way. Forbidden: the operator lacks the right. NoAnswer: it may have happened. Failure: any other
-   * error.
-   */
-  readonly cause:
-    | 'Budget'
-    | 'SeveralBudgets'
-    | 'Overload'
-    | 'Conflict'
-    | 'Forbidden'
-    | 'NoAnswer'
-    | 'Failure';
+  readonly cause: keyof typeof refusalCauses;
   /** How often in a row. */
   readonly attempts: number;
   /** Epoch ms of the next try. */
@@ -85,13 +74,13 @@ export function withoutRefusalsOf(memory: RestartMemory, uids: readonly string[]
 /** Whether a disruption budget, or several, keep this Pod. */
 export function isBudgetRefusal({ refusals }: RestartMemory, uid: string): boolean {
   const cause = refusals.get(uid)?.cause;
-  return cause === 'Budget' || cause === 'SeveralBudgets';
+  return cause !== undefined && refusalCauses[cause].isOfBudgets;
 }
 
 /** Whether this Pod is refused for a cause of its own, which keeps no other Pod of its owner. */
 export function isOfPodAlone({ refusals }: RestartMemory, uid: string): boolean {
   const cause = refusals.get(uid)?.cause;
-  return cause === 'SeveralBudgets' || cause === 'Failure';
+  return cause !== undefined && refusalCauses[cause].isOfPodAlone;
 }
 
 /** What became of one restarting write. */
