@@ -5,6 +5,7 @@ import { ats } from '../../src/api/resources.ts';
 import { resolveSchedule } from '../../src/at/plan/schedule.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
 import { fc } from '../fixtures/property.ts';
+import { AtRig } from './at-rig.ts';
 import { applyCrds, connectToTestCluster, withNamespace } from './support.ts';
 
 const digits = (length: number) =>
@@ -99,5 +100,22 @@ describe('schedules', () => {
       { numRuns: 300, examples: edges.map((edge) => [[[edge, undefined]]]) },
     );
     assert.ok(accepted > 120, `${accepted} were accepted, too few to prove anything`);
+  });
+
+  it('are resolved to one instant each, never before it', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    const timeZone = 'Europe/Berlin';
+    const rows = {
+      offset: [{ schedule: '2100-01-31T09:00:00+02:00' }, '2100-01-31T07:00:00.000Z'],
+      fraction: [{ schedule: '2100-01-31T09:00:00.000000001Z' }, '2100-01-31T09:00:00.001Z'],
+      skipped: [{ schedule: '2100-03-28T02:30:00', timeZone }, '2100-03-28T01:30:00.000Z'],
+      twice: [{ schedule: '2100-10-31T02:30:00', timeZone }, '2100-10-31T00:30:00.000Z'],
+    } as const;
+    for (const [name, [spec]] of Object.entries(rows)) await rig.createAt(spec, name);
+    for (const [name, [, instant]] of Object.entries(rows)) {
+      const { status } = await rig.atWhen('accepted', (at) => at.status?.reason === 'Armed', name);
+      assert.equal(status?.scheduledTime, instant, name);
+    }
   });
 });

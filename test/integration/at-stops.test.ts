@@ -60,6 +60,19 @@ describe('a command that fails and is started again', () => {
   });
 });
 
+describe('a suspension', () => {
+  it('that comes after the launch has no effect', async (t) => {
+    const rig = await running(t, { disruptionPolicy: 'Retry' });
+    await rig.editAt({ suspend: true });
+    const seen = await rig.atWhen('seen', ({ status }) => status?.observedGeneration === 2);
+    assert.equal(seen.status?.phase, 'RUNNING');
+    await rig.client.delete(pods, { namespace: rig.namespace, name: 'example-at-pod' });
+    await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2);
+    await rig.exit(0, 'example-at-pod-2');
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+  });
+});
+
 describe('a cancel', { concurrency: true }, () => {
   it('holds once the operator has seen it, also when it is set back', async (t) => {
     const rig = await running(t);

@@ -137,6 +137,29 @@ describe('a full quota', () => {
     assert.match((await rig.notes()).join(), /quota: one,.*quota: three,/);
   });
 
+  it('with room again is used by all that fit, whatever never does', async (t) => {
+    const rig = await AtRig.create(t);
+    const key = { namespace: rig.namespace, name: 'cpu' };
+    await rig.client.create(resourceQuotas, { metadata: key, spec: { hard: { 'requests.cpu': '0' } } });
+    await eventually(async () => 'hard' in ((await rig.client.get(resourceQuotas, key)).status ?? {}));
+    await rig.startOperator();
+    const asking = (cpu: string) => ({
+      ...{ command: 'true' },
+      template: { spec: { containers: [{ resources: { requests: { cpu } } }] } },
+    });
+    await rig.createAt(asking('100'), 'big');
+    await rig.atWhen('refused', ({ status }) => status?.reason === 'PodRejected', 'big');
+    const small = Array.from({ length: 12 }, (_, index) => `small-${index}`);
+    for (const name of small) await rig.createAt(asking('10m'), name);
+    for (const name of small) {
+      await rig.atWhen('refused', ({ status }) => status?.reason === 'PodRejected', name);
+    }
+    const body = { spec: { hard: { 'requests.cpu': '1' } } };
+    await rig.client.patch(resourceQuotas, key, { type: 'merge', body });
+    for (const name of small) await rig.inPhase('RUNNING', name);
+    assert.equal((await rig.at('big')).status?.phase, 'PENDING');
+  });
+
   it('keeps an At with the deprecated AtMostOnce from nothing but its time, also over a restart', async (t) => {
     const rig = await AtRig.create(t);
     const metadata = { namespace: rig.namespace, name: 'pods' };
