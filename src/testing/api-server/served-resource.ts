@@ -33,6 +33,14 @@ export interface ServedResource extends Resource {
 }
 
 /** Key of the collection in which all versions of a resource are stored. */
-export function collectionOf({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
-  return `${group}/${plural}`;
+export function collectionOf(resource: Pick<Resource, 'group' | 'plural'>): string {
+  let collection = collections.get(resource);
+  if (collection === undefined) {
+    collection = `${resource.group}/${resource.plural}`;
+    collections.set(resource, collection);
+  }
+  return collection;
 }
+
+/** The same text each time, whose hash a Map need not work out again. */
+const collections = new WeakMap<object, string>();
