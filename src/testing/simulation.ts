@@ -32,6 +32,12 @@ const shuffled = 64;
 /** Turns that are asked of the event loop together: waiting for the next iteration of the loop costs more than a turn. */
 const turnsPerIteration = 32;
 
+/**
+ * Tasks that are due later than so many ms lie in a heap of their own: a plan has thousands that are days away, and
+ * those at hand come and go much faster among few others.
+ */
+const window = 600_000;
+
 /** Captured, so that a run in which the global one is forbidden can still be driven. */
 const nextTurn = globalThis.setImmediate;
 
@@ -40,7 +46,10 @@ export class Simulation {
   readonly random: Random;
   readonly #startsAt: number;
   readonly #order: Random;
-  readonly #tasks = new Heap<ScheduledTask>();
+  /** What is due before the horizon. */
+  readonly #near = new Heap<ScheduledTask>();
+  readonly #far = new Heap<ScheduledTask>();
+  #horizon = window;
   readonly #lanes = new Map<string, number>();
   readonly #listeners: (() => void)[] = [];
   readonly #trace = new TraceHash();
@@ -72,7 +81,7 @@ export class Simulation {
 
   /** Tasks that wait for their instant. */
   get pendingTasks(): number {
-    return this.#tasks.size;
+    return this.#near.size + this.#far.size;
   }
 
   /**
@@ -88,8 +97,9 @@ export class Simulation {
     }
     const due = this.#elapsed + delay;
     const place = lane === undefined ? this.#order.next() * shuffled : this.#placeOf(lane, due);
-    const task = new ScheduledTask(this.#tasks, due, this.#scheduled++ + place, run);
-    this.#tasks.push(task);
+    const tasks = due < this.#horizon ? this.#near : this.#far;
+    const task = new ScheduledTask(tasks, due, this.#scheduled++ + place, run);
+    tasks.push(task);
     return task;
   }
 
@@ -148,17 +158,29 @@ export class Simulation {
 
   /** Runs the next task; false when there is none until then. */
   #step(until: number): boolean {
-    const task = this.#tasks.peek();
+    const task = this.#near.peek() ?? this.#approach();
     if (task === undefined || task.rank > until) {
       if (until !== Number.POSITIVE_INFINITY && until > this.#elapsed) this.#elapsed = until;
       return false;
     }
-    this.#tasks.pop();
+    this.#near.pop();
     this.#elapsed = task.rank;
     this.#steps++;
     this.#trace.addNumber(task.rank);
     task.run();
     return true;
+  }
+
+  /** Nothing is near: brings near what comes next, and returns the first of it. */
+  #approach(): ScheduledTask | undefined {
+    const first = this.#far.peek();
+    if (first === undefined) return undefined;
+    this.#horizon = first.rank + window;
+    for (let task = this.#far.peek(); task && task.rank < this.#horizon; task = this.#far.peek()) {
+      this.#far.pop();
+      task.moveTo(this.#near);
+    }
+    return this.#near.peek();
   }
 
   /** Constant for one lane and instant, so that its tasks keep their order. */
@@ -182,13 +204,18 @@ class ScheduledTask implements Task, HeapItem {
   readonly sequence: number;
   readonly run: () => void;
   heapIndex = -1;
-  readonly #tasks: Heap<ScheduledTask>;
+  #tasks: Heap<ScheduledTask>;
 
   constructor(tasks: Heap<ScheduledTask>, due: number, sequence: number, run: () => void) {
     this.#tasks = tasks;
     this.rank = due;
     this.sequence = sequence;
     this.run = run;
+  }
+
+  moveTo(tasks: Heap<ScheduledTask>): void {
+    this.#tasks = tasks;
+    tasks.push(this);
   }
 
   cancel(): void {

@@ -91,6 +91,36 @@ describe('Simulation', () => {
     assert.ok(simulation.steps < 200, `${simulation.steps}`);
   });
 
+  it('keeps the order over days, whenever tasks are set and cancelled', async () => {
+    const simulation = newSimulation();
+    const { random } = simulation;
+    const wanted: number[] = [];
+    const ran: number[] = [];
+    const scheduleSome = (count: number) => {
+      for (let i = 0; i < count; i++) {
+        const due = simulation.elapsed + random.next() * 10 ** (1 + random.integer(9));
+        const isKept = random.chance(0.7);
+        const task = simulation.schedule(due - simulation.elapsed, () => {
+          ran.push(due);
+          if (ran.length < 1000) scheduleSome(2);
+          assert.ok(isKept);
+        });
+        if (isKept) wanted.push(due);
+        else simulation.schedule(random.next() * (due - simulation.elapsed), () => task.cancel());
+      }
+    };
+    scheduleSome(50);
+    await simulation.run({ until: 86_400_000 });
+    scheduleSome(50);
+    await simulation.run();
+    assert.ok(ran.length > 1000, `${ran.length}`);
+    assert.deepEqual(
+      ran,
+      wanted.toSorted((x, y) => x - y),
+    );
+    assert.equal(simulation.pendingTasks, 0);
+  });
+
   it('does not run a cancelled task', async () => {
     const simulation = newSimulation();
     const tasks = Array.from({ length: 100 }, (_, i) => simulation.schedule(i, () => assert.equal(i % 2, 1)));
