@@ -1,8 +1,10 @@
 /**
  * How fast the simulator is, in the three measures that it is held to: the operator under all promises, with faults.
- * Prints one line each. It runs with the flags of Node.js that `make simulate` gives its processes.
+ * Prints one line each: the figures of a process that has run for a while, as the nights of `make simulate HOURS=…` and
+ * the checks of planted bugs do, and those of its first seconds, in which most code is not compiled yet. It runs with
+ * the flags of Node.js that `make simulate` gives its processes.
  *
- *     node test/simulation/speed.ts [election|alone|busy] [CPU-SECONDS]
+ *     node test/simulation/speed.ts [election|alone|busy] [CPU-SECONDS OF EACH]
  */
 import { spawnSync } from 'node:child_process';
 import { Random } from '../../src/testing/random.ts';
@@ -31,12 +33,27 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-function print(name: string, { elapsed, requests, cpu }: { elapsed: number; requests: number; cpu: number }) {
-  const days = ((elapsed / day / cpu) * 60).toFixed(1);
+interface Done {
+  /** Simulated ms. */
+  readonly elapsed: number;
+  readonly requests: number;
+}
+
+/** Works for so many CPU-seconds. */
+async function measure(done: () => Done, work: () => Promise<void>): Promise<string> {
+  const [before, begun] = [done(), cpuSeconds()];
+  while (cpuSeconds() - begun < Number(seconds)) await work();
+  const [after, cpu] = [done(), cpuSeconds() - begun];
+  const days = (((after.elapsed - before.elapsed) / day / cpu) * 60).toFixed(1);
+  const requests = Math.round((after.requests - before.requests) / cpu);
+  return `${days} days per CPU-minute, ${requests} requests per CPU-second`;
+}
+
+async function print(name: string, done: () => Done, work: () => Promise<void>): Promise<void> {
+  const cold = await measure(done, work);
+  const warm = await measure(done, work);
   const mib = Math.round(process.memoryUsage().heapUsed / 2 ** 20);
-  console.log(
-    `${name}: ${days} days per CPU-minute, ${Math.round(requests / cpu)} requests per CPU-second, ${mib} MiB`,
-  );
+  console.log(`${name}: ${warm}, ${mib} MiB (in its first ${seconds} CPU-seconds: ${cold})`);
 }
 
 interface Setting {
@@ -109,27 +126,21 @@ async function quiet(name: string, setting: Setting): Promise<void> {
   const run = new Run(planOf(setting));
   const { cluster, recorder, history } = run;
   await cluster.pass(10 * minute);
-  const [begun, time, before] = [cpuSeconds(), cluster.simulation.elapsed, recorder.requests];
   const chunk = setting.election ? 10 * minute : 6 * hour;
-  while (cpuSeconds() - begun < Number(seconds)) await cluster.pass(chunk);
-  print(name, {
-    elapsed: cluster.simulation.elapsed - time,
-    requests: recorder.requests - before,
-    cpu: cpuSeconds() - begun,
-  });
+  const done = () => ({ elapsed: cluster.simulation.elapsed, requests: recorder.requests });
+  await print(name, done, () => cluster.pass(chunk));
   for (const { promise, text } of history.violations.slice(0, 3)) console.log(`  broken ${promise}: ${text}`);
 }
 
 /** The seeds of `make test`. */
 async function busy(): Promise<void> {
-  const begun = cpuSeconds();
-  let [elapsed, requests] = [0, 0];
-  for (let index = 0; cpuSeconds() - begun < Number(seconds); index++) {
-    const result = await runPlan(drawPlan(`fixed-${index % 60}`));
+  let [elapsed, requests, index] = [0, 0, 0];
+  const work = async () => {
+    const result = await runPlan(drawPlan(`fixed-${index++ % 60}`));
     elapsed += result.simulated;
     requests += result.requests;
-  }
-  print('busy', { elapsed, requests, cpu: cpuSeconds() - begun });
+  };
+  await print('busy', () => ({ elapsed, requests }), work);
 }
 
 const isAsked = (name: string) => which === name || which === 'all';
