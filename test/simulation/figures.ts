@@ -1,4 +1,5 @@
 /** Figures: what many runs come to, and the table of states and faults that they have reached. */
+import type { Exercise } from './history.ts';
 import { grantedRights } from './rights.ts';
 import type { RunResult } from './run/run.ts';
 import { states } from './states.ts';
@@ -11,6 +12,7 @@ export interface RunReport {
   readonly simulated: number;
   readonly requests: number;
   readonly cells: readonly (readonly [string, number])[];
+  readonly exercises: readonly Exercise[];
   /** Promise, clue and sentence of the first news. */
   readonly news: { readonly promise: string; readonly clue: string; readonly text: string } | undefined;
   readonly traceHash: string;
@@ -19,9 +21,9 @@ export interface RunReport {
 
 export function reportOf({ plan, cells, violations, rights, ...result }: RunResult, cpu: number): RunReport {
   const [first] = violations;
-  const { simulated, requests, traceHash } = result;
+  const { simulated, requests, traceHash, exercises } = result;
   const news = first && { promise: first.promise, clue: first.clue, text: first.text };
-  const figures = { cpu, simulated, requests, cells: [...cells], rights: [...rights] };
+  const figures = { cpu, simulated, requests, exercises, cells: [...cells], rights: [...rights] };
   return { seed: plan.seed, ...figures, news, traceHash };
 }
 
@@ -34,13 +36,19 @@ export class Figures {
   requests = 0;
   readonly cells = new Map<string, number>();
   readonly rights = new Set<string>();
+  readonly #exercises: Exercise[] = [];
 
-  add({ cpu, simulated, requests, cells, rights }: RunReport): void {
+  add({ cpu, simulated, requests, cells, rights, exercises }: RunReport): void {
     this.runs += 1;
     this.cpu += cpu;
     this.simulated += simulated;
     this.requests += requests;
     for (const right of rights) this.rights.add(right);
+    // Every run has the same promises, in the same order.
+    for (const [index, { count, ...promise }] of exercises.entries()) {
+      const sum = (this.#exercises[index] ??= { ...promise, count: 0 });
+      sum.count += count;
+    }
     for (const [cell, count] of cells) this.cells.set(cell, (this.cells.get(cell) ?? 0) + count);
   }
 
@@ -57,6 +65,20 @@ export class Figures {
   #unused(): string[] {
     const unused = [...grantedRights()].filter((right) => !this.rights.has(right));
     return unused.length === 0 ? [] : [`  granted and not used: ${unused.sort().join(', ')}`];
+  }
+
+  /** How often each promise was about something, rather than kept because nothing of the kind happened. */
+  promises(): string {
+    return this.#exercises
+      .map(({ name, sentence, count }) => `${String(count).padStart(9)} ${name.padEnd(3)} ${sentence}`)
+      .join('\n');
+  }
+
+  /** Promises that no run was about: nothing is known of them. */
+  get idle(): readonly string[] {
+    return this.#exercises
+      .filter(({ count }) => count === 0)
+      .map(({ name, sentence }) => `${name}: ${sentence}`);
   }
 
   /** One row per state, one column per fault; a dot is a cell that no run has reached. */

@@ -24,12 +24,30 @@ export interface Finding {
   readonly clue?: string;
 }
 
-type Handler<T extends Entry['type']> = (entry: EntryOf<T>) => Finding | undefined | readonly Finding[];
+/** What breaks a promise; {@link kept}, or none: it was kept; undefined: it is about something else. */
+export type Found = Finding | undefined | readonly Finding[];
 
-/** What a promise looks at. Each returns what breaks the promise. */
+/** The promise is about this, and it is kept. */
+export const kept: readonly Finding[] = [];
+
+/** What is found at each of several things; undefined when the promise is about none of them. */
+export function among<T>(all: Iterable<T>, look: (one: T) => Found): Found {
+  let found: Finding[] | undefined;
+  for (const one of all) {
+    const here = look(one);
+    if (here === undefined) continue;
+    found ??= [];
+    found.push(...('text' in here ? [here] : here));
+  }
+  return found;
+}
+
+type Handler<T extends Entry['type']> = (entry: EntryOf<T>) => Found;
+
+/** What a promise looks at. */
 export type Observer = { readonly [T in Entry['type']]?: Handler<T> } & {
   /** At the end of a run that became calm. */
-  readonly end?: () => Finding | undefined | readonly Finding[];
+  readonly end?: () => Found;
 };
 
 export interface NamedPromise {
@@ -73,9 +91,16 @@ const blinding: ReadonlySet<string> = new Set([
 /** So many states of an object a replica is remembered to have been shown. */
 const keptStates = 20;
 
-interface Registered {
+/** A promise, and how often it was about something. */
+export interface Exercise {
   readonly name: string;
-  readonly handle: (entry: Entry) => Finding | undefined | readonly Finding[];
+  readonly sentence: string;
+  count: number;
+}
+
+interface Registered {
+  readonly exercise: Exercise;
+  readonly handle: (entry: Entry) => Found;
 }
 
 export class History {
@@ -105,7 +130,8 @@ export class History {
   readonly #handlers = new Map<string, Registered[]>();
   readonly #listeners: ((entry: Entry) => void)[] = [];
   #changedAt = 0;
-  readonly #ends: { readonly name: string; readonly end: NonNullable<Observer['end']> }[] = [];
+  readonly #ends: { readonly exercise: Exercise; readonly end: NonNullable<Observer['end']> }[] = [];
+  readonly exercises: Exercise[] = [];
   /** Canary texts that may appear nowhere but where they were put. */
   readonly secrets: readonly string[];
 
@@ -117,12 +143,15 @@ export class History {
 
   #register(promise: NamedPromise): void {
     const { end, ...handlers } = promise.start(this);
+    const { name, sentence } = promise;
+    const exercise = { name, sentence, count: 0 };
+    this.exercises.push(exercise);
     for (const [type, handle] of Object.entries(handlers)) {
       const others = this.#handlers.get(type) ?? [];
       this.#handlers.set(type, others);
-      others.push({ name: promise.name, handle: handle as Registered['handle'] });
+      others.push({ exercise, handle: handle as Registered['handle'] });
     }
-    if (end) this.#ends.push({ name: promise.name, end });
+    if (end) this.#ends.push({ exercise, end });
   }
 
   /** Told every entry, once the history has learned from it. */
@@ -134,21 +163,22 @@ export class History {
     this.time = entry.time;
     this.#learn(entry);
     for (const listener of this.#listeners) listener(entry);
-    for (const { name, handle } of this.#handlers.get(entry.type) ?? []) {
-      this.#report(name, handle(entry));
+    for (const { exercise, handle } of this.#handlers.get(entry.type) ?? []) {
+      this.#report(exercise, handle(entry));
     }
   }
 
   /** After the last entry. */
   end(): readonly Violation[] {
-    for (const { name, end } of this.#ends) this.#report(name, end());
+    for (const { exercise, end } of this.#ends) this.#report(exercise, end());
     return this.violations;
   }
 
-  #report(promise: string, found: Finding | undefined | readonly Finding[]): void {
+  #report(exercise: Exercise, found: Found): void {
     if (found === undefined) return;
+    exercise.count += 1;
     for (const { text, clue = '' } of 'text' in found ? [found] : found) {
-      this.violations.push({ promise, time: this.time, text, clue });
+      this.violations.push({ promise: exercise.name, time: this.time, text, clue });
     }
   }
 

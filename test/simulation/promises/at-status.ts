@@ -2,7 +2,7 @@
 import type { At, AtStatus } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { type ChangeEntry, jsonOf } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { type Finding, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
 import { waitOf } from './basis.ts';
 import { isGated, isHeld } from './exactly-once.ts';
@@ -53,7 +53,7 @@ export const phasesNeverGoBack: NamedPromise = {
       const isForged = write.run.forgedAt !== undefined;
       return isOlder && !isForged
         ? { text: `observedGeneration of ${name} fell to ${after.observedGeneration}`, clue: 'generation' }
-        : undefined;
+        : kept;
     },
   }),
 };
@@ -70,7 +70,7 @@ export const resultsAreTrue: NamedPromise = {
       return (
         wrongLaunchTime(history, write) ??
         deniedEviction(history, write) ??
-        (isDone ? wrongEnd(history, write) : undefined)
+        (isDone ? (wrongEnd(history, write) ?? kept) : undefined)
       );
     },
   }),
@@ -84,13 +84,13 @@ export const statusIsValid: NamedPromise = {
   name: 'R2',
   sentence: 'what the operator writes in status is valid, so that it gets there',
   start: (history) => ({
-    request({ replica, resource, verb, namespace, name, code, answer }): Finding | undefined {
-      const isRefused = resource === 'ats' && verb === 'patch' && code === 422 && !answer.includes(scripted);
-      if (replica === undefined || !isRefused) return undefined;
+    request({ replica, resource, verb, namespace, name, code, answer }): Found {
+      if (replica === undefined || resource !== 'ats' || verb !== 'patch') return undefined;
+      if (code !== 422 || answer.includes(scripted)) return kept;
       const uid = history.objects.get('ats', namespace, name)?.metadata.uid ?? '';
       const run = history.runs.byUid.get(uid);
       return run === undefined || run.forgedAt !== undefined
-        ? undefined
+        ? kept
         : { text: `the status of ${name} is refused: ${messageOf(answer)}`, clue: 'invalid status' };
     },
   }),
@@ -271,7 +271,7 @@ export const absenceIsProven: NamedPromise = {
             text: `${at.metadata.name} is ${after.outcome} without a Pod, and ${overlooked.name} is there`,
             clue: 'overlooked',
           }
-        : undefined;
+        : kept;
     },
   }),
 };

@@ -2,7 +2,7 @@
 import type { At } from '../../../src/api/at.generated.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry, ContainerStartEntry } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { type AtRun, mainContainerOf, type RunPod } from '../runs.ts';
 import { hasWorked, settling } from './liveness.ts';
 
@@ -41,17 +41,19 @@ function startedWrongly(
   history: History,
   recorded: Recorded,
   { podUid, container }: ContainerStartEntry,
-): Finding | undefined {
+): Found {
   const [pod, run] = [history.runs.pod(podUid), history.runs.ofPod(podUid)];
   if (pod === undefined || run === undefined || isForged(run) || !isGated(pod.created)) return undefined;
   if (container !== mainContainerOf(pod.pod)) return undefined;
   if (!recorded.has(podUid)) return { text: `${pod.name} runs and was not recorded`, clue: 'unrecorded' };
   const other = run.pods.find((one) => one !== pod && one.attempt === pod.attempt && one.starts.length > 0);
-  return other && { text: `${pod.name} runs, and another Pod of its attempt did`, clue: 'twice' };
+  return other === undefined
+    ? kept
+    : { text: `${pod.name} runs, and another Pod of its attempt did`, clue: 'twice' };
 }
 
 /** A replica has removed the gate or the finalizer of a Pod. */
-function changedWrongly(history: History, recorded: Recorded, entry: ChangeEntry): Finding | undefined {
+function changedWrongly(history: History, recorded: Recorded, entry: ChangeEntry): Found {
   const { change, object, previous, by } = entry;
   const pod = object as Pod;
   const { uid = '', name } = pod.metadata;
@@ -64,13 +66,13 @@ function changedWrongly(history: History, recorded: Recorded, entry: ChangeEntry
   return isLetGo ? letGoTooSoon(history.runs.ofPod(uid), history.runs.pod(uid)) : undefined;
 }
 
-function letGoTooSoon(run: AtRun | undefined, pod: RunPod | undefined): Finding | undefined {
+function letGoTooSoon(run: AtRun | undefined, pod: RunPod | undefined): Found {
   if (run === undefined || pod === undefined || isForged(run)) return undefined;
   const { status, metadata } = run.at;
   const isOver = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
   return !isOver && status?.phase === 'RUNNING' && status.podUID === pod.uid
     ? { text: `${pod.name} was let go before its end was recorded`, clue: 'let go' }
-    : undefined;
+    : kept;
 }
 
 export const exactlyOnce: NamedPromise = {
@@ -95,17 +97,16 @@ export const nothingIsHeld: NamedPromise = {
   start: (history) => ({
     calm() {
       if (!hasWorked(history, heldFor)) return undefined;
-      return [...history.runs.byUid.values()].flatMap((run): Finding[] =>
-        run.pods
-          .filter(({ goneAt }) => goneAt === undefined)
-          .flatMap((pod) => stuck(history, run, pod) ?? []),
+      return among(history.runs.byUid.values(), (run) =>
+        among(run.pods, (pod) => (pod.goneAt === undefined ? stuck(history, run, pod) : undefined)),
       );
     },
   }),
 };
 
-function stuck(history: History, run: AtRun, { pod, name, uid, endedAt }: RunPod): Finding | undefined {
+function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt }: RunPod): Found {
   const { status, metadata } = run.at;
+  if (!isGated(created) && !isHeld(created)) return undefined;
   if (isForged(run) || history.time - Math.max(history.disturbedAt, run.editedAt) < heldFor) return undefined;
   const isGone = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
   const isOver = isGone || status?.phase === 'DONE';
@@ -114,5 +115,5 @@ function stuck(history: History, run: AtRun, { pod, name, uid, endedAt }: RunPod
   }
   return !isOver && isGated(pod) && status?.podUID === uid
     ? { text: `${name} is recorded and gated`, clue: 'gated' }
-    : undefined;
+    : kept;
 }

@@ -2,7 +2,7 @@
 import type { At } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { type Finding, type History, kept, type NamedPromise } from '../history.ts';
 import { type AtRun, attemptOf, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { basesOf, waitOf } from './basis.ts';
@@ -85,7 +85,7 @@ export const onePodPerAttempt: NamedPromise = {
   start: (history) => ({
     change(entry) {
       const creation = creationOf(history, entry);
-      if (creation !== undefined) return createdWrongly(history, creation);
+      if (creation !== undefined) return createdWrongly(history, creation) ?? kept;
       const isEdited = entry.resource === 'pods' && entry.change === 'MODIFIED';
       return isEdited ? releasedWrongly(history, entry.object.metadata.uid) : undefined;
     },
@@ -106,11 +106,13 @@ export const neverEarly: NamedPromise = {
       const dueTimes = basesOf(history, entry.by, run.uid)
         .filter(({ gone }) => !gone)
         .map(({ object }) => dueTimeOf((object as At).spec));
-      if (dueTimes.length === 0 || dueTimes.some((due) => entry.time >= due)) return undefined;
+      if (dueTimes.length === 0) return undefined;
+      if (dueTimes.some((due) => entry.time >= due)) return kept;
       const early = Math.min(...dueTimes) - entry.time;
       const ahead = history.replicas.get(entry.by?.replica ?? '')?.clockAhead ?? 0;
-      if (early <= Math.min(ahead, provable)) return undefined;
-      return { text: `${pod.name} was created ${early} ms early`, clue: 'early' };
+      return early <= Math.min(ahead, provable)
+        ? kept
+        : { text: `${pod.name} was created ${early} ms early`, clue: 'early' };
     },
   }),
 };
@@ -139,7 +141,7 @@ export const notForDeletedOrSuspended: NamedPromise = {
       );
       return reasons.every((reason) => reason !== undefined)
         ? { text: `${name} was created although its At was seen to be ${reasons[0]}`, clue: reasons[0] ?? '' }
-        : undefined;
+        : kept;
     },
   }),
 };
@@ -168,9 +170,10 @@ export const editsComeTooLate: NamedPromise = {
       // What a user has written into the status counts as attempts that no replica has made.
       if (creation.run.forgedAt !== undefined) return undefined;
       const first = creation.run.pods.find(({ attempt }) => attempt === 1);
-      return first !== undefined && madeFrom(first) !== madeFrom(creation.pod)
-        ? { text: `${creation.pod.name} runs something else than ${first.name}` }
-        : undefined;
+      if (first === undefined) return undefined;
+      return madeFrom(first) === madeFrom(creation.pod)
+        ? kept
+        : { text: `${creation.pod.name} runs something else than ${first.name}` };
     },
   }),
 };

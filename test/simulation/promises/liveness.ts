@@ -8,7 +8,7 @@ import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
 import { contentOf, type SourceRef } from '../content.ts';
 import type { ContainerStartEntry, RequestEntry } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import type { AtRun, RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { selects, sourcesOf } from '../selector.ts';
@@ -104,10 +104,12 @@ export const dueIsLaunched: NamedPromise = {
       },
       calm() {
         if (!hasWorked(history, settling)) return undefined;
-        return [...history.runs.byUid.values()]
-          .filter((run) => isLaunchable(run) && history.time - launchableAt(run) > settling)
-          .filter((run) => run.pods.every(isUnreleased) && !isTaken(history, run.at) && !isRefused(run))
-          .map(({ at }): Finding => ({ text: `${at.metadata.name} is due and has no Pod` }));
+        return among(history.runs.byUid.values(), (run) => {
+          if (run.goneAt !== undefined || history.time - launchableAt(run) <= settling) return undefined;
+          const isMissing =
+            isLaunchable(run) && run.pods.every(isUnreleased) && !isTaken(history, run.at) && !isRefused(run);
+          return isMissing ? { text: `${run.at.metadata.name} is due and has no Pod` } : kept;
+        });
       },
     };
   },
@@ -128,8 +130,9 @@ export const nothingRunsOn: NamedPromise = {
   start: (history) => ({
     calm() {
       if (!hasWorked(history, surplusFor.unstopped)) return undefined;
-      return [...history.runs.byUid.values()].flatMap(({ at, pods, goneAt, forgedAt }): Finding[] => {
-        if (goneAt !== undefined || forgedAt !== undefined || at.status?.phase !== 'DONE') return [];
+      return among(history.runs.byUid.values(), ({ at, pods, goneAt, forgedAt }) => {
+        if (goneAt !== undefined || forgedAt !== undefined || at.status?.phase !== 'DONE') return undefined;
+        if (pods.length === 0) return undefined;
         const doneAt = Date.parse(at.status.completionTime ?? '') || 0;
         const surplus = pods.find(
           ({ endedAt, goneAt: gone, createdAt, pod, stop }) =>
@@ -141,16 +144,17 @@ export const nothingRunsOn: NamedPromise = {
             pod.metadata.deletionTimestamp === undefined,
         );
         return surplus === undefined
-          ? []
-          : [{ text: `${at.metadata.name} is DONE and ${surplus.name} runs` }];
+          ? kept
+          : { text: `${at.metadata.name} is DONE and ${surplus.name} runs` };
       });
     },
   }),
 };
 
-/** A Pod whose end the operator has to act on. */
-function hasEnded(pod: RunPod): boolean {
-  return pod.endedAt !== undefined || pod.goneAt !== undefined;
+/** When the operator had to act on the end of the Pod. */
+function endOf({ endedAt, goneAt }: RunPod): number | undefined {
+  const times = [endedAt, goneAt].filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 export const finishedIsDone: NamedPromise = {
@@ -159,25 +163,17 @@ export const finishedIsDone: NamedPromise = {
   start: (history) => ({
     calm() {
       if (!hasWorked(history, settling)) return undefined;
-      return [...history.runs.byUid.values()].flatMap((run): Finding[] => {
-        const { at, pods, goneAt, forgedAt } = run;
+      return among(history.runs.byUid.values(), ({ at, pods, goneAt, forgedAt }) => {
         const isGone = goneAt !== undefined || at.metadata.deletionTimestamp !== undefined;
-        const isOver = isGone || forgedAt !== undefined || at.status?.phase !== 'RUNNING';
         // The back-off of Retry is up to six minutes.
         const waits = at.spec.disruptionPolicy === 'Retry' ? 7 * 60_000 : settling;
         const last = pods.at(-1);
-        if (isOver || last === undefined || !hasEnded(last)) return [];
-        const endedAt = Math.min(
-          last.endedAt ?? Number.POSITIVE_INFINITY,
-          last.goneAt ?? Number.POSITIVE_INFINITY,
-        );
+        const endedAt = last && endOf(last);
+        if (isGone || forgedAt !== undefined || endedAt === undefined) return undefined;
+        if (at.status?.phase !== 'RUNNING') return kept;
         return history.time - Math.max(endedAt, history.disturbedAt) > waits
-          ? [
-              {
-                text: `${last.name} has ended and ${at.metadata.name} is ${at.status?.phase}`,
-              },
-            ]
-          : [];
+          ? { text: `${last?.name} has ended and ${at.metadata.name} is ${at.status?.phase}` }
+          : kept;
       });
     },
   }),
@@ -282,22 +278,23 @@ export const appliedRunsEverywhere: NamedPromise = {
       },
       calm() {
         if (!hasWorked(history, watcherSettling)) return undefined;
-        return [...history.watchers.byUid.values()].flatMap((run): Finding[] => {
+        return among(history.watchers.byUid.values(), (run) => {
           const { watcher, goneAt, forgedAt, changes } = run;
           const isRecent = history.time - Math.max(changes.at(-1) ?? 0, run.createdAt) < settling;
-          if (goneAt !== undefined || forgedAt !== undefined || mayWait(watcher) || isRecent) return [];
-          if (run.baselineAt === undefined || (changes.at(-1) ?? 0) <= run.baselineAt) return [];
-          return history.objects
+          if (goneAt !== undefined || forgedAt !== undefined || mayWait(watcher) || isRecent)
+            return undefined;
+          if (run.baselineAt === undefined || (changes.at(-1) ?? 0) <= run.baselineAt) return undefined;
+          const pods = history.objects
             .in<Pod>('pods', watcher.metadata.namespace ?? '')
-            .filter((pod) => selects(watcher.spec, pod) && isRestartable(watcher.spec, pod))
-            .flatMap((pod): Finding[] => {
-              const start = running.outdatedSince(history, run, pod.metadata.uid ?? '');
-              if (start === undefined) return [];
-              const isBetween = startedBetween(run, start);
-              if (isBetween && !looks.isSeen(run, start)) return [];
-              const text = `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`;
-              return [{ text, clue: isBetween ? 'started between' : 'old content' }];
-            });
+            .filter((pod) => selects(watcher.spec, pod) && isRestartable(watcher.spec, pod));
+          return among(pods, (pod) => {
+            const start = running.outdatedSince(history, run, pod.metadata.uid ?? '');
+            if (start === undefined) return kept;
+            const isBetween = startedBetween(run, start);
+            if (isBetween && !looks.isSeen(run, start)) return kept;
+            const text = `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`;
+            return { text, clue: isBetween ? 'started between' : 'old content' };
+          });
         });
       },
     };
@@ -338,16 +335,16 @@ export const changeIsActedOn: NamedPromise = {
   start: (history) => ({
     calm() {
       if (!hasWorked(history, settling)) return undefined;
-      return [...history.watchers.byUid.values()].flatMap((run): Finding[] => {
-        const { watcher, goneAt, forgedAt, changes } = run;
+      return among(history.watchers.byUid.values(), ({ watcher, goneAt, forgedAt, changes }) => {
         const { pending } = watcher.status ?? {};
         const { name } = watcher.metadata;
-        if (goneAt !== undefined || forgedAt !== undefined || pending === undefined) return [];
+        if (goneAt !== undefined || forgedAt !== undefined || pending === undefined) return undefined;
         const waitsFor = pending.reason === 'Debounce' || pending.reason === 'Cooldown';
+        if (isHeld(watcher) || !waitsFor) return undefined;
         const since = Math.max(changes.at(-1) ?? 0, history.disturbedAt);
-        return !isHeld(watcher) && waitsFor && history.time - since > patienceOf(watcher)
-          ? [{ text: `${name} still waits for ${pending.reason}`, clue: '' }]
-          : [];
+        return history.time - since > patienceOf(watcher)
+          ? { text: `${name} still waits for ${pending.reason}` }
+          : kept;
       });
     },
   }),
@@ -367,10 +364,10 @@ export const someReplicaLeads: NamedPromise = {
         return undefined;
       },
       calm() {
-        const isElected = renewedAt !== undefined;
-        return isElected && hasWorked(history, leaderWithin) && history.time - (renewedAt ?? 0) > leaderWithin
-          ? { text: `the Lease was renewed last ${history.time - (renewedAt ?? 0)} ms ago` }
-          : undefined;
+        if (renewedAt === undefined || !hasWorked(history, leaderWithin)) return undefined;
+        return history.time - renewedAt > leaderWithin
+          ? { text: `the Lease was renewed last ${history.time - renewedAt} ms ago` }
+          : kept;
       },
     };
   },
@@ -385,14 +382,15 @@ export const reasonsAreTold: NamedPromise = {
   start(history) {
     const refusals = new Refusals();
     return {
-      request(request): Finding | undefined {
+      request(request): Found {
         refusals.see(request);
         const { replica = '', resource, verb, body } = request;
         const isBlame = replica !== '' && resource === 'events' && verb === 'create';
         const run = isBlame && body.includes('"LaunchedLate"') ? runOfEvent(history, body) : undefined;
-        const what = run && refusals.knownTo(replica, run, history);
-        return run === undefined || what === undefined
-          ? undefined
+        if (run === undefined) return undefined;
+        const what = refusals.knownTo(replica, run, history);
+        return what === undefined
+          ? kept
           : {
               text: `LaunchedLate of ${run.at.metadata.name} blames the operator, and its ${what} was refused`,
               clue: `blame for ${what}`,
@@ -400,15 +398,15 @@ export const reasonsAreTold: NamedPromise = {
       },
       calm() {
         if (!hasWorked(history, settling)) return undefined;
-        return [...history.runs.byUid.values()]
-          .filter((run) => isLaunchable(run) && run.pods.length === 0 && !isTold(run.at))
-          .filter((run) => history.time - Math.max(launchableAt(run), history.faultedAt) > toldWithin)
-          .map(
-            (run): Finding => ({
-              text: `${run.at.metadata.name} is due and status does not say why it has no Pod`,
-              clue: 'untold',
-            }),
-          );
+        return among(history.runs.byUid.values(), (run) => {
+          const since = Math.max(launchableAt(run), history.faultedAt);
+          if (!isLaunchable(run) || run.pods.length > 0 || history.time - since <= toldWithin)
+            return undefined;
+          const { name } = run.at.metadata;
+          return isTold(run.at)
+            ? kept
+            : { text: `${name} is due and status does not say why it has no Pod`, clue: 'untold' };
+        });
       },
     };
   },

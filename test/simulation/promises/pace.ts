@@ -3,7 +3,7 @@ import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts'
 import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import { isAccepted } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { durationOf } from './liveness.ts';
 
 /** So long an edit may not have been seen yet, in milliseconds. */
@@ -20,26 +20,33 @@ function isCalm({ faults, faultedAt, time, replicas }: History): boolean {
 /** By how many milliseconds replicas may differ in the server's time: a `Date` has whole seconds. */
 const unprovable = 1100;
 
+/** The change whose restart begins with this status. */
+function startedPending(before: ConfigWatcher | undefined, { status }: ConfigWatcher) {
+  const { pending } = status ?? {};
+  const isStart = pending?.started !== undefined && before?.status?.pending?.started !== pending.started;
+  return isStart ? pending : undefined;
+}
+
 export const notTooSoon: NamedPromise = {
   name: 'S7',
   sentence: 'a restart begins when its edits have been quiet for the debounce',
   start: (history) => ({
-    change({ resource, object, previous, time, by }: ChangeEntry): Finding | undefined {
+    change({ resource, object, previous, time, by }: ChangeEntry): Found {
       if (resource !== 'configwatchers' || by?.replica === undefined || !isCalm(history)) return undefined;
       const [before, after] = [previous as ConfigWatcher | undefined, object as ConfigWatcher];
-      const { pending } = after.status ?? {};
-      if (pending?.started === undefined || before?.status?.pending?.started === pending.started)
-        return undefined;
+      const pending = startedPending(before, after);
+      if (pending === undefined) return undefined;
       const { quiet = '2s', max = '30s' } = after.spec.debounce ?? {};
       const { changes = [], undone = [] } = history.watchers.byUid.get(object.metadata.uid ?? '') ?? {};
       const last = changes.filter((one) => one < time - unseenFor && !undone.includes(one)).at(-1);
       const isOver = time - Date.parse(pending.since ?? '') >= durationOf(max) - unseenFor;
-      return last !== undefined && !isOver && time - last < durationOf(quiet) - unprovable
+      if (last === undefined) return undefined;
+      return !isOver && time - last < durationOf(quiet) - unprovable
         ? {
             text: `${object.metadata.name} began ${Math.round(time - last)} ms after an edit`,
             clue: 'too soon',
           }
-        : undefined;
+        : kept;
     },
   }),
 };
@@ -69,7 +76,7 @@ function roomOf({ spec }: ConfigWatcher, wanted: number): number {
   return Math.max(1, Math.floor((wanted * Number.parseInt(maxUnavailable, 10)) / 100));
 }
 
-function tooManyGone(history: History, pod: Pod): Finding | undefined {
+function tooManyGone(history: History, pod: Pod): Found {
   const owner = ownerOf(history, pod);
   // A Pod that is not Ready serves no requests: it goes first, and does not count.
   if (owner === undefined || !reportsReady(pod)) return undefined;
@@ -82,7 +89,7 @@ function tooManyGone(history: History, pod: Pod): Finding | undefined {
   const room = Math.max(0, ...watchers.map(({ watcher }) => roomOf(watcher, wanted)));
   return wanted - ready > room
     ? { text: `${name} was taken away and ${ready} of ${wanted} Pods are left`, clue: 'room' }
-    : undefined;
+    : kept;
 }
 
 export const batchesAreBounded: NamedPromise = {
@@ -103,7 +110,7 @@ export const batchesAreBounded: NamedPromise = {
         if (isReady(before) && !isReady(after) && !isTerminating) shakenAt = time;
         return undefined;
       },
-      request(request): Finding | undefined {
+      request(request): Found {
         const { replica, resource, subresource, verb, namespace, name, time } = request;
         const isRemoval = resource === 'pods' && (subresource === 'eviction' || verb === 'delete');
         if (replica === undefined || !isRemoval || !isAccepted(request)) return undefined;

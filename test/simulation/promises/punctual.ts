@@ -6,7 +6,7 @@ import type { At } from '../../../src/api/at.generated.ts';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry, RequestEntry } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { type Found, type History, kept, type NamedPromise } from '../history.ts';
 import type { AtRun } from '../runs.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { accepted, blindFor, durationOf, isRefusedPod, isTold, launchableAt } from './liveness.ts';
@@ -92,13 +92,14 @@ function launchPromise(name: string, sentence: string, isFor: (history: History,
         request(request: RequestEntry): undefined {
           launches.request(request);
         },
-        change(entry: ChangeEntry): Finding | undefined {
+        change(entry: ChangeEntry): Found {
           const run = launchOf(history, entry);
           if (run === undefined || !isFor(history, run)) return undefined;
-          const late = launches.lateness(run) ?? 0;
+          const late = launches.lateness(run);
+          if (late === undefined) return undefined;
           return late > launchWithin + slackOf(history)
             ? { text: `${run.at.metadata.name} was launched ${seconds(late)} late`, clue: 'late' }
-            : undefined;
+            : kept;
         },
       };
     },
@@ -121,7 +122,7 @@ export const doneInTime: NamedPromise = {
   name: 'L2',
   sentence: 'a finished Pod makes its At DONE within 2 s',
   start: (history) => ({
-    change({ resource, object, previous, time, by }): Finding | undefined {
+    change({ resource, object, previous, time, by }): Found {
       const [at, before] = [object as At, previous as At | undefined];
       const isDone = at.status?.phase === 'DONE' && before?.status?.phase === 'RUNNING';
       if (resource !== 'ats' || by?.replica === undefined || !isDone) return undefined;
@@ -134,7 +135,7 @@ export const doneInTime: NamedPromise = {
       const late = time - endedAt;
       return late > doneWithin
         ? { text: `${at.metadata.name} was DONE ${seconds(late)} after its Pod`, clue: 'late' }
-        : undefined;
+        : kept;
     },
   }),
 };
@@ -143,7 +144,7 @@ export const toldInTime: NamedPromise = {
   name: 'R2',
   sentence: 'status says within 7 s why a due At has no Pod',
   start: (history) => ({
-    change({ resource, object, previous, time, by }): Finding | undefined {
+    change({ resource, object, previous, time, by }): Found {
       const [at, before] = [object as At, previous as At | undefined];
       if (resource !== 'ats' || by?.replica === undefined || before === undefined) return undefined;
       const run = history.runs.byUid.get(at.metadata.uid ?? '');
@@ -152,9 +153,10 @@ export const toldInTime: NamedPromise = {
       const late = time - due;
       // A name that another client took later was free when it was due.
       const isFirst = run.pods.length === 0 && !history.freed.has(podKey(at));
-      return isFirst && isUndisturbed(history, due) && late > toldWithin + slackOf(history)
+      if (!isFirst || !isUndisturbed(history, due)) return undefined;
+      return late > toldWithin + slackOf(history)
         ? { text: `${at.metadata.name} was told ${seconds(late)} after it was due`, clue: 'told late' }
-        : undefined;
+        : kept;
     },
   }),
 };
@@ -189,7 +191,7 @@ export const restartBeginsInTime: NamedPromise = {
   name: 'L3',
   sentence: 'a restart begins within 2 s after its debounce',
   start: (history) => ({
-    change({ resource, object, previous, time, by }): Finding | undefined {
+    change({ resource, object, previous, time, by }): Found {
       if (resource !== 'configwatchers' || by?.replica === undefined) return undefined;
       const [before, after] = [previous as ConfigWatcher | undefined, object as ConfigWatcher];
       const isStart =
@@ -201,7 +203,7 @@ export const restartBeginsInTime: NamedPromise = {
       const late = time - due - 1000;
       return late > restartWithin + slackOf(history)
         ? { text: `${after.metadata.name} began ${seconds(late)} late`, clue: 'late' }
-        : undefined;
+        : kept;
     },
   }),
 };

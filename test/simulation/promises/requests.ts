@@ -1,7 +1,7 @@
 /** R4 and silence: how many requests there may be. */
 import type { At } from '../../../src/api/at.generated.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
-import type { History, NamedPromise } from '../history.ts';
+import { type History, kept, type NamedPromise } from '../history.ts';
 import type { AtRun } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import type { WatcherRun } from '../watchers.ts';
@@ -75,7 +75,7 @@ export const requestsAreBounded: NamedPromise = {
         const { replica, resource, verb } = request;
         if (replica === undefined || resource === 'leases' || verb === 'watch') return undefined;
         const exceeded = counts.exceeded(request);
-        if (exceeded === undefined) return undefined;
+        if (exceeded === undefined) return kept;
         return { text: `too many requests in 10 s, such as ${keyOf(request)}`, clue: exceeded };
       },
     };
@@ -138,7 +138,8 @@ export const silence: NamedPromise = {
       },
       calm({ time }) {
         convergedSince = isConverged(history) ? Math.min(convergedSince, time) : Number.POSITIVE_INFINITY;
-        return undefined;
+        const since = Math.max(movedAt, history.busyAt, convergedSince);
+        return time - since > quietAfter.converged ? kept : undefined;
       },
       request(request) {
         const { replica, resource, time, verb, name } = request;

@@ -3,7 +3,7 @@ import type { KubernetesObject, ObjectMeta, OwnerReference, Pod } from '../../..
 import { controllerOf } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { blindFor } from './liveness.ts';
@@ -59,26 +59,22 @@ export const onlyOwnPods: NamedPromise = {
         const run = history.runs.byUid.get(object.metadata.uid ?? '');
         return run?.pods.some((pod) => pod.uid === uid) === false
           ? { text: `${object.metadata.name} took a Pod for its own that is not: ${uid}`, clue: 'adopted' }
-          : undefined;
+          : kept;
       },
     };
   },
 };
 
 /** @param edit the last change of a Pod by a replica. */
-function changedForeign(
-  history: History,
-  request: RequestEntry,
-  edit: ChangeEntry | undefined,
-): Finding | undefined {
+function changedForeign(history: History, request: RequestEntry, edit: ChangeEntry | undefined): Found {
   const { replica, resource, subresource, verb, namespace, name, time } = request;
   const isEdit = resource === 'pods' && (verb === 'patch' || verb === 'update');
   if (replica === undefined || !isEdit || !isAccepted(request) || !isWrite(request)) return undefined;
   const own = edit?.time === time && edit.object.metadata.name === name ? edit : undefined;
   const pod = (own?.object as Pod | undefined) ?? history.objects.get<Pod>('pods', namespace, name);
-  if (pod === undefined || isAtPod(history, pod)) return undefined;
+  if (pod === undefined || isAtPod(history, pod)) return kept;
   // Without a change, or where its source tells no states, the request says what it was to be.
-  if (own === undefined ? isRelease(request) : isReleased(own)) return undefined;
+  if (own === undefined ? isRelease(request) : isReleased(own)) return kept;
   const owner = ownerKind(pod) ?? 'nobody';
   return { text: `${verb} of ${name}${subresource && `/${subresource}`}, a Pod of ${owner}` };
 }
@@ -131,7 +127,7 @@ export const onlySelectedPods: NamedPromise = {
       const { name } = removal.pod.metadata;
       return watchersOf(history, removal.pod).length === 0
         ? { text: `${removal.by} of ${name}, which no ConfigWatcher selects` }
-        : undefined;
+        : kept;
     },
   }),
 };
@@ -149,7 +145,7 @@ export const budgetsHold: NamedPromise = {
         specs.some(({ spec, until }) => history.time - until <= editUnseenFor && deletes(spec.strategy, pod)),
       );
       return mayDelete
-        ? undefined
+        ? kept
         : { text: `${pod.metadata.name} was deleted, which goes past its budget, instead of evicted` };
     },
   }),
@@ -197,25 +193,25 @@ export const oncePerChange: NamedPromise = {
         }
         return Date.parse(creationTimestamp) > raised
           ? { text: `${removal.by} of ${name}, which was made after the change was recorded`, clue: 'fresh' }
-          : undefined;
+          : kept;
       },
       change(entry) {
         if (entry.resource === 'pods' && entry.change === 'DELETED') {
           gone.push({ pod: entry.object as Pod, at: entry.time });
         }
         while (gone[0] && entry.time - gone[0].at > deletionUnseen(history)) gone.shift();
-        return templateChanges(history, entry).flatMap(({ watcher, owner }): Finding[] => {
+        return among(templateChanges(history, entry), ({ watcher, owner }) => {
           const key = `${owner.metadata.uid} ${watcher.uid}`;
           const before = patched.get(key) ?? 0;
           patched.set(key, watcher.raiseCount);
-          if (isForged(watcher)) return [];
+          if (isForged(watcher)) return undefined;
           const what = `the template of ${owner.kind} ${owner.metadata.name} was changed`;
           if (watcher.raiseCount <= before)
-            return [{ text: `${what} twice for one change`, clue: 'rollout twice' }];
+            return { text: `${what} twice for one change`, clue: 'rollout twice' };
           const lately = gone.map(({ pod }) => pod);
           return hasStalePods(history, watcher, owner, lately)
-            ? []
-            : [{ text: `${what} although none of its Pods is stale`, clue: 'rollout for nothing' }];
+            ? kept
+            : { text: `${what} although none of its Pods is stale`, clue: 'rollout for nothing' };
         });
       },
     };
@@ -295,19 +291,27 @@ function isOwnedBy(history: History, pod: Pod, uid: string): boolean {
 /** Since then a change may have been made that a record speaks of, in milliseconds before it. */
 const recordedWithin = 60_000;
 
-/** A change that the operator has recorded although there was none since the one before. */
-function unfoundedRaise(
+/** The watcher for which the operator has just recorded a change. */
+function raisedWatcher(
   history: History,
   { resource, object, previous, time, by }: ChangeEntry,
 ): WatcherRun | undefined {
   if (resource !== 'configwatchers' || by?.replica === undefined || previous === undefined) return undefined;
   const run = history.watchers.byUid.get(object.metadata.uid ?? '');
   const last = run?.raises.at(-1);
-  if (run === undefined || last?.time !== time || isForged(run)) return undefined;
+  return run === undefined || last?.time !== time || isForged(run) ? undefined : run;
+}
+
+/** Whether there was a change since the one before. */
+function isFounded(run: WatcherRun): boolean {
   const since = (run.raises.at(-2)?.time ?? run.baselineAt ?? run.createdAt) - recordedWithin;
   const founded = run.rekeyedAt === undefined ? run.changes : [...run.changes, run.rekeyedAt];
-  const isFounded = run.raiseCount <= run.changeCount && founded.some((change) => change >= since);
-  return isFounded ? undefined : run;
+  return run.raiseCount <= run.changeCount && founded.some((change) => change >= since);
+}
+
+/** Whether an edit that changed nothing that counts came after the change that was recorded before. */
+function isAfterIdleEdit({ idleEditAt, raises }: WatcherRun): boolean {
+  return idleEditAt !== undefined && idleEditAt > (raises.at(-2)?.time ?? 0);
 }
 
 export const metadataIsNoChange: NamedPromise = {
@@ -315,13 +319,12 @@ export const metadataIsNoChange: NamedPromise = {
   sentence: 'metadata-only edits restart nothing',
   start: (history) => ({
     change(entry) {
-      const run = unfoundedRaise(history, entry);
-      const before = run?.raises.at(-2)?.time ?? 0;
-      return run?.idleEditAt !== undefined && run.idleEditAt > before
-        ? {
-            text: `an edit that leaves the content as it is was taken for a change by ${run.watcher.metadata.name}`,
-          }
-        : undefined;
+      const run = raisedWatcher(history, entry);
+      if (run === undefined || !isAfterIdleEdit(run)) return undefined;
+      const { name } = run.watcher.metadata;
+      return isFounded(run)
+        ? kept
+        : { text: `an edit that leaves the content as it is was taken for a change by ${name}` };
     },
   }),
 };
@@ -332,11 +335,11 @@ export const nothingWithoutReason: NamedPromise = {
     'operator start, failover, upgrade, relist, 410: no restart and no Pod without a reason in the cluster',
   start: (history) => ({
     change(entry) {
-      const run = unfoundedRaise(history, entry);
-      const before = run?.raises.at(-2)?.time ?? 0;
-      return run !== undefined && !(run.idleEditAt !== undefined && run.idleEditAt > before)
-        ? { text: `${run.watcher.metadata.name} recorded a change that was not made` }
-        : undefined;
+      const run = raisedWatcher(history, entry);
+      if (run === undefined) return undefined;
+      return isFounded(run) || isAfterIdleEdit(run)
+        ? kept
+        : { text: `${run.watcher.metadata.name} recorded a change that was not made` };
     },
   }),
 };

@@ -1,6 +1,6 @@
 /** S11 to S14: who may write, how a write is guarded, what is granted, and what must never be said. */
 import { isAccepted, isWrite, jsonOf, type RequestEntry } from '../entry.ts';
-import type { Finding, History, NamedPromise } from '../history.ts';
+import { type Finding, type History, kept, type NamedPromise } from '../history.ts';
 import { grantedRights } from '../rights.ts';
 
 interface Lease {
@@ -62,8 +62,8 @@ function isRelease(patch: unknown): boolean {
   );
 }
 
-function ofStandby(request: RequestEntry, what: string): Finding | undefined {
-  return belongsToLaunch(request) ? undefined : { text: `${what} and never led`, clue: 'standby' };
+function ofStandby(request: RequestEntry, what: string): Finding | typeof kept {
+  return belongsToLaunch(request) ? kept : { text: `${what} and never led`, clue: 'standby' };
 }
 
 export const onlyLeadersWrite: NamedPromise = {
@@ -86,7 +86,7 @@ export const onlyLeadersWrite: NamedPromise = {
         const { holder, takenAt } = leases;
         return holder !== undefined && holder !== replica && sentAt > takenAt
           ? { text: `${what} while ${holder} led`, clue: 'lost lease' }
-          : undefined;
+          : kept;
       },
       change({ resource, object, by }) {
         if (resource === 'leases' && by?.replica === undefined) leases.overwritten(object as Lease);
@@ -136,7 +136,7 @@ export const writesAreGuarded: NamedPromise = {
       const how = unguarded(request);
       const { verb, resource, name, subresource } = request;
       return how === undefined
-        ? undefined
+        ? kept
         : { text: `${verb} ${resource}/${name}${subresource && `/${subresource}`} ${how}`, clue: how };
     },
   }),
@@ -157,7 +157,7 @@ export const withinRights: NamedPromise = {
       request(request) {
         if (request.replica === undefined || request.resource === '') return undefined;
         const right = rightOf(request);
-        if (granted.has(right) || reported.has(right)) return undefined;
+        if (granted.has(right) || reported.has(right)) return kept;
         reported.add(right);
         return { text: `${right} is not granted`, clue: right };
       },
@@ -178,7 +178,7 @@ export const nothingLeaks: NamedPromise = {
     log({ level, text, replica }) {
       const secret = level === 'debug' ? undefined : leaked(history, text);
       return secret === undefined
-        ? undefined
+        ? kept
         : { text: `${replica} logged ${secret}: ${text.slice(0, 300)}`, clue: 'log' };
     },
     request({ replica, resource, subresource, verb, body }) {
@@ -188,7 +188,7 @@ export const nothingLeaks: NamedPromise = {
       if (resource === 'ats' && subresource === 'status') return undefined;
       const secret = leaked(history, body);
       return secret === undefined
-        ? undefined
+        ? kept
         : { text: `${verb} ${resource} with ${secret}: ${body.slice(0, 300)}`, clue: resource };
     },
   }),

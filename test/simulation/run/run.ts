@@ -1,7 +1,7 @@
 /** Runs a plan: the operator on a simulated cluster, with the promises looking on. */
 import { Coverage } from '../coverage.ts';
 import type { Entry } from '../entry.ts';
-import { History, type NamedPromise, type Violation } from '../history.ts';
+import { type Exercise, History, type NamedPromise, type Violation } from '../history.ts';
 import { commandCanary } from '../plan/draw-ats.ts';
 import type { Plan } from '../plan/plan.ts';
 import { configCanary, secretCanary } from '../plan/watcher-parts.ts';
@@ -29,6 +29,7 @@ export interface RunResult {
   readonly steps: number;
   readonly traceHash: string;
   readonly cells: ReadonlyMap<string, number>;
+  readonly exercises: readonly Exercise[];
   /** What replicas were granted and used, as `verb group/resource`. */
   readonly rights: ReadonlySet<string>;
   /** Processes that ended with an error of their own. */
@@ -101,9 +102,15 @@ export class Run {
   get result(): RunResult {
     const { cluster, recorder } = this;
     const { simulation } = cluster;
-    const { violations } = this.history;
+    const { violations, exercises } = this.history;
     return {
-      ...{ plan: this.#plan, violations, cells: this.#coverage.cells, deaths: this.#replicas.deaths },
+      ...{
+        plan: this.#plan,
+        violations,
+        exercises,
+        cells: this.#coverage.cells,
+        deaths: this.#replicas.deaths,
+      },
       ...{ simulated: simulation.elapsed, steps: simulation.steps, traceHash: simulation.traceHash },
       ...{ requests: recorder.requests, changes: recorder.changes, rights: this.#rights },
     };
