@@ -187,10 +187,11 @@ describe('a flag', () => {
 });
 
 describe('a kind', () => {
-  for (const [folder, { file, sample }] of Object.entries({
+  const places: Readonly<Record<keyof typeof kinds, { readonly file: string; readonly sample: string }>> = {
     at: { file: 'crds/ats.yaml', sample: 'cnat_v1alpha1_at' },
     configwatcher: { file: 'crds/configwatchers.yaml', sample: 'k8spatterns_v1_configwatcher' },
-  })) {
+  };
+  for (const [folder, { file, sample }] of Object.entries(places)) {
     const { group, names } = parse(readFileSync(file, 'utf8')).spec;
 
     it(`${names.kind} has its place in the API, the rights, the samples and the composition`, async () => {
