@@ -70,6 +70,18 @@ describe('a field', () => {
     });
   }
 
+  it('of the status that src/configwatcher writes stands in crds/', async () => {
+    const source = await textOf('src/configwatcher/decide/watcher-status.ts');
+    const written = [...source.matchAll(/\bgiven\(\s*'(\w+)'/g)].map(([, name]) => name ?? '');
+    const { status } = (configWatcherSchema as unknown as Properties).properties;
+    assert.ok(written.length > 10, written.join());
+    const known = namesOf(status ?? {});
+    assert.deepEqual(
+      written.filter((name) => !known.includes(name)),
+      [],
+    );
+  });
+
   it('of the spec of At is one that an edit after the launch comes too late for, or is named here', () => {
     // They decide when it runs, or what is shown or deleted afterwards; none is written on the Pod.
     const free = ['schedule', 'timeZone', 'startingDeadlineSeconds', 'suspend', 'cancel', 'launchGuarantee'];
