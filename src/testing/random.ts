@@ -61,12 +61,21 @@ export class Random {
 
   /** A UUID in the form of version 4. */
   uuid(): string {
-    const hex = [this.bits(), this.bits(), this.bits(), this.bits()]
-      .map((bits) => bits.toString(16).padStart(8, '0'))
-      .join('');
-    const variant = '89ab'[Number.parseInt(hex[16] ?? '0', 16) & 3];
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+    const first = octets(this.bits());
+    const versioned = octets((this.bits() & 0xff_ff_0f_ff) | 0x40_00);
+    const variant = octets((this.bits() & 0x3f_ff_ff_ff) | 0x80_00_00_00);
+    const last = octets(this.bits());
+    const middle = `${versioned.slice(0, 4)}-${versioned.slice(4)}-${variant.slice(0, 4)}`;
+    return `${first}-${middle}-${variant.slice(4)}${last}`;
   }
+}
+
+const octetTexts = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, '0'));
+
+/** 32 bits as eight hexadecimal digits. */
+function octets(bits: number): string {
+  const text = (shift: number) => octetTexts[(bits >>> shift) & 0xff] as string;
+  return text(24) + text(16) + text(8) + text(0);
 }
 
 /** FNV-1a with a final mix, 32 bits. */
