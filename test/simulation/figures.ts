@@ -46,8 +46,8 @@ export class Figures {
     for (const right of rights) this.rights.add(right);
     // Every run has the same promises, in the same order.
     for (const [index, { count, ...promise }] of exercises.entries()) {
-      const sum = (this.#exercises[index] ??= { ...promise, count: 0 });
-      sum.count += count;
+      const before = this.#exercises[index]?.count ?? 0;
+      this.#exercises[index] = { ...promise, count: before + count };
     }
     for (const [cell, count] of cells) this.cells.set(cell, (this.cells.get(cell) ?? 0) + count);
   }

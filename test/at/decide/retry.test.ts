@@ -61,7 +61,10 @@ describe('decide, when another attempt begins', () => {
     const { at, pod } = inAttempt(2, time);
     const waiting = decide(observing({ at, pod: evicted(pod), now: time + second }));
     const told = withStatus(at, waiting.status);
-    assert.match(told.status?.message ?? '', /^attempt 3 of 10 follows at 2030-01-31T10:00:10\.000Z: the node was/);
+    assert.match(
+      told.status?.message ?? '',
+      /^attempt 3 of 10 follows at 2030-01-31T10:00:10\.000Z: the node was/,
+    );
     const again = decide(observing({ at: told, pod: evicted(pod), now: time + 2 * second }));
     assert.deepEqual(again.status, told.status);
     assert.deepEqual(again.events, []);
