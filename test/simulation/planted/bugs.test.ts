@@ -6,11 +6,13 @@ import { plantedBugs } from './bugs.ts';
 const root = new URL('../../../', import.meta.url);
 
 describe('the planted bugs', () => {
-  for (const { name, file, find, replace } of plantedBugs) {
-    it(`has exactly one place for "${name}"`, () => {
-      const text = readFileSync(new URL(file, root), 'utf8');
-      assert.equal(text.split(find).length - 1, 1, `${find} in ${file}`);
-      assert.notEqual(find, replace);
+  for (const { name, also, ...first } of plantedBugs) {
+    it(`has exactly one place for each replacement of "${name}"`, () => {
+      for (const { file, find, replace } of also ? [first, also] : [first]) {
+        const text = readFileSync(new URL(file, root), 'utf8');
+        assert.equal(text.split(find).length - 1, 1, `${find} in ${file}`);
+        assert.notEqual(find, replace);
+      }
     });
   }
 

@@ -1,15 +1,20 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code.
-/** Planted bugs: mistakes that operators make, each as one replacement in the source. */
+/** Planted bugs: mistakes that operators make, each as a replacement in the source. */
 
-export interface PlantedBug {
-  readonly name: string;
-  /** In the words of who would have made it. */
-  readonly sentence: string;
+export interface Replacement {
   /** Below the root of the project. */
   readonly file: string;
   /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
+}
+
+export interface PlantedBug extends Replacement {
+  readonly name: string;
+  /** In the words of who would have made it. */
+  readonly sentence: string;
+  /** A second place that guards against the same mistake. */
+  readonly also?: Replacement;
   /** The promise that it breaks; another one may notice it first. */
   readonly promise: string;
 }
@@ -297,6 +302,11 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     file: watcher.turn,
     find: '  if (group.stale.length === 0) return noTurn;\n',
     replace: '',
+    also: {
+      file: 'src/configwatcher/decide/restart.ts',
+      find: 'if (group.stale.length === 0 || yields || turn.held) return false;',
+      replace: 'if (yields || turn.held) return false;',
+    },
     promise: 'S7',
   },
   {

@@ -6,13 +6,14 @@ const root = new URL('../../../', import.meta.url);
 const bug = plantedBugs.find(({ name }) => name === process.env.PLANTED_BUG);
 
 if (bug !== undefined) {
-  const url = new URL(bug.file, root).href;
+  const replacements = [bug, ...(bug.also ? [bug.also] : [])];
   registerHooks({
     load(address, context, nextLoad) {
       const loaded = nextLoad(address, context);
-      if (address !== url) return loaded;
+      const planted = replacements.find(({ file }) => new URL(file, root).href === address);
+      if (planted === undefined) return loaded;
       const text = String(loaded.source);
-      return { ...loaded, source: text.replace(bug.find, () => bug.replace) };
+      return { ...loaded, source: text.replace(planted.find, () => planted.replace) };
     },
   });
 }
