@@ -176,8 +176,11 @@ export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   quota: (draw) => [
     refusal(draw, 403, 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7'),
   ],
+  // The second one names no cause that others share: each At tries for itself.
   'pod-security': (draw) => [
-    refusal(draw, 403, 'violates PodSecurity "restricted:latest": runAsNonRoot != true'),
+    draw.random.chance(0.5)
+      ? refusal(draw, 403, 'violates PodSecurity "restricted:latest": runAsNonRoot != true')
+      : refusal(draw, 422, 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found'),
   ],
   'webhook-down': (draw) => [
     refusal(
@@ -277,7 +280,7 @@ function aimedFaults(draw: FaultDraw): FaultPlan[] {
   return make(draw).map((strike) => ({ at, fault: 'aimed', on, after, strike }));
 }
 
-function refusal(draw: FaultDraw, code: 403 | 500, message: string): FaultPlan {
+function refusal(draw: FaultDraw, code: 403 | 422 | 500, message: string): FaultPlan {
   const told = `${message.replace(commandCanary, '')}`;
   return {
     at: when(draw),
