@@ -62,6 +62,8 @@ const nodes: Resource<KubernetesObject & { spec?: object; status?: object }> = {
 
 const labels = { app: 'webapp' };
 const startup = 500;
+/** Ms between two reports of a kubelet. */
+const heartbeat = 10_000;
 
 function podTemplate(configMap: string, deployment: string) {
   const from = { configMapKeyRef: { name: configMap, key: 'message' } };
@@ -73,12 +75,16 @@ function podTemplate(configMap: string, deployment: string) {
   };
 }
 
-export function isReady({ status }: Pod): boolean {
-  return (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True');
+/** Where the Pods of a workload run. */
+export interface Placement {
+  /** How many nodes of their own they get: without any, no scheduler finds one for them. For a DaemonSet one each. */
+  readonly nodes?: number;
+  /** On a node, how long a Pod may take to end. By default it ends at once. */
+  readonly graceSeconds?: number;
 }
 
-function isScheduled({ status }: Pod): boolean {
-  return (status?.conditions ?? []).some((one) => one.type === 'PodScheduled' && one.status === 'True');
+export function isReady({ status }: Pod): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 
 /** Resolves when an edit has a later second than the creation of each of the Pods: the API server tells whole seconds. */
@@ -98,6 +104,12 @@ export class Shop {
   crashesPods = false;
   /** No Pod starts while this is true. */
   isKubeletSlow = false;
+  /** No node takes Pods that appear while this is true. */
+  isFull = false;
+  /** Nodes without a kubelet: the node controller notices it by itself, within a minute. */
+  readonly deadNodes = new Set<string>();
+  readonly #waiting = new Set<string>();
+  readonly #stuck = new Set<string>();
   readonly #crashing = new Set<string>();
   readonly #broken = new Set<string>();
   readonly #nodes: string[] = [];
@@ -137,22 +149,41 @@ export class Shop {
     this.#stopping.abort();
     await this.stopOperator();
     await this.#kubelet;
-    for (const name of this.#nodes) await this.client.delete(nodes, { name });
+    for (const name of this.#nodes) await this.client.delete(nodes, { name }).catch(() => {});
   }
 
   async #runKubelet(): Promise<void> {
     const { signal } = this.#stopping;
     const since = new Map<string, number>();
+    let beatAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
+      if (performance.now() - beatAt > heartbeat) {
+        beatAt = performance.now();
+        await this.#beat().catch(() => {});
+      }
       for (const pod of await this.pods().catch(() => [])) {
         const { uid = '' } = pod.metadata;
         this.#meet(uid);
         const appeared = since.get(uid) ?? performance.now();
         since.set(uid, appeared);
-        if (this.isKubeletSlow || isReady(pod) || performance.now() - appeared < startup) continue;
-        await this.#start(pod).catch(() => {});
+        await this.#tend(pod, performance.now() - appeared).catch(() => {});
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async #tend(pod: Pod, age: number): Promise<void> {
+    if (this.deadNodes.has(pod.spec.nodeName ?? '')) return;
+    if (pod.metadata.deletionTimestamp) await this.#end(pod);
+    if (!this.isKubeletSlow && !isReady(pod) && age >= startup) await this.#start(pod);
+  }
+
+  /** Where it is missing for a minute, the node controller takes the node for lost, and its Pods for not Ready. */
+  async #beat(): Promise<void> {
+    const lastHeartbeatTime = new Date().toISOString();
+    const body = { status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime }] } };
+    for (const name of this.#nodes.filter((one) => !this.deadNodes.has(one))) {
+      await this.client.patchStatus(nodes, { name }, { type: 'merge', body });
     }
   }
 
@@ -162,13 +193,22 @@ export class Shop {
     this.seen.push(uid);
     if (this.breaksPods) this.#broken.add(uid);
     if (this.crashesPods) this.#crashing.add(uid);
+    if (this.isFull) this.#waiting.add(uid);
   }
 
   async #start(pod: Pod): Promise<void> {
     const { uid = '', name } = pod.metadata;
     const isStuck = this.#broken.has(uid) || this.#crashing.has(uid);
-    if (!isStuck) await this.getsReady(name);
-    else if (!isScheduled(pod)) await this.#getsStuck(pod, this.#crashing.has(uid));
+    if (this.#waiting.has(uid) || this.#stuck.has(uid)) return;
+    if (!isStuck) return await this.getsReady(name);
+    await this.#getsStuck(pod, this.#crashing.has(uid));
+    this.#stuck.add(uid);
+  }
+
+  /** Of a Pod without a node, as of most here, the API server knows that no kubelet has to end it. */
+  async #end({ metadata: { name, uid = '' }, spec }: Pod): Promise<void> {
+    if (spec.nodeName === undefined) return;
+    await this.client.delete(pods, { namespace: this.namespace, name }, { gracePeriodSeconds: 0, uid });
   }
 
   /**
@@ -192,7 +232,8 @@ export class Shop {
 
   /** Makes a Pod Ready, one that is not to start by itself, too. */
   async getsReady(name: string): Promise<void> {
-    const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } } as const;
+    const conditions = ['ContainersReady', 'Ready'].map((type) => ({ type, status: 'True' as const }));
+    const body = { status: { phase: 'Running' as const, conditions } };
     await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
@@ -204,6 +245,8 @@ export class Shop {
     kubeConfig = testKubeConfig(),
     namespaces = [this.namespace],
     log = silentLogger as Logger,
+    /** Name of the Pod that the operator takes for its own. */
+    ownPod = undefined as string | undefined,
     /** May put something in the way of its calls. */
     onConnect = (_: Client): void => {},
   } = {}): Promise<void> {
@@ -234,6 +277,7 @@ export class Shop {
     addConfigWatcherController(manager, {
       ...{ annotationController, isPatchJailed },
       ...(secretAccess && { secretKeyNamespace: this.namespace }),
+      ...(ownPod !== undefined && { ownPod: { namespace: this.namespace, name: ownPod } }),
     });
     const ready = Promise.withResolvers<void>();
     manager.add({
@@ -312,20 +356,31 @@ export class Shop {
   }
 
   /** Its Pods have the label `deployment` besides; resolves when they are Ready. */
-  async deploy(replicas: number, kind: Kind = 'Deployment', name = 'webapp'): Promise<void> {
+  async deploy(
+    replicas: number,
+    kind: Kind = 'Deployment',
+    name = 'webapp',
+    placement: Placement = {},
+  ): Promise<void> {
     const others = (await this.pods()).length;
-    await this.createWorkload(replicas, kind, name);
+    await this.createWorkload(replicas, kind, name, placement);
     await this.allReady(others + replicas);
   }
 
-  /** The same without waiting for its Pods. A DaemonSet gets so many nodes of its own. */
-  async createWorkload(replicas: number, kind: Kind, name: string): Promise<void> {
-    const template = podTemplate('webapp-config', name);
-    const common = { selector: { matchLabels: template.metadata.labels } };
-    const spec =
-      kind === 'DaemonSet'
-        ? { ...common, template: await this.#withNodes(template, replicas) }
-        : { ...common, replicas, template };
+  /** The same without waiting for its Pods. */
+  async createWorkload(
+    replicas: number,
+    kind: Kind,
+    name: string,
+    { nodes: count = kind === 'DaemonSet' ? replicas : 0, graceSeconds = 0 }: Placement = {},
+  ): Promise<void> {
+    const plain = podTemplate('webapp-config', name);
+    const template = count > 0 ? await this.#withNodes(plain, count, graceSeconds) : plain;
+    const spec = {
+      selector: { matchLabels: plain.metadata.labels },
+      ...(kind !== 'DaemonSet' && { replicas }),
+      template,
+    };
     const object = { metadata: { namespace: this.namespace, name }, spec };
     await this.client.create<KubernetesObject>(kinds[kind], object);
   }
@@ -341,8 +396,12 @@ export class Shop {
     return (await this.client.get(kinds[kind], { namespace: this.namespace, name })).metadata.generation;
   }
 
-  /** Makes nodes for these Pods alone. No kubelet confirms there that a Pod has ended, so Pods end at once. */
-  async #withNodes({ metadata, spec }: ReturnType<typeof podTemplate>, count: number): Promise<object> {
+  /** Makes nodes for these Pods alone. */
+  async #withNodes(
+    { metadata, spec }: ReturnType<typeof podTemplate>,
+    count: number,
+    terminationGracePeriodSeconds: number,
+  ): Promise<object> {
     const taint = { key: 'shop', value: this.namespace };
     const resources = { pods: '500', cpu: '100', memory: '100Gi' };
     for (let index = 0; index < count; index++) {
@@ -355,8 +414,13 @@ export class Shop {
       const body = { status: { allocatable: resources, capacity: resources } };
       await this.client.patchStatus(nodes, { name }, { type: 'merge', body });
     }
+    await this.#beat();
     const placed = { nodeSelector: { shop: this.namespace }, tolerations: [{ ...taint, operator: 'Equal' }] };
-    return { metadata, spec: { ...spec, ...placed, terminationGracePeriodSeconds: 0 } };
+    return { metadata, spec: { ...spec, ...placed, terminationGracePeriodSeconds } };
+  }
+
+  deleteNode(name: string): Promise<unknown> {
+    return this.client.delete(nodes, { name });
   }
 
   /** Resolves when there are exactly so many Pods, all Ready. */

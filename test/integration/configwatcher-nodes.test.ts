@@ -1,0 +1,253 @@
+/**
+ * What nodes, quotas and the content itself do to the new Pods of a restart, on a real API server with the real
+ * controllers: who is held up by it, for how long, and what the watcher says.
+ */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { isReady, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 240_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+async function opened(t: TestContext): Promise<Shop> {
+  const shop = await Shop.open(t);
+  await shop.createConfigMap({ message: 'first' });
+  return shop;
+}
+
+async function watched(shop: Shop, strategy: Parameters<Shop['watch']>[0] = {}): Promise<void> {
+  await shop.startOperator();
+  await shop.watch({ ...atOnce, ...strategy });
+  await shop.baselined();
+}
+
+function condition({ conditions = [] }: ConfigWatcherStatus, type: string) {
+  return conditions.find((one) => one.type === type);
+}
+
+/** Resolves when the restart is stuck for that reason, which STATE shows as well. */
+function stalledFor(shop: Shop, reason: string): Promise<ConfigWatcherStatus> {
+  return shop.until(
+    `it is Stalled for ${reason}`,
+    (status) =>
+      condition(status, 'Stalled')?.reason === reason && condition(status, 'Progressing')?.reason === reason,
+    { timeout: 150_000 },
+  );
+}
+
+/** `[restarted, reason]` by owner. */
+function owners({ lastRestart }: ConfigWatcherStatus) {
+  const entries = (lastRestart?.owners ?? []).map(
+    ({ name, restarted, reason }) => [name, [restarted, reason]] as const,
+  );
+  return Object.fromEntries(entries);
+}
+
+async function nodeOf(shop: Shop, owner: string): Promise<string> {
+  const pod = (await shop.pods()).find(({ metadata }) => metadata.labels?.deployment === owner);
+  return pod?.spec.nodeName ?? '';
+}
+
+describe('a ConfigWatcher', { concurrency: 6 }, () => {
+  for (const trouble of ['breaksPods', 'crashesPods'] as const) {
+    it(`whose content ${trouble} takes one Pod of a DaemonSet by Evict, and is mended by the next edit`, {
+      timeout,
+    }, async (t) => {
+      const shop = await opened(t);
+      await shop.deploy(3, 'DaemonSet');
+      const before = [...shop.seen];
+      const progressDeadlineSeconds = trouble === 'breaksPods' ? 15 : 600;
+      await watched(shop, { cooldown: { base: '10m' }, strategy: { progressDeadlineSeconds } });
+      shop[trouble] = true;
+      await shop.patchConfigMap({ data: { message: 'bad' } });
+      const stuck = await stalledFor(shop, 'NewPodsNotAvailable');
+      assert.match(
+        condition(stuck, 'Stalled')?.message ?? '',
+        trouble === 'breaksPods'
+          ? /^DaemonSet webapp: .*; the next edit is applied at once; Pod webapp-\w+ is not Ready$/
+          : /^DaemonSet webapp: .*; the next edit is applied at once; Pod .* exit code 3 after 2 restarts: no such port$/,
+      );
+      await shop.quiet();
+      const serving = (await shop.pods()).filter(isReady).map(({ metadata }) => metadata.uid ?? '');
+      assert.deepEqual([serving.length, shop.seen.length], [2, 4]);
+      assert.ok(serving.every((uid) => before.includes(uid)));
+
+      shop[trouble] = false;
+      await shop.patchConfigMap({ data: { message: 'good' } });
+      const isApplied = ({ pending }: ConfigWatcherStatus) => pending === undefined;
+      const done = await shop.until('the good content is applied', isApplied);
+      await shop.allReady(3);
+      assert.deepEqual([condition(done, 'Stalled'), shop.seen.length], [undefined, 7]);
+    });
+  }
+
+  it('goes on to the next owner when no node takes a new Pod, and says so', { timeout }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(1, 'Deployment', 'web-0');
+    await shop.deploy(1, 'Deployment', 'web-1');
+    await watched(shop, { strategy: { progressDeadlineSeconds: 10 } });
+    shop.isFull = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 3, { timeout: 40_000 });
+    shop.isFull = false;
+    const stuck = await stalledFor(shop, 'Unschedulable');
+    assert.equal(condition(stuck, 'Ready')?.status, 'True');
+    assert.match(condition(stuck, 'Stalled')?.message ?? '', /^Deployment web-0: no node takes its new Pods/);
+    const next = await shop.until('the next owner is done', (status) => {
+      return owners(status)['Deployment/web-1']?.[1] === 'Available';
+    });
+    assert.deepEqual(owners(next), {
+      'Deployment/web-0': [1, 'Unschedulable'],
+      'Deployment/web-1': [1, 'Available'],
+    });
+    assert.equal(next.lastRestart?.restarted, 2);
+    const waiting = (await shop.pods()).find((pod) => !isReady(pod));
+    await shop.getsReady(waiting?.metadata.name ?? '');
+    const { conditions } = await shop.restarted(1);
+    assert.equal(condition({ conditions: conditions ?? [] }, 'Stalled'), undefined);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('takes one Pod where a quota refuses the new ones, and says so', { timeout }, async (t) => {
+    const shop = await opened(t);
+    const { client, namespace } = shop;
+    await shop.deploy(2);
+    await watched(shop, { strategy: { progressDeadlineSeconds: 5 } });
+    const quota = { namespace, name: 'none' };
+    await client.create(resourceQuotas, { metadata: quota, spec: { hard: { pods: '1' } } });
+    await eventually(async () => {
+      const { status } = await client.get(resourceQuotas, quota);
+      return status !== undefined && 'used' in status;
+    });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const stuck = await stalledFor(shop, 'PodsMissing');
+    assert.match(condition(stuck, 'Stalled')?.message ?? '', /does not make its new Pods; perhaps a quota/);
+    assert.deepEqual(owners(stuck), { 'Deployment/webapp': [1, 'PodsMissing'] });
+    assert.deepEqual([stuck.lastRestart?.restarted, stuck.stalePods], [1, 1]);
+    await shop.quiet();
+    assert.equal((await shop.allReady(1)).length, 1, 'the other Pod serves');
+    await client.delete(resourceQuotas, quota);
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+  });
+
+  it('restarts the Pods of a DaemonSet of which one node is dead, and those of others', {
+    timeout: 300_000,
+  }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(3, 'DaemonSet', 'agent', { graceSeconds: 1 });
+    await shop.deploy(1, 'Deployment', 'web');
+    await watched(shop, { strategy: { maxUnavailable: 2, progressDeadlineSeconds: 20 } });
+    const dead = await nodeOf(shop, 'agent');
+    shop.deadNodes.add(dead);
+    const onDeadNode = async () => (await shop.pods()).find(({ spec }) => spec.nodeName === dead);
+    await eventually(async () => !isReady((await onDeadNode()) ?? assert.fail('it has a Pod')), {
+      timeout: 120_000,
+      message: 'the node controller takes its Pod for not Ready',
+    });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    // No kubelet ends the Pod there, so that it stays; what can be restarted is.
+    const stuck = await stalledFor(shop, 'NodeLost');
+    assert.equal(stuck.stalePods, 0);
+    assert.deepEqual([shop.seen.length, (await shop.pods()).filter(isReady).length], [7, 3]);
+    assert.deepEqual(owners(stuck), {
+      'DaemonSet/agent': [3, 'NodeLost'],
+      'Deployment/web': [1, 'Available'],
+    });
+    // As the garbage collector does a little later.
+    await shop.deleteNode(dead);
+    const { metadata } = (await onDeadNode()) ?? assert.fail('it is still there');
+    await shop.client.delete(pods, metadata as { namespace: string; name: string }, {
+      gracePeriodSeconds: 0,
+    });
+    const { lastRestart } = await shop.restarted(1);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed], [4, 0]);
+  });
+
+  it('takes a new Pod whose node dies for no sign against the content', { timeout }, async (t) => {
+    const shop = await opened(t);
+    // The first by name is the canary.
+    await shop.deploy(1, 'Deployment', 'api', { nodes: 1 });
+    await shop.deploy(1, 'Deployment', 'web');
+    const minReadySeconds = 600;
+    await watched(shop, { strategy: { minReadySeconds, progressDeadlineSeconds: 80 } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 3, { timeout: 40_000 });
+    await shop.allReady(2);
+    shop.deadNodes.add(await nodeOf(shop, 'api'));
+    const stuck = await stalledFor(shop, 'NodeLost');
+    assert.match(
+      condition(stuck, 'Stalled')?.message ?? '',
+      /^Deployment api: the node of a Pod does not answer/,
+    );
+    await eventually(() => shop.seen.length === 4, { timeout: 40_000, message: 'the next owner begins' });
+    shop.deadNodes.clear();
+    await shop.edit({ strategy: { type: 'Evict', minReadySeconds: 0 } });
+    await shop.restarted(1);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('restarts the Pod of the operator itself last, and once', { timeout }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(2, 'Deployment', 'operator');
+    const [own = ''] = (await shop.pods()).map(({ metadata }) => metadata.name);
+    await shop.deploy(3, 'Deployment', 'web');
+    const others = (await shop.pods()).map(({ metadata }) => metadata.name).filter((name) => name !== own);
+    const evicted: string[] = [];
+    await shop.startOperator({
+      ownPod: own,
+      onConnect(client) {
+        const evict = client.evict.bind(client);
+        client.evict = (key, options) => {
+          evicted.push(key.name);
+          return evict(key, options);
+        };
+      },
+    });
+    await shop.watch({ ...atOnce, strategy: { maxUnavailable: '100%', canary: false } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(5);
+    assert.deepEqual([evicted.slice(0, -1).sort(), evicted.at(-1)], [others.sort(), own]);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [5, 10]);
+  });
+
+  it('repairs three broken contents in a row at once, and has the next one wait for the cooldown', {
+    timeout,
+  }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(2);
+    await watched(shop, { cooldown: { base: '10m' } });
+    shop.crashesPods = true;
+    const broken: (string | undefined)[] = [];
+    for (const message of ['bad', 'bad-1', 'bad-2', 'bad-3']) {
+      await shop.patchConfigMap({ data: { message } });
+      const { lastRestart, conditions } = await shop.until(`${message} is told`, (status) => {
+        const isNext = status.lastRestart?.id !== undefined && !broken.includes(status.lastRestart.id);
+        return isNext && condition(status, 'Stalled')?.reason === 'NewPodsNotAvailable';
+      });
+      broken.push(lastRestart?.id);
+      assert.match(
+        condition({ conditions: conditions ?? [] }, 'Stalled')?.message ?? '',
+        message === 'bad-3' ? /the next one waits for the cooldown/ : /the next edit is applied at once/,
+      );
+    }
+    assert.equal(shop.seen.length, 6, 'one Pod for each');
+    shop.crashesPods = false;
+    await shop.patchConfigMap({ data: { message: 'good' } });
+    await shop.until('it waits', ({ pending }) => pending?.reason === 'Cooldown');
+    await shop.quiet();
+    assert.equal(shop.seen.length, 6);
+    assert.equal((await shop.pods()).filter(isReady).length, 1);
+    await shop.edit({ cooldown: { base: '0s' } });
+    await shop.until('it is applied', ({ pending }) => pending === undefined);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 8);
+  });
+});
