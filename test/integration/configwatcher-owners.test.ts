@@ -216,6 +216,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       const refused = await shop.until('the missing right is told', ({ conditions }) => {
         return conditions?.some(({ message }) => message === `the operator may not ${right} here`) === true;
       });
+      const state = refused.conditions?.find(({ type }) => type === 'Progressing');
+      assert.equal(state?.reason, 'Forbidden', 'what the change is stuck at');
       assert.deepEqual([refused.appliedHash, refused.restartCount], [appliedHash, 0], 'not "none there"');
       assert.equal(shop.seen.length, 1);
       await regrant(client, user, [...reading, ...restarting]);

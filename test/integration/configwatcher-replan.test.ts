@@ -21,6 +21,7 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
     const reasonOf = async (type: string) => (await conditionOf(type))?.reason;
     await eventually(async () => (await reasonOf('Ready')) === 'InvalidSpec', { timeout: 40_000 });
     assert.equal(await reasonOf('Stalled'), 'InvalidSpec');
+    assert.equal(await reasonOf('Progressing'), 'InvalidSpec');
     const timeZone = 'Europe/Berlin';
     await shop.edit({ windows: [{ ...window, timeZone, schedule: '0 3 30 2 *' }] });
     await eventually(async () => (await conditionOf('Stalled'))?.message.includes('schedule never comes'), {

@@ -61,8 +61,15 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       isCondition(status, 'SourceAvailable', 'False'),
     );
     assert.equal(isCondition(missing, 'Ready', 'False'), true);
+    const state = ({ conditions = [] }: ConfigWatcherStatus) =>
+      conditions.find(({ type }) => type === 'Progressing')?.reason;
+    assert.equal(state(missing), 'SourceMissing');
     await shop.createConfigMap({ message: 'first' });
     await shop.until('it is there', (status) => isCondition(status, 'SourceAvailable', 'True'));
+    await client.delete(configMaps, { namespace, name: 'webapp-config' });
+    await shop.until('STATE says that it is gone', (status) => state(status) === 'SourceMissing');
+    await shop.createConfigMap({ message: 'first' });
+    await shop.until('it is back', (status) => state(status) === 'UpToDate');
     await shop.quiet();
     assert.equal(shop.seen.length, 1, 'what appears first is the baseline');
 
