@@ -21,6 +21,8 @@ import type { StandbyLaunch } from './standby-launch.ts';
 const lookMs = 100;
 /** Between two looks while none is. */
 const maxPauseMs = 1000;
+/** Between two looks while none is near: one that a user creates wakes, and the others come near two minutes before. */
+const idlePauseMs = 10_000;
 /** As so much counts the time between two looks at most: a process that stood still has seen nothing meanwhile. */
 const maxLookMs = 500;
 /** Launches at a time. */
@@ -112,7 +114,8 @@ export class Failover implements Runnable {
     this.#update(found, passed);
     this.#line = this.#isBlind ? [] : [...this.#candidates.values()].reverse();
     this.#advance(abort);
-    return this.#candidates.size > 0 ? lookMs : Math.max(1, Math.min(maxPauseMs, nextDue - clock.now()));
+    if (this.#candidates.size > 0) return lookMs;
+    return launchable.isIdle ? idlePauseMs : Math.max(1, Math.min(maxPauseMs, nextDue - clock.now()));
   }
 
   get #isBlind(): boolean {

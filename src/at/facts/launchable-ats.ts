@@ -68,6 +68,11 @@ export class LaunchableAts {
     return { ats: found, nextDue };
   }
 
+  /** Whether no At is near, by the last search. */
+  get isIdle(): boolean {
+    return this.#near.size === 0;
+  }
+
   stop(): void {
     this.#removeHandler();
     this.#near.clear();

@@ -22,6 +22,7 @@ class Standby {
   readonly begun: string[] = [];
   hasLed = false;
   silenceMs = 0;
+  isIdle = false;
   readonly #ends: (() => void)[] = [];
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
@@ -42,10 +43,18 @@ class Standby {
       this.#ends.push(() => resolve({}));
       return promise;
     };
+    const isIdle = () => this.isIdle;
+    const look = () => ({ ats: found, nextDue: Infinity });
     const failover = new Failover({
       ...{ clock: this.clock, log: silentLogger, random: () => 0, delayMs },
       ...{ ats: informer, pods: informer as never, hasLed: () => this.hasLed },
-      launchable: { look: () => ({ ats: found, nextDue: Infinity }), stop() {} } as never,
+      launchable: {
+        look,
+        get isIdle() {
+          return isIdle();
+        },
+        stop() {},
+      } as never,
       launch: { launch, hasLaunched: () => false, forget() {}, stop() {} } as never,
     });
     this.#ended = failover.start(this.#stop.signal, this.#stop.signal);
@@ -108,6 +117,18 @@ describe('the failover of a standby', () => {
     standby.silenceMs = 0;
     await standby.pass(200);
     assert.equal(standby.begun.length, 1);
+    await standby.end();
+  });
+
+  it('looks each second, and every ten seconds while no At is near', async () => {
+    const standby = new Standby(0);
+    assert.equal(standby.clock.nextTimerIn, 1000);
+    standby.isIdle = true;
+    await standby.pass(1000);
+    assert.equal(standby.clock.nextTimerIn, 10_000);
+    standby.isIdle = false;
+    await standby.pass(10_000);
+    assert.equal(standby.clock.nextTimerIn, 1000);
     await standby.end();
   });
 

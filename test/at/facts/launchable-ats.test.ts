@@ -67,6 +67,16 @@ describe('launchable Ats', () => {
     assert.deepEqual(standby.names, []);
   });
 
+  it('need not be looked for while none is near, and the first that comes near is told', () => {
+    const standby = new Standby();
+    standby.see(accepted({ schedule: timeText(dueTime + 3_600_000) }), 'far');
+    assert.equal(standby.launchable.isIdle, true);
+    assert.equal(standby.wakes, 0);
+    standby.see(accepted(), 'near');
+    assert.equal(standby.launchable.isIdle, false);
+    assert.equal(standby.wakes, 1);
+  });
+
   it('are looked at anew only when one comes that is due before all others', () => {
     const standby = new Standby();
     for (let index = 0; index < 100; index++) standby.see(accepted(), `at-${index}`);
