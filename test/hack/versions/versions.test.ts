@@ -20,6 +20,20 @@ test('a minor has one result, its newest, and the newest minor is the first', ()
   );
 });
 
+test('a patch that cannot be built is told of beside an older one that was tested, in either order', () => {
+  const why = 'cannot be built: the module proxy has no k8s.io/a v0.31.14';
+  const unbuilt = result('1.31.14', { note: why });
+  const tested = result('1.31.4');
+  const both = [{ ...tested, note: `1.31.14 ${why}` }];
+  assert.deepEqual(withResult([tested], unbuilt), both);
+  assert.deepEqual(withResult([unbuilt], tested), both);
+  assert.deepEqual(withResult(both, tested), both, 'also after another run of it');
+  const newest = result('1.31.14');
+  assert.deepEqual(withResult(both, newest), [newest]);
+  assert.deepEqual(withResult([newest], result('1.31.4', { note: why })), [newest]);
+  assert.deepEqual(withResult([unbuilt], newest), [newest]);
+});
+
 test('the page says what passed, what failed and what could not be built', () => {
   const note = 'cannot be built with this Go: no module';
   const page = versionsPage([
