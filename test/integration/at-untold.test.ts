@@ -147,11 +147,11 @@ describe('a full quota', () => {
       ...{ command: 'true' },
       template: { spec: { containers: [{ resources: { requests: { cpu } } }] } },
     });
-    await rig.createAt(asking('100'), 'big');
-    await rig.atWhen('refused', ({ status }) => status?.reason === 'PodRejected', 'big');
     const small = Array.from({ length: 12 }, (_, index) => `small-${index}`);
     for (const name of small) await rig.createAt(asking('10m'), name);
-    for (const name of small) {
+    // The last one to come, so that it is also the last one to be refused.
+    await rig.createAt(asking('100'), 'big');
+    for (const name of [...small, 'big']) {
       await rig.atWhen('refused', ({ status }) => status?.reason === 'PodRejected', name);
     }
     const body = { spec: { hard: { 'requests.cpu': '1' } } };
