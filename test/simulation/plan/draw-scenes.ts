@@ -74,7 +74,8 @@ function drawScene(kind: Kind, row: string, name: string, draw: FaultDraw): Trou
   const own: SceneDraw = { ...draw, ...{ random, name, begin, end: begin + sceneLength } };
   const scene = kind.scenes[row]?.(own);
   if (scene === undefined) throw new RangeError(`there is no scene for ${row}`);
-  const strikes = sample(random, strikingIn(draw), 4 + random.integer(6)).map((feature, index) =>
+  const features = [...sample(random, striking, 4 + random.integer(6)), ...ofLease(draw)];
+  const strikes = features.map((feature, index) =>
     drawStrike({ kind, row, scene, feature, index, own: { ...draw, random }, name, begin }),
   );
   return {
@@ -83,8 +84,9 @@ function drawScene(kind: Kind, row: string, name: string, draw: FaultDraw): Trou
   };
 }
 
-function strikingIn({ election }: FaultDraw): readonly Feature[] {
-  return election ? [...striking, 'lease', 'lease', 'lease'] : striking;
+/** Only plans with an election have them, so each scene of those does. */
+function ofLease({ election }: FaultDraw): readonly Feature[] {
+  return election ? ['lease', 'lease'] : [];
 }
 
 interface StrikeDraw {
