@@ -167,6 +167,7 @@ export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   },
   aimed: (draw) => Array.from({ length: draw.random.pick([2, 4, 10]) }, () => aimedFaults(draw)).flat(),
   refuse: (draw) => {
+    if (draw.runs.length > 0 && draw.random.chance(0.3)) return [refusedRecord(draw)];
     const [method, path] = draw.random.pick(writeKinds);
     const code = draw.random.pick([429, 500, 503] as const);
     return [
@@ -290,6 +291,19 @@ function refusal(draw: FaultDraw, code: 403 | 422 | 500, message: string): Fault
     code,
     message: told,
     for: span(draw.random),
+  };
+}
+
+/** While an At becomes due its status is refused, for so long that its launch is late where that waits for the record. */
+function refusedRecord({ random, runs }: FaultDraw): FaultPlan {
+  const { name, begin } = random.pick(runs);
+  return {
+    ...{ at: Math.max(1, begin - 1000), fault: 'refuse', method: 'PATCH', path: `/ats/${name}/status` },
+    ...{
+      code: random.pick([403, 500, 503] as const),
+      message: 'overloaded',
+      for: 12_000 + random.integer(20_000),
+    },
   };
 }
 
