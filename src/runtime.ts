@@ -15,6 +15,7 @@ export {
   removeCondition,
   setCondition,
 } from './kubernetes/conditions.ts';
+export { formatDuration, parseDuration } from './kubernetes/duration.ts';
 export { fit, type Schema, statusSchema } from './kubernetes/fit.ts';
 export {
   apiVersionOf,
@@ -213,7 +214,7 @@ export type { EventRecord, EventRecorder } from './runtime/events/event-recorder
 export type { HealthCheck, HealthCheckOptions } from './runtime/health/health-checks.ts';
 export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
 export { holderOf, type Lease, type LeaseSpec, leases } from './runtime/leader/lease.ts';
-export type { Durations } from './runtime/limits.ts';
+export { type Durations, stalenessLimit } from './runtime/limits.ts';
 export { errorFields, type Logger, type LogMethod, silentLogger } from './runtime/logger.ts';
 export { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
 export { Manager } from './runtime/manager/manager.ts';
