@@ -77,9 +77,11 @@ export function workloadOf({ apiVersion, kind }: OwnerReference): Resource<Workl
 }
 
 /** How many Pods it wants; undefined where it does not tell. */
-export function wantedOf({ kind }: Resource, { spec, status }: Workload): number | undefined {
+export function wantedOf({ kind }: Resource, { spec, status = {} }: Workload): number | undefined {
   // The API server fills in replicas; without it the default is one.
-  return kind === 'DaemonSet' ? status?.desiredNumberScheduled : (spec?.replicas ?? 1);
+  if (kind !== 'DaemonSet') return spec?.replicas ?? 1;
+  // The status of one that its controller has never counted for says 0, whatever it is about to make.
+  return status.observedGeneration ? status.desiredNumberScheduled : undefined;
 }
 
 /** How many Pods there are, by its controller's count; undefined while that has counted none. */

@@ -248,12 +248,14 @@ describe('OwnerReader', () => {
   });
 
   it('knows what each kind wants', async () => {
-    const owners = [owner('StatefulSet', 'db'), owner('DaemonSet', 'agent'), owner('ReplicaSet', 'alone')];
+    const agents = ['agent', 'uncounted'].map((name) => owner('DaemonSet', name));
+    const owners = [owner('StatefulSet', 'db'), ...agents, owner('ReplicaSet', 'alone')];
     const { facts } = await read(owners, [
       workload('StatefulSet', 'db', {
         spec: { replicas: 3, template: { metadata: { labels: { app: 'db' } } } },
       }),
-      workload('DaemonSet', 'agent', { status: { desiredNumberScheduled: 7 } }),
+      workload('DaemonSet', 'agent', { status: { observedGeneration: 1, desiredNumberScheduled: 7 } }),
+      workload('DaemonSet', 'uncounted', { status: { desiredNumberScheduled: 0 } }),
       workload('ReplicaSet', 'alone', { spec: { template } }),
     ]);
     assert.deepEqual(
@@ -261,6 +263,7 @@ describe('OwnerReader', () => {
       [
         [3, false],
         [7, false],
+        [undefined, false],
         [1, true],
       ],
     );
