@@ -10,7 +10,8 @@ import type { IndexFunction, Lister } from './lister.ts';
 /**
  * A listener of an informer, called synchronously, in the order of the watch, once for each change; what a
  * handler throws is logged and never stops it. An own write reaches handlers when it arrives in the watch,
- * and no sooner, so the lister may be ahead of their notifications.
+ * and no sooner, so the lister may be ahead of their notifications. An object that this process has created, and that
+ * is gone before the watch has shown it, is an add and a delete once that is known.
  */
 export interface InformerHandler<T> {
   /** @param initial true for objects of the first list. */

@@ -17,6 +17,8 @@ interface OwnWrite<T> {
   readonly after: string | undefined;
   /** The object as the watch has shown it last. */
   watched: T | undefined;
+  /** The watch has never shown an object of this uid. */
+  isUnseen: boolean;
   /** Lists that came since. The first may have begun before the write, the second cannot. */
   lists: number;
 }
@@ -84,6 +86,7 @@ export class OwnWrites<T extends KubernetesObject> {
     const pending = this.#of(object.metadata);
     if (pending !== undefined && !hasCaughtUp(pending, object)) {
       pending.watched = object;
+      pending.isUnseen &&= object.metadata.uid !== pending.uid;
       return;
     }
     if (pending !== undefined) this.#pending.delete(keyOf(object.metadata));
@@ -101,35 +104,41 @@ export class OwnWrites<T extends KubernetesObject> {
     this.#store.delete(metadata.namespace ?? '', metadata.name);
   }
 
-  /** The watch has shown everything up to `resourceVersion`. */
-  passed(resourceVersion: string): void {
-    for (const [key, pending] of this.#pending) {
-      if (pending.resourceVersion !== undefined && isAtLeast(resourceVersion, pending.resourceVersion)) {
-        this.#takeOff(key, pending);
-      }
-    }
+  /**
+   * The watch has shown everything up to `resourceVersion`.
+   *
+   * @returns the objects that are gone without the watch having shown them, as they were written.
+   */
+  passed(resourceVersion: string): T[] {
+    return this.#takeOff((pending) => {
+      return pending.resourceVersion !== undefined && isAtLeast(resourceVersion, pending.resourceVersion);
+    });
   }
 
-  /** A list of `resourceVersion` has been shown. */
-  listed(resourceVersion: string): void {
-    this.passed(resourceVersion);
-    for (const [key, pending] of this.#pending) {
-      pending.lists++;
-      if (pending.lists > 1 || isDeleteListed(pending, resourceVersion)) this.#takeOff(key, pending);
-    }
+  /** A list of `resourceVersion` has been shown. Returns the same as {@link passed}. */
+  listed(resourceVersion: string): T[] {
+    const unseen = this.passed(resourceVersion);
+    for (const pending of this.#pending.values()) pending.lists++;
+    return unseen.concat(
+      this.#takeOff((pending) => pending.lists > 1 || isDeleteListed(pending, resourceVersion)),
+    );
   }
 
-  /** Takes off all own writes. */
-  clear(): void {
-    for (const [key, pending] of this.#pending) this.#takeOff(key, pending);
+  /** Takes off all own writes. Returns the same as {@link passed}. */
+  clear(): T[] {
+    return this.#takeOff(() => true);
   }
 
   #remember(metadata: T['metadata'], resourceVersion: string | undefined): void {
+    const { uid } = metadata;
+    const before = this.#of(metadata);
+    const watched = this.lastWatched(metadata);
     this.#pending.set(keyOf(metadata), {
-      uid: metadata.uid,
+      uid,
       resourceVersion,
       after: metadata.resourceVersion,
-      watched: this.lastWatched(metadata),
+      watched,
+      isUnseen: before !== undefined && before.uid === uid ? before.isUnseen : watched?.metadata.uid !== uid,
       lists: 0,
     });
   }
@@ -138,14 +147,19 @@ export class OwnWrites<T extends KubernetesObject> {
     return this.#pending.size === 0 ? undefined : this.#pending.get(keyOf(key));
   }
 
-  #takeOff(key: string, pending: OwnWrite<T>): void {
-    this.#pending.delete(key);
-    if (pending.watched !== undefined) {
-      this.#store.set(pending.watched);
-    } else {
+  #takeOff(isOver: (pending: OwnWrite<T>) => boolean): T[] {
+    const unseen: T[] = [];
+    for (const [key, pending] of this.#pending) {
+      if (!isOver(pending)) continue;
+      this.#pending.delete(key);
       const slash = key.indexOf('/');
-      this.#store.delete(key.slice(0, slash), key.slice(slash + 1));
+      const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)];
+      const visible = this.#store.get(namespace, name);
+      if (pending.isUnseen && visible !== undefined) unseen.push(visible);
+      if (pending.watched !== undefined) this.#store.set(pending.watched);
+      else this.#store.delete(namespace, name);
     }
+    return unseen;
   }
 }
 

@@ -4,7 +4,8 @@
  * It tells apart what the watch has shown and what this process has written itself and not yet seen in
  * the watch. Readers of the store see own writes at once. Handlers see the watch alone, so that each
  * change reaches them exactly once, in its order, and with the true previous object; an own write reaches
- * them when it arrives in the watch.
+ * them when it arrives in the watch. What this process has created and the watch never shows, because it was gone
+ * when a list came, reaches them as an add and a delete: what depends on it would otherwise never be looked at again.
  *
  * All objects passed in are in their cached form (cached-object.ts).
  */
@@ -77,13 +78,16 @@ export class Partition<T extends KubernetesObject> {
     });
 
     const changes: Change<T>[] = [];
-    if (resourceVersion === undefined || this.#isBehind(resourceVersion)) this.#ownWrites.clear();
+    const isReset = resourceVersion === undefined || this.#isBehind(resourceVersion);
+    if (isReset) changes.push(...this.#ownWrites.clear().flatMap(cameAndWent));
     if (resourceVersion !== undefined) this.#position = this.#resumeFrom = resourceVersion;
     for (const object of gone) this.#remove(object, changes);
     for (const names of next.values()) {
       for (const object of names.values()) this.#put(object, changes);
     }
-    if (resourceVersion !== undefined) this.#ownWrites.listed(resourceVersion);
+    if (resourceVersion !== undefined) {
+      changes.push(...this.#ownWrites.listed(resourceVersion).flatMap(cameAndWent));
+    }
     return changes;
   }
 
@@ -104,11 +108,11 @@ export class Partition<T extends KubernetesObject> {
   }
 
   /** A bookmark: everything up to `resourceVersion` has been shown. */
-  advance(resourceVersion: string): void {
+  advance(resourceVersion: string): Change<T>[] {
     const order = this.#compareToPosition(resourceVersion);
-    if (order !== undefined && order <= 0) return;
+    if (order !== undefined && order <= 0) return [];
     this.#position = this.#resumeFrom = resourceVersion;
-    this.#ownWrites.passed(resourceVersion);
+    return this.#ownWrites.passed(resourceVersion).flatMap(cameAndWent);
   }
 
   /** An own write: visible to readers from now on, until the watch shows it or something newer. */
@@ -175,6 +179,13 @@ export class Partition<T extends KubernetesObject> {
     if (previous !== undefined) changes.push({ type: 'delete', object });
     this.#ownWrites.removed(object);
   }
+}
+
+function cameAndWent<T>(object: T): Change<T>[] {
+  return [
+    { type: 'add', object },
+    { type: 'delete', object },
+  ];
 }
 
 function isSameVersion(one: KubernetesObject, other: KubernetesObject): boolean {

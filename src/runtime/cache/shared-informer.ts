@@ -231,7 +231,7 @@ export class SharedInformer<T extends KubernetesObject> implements Informer<T> {
         this.#handlers.tell(changes, false);
         return changes.length > 0;
       },
-      advance: (resourceVersion) => partition.advance(resourceVersion),
+      advance: (resourceVersion) => this.#handlers.tell(partition.advance(resourceVersion), false),
     };
   }
 

@@ -168,7 +168,7 @@ describe('Partition being replaced', () => {
   it('loses everything with the resource, and keeps its position', () => {
     list(10, { name: 'a' });
     partition.observeWrite(widget({ name: 'own', rv: 12 }));
-    assert.deepEqual(told(partition.replace([], undefined)), ['delete a@1']);
+    assert.deepEqual(told(partition.replace([], undefined)), ['add own@12', 'delete own@12', 'delete a@1']);
     assert.deepEqual(visible(), []);
     assert.equal(partition.position, '10');
   });
@@ -230,12 +230,12 @@ describe('Partition with own writes', () => {
   });
 
   it('ends an own write when a bookmark or a list passes it', () => {
-    partition.observeWrite(widget({ name: 'b', rv: 11 }));
+    partition.observeWrite(widget({ rv: 11 }));
     partition.advance('10');
-    assert.deepEqual(visible(), ['a@5', 'b@11']);
-    partition.advance('11');
+    assert.deepEqual(visible(), ['a@11']);
+    assert.deepEqual(partition.advance('11'), []);
     assert.deepEqual(visible(), ['a@5']);
-    partition.observeWrite(widget({ name: 'c', rv: 12 }));
+    partition.observeWrite(widget({ rv: 12 }));
     assert.deepEqual(list(12, { rv: 5 }), []);
     assert.deepEqual(visible(), ['a@5']);
     assert.equal(partition.pendingOwnWrites, 0);
@@ -246,13 +246,39 @@ describe('Partition with own writes', () => {
     partition.observeWrite(widget({ rv: 31 }));
     assert.deepEqual(list(20, { rv: 15 }), ['update a@5>15']);
     assert.deepEqual(visible().sort(), ['a@31', 'b@30']);
-    assert.deepEqual(list(20), ['delete a@15']);
+    assert.deepEqual(list(20), ['delete a@15', 'add b@30', 'delete b@30']);
     assert.equal(partition.pendingOwnWrites, 0, 'none outlives a second list');
+  });
+
+  it('tells of an own object that is gone before the watch has shown it', () => {
+    partition.observeWrite(widget({ name: 'b', rv: 11 }));
+    partition.observeWrite(widget({ name: 'b', rv: 12 }));
+    assert.deepEqual(list(20, { rv: 5 }), ['add b@12', 'delete b@12']);
+    partition.observeWrite(widget({ name: 'c', rv: 21 }));
+    assert.deepEqual(told(partition.advance('22')), ['add c@21', 'delete c@21']);
+    partition.observeWrite(widget({ uid: 'successor', rv: 23 }));
+    assert.deepEqual(list(30), ['delete a@5', 'add a@23', 'delete a@23']);
+    assert.deepEqual(visible(), []);
+  });
+
+  it('tells once that an object is gone that was written after the watch had shown it', () => {
+    partition.observeWrite(widget({ rv: 15 }));
+    assert.deepEqual(list(20), ['delete a@5']);
+    partition.observeWrite(widget({ uid: 'b', name: 'b', rv: 40 }));
+    assert.deepEqual(list(30, { uid: 'b', name: 'b', rv: 25 }), ['add b@25']);
+    assert.deepEqual(list(41), ['delete b@25']);
+    assert.deepEqual(visible(), []);
+  });
+
+  it('tells nothing of an own object that an own write has ended', () => {
+    partition.observeWrite(widget({ name: 'b', rv: 11 }));
+    partition.observeEnd({ namespace: 'default', name: 'b', uid: 'uid-b' });
+    assert.deepEqual(list(20, { rv: 5 }), []);
   });
 
   it('drops own writes when the storage was restored from a backup', () => {
     partition.observeWrite(widget({ name: 'b', rv: 30 }));
-    list(7, { rv: 5 });
+    assert.deepEqual(list(7, { rv: 5 }), ['add b@30', 'delete b@30']);
     assert.deepEqual(visible(), ['a@5']);
   });
 

@@ -140,4 +140,22 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a Pod was made, run and deleted while the watch was silent, and the list that came then lacked it: its At ran for ever',
+    promise: 'L2',
+    plan: {
+      duration: 4 * minute,
+      deeds: [
+        // It is started again and again, which Pods alone show, so that their watch is the last to come back.
+        at('at-0', { command: 'job --for=5000 --exit=1' }),
+        at('at-1', { schedule: '2024-01-01T00:00:30Z', command: 'job --for=600000' }),
+        { at: 60_000, do: 'pod', label: ['app', 'at-1'], index: 0, what: 'delete' },
+      ],
+      faults: [
+        { at: 20_000, fault: 'half-open', replica: 0 },
+        { at: 65_000, fault: 'compact' },
+      ],
+    },
+  },
 ];
