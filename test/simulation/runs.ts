@@ -180,3 +180,9 @@ export function mainContainerOf(pod: Pod): string {
   const names = pod.spec.containers.map(({ name }) => name);
   return typeof written === 'string' && names.includes(written) ? written : (names[0] ?? '');
 }
+
+/** Whether the Pod is made but not launched, because no status has recorded it. */
+export function isGated(pod: Pod | undefined): boolean {
+  const gate = 'cnat.programming-kubernetes.info/recorded';
+  return pod?.spec.schedulingGates?.some(({ name }) => name === gate) ?? false;
+}

@@ -3,9 +3,9 @@ import type { At, AtStatus } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { type ChangeEntry, jsonOf } from '../entry.ts';
 import { type Finding, type Found, type History, kept, type NamedPromise } from '../history.ts';
-import type { AtRun, RunPod } from '../runs.ts';
+import { type AtRun, isGated, type RunPod } from '../runs.ts';
 import { waitOf } from './basis.ts';
-import { isGated, isHeld } from './exactly-once.ts';
+import { isHeld } from './exactly-once.ts';
 
 const phases = ['PENDING', 'RUNNING', 'DONE'];
 

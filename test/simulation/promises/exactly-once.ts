@@ -3,17 +3,12 @@ import type { At } from '../../../src/api/at.generated.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry, ContainerStartEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, mainContainerOf, type RunPod } from '../runs.ts';
+import { type AtRun, isGated, mainContainerOf, type RunPod } from '../runs.ts';
 import { hasWorked, settling } from './liveness.ts';
 
-const gate = 'cnat.programming-kubernetes.info/recorded';
 const finalizer = 'cnat.programming-kubernetes.info/tracked';
 /** The right to take a finalizer off may have been gone, and the slowest retry is over by then, in milliseconds. */
 const heldFor = 2 * settling;
-
-export function isGated(pod: Pod | undefined): boolean {
-  return pod?.spec.schedulingGates?.some(({ name }) => name === gate) ?? false;
-}
 
 export function isHeld(pod: Pod | undefined): boolean {
   return pod?.metadata.finalizers?.includes(finalizer) ?? false;

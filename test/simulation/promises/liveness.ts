@@ -9,7 +9,7 @@ import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kube
 import { contentOf, type SourceRef } from '../content.ts';
 import type { ContainerStartEntry, RequestEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
-import type { AtRun, RunPod } from '../runs.ts';
+import { type AtRun, isGated, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { selects, sourcesOf } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
@@ -383,7 +383,7 @@ export const reasonsAreTold: NamedPromise = {
     const refusals = new Refusals();
     return {
       request(request): Found {
-        refusals.see(request);
+        refusals.see(request, history);
         const { replica = '', resource, verb, body } = request;
         const isBlame = replica !== '' && resource === 'events' && verb === 'create';
         const run = isBlame && body.includes('"LaunchedLate"') ? runOfEvent(history, body) : undefined;
@@ -419,7 +419,7 @@ class Refusals {
   /** Who renewed the Lease last, and since when it does; absent where there is no election. */
   #leader: { readonly replica: string; readonly since: number } | undefined;
 
-  see(request: RequestEntry): void {
+  see(request: RequestEntry, { runs }: History): void {
     const { replica, resource, verb, namespace, name, code, body, time } = request;
     if (replica === undefined) return;
     const isRenewal = resource === 'leases' && verb !== 'get' && code < 300;
@@ -428,8 +428,12 @@ class Refusals {
     if (isRefusedPod(request)) {
       const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
       this.#pods.set(`${replica} ${namespace}/${metadata?.name}`, time);
-    } else if (resource === 'ats' && verb === 'patch')
-      this.#statuses.set(`${replica} ${namespace}/${name}`, time);
+    } else if (resource === 'ats' && verb === 'patch') {
+      const run = [...runs.byUid.values()].findLast(({ at: { metadata } }) => {
+        return metadata.namespace === namespace && metadata.name === name;
+      });
+      if (run !== undefined && !hasLaunched(run)) this.#statuses.set(`${replica} ${namespace}/${name}`, time);
+    }
   }
 
   /**
@@ -446,6 +450,11 @@ class Refusals {
     if ((this.#pods.get(`${key}-pod`) ?? 0) > since) return 'Pod';
     return (this.#statuses.get(key) ?? 0) > since ? 'status' : undefined;
   }
+}
+
+/** What is refused from now on does not make the launch late. */
+function hasLaunched({ at, pods }: AtRun): boolean {
+  return (at.status?.attempts ?? 0) > 0 || pods.some(({ pod }) => !isGated(pod));
 }
 
 function runOfEvent({ runs }: History, body: string): AtRun | undefined {
