@@ -200,7 +200,8 @@ function beginners(
   const candidates = entries
     .filter((entry) => !holders.includes(entry) && isCandidate(entry))
     .sort((left, right) => refusedBefore(left) - refusedBefore(right) || inOrder(left, right));
-  const kept = entries.filter(({ place, lacks }) => place !== undefined && lacks).length;
+  // They have given their places back, and stand in status all the same.
+  const kept = entries.filter((entry) => entry.place && entry.lacks && !holders.includes(entry)).length;
   const limit = Math.min(input.strategy.maxOwners, input.maxPlaces - kept);
   if (isCanary) {
     const judges = holders.filter(wasAvailable);

@@ -6,6 +6,7 @@
  * comes to the same end.
  */
 import type { ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
+import { maxPlaces } from '../facts/state.ts';
 import { isShortHash, shortHash, shortName, withoutScheme } from '../plan/config-hash.ts';
 
 /** Bytes of the status as JSON. */
@@ -18,7 +19,10 @@ const bytesPerCondition = 300;
 const bytesPerOwner = 90;
 const conditionTypes = 5;
 
-/** How many owners in the middle of a restart a status has room for, with everything else that decisions turn on. */
+/**
+ * How many owners in the middle of a restart a status has room for, with everything else that decisions turn on. The API
+ * server refuses a status with more than {@link maxPlaces}.
+ */
 export function roomForOwners({
   conditions,
   history,
@@ -30,7 +34,7 @@ export function roomForOwners({
   const { trigger, owners: shown, ...restart } = lastRestart ?? {};
   const size =
     sizeOf({ ...rest, pending: waiting, lastRestart: restart }) + conditionTypes * bytesPerCondition;
-  return Math.max(1, Math.floor((statusLimit - size) / bytesPerOwner));
+  return Math.min(maxPlaces, Math.max(1, Math.floor((statusLimit - size) / bytesPerOwner)));
 }
 
 export function sizeOf(value: unknown): number {

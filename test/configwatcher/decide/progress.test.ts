@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
 import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
+import { remember } from '../../../src/configwatcher/facts/restart-memory.ts';
 import { readState } from '../../../src/configwatcher/facts/state.ts';
 import {
   afterwards,
@@ -12,6 +13,7 @@ import {
   pod,
   several,
   specOf,
+  webapp,
 } from '../../fixtures/configwatcher.ts';
 
 /** A change that was seen just now, with nothing in the way of its restart. */
@@ -44,5 +46,26 @@ describe('a restart that runs', () => {
       next.actions.flatMap((action) => ('pod' in action ? action.pod.uid : [])),
       [pods[1]!.uid],
     );
+  });
+
+  it('tries every owner, and has no more of them in status than the CRD takes, although budgets keep them all', () => {
+    const controllers = Array.from({ length: 60 }, (_, index) => ({ ...webapp, uid: `rs-${index}` }));
+    const owners = new Map(
+      controllers.map((reference) => [reference.uid, { reference, wanted: 1, makesSelectedPods: true }]),
+    );
+    const pods = controllers.map((controller) => pod({ controller }));
+    const strategy = { type: 'Evict', maxOwners: 50, canary: false } as const;
+    const spec = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy });
+    const facts = changed({ spec, pods, owners });
+    const first = decided(facts);
+    const refused = first.actions.flatMap((action) =>
+      'pod' in action
+        ? [{ uid: action.pod.uid, result: 'Refused', cause: 'Budget', message: 'no' } as const]
+        : [],
+    );
+    const memory = remember(first.memory, refused, now, () => 0);
+    const second = decided(afterwards(facts, { state: first.state, memory }, 100));
+    const places = second.state.pending?.owners;
+    assert.deepEqual([first.actions.length, second.actions.length, places?.length], [50, 10, 50]);
   });
 });

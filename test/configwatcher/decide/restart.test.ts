@@ -158,6 +158,18 @@ describe('the next batch', () => {
     );
   });
 
+  it('concerns as many owners as it may, also where most of them lack Pods', () => {
+    const owners = Array.from({ length: 60 }, (_, index) => ({ ...webapp, uid: `rs-${index}` }));
+    const facts = new Map(
+      owners.map((reference) => [reference.uid, { reference, wanted: 1, makesSelectedPods: true }]),
+    );
+    // The first forty have no Pod at the moment.
+    const pods = owners.slice(40).map((controller) => pod({ controller }));
+    const places = owners.slice(0, 40).map(({ uid }) => ({ uid, wanted: 1, available: 1 }));
+    const next = plan({ pods, owners: facts, places, spec: { strategy: { maxOwners: 50 } } });
+    assert.deepEqual([next.batch.length, next.places.length], [10, 50]);
+  });
+
   describe('of an owner whose Pods are not back in time', () => {
     const place = { uid: 'webapp-uid', wanted: 2, available: 2 };
     const late = { left: 0, ready: 1, since: now - 3_600_000 };
