@@ -274,7 +274,7 @@ export interface ConfigWatcherStatusLastRestart {
   readonly id?: string;
   /** When the restart began. */
   readonly startTime?: string;
-  /** When no Pod with the older content was left. */
+  /** When the restart ended. No Pod to restart was left, and the new ones were available. */
   readonly completionTime?: string;
   /** The source whose change led to the restart. */
   readonly trigger?: ConfigWatcherStatusLastRestartTrigger;
@@ -330,7 +330,7 @@ export interface ConfigWatcherStatusHistory {
   readonly id?: string;
   /** When the restart began. */
   readonly startTime?: string;
-  /** When no Pod with the older content was left. */
+  /** When the restart ended. No Pod to restart was left, and the new ones were available. */
   readonly completionTime?: string;
   /** The source whose change led to the restart. */
   readonly trigger?: ConfigWatcherStatusHistoryTrigger;

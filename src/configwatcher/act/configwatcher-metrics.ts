@@ -73,7 +73,10 @@ export class ConfigWatcherMetrics {
       named('eviction_blocked_total', 'Evictions that a PodDisruptionBudget did not allow'),
     );
     this.#duration = new Histogram({
-      ...named('restart_duration_seconds', 'Seconds from the start of a restart to the last old Pod gone'),
+      ...named(
+        'restart_duration_seconds',
+        'Seconds from the start of a restart until its new Pods were available',
+      ),
       buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
     });
     this.#gauges(registry);
