@@ -111,6 +111,46 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
     );
   });
 
+  it('waits on where an edit mends what is stuck, also before an operator has seen that', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 2);
+    shop.crashesPods = true;
+    await shop.patchConfigMap({ data: { message: 'broken' } });
+    await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    await shop.stopOperator();
+    shop.crashesPods = false;
+    await shop.patchConfigMap({ data: { message: 'mended' } });
+    const early = await run(shop, 'wait', 'webapp-config-watcher', '--timeout', '3s');
+    assert.equal(early.code, 124, early.errors);
+    const waiting = run(shop, 'wait', 'webapp-config-watcher', '--timeout', '100s');
+    await shop.startOperator();
+    const { code, errors } = await waiting;
+    assert.equal(code, 0, errors);
+    assert.match(errors, /^webapp-config-watcher: 2 Pods with the present content\.$/m);
+    await shop.allReady(2);
+  });
+
+  it('lets an edit begin that waits while another one is being restarted for', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 2, { cooldown: { base: '10m' } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 3, {
+      timeout: 40_000,
+      message: 'the first Pod is restarted',
+    });
+    // One that has not started reads the next content.
+    await shop.allReady(2);
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('the edit waits', ({ pending }) => pending?.reason === 'Cooldown');
+    assert.match(
+      await ok(shop, 'restart', 'webapp-config-watcher'),
+      /^The restart of 2 Pods for webapp-config-watcher begins now; /,
+    );
+    await shop.restarted(2);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 5);
+  });
+
   it('says that no watcher selects it, that there is none, and that no operator has seen one', {
     timeout,
   }, async (t) => {

@@ -1,7 +1,7 @@
 /** `kubectl configwatcher restart NAME`: lets a change that waits begin at once. */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
-import { formatMilliTime } from '../../kubernetes/time.ts';
+import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import { statesOf, TimeOver, within } from '../cluster/follow.ts';
 import { formatOf, formats, objectDocument } from '../output/document.ts';
 import { type Command, clusterFlags, outputFlag } from '../program/command.ts';
@@ -49,7 +49,8 @@ async function restart(session: Session): Promise<string> {
   if (pending === undefined) {
     return `Nothing waits for ${name}: ${stateOf(watcher).message || 'its Pods run with the present content'}`;
   }
-  if (pending?.started !== undefined) {
+  // One that has begun for an earlier content leaves the present one to wait.
+  if (parseTime(pending.started ?? '') >= parseTime(pending.since)) {
     return `The restart for ${name} is under way: ${stateOf(watcher).message}`;
   }
   const annotations = { [watcherAnnotation.restartNow]: formatMilliTime(clock.now()) };

@@ -1,6 +1,6 @@
 /** Sources: what the sources of a ConfigWatcher hold now, and whether its Pods run with that. */
-import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
-import { contentHash, isNamed, isSameHash } from '../../configwatcher/plan/config-hash.ts';
+import type { ConfigWatcher, ConfigWatcherStatusSource } from '../../api/configwatcher.generated.ts';
+import { contentHash, isNamed, isSameHash, withScheme } from '../../configwatcher/plan/config-hash.ts';
 import { readSpec, type WatchedSource } from '../../configwatcher/plan/spec.ts';
 import { type ConfigMap, configMaps } from '../../kubernetes/objects.ts';
 import { isNotFound } from '../../runtime/client/api-error.ts';
@@ -42,13 +42,28 @@ async function readConfigMap(
 
 /** Those that the Pods do not run with yet, by what status says. */
 export function outdated(
-  { status }: ConfigWatcher,
+  watcher: ConfigWatcher,
   present: readonly PresentSource[],
 ): readonly PresentSource[] {
+  return differing(watcher, present, ({ hash }) => hash);
+}
+
+/** Those that no operator has seen yet, by what status says. */
+export function unseen(watcher: ConfigWatcher, present: readonly PresentSource[]): readonly PresentSource[] {
+  return differing(watcher, present, ({ hash = '', pendingHash }) =>
+    pendingHash === undefined ? hash : withScheme(pendingHash, hash),
+  );
+}
+
+function differing(
+  { status }: ConfigWatcher,
+  present: readonly PresentSource[],
+  hashOf: (recorded: ConfigWatcherStatusSource) => string | undefined,
+): readonly PresentSource[] {
   return present.filter(({ source, object }) => {
-    const applied = status?.sources?.find(
+    const recorded = status?.sources?.find(
       ({ kind, name }) => kind === source.kind && isNamed(name ?? '', source.name),
     );
-    return !isSameHash(applied?.hash ?? '', contentHash(source, object));
+    return !isSameHash((recorded && hashOf(recorded)) ?? '', contentHash(source, object));
   });
 }

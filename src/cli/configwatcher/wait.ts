@@ -7,7 +7,7 @@ import { type Format, formatOf, formats, objectDocument } from '../output/docume
 import { type Command, clusterFlags, outputFlag } from '../program/command.ts';
 import { exitCode } from '../program/exit.ts';
 import { type Session, withSession } from './session.ts';
-import { outdated, presentSources } from './sources.ts';
+import { outdated, presentSources, unseen } from './sources.ts';
 import { sayPods, stateOf } from './state.ts';
 
 export const waitCommand: Command = {
@@ -79,21 +79,19 @@ async function judge(
   watcher: ConfigWatcher,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { name } = watcher.metadata;
+  const { name, generation = 0 } = watcher.metadata;
   const { status } = watcher;
-  const { word, message } = stateOf(watcher);
-  if (status?.conditions !== undefined && isConditionTrue(status.conditions, watcherCondition.stalled)) {
+  // Until the operator has seen an edit of the spec or of a source, what stands in status is of before.
+  if ((status?.observedGeneration ?? -1) < generation) return undefined;
+  const present = await presentSources(session.client, watcher);
+  signal.throwIfAborted();
+  if (unseen(watcher, present).length > 0) return undefined;
+  if (isConditionTrue(status?.conditions, watcherCondition.stalled)) {
+    const { word, message } = stateOf(watcher);
     session.remark(`${name} is stuck: ${word}, ${message}.`);
     return exitCode.failure;
   }
-  if (
-    status?.pending !== undefined ||
-    (status?.observedGeneration ?? -1) < (watcher.metadata.generation ?? 0)
-  ) {
-    return undefined;
-  }
-  if (outdated(watcher, await presentSources(session.client, watcher)).length > 0) return undefined;
-  signal.throwIfAborted();
+  if (status?.pending !== undefined || outdated(watcher, present).length > 0) return undefined;
   session.remark(`${name}: ${sayPods(status?.matchedPods ?? 0)} with the present content.`);
   return exitCode.success;
 }

@@ -13,7 +13,7 @@ import {
 import { fit, statusSchema } from '../../kubernetes/fit.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
-import { hashScheme, type SourceHash } from '../plan/config-hash.ts';
+import { type SourceHash, withScheme } from '../plan/config-hash.ts';
 import { isSourceKind } from '../plan/source-kinds.ts';
 
 /** A change that was seen and is not applied yet. */
@@ -116,16 +116,11 @@ export const maxPlaces = 50;
 /** Owners that are remembered to be reverted. */
 export const maxReverted = 10;
 
-/** In a status without room the scheme of a hash is left out where it is that of the applied one. */
-function inScheme(pendingHash: string | undefined, hash: string): string | undefined {
-  return pendingHash?.includes(':') === false ? `${hashScheme(hash)}:${pendingHash}` : pendingHash;
-}
-
 function readSources({ sources = [], pending }: ConfigWatcherStatus): SourceHash[] {
   return sources.flatMap(({ kind, name, keysHash, hash, pendingHash }) => {
     if (!isSourceKind(kind) || !name || !hash) return [];
     const known = { kind, name, hash, ...given('keysHash', keysHash || undefined) };
-    const awaited = pending ? inScheme(pendingHash || undefined, hash) : undefined;
+    const awaited = pending && pendingHash ? withScheme(pendingHash, hash) : undefined;
     return { ...known, ...given('pendingHash', awaited) };
   });
 }

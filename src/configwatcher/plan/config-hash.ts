@@ -147,6 +147,11 @@ export function withoutScheme(hash: string, beside: string): string {
   return isShortHash(beside) && scheme !== '' && beside.startsWith(scheme) ? hash.slice(scheme.length) : hash;
 }
 
+/** The inverse of {@link withoutScheme}. */
+export function withScheme(hash: string, beside: string): string {
+  return hash.includes(':') ? hash : `${hashScheme(beside)}:${hash}`;
+}
+
 /** Whether two hashes, of which each may be a {@link shortHash}, are of one content. */
 export function isSameHash(left: string, right: string): boolean {
   return left === right || (left === shortHash(left) ? shortHash(right) === left : shortHash(left) === right);

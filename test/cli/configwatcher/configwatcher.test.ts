@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
-import { outdated } from '../../../src/cli/configwatcher/sources.ts';
+import { outdated, unseen } from '../../../src/cli/configwatcher/sources.ts';
 import { saySource, stateOf } from '../../../src/cli/configwatcher/state.ts';
 import { lastEdit, reasonsOf, report } from '../../../src/cli/configwatcher/why.ts';
 import { styleOf } from '../../../src/cli/output/style.ts';
@@ -86,6 +86,21 @@ describe('the content of a source', () => {
     assert.equal(outdated(watcher(status('v1:other')), present).length, 1);
     assert.equal(outdated(watcher({}), present).length, 1);
     assert.equal(outdated(watcher(status(hash)), [{ source, object: undefined }]).length, 1);
+  });
+
+  it('is seen where status has its hash, as the applied or the pending one', () => {
+    const of = (recorded: object) => ({ sources: [{ kind: 'ConfigMap', name: 'web-config', ...recorded }] });
+    const short = hash.slice(0, 'v1:'.length + 24);
+    for (const seen of [
+      { hash },
+      { hash: 'v1:other', pendingHash: hash },
+      { hash: short.replace(/.{4}$/, 'beef'), pendingHash: short.slice('v1:'.length) },
+    ]) {
+      assert.deepEqual(unseen(watcher(of(seen)), present), [], JSON.stringify(seen));
+    }
+    assert.equal(unseen(watcher(of({ hash, pendingHash: 'v1:other' })), present).length, 1);
+    assert.equal(unseen(watcher(of({ hash: 'v1:other' })), present).length, 1);
+    assert.equal(unseen(watcher({}), present).length, 1);
   });
 
   it('was edited by the client that wrote data last, not labels', () => {
