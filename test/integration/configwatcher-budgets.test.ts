@@ -52,6 +52,65 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     });
   }
 
+  it('restarts an owner that is free, although budgets keep more owners than its status names', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    const names = Array.from({ length: 60 }, (_, index) => `kept-${index}`);
+    for (const name of names) await shop.createWorkload(1, 'Deployment', name);
+    // By its name the last one.
+    await shop.createWorkload(1, 'Deployment', 'web');
+    const selector = { matchExpressions: [{ key: 'deployment', operator: 'NotIn', values: ['web'] }] };
+    const budget = { namespace, name: 'webapp' };
+    await client.create(podDisruptionBudgets, { metadata: budget, spec: { maxUnavailable: 0, selector } });
+    await shop.allReady(61);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { maxOwners: 50, canary: false } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { pending } = await shop.until('the free one has gone', ({ stalePods }) => stalePods === 60);
+    assert.deepEqual([pending?.reason, pending?.owners?.length], ['EvictionBlocked', 50]);
+    await shop.allReady(61);
+    assert.equal(shop.seen.length, 62);
+  });
+
+  it('says how a budget lets a broken Pod go, and goes on when it does', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 3);
+    const { client, namespace } = shop;
+    shop.crashesPods = true;
+    await shop.patchConfigMap({ data: { message: 'bad' } });
+    await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    const budget = { namespace, name: 'webapp' };
+    const spec = { minAvailable: 3, selector: { matchLabels: { app: 'webapp' } } };
+    await client.create(podDisruptionBudgets, { metadata: budget, spec });
+    await eventually(async () => {
+      const { status } = await client.get(podDisruptionBudgets, budget);
+      return status?.disruptionsAllowed === 0;
+    });
+    shop.crashesPods = false;
+    await shop.patchConfigMap({ data: { message: 'good' } });
+    const { conditions } = await shop.until('the budget is told', ({ pending }) => {
+      return pending?.reason === 'EvictionBlocked';
+    });
+    assert.match(
+      conditions?.find(({ type }) => type === 'Ready')?.message ?? '',
+      /unhealthyPodEvictionPolicy: AlwaysAllow lets Pods go that are not Ready/,
+    );
+    assert.equal(shop.seen.length, 4);
+    const body = { spec: { unhealthyPodEvictionPolicy: 'AlwaysAllow' } };
+    await client.patch(podDisruptionBudgets, budget, { type: 'merge', body });
+    await eventually(() => shop.seen.length === 5, {
+      timeout: 60_000,
+      message: 'the broken Pod is replaced',
+    });
+    await client.delete(podDisruptionBudgets, budget);
+    await shop.until('the good content is applied', ({ pending }) => pending === undefined);
+    await shop.allReady(3);
+    assert.equal(shop.seen.length, 7);
+  });
+
   it('tries a Pod that a budget keeps ever less often, and logs that once', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;

@@ -56,6 +56,8 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await eventually(async () => (await annotation())?.includes('"restartCount":1'), patience);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 4, 'every Pod was restarted once');
+    const { note = '' } = await shop.untilEvent('StatusUnavailable');
+    assert.match(note, /has no status: the state is kept in an annotation/);
     await shop.stopOperator();
     await shop.startOperator();
     await shop.quiet();

@@ -85,6 +85,28 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     });
   }
 
+  for (const type of ['RolloutRestart', 'Auto'] as const) {
+    it(`by ${type} takes one Pod of a StatefulSet with a content that breaks Pods, and is mended by the next edit`, {
+      timeout,
+    }, async (t) => {
+      const shop = await opened(t);
+      await shop.deploy(3, 'StatefulSet');
+      await watched(shop, { strategy: { type } });
+      shop.crashesPods = true;
+      await shop.patchConfigMap({ data: { message: 'bad' } });
+      await stalledFor(shop, 'NewPodsNotAvailable');
+      await shop.quiet();
+      assert.deepEqual([shop.seen.length, (await shop.pods()).filter(isReady).length], [4, 2]);
+      // Its controller waits for the broken Pod (kubernetes#67250), which no rollout replaces.
+      shop.crashesPods = false;
+      await shop.patchConfigMap({ data: { message: 'good' } });
+      const isApplied = ({ pending }: ConfigWatcherStatus) => pending === undefined;
+      const done = await shop.until('the good content is applied', isApplied);
+      await shop.allReady(3);
+      assert.deepEqual([condition(done, 'Stalled'), shop.seen.length], [undefined, 7]);
+    });
+  }
+
   it('goes on to the next owner when no node takes a new Pod, and says so', { timeout }, async (t) => {
     const shop = await opened(t);
     await shop.deploy(1, 'Deployment', 'web-0');

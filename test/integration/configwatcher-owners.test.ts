@@ -51,7 +51,9 @@ async function grantIn(namespace: string, client: Client, user: string, rules: R
 }
 
 describe('a ConfigWatcher', { concurrency: 4 }, () => {
-  it('restarts under any controller, and spares bare Pods and Jobs', { timeout }, async (t) => {
+  it('restarts under any controller, and spares bare Pods and Jobs unless it is told to', {
+    timeout,
+  }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
     const { metadata: owner } = await shop.createConfigMap({ message: 'first' });
@@ -82,6 +84,60 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.deepEqual([after.size, [...after].every((uid) => before.has(uid))], [2, true]);
     const left = (await shop.pods()).map(({ metadata }) => metadata.name.split('-')[0]).sort();
     assert.deepEqual(left, ['bare', 'job']);
+    const { note = '' } = await shop.untilEvent('UnmanagedPodSkipped');
+    assert.match(note, /no controller would replace them: bare; .* strategy\.jobPods is Skip: job-/);
+
+    await shop.edit({ strategy: { type: 'Evict', unmanagedPods: 'Delete', jobPods: 'Delete' } });
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    const next = (await shop.restarted(2)).lastRestart;
+    assert.deepEqual([next?.restarted, next?.skippedUnmanaged], [2, 0]);
+    const [another, ...others] = await shop.allReady(1);
+    assert.deepEqual([another?.metadata.name.startsWith('job-'), others], [true, []]);
+    assert.equal(after.has(another?.metadata.uid), false, 'the Job has made another Pod');
+  });
+
+  it('is not held up by Pods of a scale-up that no node takes', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    for (const name of ['web-0', 'web-1']) await shop.deploy(1, 'Deployment', name);
+    await shop.startOperator();
+    // Long enough to scale the first owner up before the second one begins.
+    await shop.watch({ ...atOnce, strategy: { minReadySeconds: 20 } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 3, { timeout: 40_000, message: 'the first owner begins' });
+    await shop.allReady(2);
+    shop.isFull = true;
+    const body = { spec: { replicas: 3 } };
+    await client.patch(deployments, { namespace, name: 'web-0' }, { type: 'merge', body });
+    await eventually(() => shop.seen.length === 5, { timeout: 40_000, message: 'it is scaled up' });
+    shop.isFull = false;
+    const { lastRestart, conditions } = await shop.restarted(1);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 6]);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+  });
+
+  it('touches nothing of the same names in another namespace', { timeout }, async (t) => {
+    const [shop, other] = [await Shop.open(t), await Shop.open(t)];
+    for (const one of [shop, other]) {
+      await one.createConfigMap({ message: 'first' });
+      await one.deploy(1);
+      await one.watch(atOnce);
+    }
+    await shop.startOperator({ namespaces: [shop.namespace, other.namespace] });
+    await shop.baselined();
+    const before = await other.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(1);
+    await shop.quiet();
+    const { appliedHash, history } = await other.status();
+    assert.deepEqual([appliedHash, history], [before.appliedHash, []]);
+    assert.deepEqual([shop.seen.length, other.seen.length], [2, 1]);
   });
 
   it('says at once that OnDelete rolls nothing out, and restarts by eviction', { timeout }, async (t) => {

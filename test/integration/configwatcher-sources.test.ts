@@ -70,6 +70,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.until('STATE says that it is gone', (status) => state(status) === 'SourceMissing');
     await shop.createConfigMap({ message: 'first' });
     await shop.until('it is back', (status) => state(status) === 'UpToDate');
+    for (const reason of ['SourceMissing', 'SourceRestored']) await shop.untilEvent(reason);
     await shop.quiet();
     assert.equal(shop.seen.length, 1, 'what appears first is the baseline');
 
@@ -85,6 +86,19 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.edit({ onDelete: 'Restart' });
     await client.delete(configMaps, { namespace, name: 'extra' });
     await shop.restarted(2);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3);
+  });
+
+  it('restarts for the deletion of a required source, and for its return, where it is told to', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 1, { onDelete: 'Restart' });
+    await shop.client.delete(configMaps, { namespace: shop.namespace, name: 'webapp-config' });
+    assert.equal(isCondition(await shop.restarted(1), 'SourceAvailable', 'False'), true);
+    await shop.allReady(1);
+    await shop.createConfigMap({ message: 'first' });
+    assert.equal(isCondition(await shop.restarted(2), 'SourceAvailable', 'True'), true);
     await shop.allReady(1);
     assert.equal(shop.seen.length, 3);
   });

@@ -64,6 +64,36 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.equal(status.lastRestart?.trigger?.changedKeys, undefined);
   });
 
+  it('spares the Pods that are newer than an edit that was made while it was down', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch();
+    const { lastChangeTime = '' } = await shop.baselined();
+    await shop.stopOperator();
+    // Both spans are whole seconds by the API server's clock, and one more for API servers whose clocks differ.
+    const later = (time: number) => eventually(() => Date.now() >= time, { message: 'a later second' });
+    await later(Date.parse(lastChangeTime) + 4000);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await later(Date.now() + 3000);
+    const [old, kept] = await shop.allReady(2);
+    await client.delete(pods, { namespace, name: old?.metadata.name ?? '' });
+    await shop.allReady(2);
+    await shop.startOperator();
+    const { lastRestart } = await shop.restarted(1);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedFresh], [1, 1]);
+    const left = await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+    assert.equal(
+      left.some(({ metadata }) => metadata.uid === kept?.metadata.uid),
+      false,
+    );
+  });
+
   it('waits for a PodDisruptionBudget, says so, and goes on by itself', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
@@ -176,6 +206,11 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.patchConfigMap({ data: { message: 'second' } });
     const dry = await shop.until('it is told', ({ pending }) => pending?.reason === 'DryRun');
     assert.equal(dry.stalePods, 1);
+    const wouldBe = async () => {
+      const { items } = await client.list(events, { namespace });
+      return items.some(({ note }) => note === 'dry run: 1 Pod would be restarted');
+    };
+    await eventually(wouldBe, { ...patience, message: 'an Event says what would be restarted' });
     await shop.edit({ dryRun: false });
     const { conditions } = await shop.until(
       'it waits for the window',
@@ -219,8 +254,25 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const status = await shop.restarted(1);
     const trigger = { kind: 'Secret', name: key.name, changedKeys: ['password'], manager: 'atwatch-test' };
     assert.deepEqual(status.lastRestart?.trigger, trigger);
-  });
 
+    await shop.allReady(1);
+    await shop.stopOperator();
+    await client.delete(secrets, { namespace, name: 'atwatch-hash-key' });
+    await shop.startOperator({ secretAccess: true });
+    await shop.until(
+      'the hash has the new key',
+      (now) => now.sources?.[1]?.hash !== status.sources?.[1]?.hash,
+    );
+    await shop.quiet();
+    assert.deepEqual(
+      [(await shop.status()).restartCount, shop.seen.length],
+      [1, 2],
+      'a lost key is no change',
+    );
+  });
+});
+
+describe('a ConfigWatcher', { concurrency: 3 }, () => {
   it('in a ConfigMap itself: the annotation names the Pods', {
     timeout,
     skip: existsSync(books) ? false : `the book's manifests are not here (${books})`,

@@ -1,0 +1,111 @@
+/** When a restart begins, and how many owners it takes at a time: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configWatchers } from '../../src/api/resources.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+/** Never now: it opens on the first of January. */
+const closed = [{ schedule: '0 0 1 1 *', duration: '1m' }];
+
+function askNow({ client, namespace }: Shop, value: string): Promise<unknown> {
+  const key = { namespace, name: 'webapp-config-watcher' };
+  const body = { metadata: { annotations: { 'k8spatterns.io/restart-now': value } } };
+  return client.patch(configWatchers, key, { type: 'merge', body });
+}
+
+describe('a ConfigWatcher', { concurrency: 5 }, () => {
+  it('restarts after the longest debounce while edits go on', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 1, { debounce: { quiet: '6s', max: '8s' } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { pending } = await shop.until('it is seen', (status) => status.pending !== undefined);
+    let edit = 0;
+    const started = await eventually(
+      async () => {
+        await shop.patchConfigMap({ data: { message: `edit ${edit++}` } });
+        return (await shop.status()).lastRestart?.startTime;
+      },
+      { timeout: 60_000, interval: 500, message: 'a restart starts' },
+    );
+    const waited = Date.parse(started) - Date.parse(pending?.since ?? '');
+    assert.ok(waited >= 8000, `after ${waited} ms`);
+  });
+
+  it('waits for a cooldown that doubles, says so, and restarts for the last content alone', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 1, { cooldown: { base: '40s', max: '10m' } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const first = (await shop.restarted(1)).lastRestart;
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('it waits', ({ pending }) => pending?.reason === 'Cooldown');
+    assert.match((await shop.untilEvent('CooldownActive')).note ?? '', /^the next restart starts in \d+/);
+    await shop.patchConfigMap({ data: { message: 'fourth' } });
+    const { lastRestart, cooldownUntil, cooldownWaits } = await shop.restarted(2);
+    const instant = (text = '') => Date.parse(text);
+    assert.ok(instant(lastRestart?.startTime) - instant(first?.startTime) >= 40_000);
+    assert.deepEqual([instant(cooldownUntil) - instant(lastRestart?.startTime), cooldownWaits], [80_000, 1]);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3);
+  });
+
+  it('takes one owner first, and as many at a time as it may when that serves', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    for (let index = 0; index < 6; index++) await shop.createWorkload(1, 'Deployment', `web-${index}`);
+    await shop.allReady(6);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { maxOwners: 2 } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 7, { timeout: 40_000, message: 'the first owner begins' });
+    await shop.allReady(6);
+    shop.isKubeletSlow = true;
+    await eventually(() => shop.seen.length === 9, { timeout: 40_000, message: 'two others begin' });
+    await shop.quiet();
+    assert.equal(shop.seen.length, 9, 'and no more');
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(6);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [6, 12]);
+  });
+
+  it('whose restart a paused rollout holds up opens no window by another edit', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 1, { strategy: { type: 'RolloutRestart' } });
+    const key = { namespace: shop.namespace, name: 'webapp' };
+    const pause = (paused: boolean) =>
+      shop.client.patch(deployments, key, { type: 'merge', body: { spec: { paused } } });
+    await pause(true);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    await shop.edit({ windows: closed });
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
+    await pause(false);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 1);
+    await shop.edit({ windows: [] });
+    await shop.restarted(1);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2);
+  });
+
+  it('that is suspended, or in a dry run, does not begin when asked to', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 1, { suspend: true, windows: closed });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it is held', ({ pending }) => pending?.reason === 'Suspended');
+    await askNow(shop, 'now');
+    await shop.quiet();
+    await shop.edit({ suspend: false, dryRun: true });
+    await shop.until('it is told', ({ pending }) => pending?.reason === 'DryRun');
+    await shop.quiet();
+    assert.deepEqual([shop.seen.length, (await shop.status()).restartNow], [1, undefined]);
+    await shop.edit({ dryRun: false });
+    const { restartNow } = await shop.restarted(1);
+    await shop.allReady(1);
+    assert.deepEqual([restartNow, shop.seen.length], ['now', 2]);
+  });
+});
