@@ -68,7 +68,12 @@ describe('a workload with restart-on-change', { timeout }, () => {
     });
     const options = { ...asking, 'k8spatterns.io/restart-options': '{"debouce": {}}' };
     await shop.workload('Deployment', 'options', { annotations: options, from: ['a'] });
+    await shop.workload('Deployment', 'empty', { annotations: asking });
+    const many = Array.from({ length: 33 }, (_, index) => `configmap/c${index}`).join(', ');
+    await shop.workload('Deployment', 'many', { annotations: { ...asking, [key]: many } });
     assert.match(await shop.warning('taken', 'ConfigWatcherExists'), /left alone: delete or rename it/);
+    assert.match(await shop.warning('empty', 'NothingToWatch'), /its Pod template refers to no ConfigMap/);
+    assert.match(await shop.warning('many', 'InvalidRestartAnnotation'), /33 sources, .* at most 32/);
     assert.match(await shop.warning('wrong', 'InvalidRestartAnnotation'), /must be "referenced"/);
     assert.match(await shop.warning('options', 'InvalidRestartAnnotation'), /no ConfigWatcher has: debouce/);
     const { items } = await shop.client.list(configWatchers, { namespace: shop.namespace });
@@ -262,6 +267,30 @@ describe("a cluster with Reloader's annotations", { timeout }, () => {
     await shop.restarted('deployment-template', 2);
     await shop.settled();
     assert.deepEqual(await shop.restarts(), { ...expected, 'deployment-auto': 2, 'deployment-template': 2 });
+  });
+
+  it('is followed with --auto-reload-all, without what is excluded, ignored or switched off', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    const from = ['used', 'excluded', 'ignored'];
+    for (const name of from) await shop.config(name, { key: 'first' });
+    await shop.annotateConfig('ignored', { 'reloader.stakater.com/ignore': 'true' });
+    const options = { 'k8spatterns.io/restart-options': quick };
+    const exclude = 'configmaps.exclude.reloader.stakater.com/reload';
+    await shop.workload('Deployment', 'web', { annotations: { ...options, [exclude]: 'excluded' }, from });
+    await shop.workload('Deployment', 'off', { annotations: { ...options, [auto]: 'false' }, from });
+    await shop.allReady();
+    await shop.operator(['--reloader-annotations', '--auto-reload-all']);
+    const { spec } = await shop.baselined('deployment-web');
+    assert.deepEqual(spec.sources, [{ kind: 'ConfigMap', name: 'used', optional: false }]);
+    for (const name of ['excluded', 'ignored']) await shop.config(name, { key: 'second' });
+    await shop.settled();
+    assert.deepEqual(await shop.restarts(), { 'deployment-web': 0 });
+    await shop.config('used', { key: 'second' });
+    await shop.restarted('deployment-web', 1);
+    await shop.settled();
+    assert.deepEqual([shop.replaced('web'), shop.replaced('off')], [1, 0]);
   });
 
   it('is told what has no equivalent', { timeout }, async (t) => {
