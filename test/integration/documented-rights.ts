@@ -6,9 +6,13 @@ const words = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']
 /**
  * Each as `verb group/resource`, sorted.
  *
- * @param always only those that config/default grants, without the components.
+ * @param options `always`: only those that config/default grants, without the components. `without`: components that
+ *   are left out.
  */
-export async function documentedRights({ always = false } = {}): Promise<string[]> {
+export async function documentedRights(
+  options: { readonly always?: boolean; readonly without?: readonly string[] } = {},
+): Promise<string[]> {
+  const { always = false, without = [] } = options;
   const rows = (await readFile('docs/security.md', 'utf8'))
     .split('\n')
     .filter((line) => line.startsWith('| '))
@@ -16,6 +20,7 @@ export async function documentedRights({ always = false } = {}): Promise<string[
   // group, resources, verbs, why; in the second table after the component that grants it.
   const rights = rows
     .filter((cells) => !always || cells.length === 4)
+    .filter(([component]) => !words(component).some((name) => without.includes(name)))
     .flatMap((cells) => {
       const [groups, resources, verbs] = cells.slice(-4);
       const group = words(groups)[0] ?? '';

@@ -3,7 +3,6 @@
  * operator, and shown to a client by HTTPS.
  */
 import assert from 'node:assert/strict';
-import { get as getSecurely } from 'node:https';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { Client } from '../../src/runtime/client/client.ts';
@@ -12,6 +11,7 @@ import { silentLogger } from '../../src/runtime/logger.ts';
 import { MetricsAccess } from '../../src/runtime/metrics/metrics-access.ts';
 import { metricsServer } from '../../src/runtime/metrics/metrics-server.ts';
 import { ServingCertificate } from '../../src/runtime/metrics/serving-certificate.ts';
+import { httpsStatus } from './https-status.ts';
 import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
 import { eventually } from './support.ts';
 
@@ -44,12 +44,7 @@ async function answerTo(t: TestContext, client: Client, token?: string): Promise
   });
   await server.start();
   t.after(() => server.stop());
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const url = `https://${server.address}/metrics`;
-  return new Promise((resolve, reject) => {
-    const options = { headers, rejectUnauthorized: false, agent: false, timeout: 20_000 };
-    getSecurely(url, options, (response) => resolve(response.resume().statusCode)).on('error', reject);
-  });
+  return httpsStatus(`https://${server.address}/metrics`, token);
 }
 
 describe('the metrics of an operator that is installed with config/secure-metrics', () => {
