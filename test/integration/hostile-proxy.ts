@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, type RequestOptions, request as startRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { pipeline, type Transform } from 'node:stream';
+import { pipeline, Transform } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { testKubeConfig } from './support.ts';
@@ -34,6 +34,28 @@ export const page404: OwnAnswer = {
   body: '<h1>404 Not Found</h1>',
   headers: { 'content-type': 'text/html' },
 };
+
+/** Answers that stop in the middle for as long as a test says, as on a connection that is dead. */
+export class Hold {
+  #ended = Promise.resolve();
+  #end = () => {};
+
+  /** From now on nothing comes through. */
+  begin(): void {
+    ({ promise: this.#ended, resolve: this.#end } = Promise.withResolvers<void>());
+  }
+
+  end(): void {
+    this.#end();
+  }
+
+  /** For one answer. */
+  through(): Transform {
+    return new Transform({
+      transform: (chunk, _encoding, done) => void this.#ended.then(() => done(null, chunk)),
+    });
+  }
+}
 
 export class HostileProxy {
   /** In the order of their arrival. */

@@ -1,0 +1,80 @@
+/** ExactlyOnce on the real API server: what happens between the Pod and its record, and after a finalizer was taken off. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { type Pod, pods } from '../../src/kubernetes/objects.ts';
+import { AtRig } from './at-rig.ts';
+import { HostileProxy } from './hostile-proxy.ts';
+import { applyCrds, eventually } from './support.ts';
+
+before(() => applyCrds());
+
+const once = { launchGuarantee: 'ExactlyOnce' } as const;
+const isGated = ({ spec }: Pod) => (spec.schedulingGates ?? []).length > 0;
+
+/** An At with a Pod that no status records yet, because none is taken. */
+async function unrecorded(t: TestContext) {
+  const rig = await AtRig.create(t);
+  const proxy = await HostileProxy.start(t);
+  /** uids of all Pods, and of those that a node could have had. */
+  const [created, released] = [new Set<string>(), new Set<string>()];
+  await rig.watch(t, pods, (_, pod) => {
+    const { uid = '' } = pod.metadata;
+    created.add(uid);
+    if (!isGated(pod)) released.add(uid);
+  });
+  proxy.treat = ({ method, path }) =>
+    method === 'PATCH' && path.endsWith('/status') ? { code: 503, body: 'busy' } : undefined;
+  await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+  await rig.createAt(once);
+  const first = await eventually(() => rig.pod(), { message: 'the first Pod' });
+  const takeStatuses = () => {
+    proxy.treat = () => undefined;
+  };
+  /** It runs in another Pod than the first, which no node could have had. */
+  const assertInAnotherPod = async () => {
+    const { status } = await rig.inPhase('RUNNING', undefined, 60_000);
+    await eventually(() => released.size > 0, { message: 'a Pod is released' });
+    assert.deepEqual([...released], [status?.podUID]);
+    assert.notEqual(status?.podUID, first.metadata.uid);
+    assert.equal(created.size, 2);
+  };
+  return { rig, takeStatuses, assertInAnotherPod };
+}
+
+describe('a run with ExactlyOnce', { concurrency: true }, () => {
+  it('is not recorded once the At is suspended, and has another Pod when that is over', async (t) => {
+    const { rig, takeStatuses, assertInAnotherPod } = await unrecorded(t);
+    await rig.editAt({ suspend: true });
+    takeStatuses();
+    await rig.atWhen('suspended', ({ status }) => status?.reason === 'Suspended', undefined, 60_000);
+    await eventually(() => rig.isPodGone(), { message: 'the Pod is gone' });
+    await rig.editAt({ suspend: false });
+    await assertInAnotherPod();
+  });
+
+  it('has another Pod where a user deletes the first one before it is recorded', async (t) => {
+    const { rig, takeStatuses, assertInAnotherPod } = await unrecorded(t);
+    await rig.client.delete(pods, { namespace: rig.namespace, name: 'example-at-pod' });
+    assert.ok((await rig.pod()).metadata.deletionTimestamp, 'the finalizer holds it');
+    takeStatuses();
+    await assertInAnotherPod();
+  });
+
+  it('is lost, and not run again, where its finalizer was taken off and its Pod is gone', async (t) => {
+    const rig = await AtRig.create(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator();
+    await rig.createAt(once);
+    await rig.inPhase('RUNNING');
+    await eventually(async () => !isGated(await rig.pod()), { message: 'the Pod is released' });
+    await rig.stopOperators();
+    await rig.start();
+    const key = { namespace: rig.namespace, name: 'example-at-pod' };
+    await rig.client.patch(pods, key, { type: 'merge', body: { metadata: { finalizers: null } } });
+    await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+    await rig.startOperator();
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'PodLost']);
+    assert.equal(created.size, 1);
+  });
+});

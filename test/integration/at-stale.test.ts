@@ -1,0 +1,69 @@
+/** Decisions that cannot be undone while the operator sees nothing new, on the real API server: it reads before it acts. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { isCause } from '../../src/at/plan/cause.ts';
+import { planOf } from '../../src/at/plan/plan.ts';
+import { buildPod } from '../../src/at/plan/pod.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { AtRig } from './at-rig.ts';
+import { Hold } from './hostile-proxy.ts';
+import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
+
+before(() => applyCrds());
+
+/** An operator whose watch of this resource can be held back. */
+async function operating(t: TestContext, plural: 'ats' | 'pods') {
+  const rig = await AtRig.create(t);
+  const travel = await timeTravel(t);
+  const hold = new Hold();
+  travel.proxy.treat = ({ path, query }) =>
+    path.endsWith(`/${plural}`) && query.has('watch') ? { through: hold.through() } : undefined;
+  await rig.startOperator(travel.options);
+  return { ...travel, rig, hold };
+}
+
+/** Resolves when the operator has looked at everything that was there before. */
+async function lookedAt(rig: AtRig, name: string): Promise<void> {
+  await rig.createAt({}, name);
+  await rig.inPhase('RUNNING', name);
+}
+
+describe('what the operator has not seen yet', { concurrency: true }, () => {
+  it('keeps an At whose time to live was raised', async (t) => {
+    const { rig, proxy, advance, hold } = await operating(t, 'ats');
+    await rig.createAt({ ttlSecondsAfterFinished: 40 });
+    await rig.inPhase('RUNNING');
+    await rig.exit(0);
+    await rig.inPhase('DONE');
+    await lookedAt(rig, 'afterwards');
+    hold.begin();
+    await rig.editAt({ ttlSecondsAfterFinished: 3600 });
+    const before = proxy.asked.length;
+    await advance(41_000);
+    const asked = () => proxy.asked.slice(before).filter(({ path }) => path.endsWith('/ats/example-at'));
+    await eventually(() => asked().length > 0, { message: 'the At is read' });
+    hold.end();
+    await rig.atWhen('seen', ({ status }) => status?.observedGeneration === 2);
+    assert.deepEqual(
+      asked().filter(({ method }) => method === 'DELETE'),
+      [],
+    );
+  });
+
+  it('is a launch, of which a cancel speaks', async (t) => {
+    const { rig, hold } = await operating(t, 'pods');
+    const at = await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+    await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
+    hold.begin();
+    // Sent by a replica that was stopped before it could write what it had done.
+    const plan = planOf(at);
+    assert.ok(!isCause(plan));
+    const { metadata } = await rig.client.create(pods, buildPod(at, plan, 1));
+    await rig.editAt({ cancel: true });
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.podUID], ['Canceled', metadata.uid]);
+    await eventually(() => rig.isPodGone(), { message: 'the Pod is gone' });
+    hold.end();
+  });
+});
