@@ -167,22 +167,9 @@ function recordEdit(
   };
 }
 
-/**
- * Back to the applied content before the first restarting write: a restart is owed only to the Pods that were made
- * in between.
- */
-function recordReturn(
-  observed: Observed,
-  pods: readonly PodFacts[],
-  spec: WatcherSpec,
-  comparison: Comparison,
-  hash: string,
-): Change {
-  const back = recordEdit(observed, pods, spec, comparison, hash);
-  const { stale, terminating } = sortPods(pods, spec, stalenessOf(back.state));
-  if (stale.length + terminating.length > 0) return back;
-  const { state, now } = observed;
-  return { state: { ...withoutPending(state), ...settled(comparison), lastChange: now }, edited: [] };
+function hasStalePods(state: WatcherState, pods: readonly PodFacts[], spec: WatcherSpec): boolean {
+  const { stale, terminating } = sortPods(pods, spec, stalenessOf(state));
+  return stale.length + terminating.length > 0;
 }
 
 function stateOf(
@@ -284,7 +271,13 @@ export function recordChange(observed: Observed, spec: WatcherSpec, comparison: 
     return withdrawn(observed, spec, { ...state, ...settled(comparison) });
   }
   if (!pods) return 'pods';
+  const edit = recordEdit(observed, pods, spec, comparison, hash);
+  // Back to the applied content before the first restarting write: a restart is owed only to the Pods that were made
+  // in between.
   const isReturn = comparison.changed.length === 0 && pending?.started === undefined;
-  const record = isReturn ? recordReturn : recordEdit;
-  return record(observed, pods, spec, comparison, hash);
+  if (!isReturn || hasStalePods(edit.state, pods, spec)) return edit;
+  return {
+    state: { ...withoutPending(state), ...settled(comparison), lastChange: observed.now },
+    edited: [],
+  };
 }

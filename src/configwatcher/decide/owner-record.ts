@@ -47,7 +47,7 @@ function rank({ reason }: OwnerRecord): number {
  * How many Pods of the owner the restart has taken: what the record so far says, and those that have gone since. Without
  * a record, because it is not among those that are named, what its new Pods and those that are missing show.
  */
-function restartedPods(
+function restartedOf(
   { group: { stale, fresh, terminating }, wanted, place }: OwnerOutcome,
   known: OwnerRecord | undefined,
   { cutoff, record }: RestartInput,
@@ -96,7 +96,7 @@ export function recordOwners(
       const stale = group.stale.length;
       return {
         name,
-        restarted: begins ? 0 : restartedPods(entry, known, input),
+        restarted: begins ? 0 : restartedOf(entry, known, input),
         ...(stale > 0 && { stale }),
         available: serving,
         reason: reasonOf(entry, memory),

@@ -292,8 +292,8 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'Pods made in between forgotten',
     sentence: 'back to the applied content means that nothing is owed',
     file: watcher.change,
-    find: '  if (stale.length + terminating.length > 0) return back;\n',
-    replace: '',
+    find: 'if (!isReturn || hasStalePods(edit.state, pods, spec)) return edit;',
+    replace: 'if (!isReturn) return edit;',
     promise: 'R3',
   },
   {
