@@ -13,6 +13,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Runnable } from '../../runtime/controller/runnable.ts';
 import { describeError } from '../../runtime/error-chain.ts';
+import { stalenessLimit } from '../../runtime/limits.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { LaunchableAts } from '../facts/launchable-ats.ts';
 import type { StandbyLaunch } from './standby-launch.ts';
@@ -27,8 +28,6 @@ const idlePauseMs = 10_000;
 const maxLookMs = 500;
 /** Launches at a time. */
 const maxLaunches = 16;
-/** A view without an event or bookmark for so long is not relied on. */
-const maxSilenceMs = 90_000;
 /** Wait after a launch that failed without an answer. */
 const failedDelayMs = 2000;
 /** Up to so much of the delay is added by chance: the standby that begins shows the others that they need not. */
@@ -120,7 +119,7 @@ export class Failover implements Runnable {
 
   get #isBlind(): boolean {
     const { ats: atInformer, pods } = this.#options;
-    return Math.max(atInformer.sinceLastContact(), pods.sinceLastContact()) > maxSilenceMs;
+    return Math.max(atInformer.sinceLastContact(), pods.sinceLastContact()) > stalenessLimit;
   }
 
   #update(found: readonly At[], passed: number): void {

@@ -83,7 +83,7 @@ function editCommand({ name, summary, act }: Edit): Command {
   };
 }
 
-/** Reads the At and acts on it; once more when another client, such as the operator, wrote it in between. */
+/** Reads the At and acts on it; again, a few times, when another client, such as the operator, wrote it in between. */
 async function changed<T>(
   session: Session,
   name: string,
