@@ -151,11 +151,16 @@ export class Operator {
   async reconcile(): Promise<Result> {
     this.free = true;
     this.begin();
+    await this.end();
+    return this.lastResult ?? {};
+  }
+
+  /** Lets the reconcile that is under way end. */
+  async end(): Promise<void> {
     while (this.running) {
       this.letThrough();
       await settle();
     }
-    return this.lastResult ?? {};
   }
 
   metrics(): Promise<string> {
@@ -238,5 +243,20 @@ export async function settled(
   world.step(10_000);
   const operator = new Operator(world, 'operator');
   await converge(world, [operator]);
+  return { world, operator };
+}
+
+/** A restart of sixty Pods in one batch, of which five are restarted and the others follow. */
+export async function bigBatch(): Promise<{ world: World; operator: Operator }> {
+  const strategy = { type: 'Delete', maxUnavailable: '100%' } as const;
+  const { world, operator } = await settled({ debounce: { quiet: '0s' }, strategy }, { replicas: 60 });
+  world.edit({ message: 'second' });
+  operator.free = false;
+  operator.sync();
+  operator.begin();
+  while (world.restarts.length < 5) {
+    operator.letThrough();
+    await settle();
+  }
   return { world, operator };
 }

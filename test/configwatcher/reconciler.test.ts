@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { settle } from '../fake/clock.ts';
-import { converge, lookUntil, Operator, settled } from './operator.ts';
+import { bigBatch, converge, lookUntil, Operator, settled } from './operator.ts';
 import { World } from './world.ts';
 
 function writes(world: World): string[] {
@@ -427,22 +426,10 @@ describe('a big batch', () => {
     ['deleted', (world: World) => world.watchers.clear()],
   ] as const) {
     it(`ends after the writes in flight when the watcher is ${what}`, async () => {
-      const strategy = { type: 'Delete', maxUnavailable: '100%' } as const;
-      const { world, operator } = await settled({ debounce: { quiet: '0s' }, strategy }, { replicas: 60 });
-      world.edit({ message: 'second' });
-      operator.free = false;
-      operator.sync();
-      operator.begin();
-      while (world.restarts.length < 5) {
-        operator.letThrough();
-        await settle();
-      }
+      const { world, operator } = await bigBatch();
       change(world);
       operator.sync();
-      while (operator.running) {
-        operator.letThrough();
-        await settle();
-      }
+      await operator.end();
       assert.ok(world.restarts.length <= 5 + 32, `${world.restarts.length} Pods were restarted`);
     });
   }

@@ -1,8 +1,7 @@
 /** A watch that shows nothing for long: its connection is dead, and what it has shown may not be so any more. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { settle } from '../fake/clock.ts';
-import { converge, lookUntil, type Operator, settled } from './operator.ts';
+import { bigBatch, converge, lookUntil, type Operator, settled } from './operator.ts';
 import type { World } from './world.ts';
 
 /** Longer than anything is relied on that the watch has shown. */
@@ -69,21 +68,9 @@ describe('a restart whose watch is silent for long', () => {
   });
 
   it('ends a big batch after the writes in flight', async () => {
-    const strategy = { type: 'Delete', maxUnavailable: '100%' } as const;
-    const { world, operator } = await settled({ debounce: { quiet: '0s' }, strategy }, { replicas: 60 });
-    world.edit({ message: 'second' });
-    operator.free = false;
-    operator.sync();
-    operator.begin();
-    while (world.restarts.length < 5) {
-      operator.letThrough();
-      await settle();
-    }
+    const { world, operator } = await bigBatch();
     world.step(silence);
-    while (operator.running) {
-      operator.letThrough();
-      await settle();
-    }
+    await operator.end();
     assert.ok(world.restarts.length <= 5 + 32, `${world.restarts.length} Pods were restarted`);
     await converge(world, [operator]);
     assert.equal(world.restarts.length, 60);
