@@ -97,6 +97,19 @@ export class LeaderElector {
   }
 
   /**
+   * Reads the Lease without taking it: for a candidate that has more to do first. One that has seen a Lease waits when
+   * that is deleted later, since its holder may not know yet. Rejects with the client's errors.
+   */
+  async look(): Promise<Lease | undefined> {
+    const before = this.#observation.holder;
+    const current = await this.#lock.read(this.#stopped.signal);
+    this.#observation.observe(current, this.#clock.monotonic());
+    const leader = this.#observation.holder;
+    if (leader !== before && leader !== '') this.#log.info({ leader }, 'another process leads');
+    return current;
+  }
+
+  /**
    * Resolves once this process leads, and goes on renewing until {@link release} or {@link abandon}.
    * When the signal is aborted first: lets an attempt under way end, gives back what that may have won, and
    * rejects with the signal's reason.
@@ -166,7 +179,7 @@ export class LeaderElector {
 
   async #tryToAcquire(): Promise<boolean> {
     try {
-      const current = await this.#look();
+      const current = await this.look();
       const free = this.#clock.monotonic() >= this.#observation.expiresAt;
       const leads = free && this.#leadership.extend(await this.#lock.take(current, this.#stopped.signal));
       this.#problems.report(undefined);
@@ -176,15 +189,6 @@ export class LeaderElector {
       if (!isConflict(error) && !isAlreadyExists(error)) this.#problems.report(error);
       return false;
     }
-  }
-
-  async #look(): Promise<Lease | undefined> {
-    const before = this.#observation.holder;
-    const current = await this.#lock.read(this.#stopped.signal);
-    this.#observation.observe(current, this.#clock.monotonic());
-    const leader = this.#observation.holder;
-    if (leader !== before && leader !== '') this.#log.info({ leader }, 'another process leads');
-    return current;
   }
 
   /** Every retry period, counted from the beginning of each renewal; never rejects. */

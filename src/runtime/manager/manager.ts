@@ -192,7 +192,7 @@ export class Manager implements Host, ControllerHost {
     try {
       signal.throwIfAborted();
       await this.#probes.start();
-      await assertUsable(this.connection.leaseClient, this.#options, signal);
+      await assertUsable(this.connection.leaseClient, this.#options, this.#elector, signal);
       this.informers.start(this.#informersStop.signal);
       const warm = warmUp(this.informers, this.#runnables, this.#options, signal);
       const declared = assertDeclared(this.connection.leaseClient, this.informers.resources, signal);

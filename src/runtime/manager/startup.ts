@@ -3,10 +3,10 @@
  * it does not. Only here is such a thing the end of the process; later it is waited for.
  */
 import { ApiError, isForbidden } from '../client/api-error.ts';
-import type { Client, ObjectKey } from '../client/client.ts';
+import type { Client } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { errorChain } from '../error-chain.ts';
-import { leases } from '../leader/lease.ts';
+import type { LeaderElector } from '../leader/leader-elector.ts';
 import { reachLimit } from '../limits.ts';
 import type { Logger } from '../logger.ts';
 import { ManagerError } from './manager-error.ts';
@@ -43,12 +43,12 @@ export interface StartupOptions {
  */
 export async function assertUsable(
   client: Client,
-  options: StartupOptions & { readonly leaderElection?: ObjectKey },
+  options: StartupOptions,
+  elector: Pick<LeaderElector, 'look'> | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   await reachApiServer(client, options, signal);
-  const lease = options.leaderElection;
-  if (lease) await assertPermitted(() => client.get(leases, lease, { signal }), options, signal);
+  if (elector) await assertPermitted(() => elector.look(), options, signal);
 }
 
 /**

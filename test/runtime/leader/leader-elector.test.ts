@@ -329,6 +329,20 @@ describe('LeaderElector: rivals under a leader that does not know yet', () => {
     });
   }
 
+  it('leaves a lease that was deleted to the holder seen at the start, before it was a candidate', async () => {
+    const { clock, server, a } = await led();
+    const b = candidate(server, clock, 'b');
+    await b.elector.look();
+    server.remove();
+    server.fault = ({ by }) => (by === 'a' ? 'hung' : undefined);
+    void b.run();
+    await clock.advanceAsync(renewDeadline - 1);
+    assert.equal(a.leadership.isHeld, true);
+    assert.equal(b.state.acquired, false);
+    await clock.advanceAsync(leaseDuration);
+    assert.equal(b.state.acquired, true);
+  });
+
   it('leaves a lease that was deleted to a holder that it has never seen, for a whole duration', async () => {
     const { clock, server, a } = await led();
     const [b, c] = [candidate(server, clock, 'b'), candidate(server, clock, 'c')];

@@ -160,6 +160,7 @@ describe('R3, an applied content runs everywhere', () => {
 });
 
 describe('S11, only leaders write', () => {
+  const held = { metadata: { name: 'atwatch' }, spec: { holderIdentity: 'replica-0_1' } };
   const lease = (made: HandMade, replica: string) =>
     made.request('update', 'leases', 'atwatch', {
       replica,
@@ -175,6 +176,17 @@ describe('S11, only leaders write', () => {
     assert.deepEqual(write(lease(new HandMade(['S11']), 'replica-0'), 'replica-1').broken, ['S11 standby']);
     const made = lease(lease(new HandMade(['S11']), 'replica-0').pass(second), 'replica-1').pass(second);
     assert.deepEqual(write(made, 'replica-0').broken, ['S11 lost lease']);
+  });
+  it('is kept for a moment after a user deleted the Lease, where the next leader had never seen it', () => {
+    const robbed = (hasSeen: boolean) => {
+      const made = lease(new HandMade(['S11']), 'replica-0').pass(second);
+      if (hasSeen) made.request('get', 'leases', 'atwatch', { replica: 'replica-1' });
+      made.pass(second).change('leases', held, 'DELETED', 'mallory').pass(second);
+      return lease(made, 'replica-1').pass(second);
+    };
+    assert.deepEqual(write(robbed(false), 'replica-0').broken, []);
+    assert.deepEqual(write(robbed(true), 'replica-0').broken, ['S11 lost lease']);
+    assert.deepEqual(write(robbed(false).pass(4 * second), 'replica-0').broken, ['S11 lost lease']);
   });
   it('is kept by a standby that launches an At, and by nothing else that it sends', () => {
     const sent = (verb: 'create' | 'patch' | 'delete', resource: string, value: unknown, subresource = '') =>

@@ -7,6 +7,9 @@ interface Lease {
   readonly spec?: { readonly holderIdentity?: string | null };
 }
 
+/** A leader renews the Lease as often, with what a request takes, in milliseconds. */
+const renewedWithin = 3000;
+
 /** Who holds the Lease, by the requests that were accepted. */
 class Leases {
   /** Identity in the Lease → replica, as their own requests say. */
@@ -16,9 +19,22 @@ class Leases {
   isElected = false;
   /** Undefined: no writer, or a client that is no replica. */
   holder: string | undefined;
+  /** From when on the one before may not write. */
   takenAt = 0;
+  #deletedAt = Number.NEGATIVE_INFINITY;
+  /** Replicas that have read the Lease. */
+  readonly #readers = new Set<string>();
+
+  started(replica: string): void {
+    this.hasLed.delete(replica);
+    this.#readers.delete(replica);
+  }
 
   request(request: RequestEntry): void {
+    if (!isWrite(request)) {
+      if (request.code === 200) this.#readers.add(request.replica ?? '');
+      return;
+    }
     this.isElected = true;
     const { spec } = (jsonOf(request.body) ?? {}) as Lease;
     // An audit log has no bodies: there its writer counts as the holder.
@@ -27,12 +43,22 @@ class Leases {
     if (!isAccepted(request)) return;
     const next = this.#identities.get(identity);
     if (next !== undefined) this.hasLed.add(next);
-    if (next !== this.holder) this.takenAt = request.time;
+    if (next !== this.holder) this.takenAt = request.time + this.#untilKnown(next);
     this.holder = next;
   }
 
-  /** Written by another client. */
-  overwritten({ spec }: Lease): void {
+  /**
+   * Milliseconds after which the holder before knows that another one took the Lease. A process that looked for the
+   * first time after a user had deleted the Lease cannot know that it is held; the holder learns of it at its next
+   * renewal.
+   */
+  #untilKnown(next: string | undefined): number {
+    return this.#deletedAt > this.takenAt && !this.#readers.has(next ?? '') ? renewedWithin : 0;
+  }
+
+  /** Written or deleted by another client. */
+  overwritten({ spec }: Lease, isDeleted: boolean, time: number): void {
+    if (isDeleted) this.#deletedAt = time;
     this.holder = this.#identities.get(spec?.holderIdentity ?? '');
   }
 }
@@ -73,23 +99,24 @@ export const onlyLeadersWrite: NamedPromise = {
     const leases = new Leases();
     return {
       replica({ replica, state }) {
-        if (state === 'started') leases.hasLed.delete(replica);
+        if (state === 'started') leases.started(replica);
         return undefined;
       },
       request(request) {
-        const { replica, resource, sentAt } = request;
-        if (replica === undefined || !isWrite(request)) return undefined;
+        const { replica, resource, verb, sentAt } = request;
+        if (replica === undefined) return undefined;
         if (resource === 'leases') leases.request(request);
-        if (resource === 'leases' || !leases.isElected) return undefined;
-        const what = `${replica} sent ${request.verb} ${resource}/${request.name}`;
+        if (resource === 'leases' || !isWrite(request) || !leases.isElected) return undefined;
+        const what = `${replica} sent ${verb} ${resource}/${request.name}`;
         if (!leases.hasLed.has(replica)) return ofStandby(request, what);
         const { holder, takenAt } = leases;
         return holder !== undefined && holder !== replica && sentAt > takenAt
           ? { text: `${what} while ${holder} led`, clue: 'lost lease' }
           : kept;
       },
-      change({ resource, object, by }) {
-        if (resource === 'leases' && by?.replica === undefined) leases.overwritten(object as Lease);
+      change({ resource, change, object, by, time }) {
+        if (resource !== 'leases' || by?.replica !== undefined) return undefined;
+        leases.overwritten(object as Lease, change === 'DELETED', time);
         return undefined;
       },
     };
