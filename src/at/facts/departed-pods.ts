@@ -4,16 +4,22 @@
  * Kept on standbys, too, so that the next leader knows as much.
  */
 import type { At } from '../../api/at.generated.ts';
+import { ats } from '../../api/resources.ts';
 import { controllerOf, type Pod } from '../../kubernetes/objects.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { isGated, podNames } from './own-pod.ts';
 import { atsOf } from './pod-owner.ts';
 
+/** How many are kept of Ats that the cache does not show. Most of them were deleted, and their Pods with them. */
+const maxUnshown = 500;
+
 export class DepartedPods {
   readonly #ats: Informer<At>;
-  /** By uid of the At. Only Ats that are not DONE have an entry. */
+  /** By uid of the At. Only Ats that are not DONE have an entry, as far as the cache shows them. */
   readonly #byAt = new Map<string, readonly Pod[]>();
+  /** The same, of Ats that the cache does not show, or not yet: their watch may lag behind that of the Pods. */
+  readonly #unshown = new Map<string, readonly Pod[]>();
 
   constructor(pods: Informer<Pod>, atInformer: Informer<At>) {
     this.#ats = atInformer;
@@ -23,8 +29,13 @@ export class DepartedPods {
       onDelete: (pod) => this.#keep(pod),
     });
     atInformer.addHandler({
-      onUpdate: (_previous, at) => this.#prune(at),
-      onDelete: ({ metadata }) => void this.#byAt.delete(metadata.uid ?? ''),
+      onAdd: (at) => this.#shown(at),
+      onUpdate: (previous, at) => {
+        if (previous.metadata.uid !== at.metadata.uid) this.#forget(previous);
+        this.#shown(at);
+        this.#prune(at);
+      },
+      onDelete: (at) => this.#forget(at),
     });
   }
 
@@ -39,11 +50,35 @@ export class DepartedPods {
   }
 
   #keep(pod: Pod): void {
-    const at = this.#atOf(pod);
     // What is gated has not run.
-    if (at === undefined || phaseOf(at) === 'DONE' || isGated(pod)) return;
-    const others = this.of(at).filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
-    this.#byAt.set(at.metadata.uid ?? '', [...others, pod]);
+    if (isGated(pod)) return;
+    const at = this.#atOf(pod);
+    if (at === undefined) {
+      this.#keepUnshown(pod);
+    } else if (phaseOf(at) !== 'DONE') {
+      this.#byAt.set(at.metadata.uid ?? '', withPod(this.of(at), pod));
+      this.#prune(at);
+    }
+  }
+
+  #keepUnshown(pod: Pod): void {
+    const owner = controllerOf(pod);
+    if (owner?.kind !== ats.kind) return;
+    this.#unshown.set(owner.uid, withPod(this.#unshown.get(owner.uid) ?? [], pod));
+    const [oldest] = this.#unshown.keys();
+    if (this.#unshown.size > maxUnshown && oldest !== undefined) this.#unshown.delete(oldest);
+  }
+
+  #forget({ metadata }: At): void {
+    this.#byAt.delete(metadata.uid ?? '');
+  }
+
+  #shown(at: At): void {
+    const { uid = '' } = at.metadata;
+    const known = this.#unshown.get(uid);
+    if (known === undefined) return;
+    this.#unshown.delete(uid);
+    this.#byAt.set(uid, known);
     this.#prune(at);
   }
 
@@ -71,4 +106,9 @@ export class DepartedPods {
     if (kept.length === 0) this.#byAt.delete(uid);
     else this.#byAt.set(uid, kept);
   }
+}
+
+/** Each Pod once, as it was shown last. */
+function withPod(pods: readonly Pod[], pod: Pod): readonly Pod[] {
+  return [...pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid), pod];
 }

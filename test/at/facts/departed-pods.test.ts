@@ -24,6 +24,11 @@ class Hand<T extends KubernetesObject> {
     addHandler: (handler: InformerHandler<T>) => this.handlers.push(handler),
   } as unknown as Informer<T>;
 
+  added(object: T): void {
+    this.object = object;
+    for (const { onAdd } of this.handlers) onAdd?.(object, false);
+  }
+
   gone(object: T): void {
     for (const { onDelete } of this.handlers) onDelete?.(object);
   }
@@ -74,7 +79,15 @@ describe('the Pods that went away', () => {
     const over = watching(finished());
     over.pods.gone(pod);
     const foreign = watching(at);
-    foreign.pods.gone(ownedBy(pod, 'another-uid'));
+    foreign.pods.gone({
+      ...pod,
+      metadata: {
+        ...pod.metadata,
+        ownerReferences: [
+          { apiVersion: 'batch/v1', kind: 'Job', name: 'job', uid: 'a-job', controller: true },
+        ],
+      },
+    });
     const unknown = watching(waiting());
     unknown.pods.gone(ownedBy(pod, undefined));
     const once = launched({ launchGuarantee: 'ExactlyOnce' });
@@ -84,6 +97,36 @@ describe('the Pods that went away', () => {
     assert.deepEqual(
       all.map(({ departed }) => departed.size),
       [0, 0, 0, 0],
+    );
+  });
+
+  it('are kept of an At that its own watch shows later, also under the name of an earlier one', () => {
+    for (const earlier of [undefined, { ...at, metadata: { ...at.metadata, uid: 'earlier' } }]) {
+      const { pods, ats, departed } = watching(waiting());
+      ats.object = earlier;
+      pods.gone(pod);
+      // A list may show another At of the name in place of one whose end the watch has missed.
+      if (earlier === undefined) ats.added(waiting());
+      else ats.shown(waiting());
+      assert.deepEqual(departed.of(at), [pod]);
+      ats.shown(finished());
+      assert.equal(departed.size, 0);
+    }
+  });
+
+  it('are kept of the last 500 Ats that are not shown', () => {
+    const { pods, ats, departed } = watching(waiting());
+    ats.object = undefined;
+    const uids = Array.from({ length: 501 }, (_, index) => `uid-${index}`);
+    for (const uid of uids) pods.gone(ownedBy(pod, uid));
+    const isKept = (uid: string) => {
+      const its = { ...at, metadata: { ...at.metadata, uid } };
+      ats.added(its);
+      return departed.of(its).length === 1;
+    };
+    assert.deepEqual(
+      uids.filter((uid) => !isKept(uid)),
+      ['uid-0'],
     );
   });
 
