@@ -2,7 +2,7 @@
 import type { At } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
-import { type Finding, type History, kept, type NamedPromise } from '../history.ts';
+import { type Finding, type History, kept, type NamedPromise, type Seen } from '../history.ts';
 import { type AtRun, attemptOf, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { basesOf, waitOf } from './basis.ts';
@@ -26,8 +26,11 @@ function knew(history: History, { attempt, createdBy }: RunPod, run: AtRun, earl
   const { replica, sentAt = history.time } = createdBy ?? {};
   const before = sentAt - waitOf(history, sentAt);
   const states = history.replicas.get(replica ?? '')?.seen.get(earlier.uid) ?? [];
-  // Also one that it was shown to go away since: that a run has begun is remembered.
-  if (states.some(({ time, gone }) => !gone && time <= before)) return true;
+  // Also one that it was shown to go away since: that a run has begun is remembered. The watch for metadata alone is
+  // the other kind's, and may be ahead of that of the Ats.
+  const isShown = ({ time, gone, object }: Seen) =>
+    !gone && time <= before && (object as Partial<Pod>).spec !== undefined;
+  if (states.some(isShown)) return true;
   const { status } = (history.knownBy(replica, run.uid, before)?.object as At | undefined) ?? {};
   return status?.podUID === earlier.uid || (status?.attempts ?? 0) >= attempt || status?.phase === 'DONE';
 }

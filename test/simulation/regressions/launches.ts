@@ -158,4 +158,24 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a replica was shown the end of a Pod before the At, by two API servers of which one was behind: the At ran again',
+    promise: 'S1',
+    plan: {
+      ...{ seed: 'x-27', duration: 2 * minute, replicas: 2, servers: 2 },
+      deeds: [
+        at(
+          'at-0',
+          { schedule: '2024-01-01T00:00:30Z', command: 'job --for=2000', disruptionPolicy: 'Retry' },
+          29_900,
+        ),
+        { at: 35_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'force-delete' },
+      ],
+      faults: [
+        { at: 10_000, fault: 'kill', replica: 1, for: 1000 },
+        { at: 28_000, fault: 'stale-cache', server: 1, for: 25_000 },
+      ],
+    },
+  },
 ];
