@@ -8,7 +8,7 @@ import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
 import { contentOf, type SourceRef } from '../content.ts';
 import type { ContainerStartEntry, RequestEntry } from '../entry.ts';
-import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
+import { among, type Found, type History, kept, type NamedPromise, type Seen } from '../history.ts';
 import { type AtRun, isGated, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { selects, sourcesOf } from '../selector.ts';
@@ -426,28 +426,29 @@ class Refusals {
     if (isRenewal && this.#leader?.replica !== replica) this.#leader = { replica, since: time };
     if (code < 400 || code === 409) return;
     if (isRefusedPod(request)) {
-      const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
-      this.#pods.set(`${replica} ${namespace}/${metadata?.name}`, time);
+      const owner = controllerOf(JSON.parse(body || '{"metadata":{}}') as Pod);
+      this.#pods.set(`${replica} ${owner?.uid}`, time);
     } else if (resource === 'ats' && verb === 'patch') {
       const run = [...runs.byUid.values()].findLast(({ at: { metadata } }) => {
         return metadata.namespace === namespace && metadata.name === name;
       });
-      if (run !== undefined && !hasLaunched(run)) this.#statuses.set(`${replica} ${namespace}/${name}`, time);
+      if (run !== undefined && !hasLaunched(run)) this.#statuses.set(`${replica} ${run.uid}`, time);
     }
   }
 
   /**
    * What the API server refused of a due At, as far as a replica knows: what it sent itself, since it leads and has
-   * seen this At of the name.
+   * seen the At as it is.
    */
   knownTo(replica: string, run: AtRun, { replicas }: History): 'Pod' | 'status' | undefined {
-    const { metadata } = run.at;
+    const { uid = '', generation = 0 } = run.at.metadata;
     const { startedAt = 0, seen } = replicas.get(replica) ?? {};
     const leadsSince = this.#leader?.replica === replica ? this.#leader.since : startedAt;
     if (leadsSince >= launchableAt(run)) return undefined;
-    const since = Math.max(launchableAt(run), seen?.get(metadata.uid ?? '')?.[0]?.time ?? 0);
-    const key = `${replica} ${metadata.namespace ?? ''}/${metadata.name}`;
-    if ((this.#pods.get(`${key}-pod`) ?? 0) > since) return 'Pod';
+    const isPresent = ({ object: { metadata } }: Seen) => (metadata.generation ?? 0) >= generation;
+    const since = Math.max(launchableAt(run), seen?.get(uid)?.find(isPresent)?.time ?? 0);
+    const key = `${replica} ${uid}`;
+    if ((this.#pods.get(key) ?? 0) > since) return 'Pod';
     return (this.#statuses.get(key) ?? 0) > since ? 'status' : undefined;
   }
 }
