@@ -142,11 +142,13 @@ export class Actuator {
     const { at } = observed;
     const wait = this.#failures.wait(at);
     if (wait !== undefined) return this.#failures.hold(observed, wait);
+    const askedAt = clock.monotonic();
     const authorization = await this.#authorize(at, signal);
     if ('refusal' in authorization) {
-      return this.#failures.hold(observed, this.#failures.notAuthorized(at, authorization.refusal));
+      return this.#failures.hold(observed, this.#failures.notAuthorized(at, authorization.refusal, askedAt));
     }
     const pod = withAuthor(made, authorization);
+    const sentAt = clock.monotonic();
     try {
       const { metadata } = await client.create(pods, pod, { signal });
       this.#failures.admitted(at);
@@ -163,7 +165,7 @@ export class Actuator {
     } catch (caught) {
       const error = redact(caught, pod);
       if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
-      const failed = this.#failures.failed(at, error, pod, log);
+      const failed = this.#failures.failed(at, error, pod, sentAt, log);
       if (failed === undefined) throw this.#retryError(error, observed, pod);
       return this.#failures.hold(observed, failed);
     }

@@ -127,5 +127,5 @@ function lateness(
 ): number {
   const late = operatorLateness(at, parseTime(launchTime), parseTime(scheduledTime));
   // Status knows of failed creates that no condition shows.
-  return late < 1000 || operatorDelaySeconds > 0 ? late : 0;
+  return Math.floor(late / 1000) === operatorDelaySeconds ? late : operatorDelaySeconds * 1000;
 }

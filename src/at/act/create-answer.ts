@@ -7,6 +7,11 @@ import {
   isTooManyRequests,
   TransportError,
 } from '../../runtime/client/api-error.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { defaultRequestTimeouts } from '../../runtime/limits.ts';
+
+/** By so much a request may outlast its time limit on a busy machine. */
+const timerSlackMs = 1000;
 
 /** Turned down as such: the Pod does not exist. */
 function isTurnedDown(error: unknown): error is ApiError {
@@ -66,6 +71,17 @@ export function mayHaveHappened(error: unknown): boolean {
 /** The object does not hold what a JSON Patch tests for. A refusal by admission has 422, too, and another sentence. */
 export function isTestFailed(error: unknown): boolean {
   return isInvalid(error) && (error as ApiError).message.includes('rejected our request');
+}
+
+/**
+ * Since when a request has failed: milliseconds before now. It counts from when it was sent, unless the process stood
+ * still in between, since no request takes longer than its time limit.
+ *
+ * @param sentAt monotonic milliseconds.
+ */
+export function failedForMs(clock: Pick<Clock, 'monotonic'>, sentAt: number): number {
+  const elapsed = clock.monotonic() - sentAt;
+  return elapsed <= defaultRequestTimeouts.write + timerSlackMs ? elapsed : 0;
 }
 
 function isUnauthorized(error: unknown): boolean {

@@ -15,6 +15,7 @@ import type { AtParts } from './at-parts.ts';
 import {
   addedField,
   delayAfter,
+  failedForMs,
   isInvalidPod,
   isRefusal,
   maxDelayMs,
@@ -22,7 +23,7 @@ import {
 } from './create-answer.ts';
 import type { Candidate, Wait } from './launch-turns.ts';
 
-/** From the first failure for its cause on, a create without a definite answer is reported. */
+/** From when the first that failed for its cause was sent, a create without a definite answer is reported. */
 const tellAfterMs = 2000;
 
 export class CreateFailures {
@@ -42,10 +43,14 @@ export class CreateFailures {
     this.#options.turns.admitted(candidateOf(at).key);
   }
 
-  /** The create has failed. Undefined for what passes by itself, and for a create that was never sent. */
-  failed(at: At, error: unknown, pod: Pod, log: Logger): Wait | undefined {
-    const { memory, turns } = this.#options;
-    memory.heldUp(at);
+  /**
+   * The create has failed. Undefined for what passes by itself, and for a create that was never sent.
+   *
+   * @param sentAt monotonic milliseconds.
+   */
+  failed(at: At, error: unknown, pod: Pod, sentAt: number, log: Logger): Wait | undefined {
+    const { clock, memory, turns } = this.#options;
+    const since = clock.monotonic() - this.#heldUp(at, sentAt);
     if (mayHaveHappened(error)) {
       memory.unanswered(at);
     }
@@ -60,7 +65,15 @@ export class CreateFailures {
     const { cause, isAnswered } = failure;
     return cause === undefined
       ? { waitMs, failure, since: Number.NEGATIVE_INFINITY }
-      : turns.failed(candidateOf(at), cause, failure, isAnswered);
+      : turns.failed(candidateOf(at), cause, failure, { since, isAnswered });
+  }
+
+  /** Returns for how many milliseconds the request has failed. */
+  #heldUp(at: At, sentAt: number): number {
+    const { clock, memory } = this.#options;
+    const forMs = failedForMs(clock, sentAt);
+    memory.heldUp(at, clock.now() - forMs);
+    return forMs;
   }
 
   /** Too many requests, a token that is over: passes without an edit, and is reported where it lasts. */
@@ -79,9 +92,9 @@ export class CreateFailures {
   }
 
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */
-  notAuthorized(at: At, message: string): Wait {
+  notAuthorized(at: At, message: string, sentAt: number): Wait {
     const { memory } = this.#options;
-    memory.heldUp(at);
+    this.#heldUp(at, sentAt);
     const failure = { reason: atReason.notAuthorized, message };
     return { waitMs: delayAfter(memory.refused(at)), failure, since: Number.NEGATIVE_INFINITY };
   }

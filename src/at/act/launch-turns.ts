@@ -21,7 +21,7 @@ export interface Candidate {
 export interface Wait {
   readonly waitMs: number;
   readonly failure: Cause;
-  /** When the first create failed for this cause. */
+  /** When the first create that failed for this cause was sent. */
   readonly since: number;
 }
 
@@ -104,14 +104,19 @@ export class LaunchTurns {
     return waitOf(group, waiting.failure, isFirst, now);
   }
 
-  /** The create of the At failed. Returns how long it waits. */
-  failed({ key, namespace, version }: Candidate, cause: string, failure: Cause, isAnswered = true): Wait {
+  /** The create of the At failed. Returns how long it waits. @param options.since when it was sent; now by default. */
+  failed(
+    { key, namespace, version }: Candidate,
+    cause: string,
+    failure: Cause,
+    options: { readonly since?: number; readonly isAnswered?: boolean } = {},
+  ): Wait {
     const now = this.#clock.monotonic();
     const id = `${namespace}/${cause}`;
     const before = this.#groupOf.get(key);
     const hadTurn = before?.id === id && before.trying.has(key);
     const known = this.#groups.get(id);
-    const group = known ?? newGroup(id, namespace, failure, now, isAnswered);
+    const group = known ?? newGroup(id, namespace, failure, { ...options, now });
     this.#groups.set(id, group);
     if (before !== group) {
       this.forget(key);
@@ -212,9 +217,14 @@ export class LaunchTurns {
   }
 }
 
-function newGroup(id: string, namespace: string, failure: Cause, now: number, isAnswered: boolean): Group {
+function newGroup(
+  id: string,
+  namespace: string,
+  failure: Cause,
+  { now, since = now, isAnswered = true }: { now: number; since?: number; isAnswered?: boolean },
+): Group {
   return {
-    ...{ id, namespace, failure, since: now, nextTurnAt: now, failures: 0, window: 0 },
+    ...{ id, namespace, failure, since, nextTurnAt: now, failures: 0, window: 0 },
     waiting: new Map(),
     trying: new Map(),
     maxIntervalMs: isAnswered ? maxIntervalMs : maxIntervalWithoutAnswerMs,

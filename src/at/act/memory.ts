@@ -13,8 +13,8 @@ interface Recollection {
   launch?: NonNullable<Observed['launch']>;
   ambiguous: boolean;
   untried: boolean;
-  /** A create has failed, or a status that it waits for, for whatever reason. */
-  heldUp?: boolean;
+  /** Since when creates have failed, or a status that they wait for, for whatever reason: epoch milliseconds. */
+  heldUpSince?: number;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** resourceVersion of the At from which a status was decided that came too late. */
@@ -37,14 +37,14 @@ export class Memory {
     return this.#entries.size;
   }
 
-  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'heldUp'> {
+  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'heldUpSince'> {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
       behind: entry !== undefined && isBehind(at, entry),
       ambiguous: entry?.ambiguous ?? false,
       untried: entry?.untried ?? false,
-      ...(entry?.heldUp ? { heldUp: true } : {}),
+      ...(entry?.heldUpSince === undefined ? {} : { heldUpSince: entry.heldUpSince }),
     };
   }
 
@@ -62,9 +62,9 @@ export class Memory {
     this.#entry(at).launch = launch;
   }
 
-  /** A create has failed, or a status that it waits for, for whatever reason. */
-  heldUp(at: At): void {
-    this.#entry(at).heldUp = true;
+  /** A create has failed, or a status that it waits for, for whatever reason. @param since epoch milliseconds. */
+  heldUp(at: At, since: number): void {
+    this.#entry(at).heldUpSince ??= since;
   }
 
   /** A create was refused. Returns how often in a row. */

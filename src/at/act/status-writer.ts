@@ -12,6 +12,7 @@ import { retryPriority } from '../facts/queue-priority.ts';
 import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import type { AtParts } from './at-parts.ts';
+import { failedForMs } from './create-answer.ts';
 import { conflictDelayMs } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
@@ -50,6 +51,7 @@ export class StatusWriter {
     if (paused > 0) {
       return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
     }
+    const sentAt = clock.monotonic();
     let written: At;
     try {
       written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
@@ -60,7 +62,7 @@ export class StatusWriter {
         if (asLock) memory.overtaken(at);
         return { next: 'end', result: { requeueAfter: conflictDelayMs } };
       }
-      return this.#refused(error, observed, log);
+      return this.#refused(error, observed, sentAt, log);
     }
     this.forget(key);
     this.#rewrites.written(key, at.status, status, clock.monotonic());
@@ -73,11 +75,12 @@ export class StatusWriter {
   }
 
   /** @throws the error, unless it says that the status is not valid. */
-  #refused(error: unknown, observed: Observed, log: Logger): Answer<Observed> {
+  #refused(error: unknown, observed: Observed, sentAt: number, log: Logger): Answer<Observed> {
     const { clock, memory } = this.#options;
     const { at } = observed;
     // A launch may wait for this status.
-    if (isDue(at, clock.now())) memory.heldUp(at);
+    const now = clock.now();
+    if (isDue(at, now)) memory.heldUp(at, now - failedForMs(clock, sentAt));
     if (!isInvalid(error)) throw error;
     const unwritable = memory.unwritable(at);
     // Each further try finds the same, until a user mends the At.

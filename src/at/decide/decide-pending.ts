@@ -165,7 +165,7 @@ function launch(o: Observed, plan: Plan): Draft {
   if (cause !== undefined) {
     return hold(o, plan, cause.reason, cause.message);
   }
-  return !o.live && o.heldUp !== true && isFromLongAgo(o, plan) ? readLive : create(o, plan, 1);
+  return !o.live && o.heldUpSince === undefined && isFromLongAgo(o, plan) ? readLive : create(o, plan, 1);
 }
 
 /**

@@ -14,7 +14,7 @@ import { isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import { type Action, type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
-import { launchStatus, operatorLateness, podEventRequeueMs } from './launch.ts';
+import { launchStatus, operatorDelayOf, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
 import { deletion } from './stop.ts';
@@ -114,7 +114,7 @@ export function release(o: Observed, running: Running): Steps {
   const { scheduledTime = o.now } = run;
   const launchTime = formatMilliTime(o.now);
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
-  const delay = Math.floor(operatorLateness(o.at, o.now, scheduledTime) / 1000);
+  const delay = Math.floor(operatorDelayOf(o, launch.attempt, o.now, scheduledTime) / 1000);
   const late = { launchTime, latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
   return { ...decision, status: { ...status, ...late } };
 }

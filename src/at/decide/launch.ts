@@ -121,16 +121,15 @@ function historyBefore(o: Observed): AtStatus['history'] {
 
 const disruptions: ReadonlySet<string> = new Set([atReason.evicted, atReason.podLost]);
 
-/** Milliseconds by which the operator was late; 0 when creates have failed, also where no condition shows that. */
-function operatorDelayOf(
+/** Milliseconds by which the operator was late: until its creates failed, also where no condition shows that. */
+export function operatorDelayOf(
   o: Observed,
   attempt: number,
   launchTime: number,
   scheduledTime: number | undefined,
 ): number {
-  return attempt > 1 || o.heldUp === true || scheduledTime === undefined
-    ? 0
-    : operatorLateness(o.at, launchTime, scheduledTime);
+  const until = Math.min(launchTime, o.heldUpSince ?? launchTime);
+  return attempt > 1 || scheduledTime === undefined ? 0 : operatorLateness(o.at, until, scheduledTime);
 }
 
 /**
@@ -165,8 +164,7 @@ function launchEvent(
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
   if (late > lateAfterMs) {
     const note = `${created} ${Math.round(late / 1000)} s late`;
-    // The create was sent in time and has been repeated since; an Event showed each cause of a refusal.
-    const reason = holdCondition(o.at)?.reason ?? (o.heldUp ? 'requests that failed' : undefined);
+    const reason = excuseOf(o, scheduledTime);
     return reason !== undefined
       ? {
           type: 'Normal',
@@ -178,6 +176,14 @@ function launchEvent(
   }
   const note = attempt === 1 ? created : `${created}, attempt ${attempt}`;
   return { type: 'Normal', reason: atEvent.launched, action: 'CreatePod', note };
+}
+
+/** Why the Pod is late where the create was sent in time and has been repeated since. */
+function excuseOf(o: Observed, scheduledTime = 0): string | undefined {
+  const { at, heldUpSince } = o;
+  const wasInTime = heldUpSince !== undefined && lateness(at, heldUpSince, scheduledTime) <= lateAfterMs;
+  // An Event showed each cause of a refusal.
+  return holdCondition(at)?.reason ?? (wasInTime ? 'requests that failed' : undefined);
 }
 
 /** The condition that says why the API server has not taken the Pod so far. */

@@ -65,8 +65,11 @@ export interface Observed {
   readonly defaults?: AtDefaults;
   /** From memory: milliseconds since this process first saw the Pod lack a part of its configuration. */
   readonly configErrorAge?: number;
-  /** From memory: creates have failed, or a status that a launch waits for, so that the operator is not to blame for the time that passed. */
-  readonly heldUp?: boolean;
+  /**
+   * From memory: since when creates have failed, or a status that a launch waits for; epoch milliseconds. The operator
+   * is not to blame for the time that has passed since.
+   */
+  readonly heldUpSince?: number;
   /** The last dry run of the Pod, where status does not show yet what it has come to. */
   readonly preflight?: Preflight;
   /** How often in a row the API server has found the status of this At not valid, the last time just now. */

@@ -20,7 +20,7 @@ describe('a create that is turned away for a reason that passes', () => {
   const world = () => {
     const [clock, memory] = [new FakeClock(), new Memory()];
     const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
-    const fail = (error: Error) => failures.failed(at, error, created(at), silentLogger);
+    const fail = (error: Error) => failures.failed(at, error, created(at), clock.monotonic(), silentLogger);
     return { clock, memory, fail };
   };
 
@@ -54,6 +54,28 @@ describe('a create that is turned away for a reason that passes', () => {
   });
 });
 
+describe('a create that is not answered', () => {
+  const failAfter = (passed: number) => {
+    const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];
+    const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
+    const sentAt = clock.monotonic();
+    clock.advance(passed);
+    const wait = failures.failed(at, new TransportError('cut', true), created(at), sentAt, silentLogger);
+    assert.ok(wait);
+    const { next } = failures.hold(observing({ at }), wait);
+    return { isTold: next === 'decide', heldUpSince: memory.recall(at).heldUpSince };
+  };
+
+  it('has failed since it was sent: where that took long it is told at once', () => {
+    assert.deepEqual(failAfter(4000), { isTold: true, heldUpSince: dueTime });
+    assert.deepEqual(failAfter(100), { isTold: false, heldUpSince: dueTime });
+  });
+
+  it('has failed since now where the process stood still: that was no fault of the API server', () => {
+    assert.deepEqual(failAfter(10_000), { isTold: false, heldUpSince: dueTime + 10_000 });
+  });
+});
+
 describe('a status that the API server does not take', () => {
   const writeAt = async (now: number, error: Error) => {
     const memory = new Memory();
@@ -61,12 +83,12 @@ describe('a status that the API server does not take', () => {
     const writer = new StatusWriter({ client, clock: new FakeClock({ now }), memory });
     const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
     await writer.write({ phase: 'RUNNING' }, true, observing({ at }), context).catch(() => {});
-    return memory.recall(at).heldUp;
+    return memory.recall(at).heldUpSince;
   };
 
   it('keeps a due At from its launch, which is not the fault of the operator', async () => {
-    assert.equal(await writeAt(dueTime + 1, apiError(500, 'InternalError')), true);
-    assert.equal(await writeAt(dueTime + 1, new TransportError('cut', true)), true);
+    assert.equal(await writeAt(dueTime + 1, apiError(500, 'InternalError')), dueTime + 1);
+    assert.equal(await writeAt(dueTime + 1, new TransportError('cut', true)), dueTime + 1);
   });
 
   it('excuses nothing before it is due, nor where another writer was faster', async () => {

@@ -160,7 +160,7 @@ describe('one At that is refused', () => {
     let waitMs = 0;
     for (let tries = 0; tries < 8; tries += 1) {
       turns.ask(candidate);
-      waitMs = turns.failed(candidate, 'no answer', quota, false).waitMs;
+      waitMs = turns.failed(candidate, 'no answer', quota, { isAnswered: false }).waitMs;
       clock.advance(waitMs);
     }
     assert.equal(waitMs, 2000);

@@ -242,7 +242,7 @@ describe('decide, PENDING and due', () => {
   });
 
   it('asks for that once: a create that was refused is repeated without it', () => {
-    const late = { at: accepted(), now: dueTime + 31 * second, heldUp: true };
+    const late = { at: accepted(), now: dueTime + 31 * second, heldUpSince: dueTime };
     assert.deepEqual(actionTypes(decide(observing(late))), ['CreatePod']);
   });
 

@@ -257,7 +257,7 @@ const ofFailures: readonly PlantedBug[] = [
     name: 'blame for status',
     sentence: 'the operator is to blame for a status that the API server refused',
     file: 'src/at/act/status-writer.ts',
-    find: 'if (isDue(at, clock.now())) memory.heldUp(at);',
+    find: 'if (isDue(at, now)) memory.heldUp(at, now - failedForMs(clock, sentAt));',
     replace: '',
     promise: 'R2',
   },

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
+import {
+  accepted,
+  created,
+  decideInParts as decide,
+  dueTime,
+  eventReasons,
+  observing,
+  timeText,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
+
+describe('decide, LaunchedLate', () => {
+  const rows: { name: string; at: At; launchTime: number; late: boolean }[] = [
+    { name: 'on time', at: accepted(), launchTime: dueTime + 5000, late: false },
+    { name: 'more than 5 s late', at: accepted(), launchTime: dueTime + 5001, late: true },
+    {
+      name: 'past at its creation',
+      at: waiting({ schedule: '2019-04-12T10:12:00Z' }, { creationTimestamp: timeText(dueTime) }),
+      launchTime: dueTime + 1000,
+      late: false,
+    },
+    {
+      name: 'past at its creation, and the operator away',
+      at: waiting({ schedule: '2019-04-12T10:12:00Z' }, { creationTimestamp: timeText(dueTime) }),
+      launchTime: dueTime + 60_000,
+      late: true,
+    },
+    {
+      name: 'edited to a past time a moment ago',
+      at: { ...accepted(), metadata: { ...accepted().metadata, generation: 2 } },
+      launchTime: dueTime + 60_000,
+      late: false,
+    },
+  ];
+  for (const { name, at, launchTime, late } of rows) {
+    it(`${late ? 'warns of' : 'takes for normal'} a launch ${name}`, () => {
+      const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+      const decision = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
+      assert.deepEqual(eventReasons(decision), [late ? 'LaunchedLate (W)' : 'Launched']);
+    });
+  }
+});
+
+describe('decide, a launch that the API server held up', () => {
+  it('is late for everybody to see, and no failure of the operator', () => {
+    const held = decide(
+      observing({ at: accepted(), refusal: { reason: 'PodRejected', message: 'exceeded quota' } }),
+    );
+    const launchTime = dueTime + 60_000;
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+    const at = withStatus(accepted(), held.status);
+    const decision = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
+    assert.deepEqual(eventReasons(decision), ['Launched']);
+    assert.equal(decision.events[0]?.note, 'created Pod example-at-pod 60 s late, after PodRejected');
+    assert.equal(decision.status?.latenessMilliseconds, 60_000);
+  });
+
+  it('is the failure of the operator until its first create failed', () => {
+    const launchTime = dueTime + 60_000;
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+    const at = accepted();
+    const heldUp = (afterMs: number) => {
+      const heldUpSince = dueTime + afterMs;
+      return decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime, heldUpSince }));
+    };
+    const inTime = heldUp(400);
+    assert.deepEqual(eventReasons(inTime), ['Launched']);
+    assert.equal(inTime.events[0]?.note, 'created Pod example-at-pod 60 s late, after requests that failed');
+    assert.equal(inTime.status?.operatorDelaySeconds, undefined);
+    const late = heldUp(7000);
+    assert.deepEqual(eventReasons(late), ['LaunchedLate (W)']);
+    assert.equal(late.status?.operatorDelaySeconds, 7);
+  });
+});
