@@ -62,8 +62,8 @@ export class Failover implements Runnable {
     readonly random: () => number;
     /** For how long an At has to be launchable. */
     readonly delayMs: number;
-    readonly ats: Pick<Informer<At>, 'sinceLastContact'>;
-    readonly pods: Pick<Informer<Pod>, 'sinceLastContact' | 'addHandler'>;
+    readonly ats: Pick<Informer<At>, 'staleness'>;
+    readonly pods: Pick<Informer<Pod>, 'staleness' | 'addHandler'>;
     readonly launchable: LaunchableAts;
     readonly launch: StandbyLaunch;
     /** Whether this process leads, or has led. */
@@ -119,7 +119,7 @@ export class Failover implements Runnable {
 
   get #isBlind(): boolean {
     const { ats: atInformer, pods } = this.#options;
-    return Math.max(atInformer.sinceLastContact(), pods.sinceLastContact()) > stalenessLimit;
+    return Math.max(atInformer.staleness(), pods.staleness()) > stalenessLimit;
   }
 
   #update(found: readonly At[], passed: number): void {

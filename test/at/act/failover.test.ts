@@ -31,7 +31,7 @@ class Standby {
   constructor(count: number) {
     const found = Array.from({ length: count }, (_, index) => launchable(`at-${index}`));
     const informer = {
-      sinceLastContact: () => this.silenceMs,
+      staleness: () => this.silenceMs,
       addHandler: (handler: { onAdd: OnAdd }) => {
         this.#onAdd = handler.onAdd;
         return () => {};
