@@ -10,6 +10,7 @@ import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
+import { startWebhook } from './webhook.ts';
 
 const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
   group: 'admissionregistration.k8s.io',
@@ -97,6 +98,21 @@ describe('a webhook that is down', () => {
       assert.ok(told.filter((event) => event === 'CreateFailed (W)').length <= 1, told.join());
     }
     assert.equal((await rig.at('at-0')).status?.operatorDelaySeconds, undefined);
+  });
+});
+
+describe('a webhook that does not answer in time', () => {
+  it("is told in the API server's own words, without its address", async (t) => {
+    const rig = await AtRig.create(t);
+    const { promise: hung, resolve: release } = Promise.withResolvers<object>();
+    await startWebhook(t, rig.client, rig.namespace, () => hung, 'pods');
+    t.after(() => release({}));
+    await rig.startOperator();
+    await rig.createAt();
+    const { status } = await rig.atWhen('refused', (at) => launched(at) === 'False CreateFailed');
+    assert.equal(status?.message, 'Timeout: request did not complete within the allotted timeout');
+    release({});
+    await rig.inPhase('RUNNING');
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * A validating admission webhook of a test: it is asked about the creations of ConfigMaps in one namespace, and answers
- * what the test says, when the test says.
+ * A validating admission webhook of a test: it is asked about the creations of ConfigMaps in one namespace, or of
+ * another kind in the core group, and answers what the test says, when the test says.
  */
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -30,12 +30,13 @@ export interface TestWebhook {
   readonly asked: number;
 }
 
-/** Every creation of a ConfigMap in the namespace is allowed, once `verdict` has resolved. */
+/** Every creation of such a resource in the namespace is allowed, once `verdict` has resolved. */
 export async function startWebhook(
   t: TestContext,
   client: Client,
   namespace: string,
   verdict: () => Promise<Verdict>,
+  resource = 'configmaps',
 ): Promise<TestWebhook> {
   const authority = await createAuthority('webhook-ca');
   const { key, certificate: cert } = await authority.issue({ name: 'webhook', hosts: ['127.0.0.1'] });
@@ -67,7 +68,7 @@ export async function startWebhook(
           url: `https://127.0.0.1:${port}/`,
           caBundle: Buffer.from(authority.certificate).toString('base64'),
         },
-        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] }],
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: [resource], operations: ['CREATE'] }],
         namespaceSelector: { matchLabels: { webhook: namespace } },
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',

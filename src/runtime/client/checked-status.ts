@@ -8,16 +8,31 @@ type Json = Readonly<Record<string, unknown>>;
 type Details = NonNullable<Status['details']>;
 type Cause = NonNullable<Details['causes']>[number];
 
-/** The Status, or undefined when the value is none. */
+/**
+ * The Status, or undefined when the value is none. Without a kind, which proves that the API server has answered, it
+ * is what the API server itself writes when the time of a request is over.
+ */
 export function checkedStatus(value: unknown): Status | undefined {
-  if (!isJson(value) || value.kind !== 'Status') return undefined;
-  const { code, details } = value;
+  if (!isJson(value) || (value.kind !== 'Status' && !isTimeout(value))) return undefined;
+  const { kind, code, details } = value;
   return {
-    kind: 'Status',
+    ...(kind === 'Status' && { kind }),
     ...texts(value, 'status', 'reason', 'message'),
     ...(typeof code === 'number' && { code }),
     ...(isJson(details) && { details: checkedDetails(details) }),
   };
+}
+
+/** The one Status that the API server writes without kind and apiVersion. */
+function isTimeout({ kind, apiVersion, status, reason, code, message }: Json): boolean {
+  return (
+    kind === undefined &&
+    apiVersion === undefined &&
+    status === 'Failure' &&
+    reason === 'Timeout' &&
+    code === 504 &&
+    typeof message === 'string'
+  );
 }
 
 function checkedDetails(details: Json): Details {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isConflict, isNotFound } from '../../../src/runtime/client/api-error.ts';
-import { errorOfResponse } from '../../../src/runtime/client/response-error.ts';
+import { errorOfResponse, isStatusError } from '../../../src/runtime/client/response-error.ts';
 
 function errorOf(code: number, body: string | object, headers: Record<string, string> = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify({ kind: 'Status', ...body });
@@ -82,6 +82,41 @@ describe('errorOfResponse', () => {
     });
     assert.deepEqual(errorOf(409, { details: { causes: {} } }).status, { kind: 'Status', details: {} });
   });
+
+  // Byte by byte what an API server of 1.36 answers to a request with a `?timeout=` that is over.
+  const timeout = {
+    metadata: {},
+    status: 'Failure',
+    message: 'Timeout: request did not complete within the allotted timeout',
+    reason: 'Timeout',
+    details: {},
+    code: 504,
+  };
+
+  test('takes the words of a timeout, which the API server writes without a kind', () => {
+    const body = Buffer.from(JSON.stringify(timeout));
+    const error = errorOfResponse('POST https://host/x', { code: 504, headers: {}, body });
+    assert.deepEqual([error.message, error.code, error.reason], [timeout.message, 504, 'Timeout']);
+    // Anything may have written it.
+    assert.equal(isStatusError(error), false);
+  });
+
+  const kindless = [
+    { ...timeout, reason: 'NotFound', code: 404 },
+    { ...timeout, code: 502 },
+    { ...timeout, status: 'error' },
+    { ...timeout, message: { text: 'timeout' } },
+    { ...timeout, kind: 'Problem' },
+    { ...timeout, apiVersion: 'example.com/v1' },
+  ];
+  for (const object of kindless) {
+    test(`takes no words of what only looks like it: ${JSON.stringify(object)}`, () => {
+      const body = Buffer.from(JSON.stringify(object));
+      const error = errorOfResponse('POST https://host/x', { code: object.code, headers: {}, body });
+      assert.deepEqual([error.reason, isStatusError(error)], ['', false]);
+      assert.match(error.message, /^POST https:\/\/host\/x: HTTP \d+: \{/);
+    });
+  }
 
   const foreign = [
     {
