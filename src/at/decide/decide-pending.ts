@@ -53,7 +53,7 @@ export function decidePending(o: Observed): Draft {
 function decideWaiting(o: Observed): Draft {
   const plan = refusedTemplate(o) ?? planOf(o.at);
   if (o.at.spec.cancel === true) {
-    const message = 'canceled before its time';
+    const message = 'canceled before its launch';
     const end = { outcome: atOutcome.canceled, reason: atReason.canceled, message };
     return endUnlaunched(o, end, unlaunchedStatus(o, plan));
   }

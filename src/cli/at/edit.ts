@@ -17,7 +17,7 @@ const maxRounds = 5;
 
 export const cancelCommand = editCommand({
   name: 'cancel',
-  summary: 'End an At for good: before its time nothing runs, after it the command is stopped',
+  summary: 'End an At for good: before its launch nothing runs, after it the command is stopped',
   act: (session, at) => {
     if (at.spec.cancel) return unchanged(`${at.metadata.name} is canceled already`);
     if (isDone(at)) return unchanged(`there is nothing to cancel: ${overSentence(at)}`);

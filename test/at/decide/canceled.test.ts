@@ -9,6 +9,7 @@ import {
   decideInParts as decide,
   edited,
   eventReasons,
+  justAfterDue,
   launched,
   longBeforeDue,
   observing,
@@ -30,6 +31,16 @@ describe('decide, PENDING and canceled', () => {
       Complete: 'False Canceled',
       Failed: 'False Canceled',
     });
+  });
+
+  it('says what is true of one that is due, too, and held up', () => {
+    const at = waiting();
+    const refusal = { reason: 'PodRejected', message: 'exceeded quota: few' };
+    const held = withStatus(at, decide(observing({ at, now: justAfterDue, refusal })).status);
+    const { status } = decide(
+      observing({ at: edited(held, { cancel: true }), now: justAfterDue, live: true }),
+    );
+    assert.equal(status?.message, 'canceled before its launch');
   });
 
   it('is no longer suspended then', () => {
