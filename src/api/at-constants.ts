@@ -44,7 +44,6 @@ export const atReason = {
   invalidTemplate: 'InvalidTemplate',
   suspended: 'Suspended',
   resumed: 'Resumed',
-  launching: 'Launching',
   launched: 'Launched',
   editedTooLate: 'EditedTooLate',
   rescheduledTooLate: 'RescheduledTooLate',

@@ -26,7 +26,7 @@ const outcomes: Readonly<Record<string, Tone>> = {
 };
 
 /** While it runs, these say that all is well. */
-const uneventful: readonly string[] = ['', atReason.armed, atReason.launching, atReason.launched];
+const uneventful: readonly string[] = ['', atReason.armed, atReason.launched];
 
 /** @param now epoch ms. */
 export function stateOf(at: At, now: number): State {
