@@ -1,8 +1,9 @@
 /** At with disruptionPolicy Retry on a real API server: what is tried again, when, and what never is. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import type { AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
+import { type PodStatus, pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { AtRig, seconds } from './at-rig.ts';
 import { HostileProxy } from './hostile-proxy.ts';
@@ -12,6 +13,52 @@ import { timeTravel } from './time-travel.ts';
 const retry = { disruptionPolicy: 'Retry' } as const;
 
 before(() => applyCrds());
+
+const main = { name: 'busybox', image: 'busybox', imageID: '', ready: false, restartCount: 0 };
+
+/** The main container after so many restarts. */
+function ended(restartCount: number) {
+  const time = seconds(Date.now());
+  const terminated = { exitCode: 1, reason: 'Error', startedAt: time, finishedAt: time };
+  return { ...main, restartCount, state: { terminated } };
+}
+
+/** A Pod in this state is stopped for that reason. */
+const stops: readonly {
+  readonly reason: string;
+  readonly spec: Partial<AtSpec>;
+  readonly status: () => PodStatus;
+}[] = [
+  {
+    reason: 'DeadlineExceeded',
+    spec: { activeDeadlineSeconds: 1 },
+    status: () => {
+      const startedAt = seconds(Date.now());
+      const containerStatuses = [{ ...main, state: { running: { startedAt } } }];
+      return { phase: 'Running', startTime: startedAt, containerStatuses };
+    },
+  },
+  {
+    reason: 'ImagePullBackOff',
+    spec: { pendingTimeoutSeconds: 1 },
+    status: () => {
+      const containerStatuses = [{ ...main, state: { waiting: { reason: 'ImagePullBackOff' } } }];
+      return { phase: 'Pending', startTime: seconds(Date.now()), containerStatuses };
+    },
+  },
+  {
+    reason: 'CommandFailed',
+    spec: {
+      ...{ backoffLimit: 0, command: 'false' },
+      template: { spec: { containers: [{}, { name: 'helper', image: 'busybox' }] } },
+    },
+    status: () => {
+      const startedAt = seconds(Date.now());
+      const helper = { ...main, name: 'helper', state: { running: { startedAt } } };
+      return { phase: 'Running', startTime: startedAt, containerStatuses: [ended(0), helper] };
+    },
+  },
+];
 
 describe('At with Retry', { concurrency: true }, () => {
   it('waits longer and longer where one Pod after the other is deleted, and tells each in its history', async (t) => {
@@ -91,6 +138,46 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.equal(created.size, names.length, 'one Pod each');
   });
 
+  it('adds up the restarts of all attempts, and tells each in its history', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt(retry);
+    await rig.inPhase('RUNNING');
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted', containerStatuses: [ended(2)] });
+    const { status } = await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
+    assert.equal(status?.restarts, 2);
+    await rig.setPod({ phase: 'Failed', containerStatuses: [ended(3)] }, 'example-at-pod-2');
+    const done = (await rig.inPhase('DONE')).status;
+    assert.deepEqual([done?.reason, done?.restarts], ['CommandFailed', 5]);
+    assert.deepEqual(
+      done?.history?.map(({ reason, restarts }) => [reason, restarts]),
+      [
+        ['Evicted', 2],
+        ['CommandFailed', 3],
+      ],
+    );
+  });
+
+  for (const { reason, spec, status } of stops) {
+    it(`does not run again what was stopped for ${reason}, and deleted before it had ended`, async (t) => {
+      const rig = await AtRig.create(t);
+      const created = await rig.watchPods(t);
+      await rig.startOperator();
+      await rig.createAt({ ...retry, ...spec });
+      await rig.inPhase('RUNNING');
+      await rig.bind(t);
+      await rig.setPod(status());
+      await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1, {
+        message: 'it is stopped',
+      });
+      const key = { namespace: rig.namespace, name: 'example-at-pod' };
+      await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+      const done = (await rig.inPhase('DONE')).status;
+      assert.deepEqual([done?.outcome, done?.reason, done?.attempts], ['Failed', reason, 1]);
+      assert.equal(created.size, 1);
+    });
+  }
+
   it('does not run again what failed more often than backoffLimit allows, and is drained as it is stopped', async (t) => {
     const rig = await AtRig.create(t);
     const created = await rig.watchPods(t);
@@ -99,9 +186,8 @@ describe('At with Retry', { concurrency: true }, () => {
     await rig.inPhase('RUNNING');
     const time = seconds(Date.now());
     const terminated = { exitCode: 7, reason: 'Error', startedAt: time, finishedAt: time };
-    const main = { name: 'busybox', image: 'busybox', imageID: '', ready: false, restartCount: 1 };
     const state = { waiting: { reason: 'CrashLoopBackOff' } };
-    const containerStatuses = [{ ...main, state, lastState: { terminated } }];
+    const containerStatuses = [{ ...main, restartCount: 1, state, lastState: { terminated } }];
     await rig.setPod({ phase: 'Running', startTime: time, containerStatuses });
     await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1);
     await rig.client.evict({ namespace: rig.namespace, name: 'example-at-pod' }, {});
