@@ -5,6 +5,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
 import { podUidLabel } from '../../src/at/plan/pod.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { leases } from '../../src/runtime/leader/lease.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
 import { type TimeTravel, timeTravel } from './time-travel.ts';
@@ -70,6 +71,25 @@ describe('a standby', () => {
     proxy.treat = () => undefined;
     release();
     await allHavePods(standby);
+  });
+
+  it('knows, once it leads, how a Pod has ended that was gone by then', async (t) => {
+    const rig = await AtRig.create(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator();
+    await rig.createAt({ disruptionPolicy: 'Retry' });
+    await rig.inPhase('RUNNING');
+    await rig.stopOperators();
+    await rig.startOperator({ isStandby: true });
+    await rig.exit(0);
+    await rig.client.delete(pods, { namespace: rig.namespace, name: 'example-at-pod' });
+    assert.ok(await rig.isPodGone());
+    assert.equal((await rig.at()).status?.phase, 'RUNNING');
+    const key = { namespace: rig.namespace, name: 'leader' };
+    const spec = { holderIdentity: '', leaseDurationSeconds: 1 };
+    await rig.client.patch(leases, key, { type: 'merge', body: { spec } });
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+    assert.equal(created.size, 1);
   });
 
   it('launches nothing while it has heard nothing for 90 s', async (t) => {
