@@ -35,6 +35,14 @@ describe('an edit', { concurrency: true }, () => {
     await eventsAre(rig, ['Suspended', 'Resumed', 'Launched']);
   });
 
+  it('that resumes an At before its time is told, with its time', async (t) => {
+    const rig = await waiting(t);
+    await rig.editAt({ suspend: true });
+    await rig.atWhen('suspended', ({ status }) => condition(status, 'Suspended') === 'True Suspended');
+    await rig.editAt({ suspend: false });
+    await eventsAre(rig, ['Suspended', 'Resumed', 'Scheduled']);
+  });
+
   it('that makes an At due at once is told before the launch', async (t) => {
     const rig = await waiting(t);
     await rig.editAt({ schedule: '2019-04-12T10:12:00Z' });
@@ -70,6 +78,42 @@ describe('an edit', { concurrency: true }, () => {
       const args = [`--namespace=${rig.namespace}`, 'wait', `--for=condition=${type}`, '--timeout=30s'];
       await kubectl([...args, 'at/example-at']);
     }
+  });
+});
+
+describe('a shell operator in a command without a shell', () => {
+  it('is told at once, and in status while there is time to mend it', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ command: 'echo a | wc', schedule: later() });
+    const { status } = await rig.atWhen('accepted', (at) => at.status?.reason === 'Armed');
+    assert.match(status?.message ?? '', /^command holds a shell operator/);
+    await eventsAre(rig, ['ShellOperator (W)']);
+    await rig.editAt({ shell: '/bin/sh' });
+    const mended = await rig.atWhen('mended', (at) => at.status?.observedGeneration === 2);
+    assert.equal(mended.status?.message, undefined);
+    await rig.editAt({ schedule: '2019-04-12T10:12:00Z' });
+    await eventsAre(rig, ['ShellOperator (W)', 'Rescheduled', 'Launched']);
+  });
+});
+
+describe('the Events of an At that ends badly', { concurrency: true }, () => {
+  it('say that it was missed', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ startingDeadlineSeconds: 1 });
+    await eventsAre(rig, ['MissedDeadline (W)']);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Missed');
+  });
+
+  it('say that its command failed, and not what it printed', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ backoffLimit: 0 });
+    await rig.inPhase('RUNNING');
+    await rig.exit(3, undefined, 'the password is x');
+    await eventsAre(rig, ['Launched', 'Failed (W)']);
+    assert.doesNotMatch((await rig.notes()).join(), /password/);
   });
 });
 

@@ -47,6 +47,8 @@ describe('a Pod that is created too late', { concurrency: true }, () => {
       return pod.spec.activeDeadlineSeconds === 1 && pod;
     });
     assert.equal(stopped.metadata.annotations?.[atAnnotation.stopReason], 'Superseded');
+    const told = async () => (await rig.events()).includes('Superseded (W)');
+    await eventually(told, { message: 'the Event of the stop' });
     await eventually(() => rig.isPodGone(), { message: 'the Pod is gone', timeout: 30_000 });
     await rig.exit(0, 'example-at-pod-2');
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');

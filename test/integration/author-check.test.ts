@@ -169,6 +169,8 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
       /its author "eve-before" may not create Pods in the namespace "default"/,
     );
     assert.ok(await rig.isPodGone('may-not-pod'));
+    const warned = async () => (await rig.events('may-not')).includes('NotAuthorized (W)');
+    await eventually(warned, { message: 'the Event of the author who may not' });
   });
 
   test('the operator may ask about the author, and learns when the right is gone', async () => {
