@@ -60,6 +60,23 @@ describe('a command that fails and is started again', () => {
   });
 });
 
+describe('outputInStatus false', () => {
+  it('leaves the output of a command out, and stands while it runs', async (t) => {
+    const rig = await running(t, { outputInStatus: false });
+    await failed(rig, 1, 'the password is x');
+    const failing = await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing');
+    const edit = rig.editAt({ outputInStatus: true });
+    await assert.rejects(edit, /is immutable while the At is RUNNING/);
+    await rig.exit(3, undefined, 'the password is x');
+    const ended = await rig.inPhase('DONE');
+    assert.deepEqual(
+      [failing, ended].map(({ status }) => status?.exitCode),
+      [7, 3],
+    );
+    assert.doesNotMatch(JSON.stringify([failing.status, ended.status]), /password/);
+  });
+});
+
 describe('a suspension', () => {
   it('that comes after the launch has no effect', async (t) => {
     const rig = await running(t, { disruptionPolicy: 'Retry' });
