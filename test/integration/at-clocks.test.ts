@@ -10,6 +10,7 @@ import { AtRig, clockAhead, seconds } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
 
 const minute = 60_000;
+const main = { name: 'busybox', image: 'busybox', imageID: '', ready: true, restartCount: 0 };
 
 before(() => applyCrds());
 
@@ -68,13 +69,41 @@ describe('a node whose clock is 2 minutes behind', () => {
     await rig.inPhase('RUNNING');
     const startedAt = seconds(Date.now() - 2 * minute);
     const pod = await rig.pod();
-    const main = { name: 'busybox', image: 'busybox', imageID: '', ready: true, restartCount: 0 };
     const containerStatuses = [{ ...main, state: { running: { startedAt } } }];
     await rig.setPod({ phase: 'Running', startTime: startedAt, containerStatuses });
     const { status } = await rig.atWhen('started', (at) => at.status?.startTime !== undefined);
     assert.ok(parseTime(status?.startTime ?? '') >= parseTime(pod.metadata.creationTimestamp ?? ''));
     await lookedAt(rig);
     assert.notEqual((await rig.pod()).spec.activeDeadlineSeconds, 1);
+  });
+});
+
+describe('a node whose clock is 2 minutes ahead', { concurrency: true }, () => {
+  /** Its kubelet has started the command. */
+  async function started(t: TestContext, activeDeadlineSeconds: number): Promise<AtRig> {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ activeDeadlineSeconds });
+    await rig.inPhase('RUNNING');
+    const startedAt = seconds(Date.now() + 2 * minute);
+    const containerStatuses = [{ ...main, state: { running: { startedAt } } }];
+    await rig.setPod({ phase: 'Running', startTime: startedAt, containerStatuses });
+    const { status } = await rig.atWhen('started', (at) => at.status?.startTime !== undefined);
+    assert.ok(parseTime(status?.startTime ?? '') <= Date.now(), status?.startTime);
+    return rig;
+  }
+
+  it('ends nothing early', async (t) => {
+    const rig = await started(t, 60);
+    await lookedAt(rig);
+    assert.notEqual((await rig.pod()).spec.activeDeadlineSeconds, 1);
+  });
+
+  it('gives no command more time than its deadline', async (t) => {
+    const rig = await started(t, 1);
+    await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1, {
+      message: 'it is stopped',
+    });
   });
 });
 
