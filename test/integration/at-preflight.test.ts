@@ -43,6 +43,18 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
     assert.deepEqual(await rig.events(), ['PodRejected (W)']);
   });
 
+  it('that was refused counts no more once the Pod is created', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    const emptyQuota = await fillQuota(rig);
+    await rig.startOperator(options);
+    await rig.createAt({ schedule: new Date(Date.now() + 10 * minute).toISOString() });
+    await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected');
+    await emptyQuota();
+    await advance(11 * minute);
+    assert.equal(admitted(await rig.inPhase('RUNNING')), 'True Launched');
+  });
+
   it('that is old is repeated five minutes before the At is due, and tells what has come between', async (t) => {
     const rig = await AtRig.create(t);
     const { options, advance, proxy } = await timeTravel(t);
