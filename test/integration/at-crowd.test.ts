@@ -1,6 +1,6 @@
 /**
  * Ats among many, with the bundle on an API server whose audit log is the judge: one that is due with a crowd of
- * another namespace, and good ones beside a thousand that cannot run. What counts is the order and the number
+ * another namespace, a thousand that a quota keeps back, and good ones beside a thousand that cannot run. What counts is the order and the number
  * of requests, which a slow machine does not change.
  */
 import assert from 'node:assert/strict';
@@ -48,6 +48,16 @@ async function accept(namespace: string, name: string, due: number): Promise<voi
   const scheduledTime = new Date(due).toISOString();
   const status = { observedGeneration: 1, scheduledTime, conditions: [{ type: 'Accepted', ...said }] };
   await server.client.patchStatus(ats, { namespace, name }, { type: 'merge', body: { status } });
+}
+
+/** By a quota. */
+async function forbidPods(namespace: string): Promise<void> {
+  const metadata = { namespace, name: 'none' };
+  const hard = { pods: '0' };
+  await server.client.create(resourceQuotas, { metadata, spec: { hard } });
+  // There is no controller that would do it.
+  const status = { hard, used: hard };
+  await server.client.patchStatus(resourceQuotas, metadata, { type: 'merge', body: { status } });
 }
 
 async function podCount(namespace: string): Promise<number> {
@@ -137,6 +147,30 @@ describe('an At', () => {
   });
 });
 
+describe('why due Ats have no Pods', () => {
+  it('is written at 200 statuses a second at the most', { timeout }, async (t) => {
+    const count = 1000;
+    const namespace = await server.namespace('barred');
+    await forbidPods(namespace);
+    await inParallel(count, concurrency, (index) => createAt(namespace, `at-${index}`));
+    await operating(t, namespace);
+    const writes = async () =>
+      (await requests()).filter((one) => one.what === 'patch ats/status' && one.namespace === namespace);
+    const all = await eventually(
+      async () => {
+        const found = await writes();
+        return found.length >= count && found;
+      },
+      { timeout: 120_000, interval: 500, message: 'each has its status' },
+    );
+    const seconds = ((all.at(-1)?.received ?? 0) - (all[0]?.received ?? 0)) / 1000;
+    t.diagnostic(`${all.length} statuses in ${seconds} s`);
+    assert.equal(all.length, count);
+    // A few may go at once at the start; and where the first is long on its way, the others only seem faster.
+    assert.ok(all.length <= 200 * (seconds + 0.5), `${all.length} statuses in ${seconds} s`);
+  });
+});
+
 /** What cannot run, by its message. Only a CRD laxer than ours lets most of it in. */
 const mistakes: readonly { readonly reason: string; readonly spec: object }[] = [
   { reason: 'InvalidSchedule', spec: { schedule: 'soon' } },
@@ -178,12 +212,7 @@ async function loosenCrd(): Promise<void> {
 /** In these namespaces of theirs; each At is named after the reason that it will be given. */
 async function createPoison(poison: string, full: string): Promise<number> {
   const { client } = server;
-  const metadata = { namespace: full, name: 'none' };
-  const hard = { pods: '0' };
-  await client.create(resourceQuotas, { metadata, spec: { hard } });
-  // There is no controller that would do it.
-  const status = { hard, used: hard };
-  await client.patchStatus(resourceQuotas, metadata, { type: 'merge', body: { status } });
+  await forbidPods(full);
   const rows = [
     ...mistakes.flatMap((mistake) => Array.from({ length: mistakesOfEach }, () => mistake)),
     ...Array.from({ length: refusedOfEach }, () => ({
