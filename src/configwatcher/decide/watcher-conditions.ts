@@ -69,7 +69,7 @@ function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Step):
   const { restartAbandoned } = reason;
   const shown = findCondition(conditions, type.progressing);
   if (abandoned === undefined) return !sorted && shown?.reason === restartAbandoned ? shown : undefined;
-  const message = `${pods(abandoned)} kept an older content: the spec was edited during the restart`;
+  const message = `${pods(abandoned)} kept an older content: the spec no longer watches what changed`;
   return { status: 'False', reason: restartAbandoned, message };
 }
 
