@@ -131,6 +131,20 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
     await shop.allReady(2);
   });
 
+  it('ends with 1 where a change was given up, and says what is left', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 2, { suspend: true });
+    await shop.createConfigMap({ message: 'other' }, 'other-config');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the change waits', ({ pending }) => pending?.reason === 'Suspended');
+    await shop.edit({ configMap: 'other-config' });
+    const { code, errors } = await run(shop, 'wait', 'webapp-config-watcher', '--timeout', '60s');
+    assert.equal(code, 1, errors);
+    assert.match(
+      errors,
+      /^webapp-config-watcher restarts no further Pod: RestartAbandoned, 2 Pods kept an older content: the spec no longer watches what changed\.$/m,
+    );
+  });
+
   it('lets an edit begin that waits while another one is being restarted for', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 2, { cooldown: { base: '10m' } });
     await shop.patchConfigMap({ data: { message: 'second' } });

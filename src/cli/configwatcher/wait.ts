@@ -17,7 +17,7 @@ export const waitCommand: Command = {
   details: [
     'Reads the ConfigMaps, and waits until the ConfigWatcher says that every Pod runs with what they hold now, an edit',
     'of a moment ago included. Of Secrets only what the operator has seen counts, because their hashes have a key.',
-    `Ends with ${exitCode.failure} when the restart is stuck, with ${exitCode.timeout} after --timeout.`,
+    `Ends with ${exitCode.failure} when the restart is stuck or was given up, with ${exitCode.timeout} after --timeout.`,
   ],
   examples: ['kubectl apply -f config.yaml && kubectl configwatcher wait web-config --timeout 10m'],
   flags: {
@@ -92,6 +92,12 @@ async function judge(
     return exitCode.failure;
   }
   if (status?.pending !== undefined || outdated(watcher, present).length > 0) return undefined;
+  // With nothing pending these wait for no restart any more.
+  if ((status?.stalePods ?? 0) > 0) {
+    const { word, message } = stateOf(watcher);
+    session.remark(`${name} restarts no further Pod: ${word}, ${message}.`);
+    return exitCode.failure;
+  }
   session.remark(`${name}: ${sayPods(status?.matchedPods ?? 0)} with the present content.`);
   return exitCode.success;
 }
