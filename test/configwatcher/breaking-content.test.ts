@@ -104,6 +104,26 @@ describe('a content that breaks its Pods', () => {
     assert.deepEqual([readyPods(world), column(world)], [3, 'UpToDate']);
   });
 
+  it('is mended at once by an edit made while the watcher is suspended, too', async () => {
+    const windows = [{ schedule: '0 3 * * *', duration: '1h' }];
+    const { world, operator } = await openWorld(1, 1, { windows, cooldown: { base: '1h', max: '1h' } });
+    world.now = Date.UTC(2024, 0, 2, 3, 59, 0);
+    world.trouble = breaksPods('Crashes');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, () => stalled(world) !== undefined, 500);
+    world.step(120_000);
+    world.editSpec({ suspend: true });
+    await lookUntil(world, operator, () => column(world) === 'Suspended', 500);
+    world.edit({ message: 'good' });
+    await lookUntil(world, operator, () => world.watcher.status?.pending?.repairs !== undefined, 500);
+    world.editSpec({ suspend: false });
+    const resumed = world.now;
+    await lookUntil(world, operator, () => world.restarts.length === 2, 200);
+    assert.ok(world.now - resumed < 3000, `mended after ${world.now - resumed} ms`);
+    await converge(world, [operator]);
+    assert.deepEqual([readyPods(world), column(world)], [1, 'UpToDate']);
+  });
+
   it('replaced by another one touches the same owner again, by the next process, too', async () => {
     const { world, operator } = await openWorld(12, 1, { cooldown: { base: '0s' } });
     world.trouble = breaksPods('Crashes');

@@ -3,8 +3,6 @@
  * write of every restart: which content is to be applied, and which Pods cannot have it.
  */
 
-import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
-import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Need, Observed, SourceContent } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { Pending, WatcherState } from '../facts/state.ts';
@@ -105,12 +103,14 @@ function countOvertaken(
   };
 }
 
-/** Counts the contents that replace a broken one. One that was not tried yet is replaced for nothing. */
-function repairsOf({ pending, conditions }: WatcherState): number {
+/**
+ * Counts the contents that replace a broken one. One that was not tried yet is replaced for nothing. That a content
+ * breaks its Pods stands in the record of its restart, which a suspension leaves as it is.
+ */
+function repairsOf({ pending, lastRestart }: WatcherState): number {
   const { repairs = 0 } = pending ?? {};
   if (!pending || !isRunning(pending)) return repairs;
-  const isBroken =
-    findCondition(conditions, watcherCondition.stalled)?.reason === watcherReason.newPodsNotAvailable;
+  const isBroken = (lastRestart?.unavailable ?? 0) > 0;
   return isBroken || repairs > 0 ? repairs + 1 : 0;
 }
 
