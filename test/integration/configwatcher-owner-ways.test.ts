@@ -1,0 +1,144 @@
+/** What an owner and an API server ask of a restart, and what is kept of it: on a real API server with the real controllers. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
+import { isReady, Shop } from './configwatcher-shop.ts';
+import { HostileProxy } from './hostile-proxy.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+function patchWebapp({ client, namespace }: Shop, spec: object): Promise<unknown> {
+  const body = { spec };
+  return client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body });
+}
+
+describe('a ConfigWatcher', { concurrency: 5 }, () => {
+  it("waits the owner's own minReadySeconds before its next batch", { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await patchWebapp(shop, { minReadySeconds: 20 });
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 3, { timeout: 40_000, message: 'the first Pod goes' });
+    await shop.allReady(2);
+    const readyAt = performance.now();
+    await eventually(() => shop.seen.length === 4, { timeout: 60_000, message: 'the second Pod goes' });
+    const waited = performance.now() - readyAt;
+    // Timestamps have whole seconds.
+    assert.ok(waited > 18_000, `after ${waited} ms`);
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+  });
+
+  it('of an API server that asks to wait evicts no sooner than that', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    const proxy = await HostileProxy.start(t);
+    const triedAt: number[] = [];
+    proxy.treat = ({ path }) => {
+      if (!path.endsWith('/eviction')) return undefined;
+      triedAt.push(performance.now());
+      if (triedAt.length > 1) return undefined;
+      const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'TooManyRequests' };
+      return {
+        code: 429,
+        body: JSON.stringify({ ...status, message: 'please wait', code: 429 }),
+        headers: { 'content-type': 'application/json', 'retry-after': '8' },
+      };
+    };
+    await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(1);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [1, 0, 2]);
+    const [first = 0, second = 0] = triedAt;
+    assert.deepEqual([triedAt.length, second - first >= 8000], [2, true], `after ${second - first} ms`);
+    assert.ok(second - first < 12_000, `after ${second - first} ms`);
+  });
+
+  it('has each of six changes in a row wait twice as long, up to the longest, and keeps the last five', {
+    timeout: 240_000,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 1, { cooldown: { base: '5s', max: '20s' } });
+    const restarts: NonNullable<ConfigWatcherStatus['lastRestart']>[] = [];
+    let last: ConfigWatcherStatus = {};
+    for (let change = 1; change <= 6; change++) {
+      await shop.patchConfigMap({ data: { message: `change ${change}` } });
+      last = await shop.until(`change ${change} has its restart`, ({ lastRestart }) => {
+        return lastRestart?.id !== undefined && lastRestart.id !== restarts.at(-1)?.id;
+      });
+      restarts.push(last.lastRestart ?? assert.fail('it has one'));
+      // One that has not started reads the next content.
+      await eventually(() => shop.seen.length === change + 1, { timeout: 20_000 });
+      await shop.allReady(1);
+    }
+    const starts = restarts.map(({ startTime = '' }) => Date.parse(startTime));
+    const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
+    for (const [index, least] of [5000, 10_000, 20_000, 20_000, 20_000].entries()) {
+      assert.ok(gaps[index]! >= least && gaps[index]! < least + 5000, `gaps: ${gaps.join(', ')}`);
+    }
+    assert.equal(last.cooldownWaits, 5);
+    const { history = [], restartCount } = await shop.restarted(6);
+    await shop.allReady(1);
+    assert.deepEqual([restartCount, shop.seen.length], [6, 7]);
+    assert.deepEqual(
+      history.map(({ id }) => id),
+      restarts
+        .map(({ id }) => id)
+        .reverse()
+        .slice(0, 5),
+    );
+  });
+
+  it('by Auto evicts the Pods of a Deployment whose strategy is Recreate, one at a time', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await patchWebapp(shop, { strategy: { type: 'Recreate', rollingUpdate: null } });
+    const generation = await shop.generation('Deployment');
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { type: 'Auto' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 3, { timeout: 40_000, message: 'the first Pod goes' });
+    assert.ok((await shop.pods()).some(isReady), 'the other one serves');
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+    assert.equal(await shop.generation('Deployment'), generation, 'its template is as it was');
+  });
+
+  it('names ten of the owners that it has restarted, and counts the others', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    for (let index = 0; index < 12; index++) await shop.createWorkload(1, 'Deployment', `web-${index}`);
+    await shop.allReady(12);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { canary: false, maxOwners: 12 } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(12);
+    const { owners = [], restarted } = lastRestart ?? {};
+    assert.equal(restarted, 12);
+    assert.deepEqual(owners.at(-1), { name: '+2', restarted: 2, available: 2, reason: 'NotShown' });
+    const named = owners.slice(0, -1);
+    assert.equal(new Set(named.map(({ name }) => name)).size, 10);
+    for (const { name, ...rest } of named) {
+      assert.match(name, /^Deployment\/web-\d+$/);
+      assert.deepEqual(rest, { restarted: 1, available: 1, reason: 'Available' });
+    }
+  });
+});
