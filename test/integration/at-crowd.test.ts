@@ -13,6 +13,7 @@ import { type OperatorProcess, startOperator } from '../../hack/operator-process
 import type { At } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { events } from '../../src/runtime/events/event.ts';
 import { type AuditedRequest, requestsOf } from '../bench/at-audit.ts';
 import { BenchApiServer } from '../bench/bench-api-server.ts';
 import { percentile } from '../bench/percentile.ts';
@@ -295,6 +296,12 @@ describe('a good At', () => {
     assert.ok(count >= 1000, `${count} are bad`);
     await told('poison');
     await told('full');
+    // Whatever admission lets in is told, also what only another CRD than ours does.
+    const isWarned = async () =>
+      (await server.client.list(events, { namespace: 'poison' })).items.some(
+        ({ type, reason }) => type === 'Warning' && reason === 'InvalidSchedule',
+      );
+    await eventually(isWarned, { timeout: 60_000, message: 'an Event of a schedule that is none' });
     const afterwards = await goodRound('afterwards', spaces);
     const reconciles = await reconcileCount([...spaces, 'full']);
     operator.process.kill('SIGKILL');
