@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
+import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -50,6 +50,30 @@ function owners({ lastRestart }: ConfigWatcherStatus) {
 async function nodeOf(shop: Shop, owner: string): Promise<string> {
   const pod = (await shop.pods()).find(({ metadata }) => metadata.labels?.deployment === owner);
   return pod?.spec.nodeName ?? '';
+}
+
+function podOn(shop: Shop, node: string): Promise<Pod> {
+  return shop
+    .pods()
+    .then((found) => found.find(({ spec }) => spec.nodeName === node) ?? assert.fail('it has a Pod'));
+}
+
+/** Resolves with the name of one that has died, when that is known to the node controller. */
+async function deadNodeOf(shop: Shop, owner: string): Promise<string> {
+  const dead = await nodeOf(shop, owner);
+  shop.deadNodes.add(dead);
+  await eventually(async () => !isReady(await podOn(shop, dead)), {
+    timeout: 120_000,
+    message: 'the node controller takes its Pod for not Ready',
+  });
+  return dead;
+}
+
+/** With its Pod, as the garbage collector does a little later. */
+async function removeNode(shop: Shop, node: string): Promise<void> {
+  await shop.deleteNode(node);
+  const { name } = (await podOn(shop, node)).metadata;
+  await shop.client.delete(pods, { namespace: shop.namespace, name }, { gracePeriodSeconds: 0 });
 }
 
 describe('a ConfigWatcher', { concurrency: 6 }, () => {
@@ -165,13 +189,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     await shop.deploy(3, 'DaemonSet', 'agent', { graceSeconds: 1 });
     await shop.deploy(1, 'Deployment', 'web');
     await watched(shop, { strategy: { maxUnavailable: 2, progressDeadlineSeconds: 20 } });
-    const dead = await nodeOf(shop, 'agent');
-    shop.deadNodes.add(dead);
-    const onDeadNode = async () => (await shop.pods()).find(({ spec }) => spec.nodeName === dead);
-    await eventually(async () => !isReady((await onDeadNode()) ?? assert.fail('it has a Pod')), {
-      timeout: 120_000,
-      message: 'the node controller takes its Pod for not Ready',
-    });
+    const dead = await deadNodeOf(shop, 'agent');
     await shop.patchConfigMap({ data: { message: 'second' } });
     // No kubelet ends the Pod there, so that it stays; what can be restarted is.
     const stuck = await stalledFor(shop, 'NodeLost');
@@ -181,14 +199,35 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
       'DaemonSet/agent': [3, 'NodeLost'],
       'Deployment/web': [1, 'Available'],
     });
-    // As the garbage collector does a little later.
-    await shop.deleteNode(dead);
-    const { metadata } = (await onDeadNode()) ?? assert.fail('it is still there');
-    await shop.client.delete(pods, metadata as { namespace: string; name: string }, {
-      gracePeriodSeconds: 0,
-    });
+    await removeNode(shop, dead);
     const { lastRestart } = await shop.restarted(1);
     assert.deepEqual([lastRestart?.restarted, lastRestart?.failed], [4, 0]);
+  });
+
+  it('leaves the other Pods of a DaemonSet to which its dead node leaves no room, says so, and goes on without that node', {
+    timeout: 300_000,
+  }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(3, 'DaemonSet', 'agent', { graceSeconds: 1, toleratesAll: true });
+    await shop.deploy(1, 'Deployment', 'web');
+    await watched(shop, { strategy: { maxUnavailable: 1, progressDeadlineSeconds: 20 } });
+    const dead = await deadNodeOf(shop, 'agent');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const stuck = await stalledFor(shop, 'NodeLost');
+    assert.match(
+      condition(stuck, 'Stalled')?.message ?? '',
+      /^DaemonSet agent: the node of a Pod does not answer$/,
+    );
+    assert.deepEqual(owners(stuck), {
+      'DaemonSet/agent': [1, 'NodeLost'],
+      'Deployment/web': [1, 'Available'],
+    });
+    await shop.quiet();
+    assert.deepEqual([(await shop.status()).stalePods, shop.seen.length], [2, 5]);
+    await removeNode(shop, dead);
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 7]);
   });
 
   it('takes a new Pod whose node dies for no sign against the content', { timeout }, async (t) => {

@@ -81,6 +81,8 @@ export interface Placement {
   readonly nodes?: number;
   /** On a node, how long a Pod may take to end. By default it ends at once. */
   readonly graceSeconds?: number;
+  /** On a node: that its Pods stay wanted there whatever becomes of it, as agents of nodes are. */
+  readonly toleratesAll?: boolean;
 }
 
 export function isReady({ status }: Pod): boolean {
@@ -368,14 +370,10 @@ export class Shop {
   }
 
   /** The same without waiting for its Pods. */
-  async createWorkload(
-    replicas: number,
-    kind: Kind,
-    name: string,
-    { nodes: count = kind === 'DaemonSet' ? replicas : 0, graceSeconds = 0 }: Placement = {},
-  ): Promise<void> {
+  async createWorkload(replicas: number, kind: Kind, name: string, placement: Placement = {}): Promise<void> {
     const plain = podTemplate('webapp-config', name);
-    const template = count > 0 ? await this.#withNodes(plain, count, graceSeconds) : plain;
+    const { nodes: count = kind === 'DaemonSet' ? replicas : 0 } = placement;
+    const template = count > 0 ? await this.#withNodes(plain, count, placement) : plain;
     const spec = {
       selector: { matchLabels: plain.metadata.labels },
       ...(kind !== 'DaemonSet' && { replicas }),
@@ -400,7 +398,7 @@ export class Shop {
   async #withNodes(
     { metadata, spec }: ReturnType<typeof podTemplate>,
     count: number,
-    terminationGracePeriodSeconds: number,
+    { graceSeconds = 0, toleratesAll = false }: Placement,
   ): Promise<object> {
     const taint = { key: 'shop', value: this.namespace };
     const resources = { pods: '500', cpu: '100', memory: '100Gi' };
@@ -415,8 +413,9 @@ export class Shop {
       await this.client.patchStatus(nodes, { name }, { type: 'merge', body });
     }
     await this.#beat();
-    const placed = { nodeSelector: { shop: this.namespace }, tolerations: [{ ...taint, operator: 'Equal' }] };
-    return { metadata, spec: { ...spec, ...placed, terminationGracePeriodSeconds } };
+    const toleration = toleratesAll ? { operator: 'Exists' } : { ...taint, operator: 'Equal' };
+    const placed = { nodeSelector: { shop: this.namespace }, tolerations: [toleration] };
+    return { metadata, spec: { ...spec, ...placed, terminationGracePeriodSeconds: graceSeconds } };
   }
 
   deleteNode(name: string): Promise<unknown> {
