@@ -93,6 +93,12 @@ function parseAnyForm(text: string): number {
   return whole + milliseconds + (sign === '-' ? offset : -offset);
 }
 
+/** The earliest of the instants, or the shortest of the waits, that are known; undefined for none. */
+export function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
 /** A date and a time of day as people count them: months and days from 1. */
 export type DateAndTime = readonly [
   year: number,

@@ -5,7 +5,7 @@
 import type { At } from '../../api/at.generated.ts';
 import { atAnnotation } from '../../api/at-constants.ts';
 import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
-import { parseTime } from '../../kubernetes/time.ts';
+import { earliest, parseTime } from '../../kubernetes/time.ts';
 import type { CallOptions } from '../../runtime/client/call-options.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { discover } from '../../runtime/client/discovery.ts';
@@ -111,7 +111,7 @@ export class AuthorCheck {
       const policy = stamping.items.find(({ metadata }) => metadata.name === binding.spec.policyName);
       return policy === undefined ? [] : [Math.max(creationTime(policy), creationTime(binding))];
     });
-    return bound.length === 0 ? undefined : Math.min(...bound);
+    return earliest(bound);
   }
 
   async #mayCreatePods(namespace: string, author: Author): Promise<boolean> {

@@ -4,6 +4,7 @@
  */
 
 import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
+import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
 import { isLate, progressOf } from './owner-progress.ts';
@@ -130,7 +131,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
     ...{ group, wanted, serving, place, lacks, progress, isLate: late },
     isBack: place !== undefined && stale.length === 0 && !lacks,
     broken: breaks ? broken : [],
-    nextAvailableAt: next.length === 0 ? undefined : Math.min(...next),
+    nextAvailableAt: earliest(next),
   };
 }
 

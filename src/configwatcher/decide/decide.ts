@@ -8,6 +8,7 @@
 
 import { watcherCondition, watcherEvent, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
+import { earliest } from '../../kubernetes/time.ts';
 import type { Decision } from '../../runtime/controller/decision.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { retryWait } from '../facts/restart-memory.ts';
@@ -129,7 +130,7 @@ function ordered(observed: Observed, steps: Steps): Decision<Need, Effect> {
   const summary = { ...waitsFor, stalePods: state.stalePods, batch: actions.length };
   const recorded: Effect[] = isNews(observed, steps) ? [{ type: 'RecordEvents', events, summary }] : [];
   const restarts: Effect[] = actions.length > 0 ? [{ type: 'RestartPods', actions }] : [];
-  const requeueAfter = sooner(asked, retryWait(memory, observed.now));
+  const requeueAfter = earliest([asked, retryWait(memory, observed.now)]);
   return {
     effects: [{ type: 'WriteStatus', state, memory, asLock, counts }, ...recorded, ...restarts],
     ...(requeueAfter !== undefined && { requeueAfter }),
@@ -139,11 +140,6 @@ function ordered(observed: Observed, steps: Steps): Decision<Need, Effect> {
 /** A further try of what was refused before is none. */
 function isNews({ memory: { refusals } }: Observed, { events, actions }: Steps): boolean {
   return events.length > 0 || actions.some((action) => !refusals.has(uidOf(action)));
-}
-
-function sooner(...waits: readonly (number | undefined)[]): number | undefined {
-  const known = waits.filter((wait) => wait !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 function stepsOf(observed: Observed): Steps | Need {

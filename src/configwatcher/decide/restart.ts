@@ -5,6 +5,7 @@
  */
 
 import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
+import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import {
   isBudgetRefusal,
@@ -234,11 +235,6 @@ function placesAfter(
 function placeOf({ place, group, serving, wanted }: Entry): ConfigWatcherStatusPendingOwner {
   const { kind, name, uid } = group.owner;
   return place ?? { kind, name, uid, wanted, available: Math.min(serving, wanted) };
-}
-
-function earliest(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /** Whether new Pods of a whole owner have shown that the content works. */

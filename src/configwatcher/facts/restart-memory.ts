@@ -4,6 +4,7 @@
  * many or too few.
  */
 
+import { earliest } from '../../kubernetes/time.ts';
 import { refusalCauses } from './refusal-causes.ts';
 
 /** Why the API server did not let a Pod go. */
@@ -102,8 +103,7 @@ export type PodOutcome =
 
 /** Milliseconds until the next of the refused Pods is tried again; undefined when none waits. */
 export function retryWait({ refusals }: RestartMemory, now: number): number | undefined {
-  const waits = [...refusals.values()].map(({ retryAt }) => retryAt - now).filter((wait) => wait > 0);
-  return waits.length === 0 ? undefined : Math.min(...waits);
+  return earliest([...refusals.values()].map(({ retryAt }) => retryAt - now).filter((wait) => wait > 0));
 }
 
 const firstBackoff = 1000;
