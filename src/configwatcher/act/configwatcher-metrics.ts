@@ -5,7 +5,7 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import type { Counts } from '../decide/decision.ts';
+import type { Steps } from '../decide/decision.ts';
 import { refusalCauses } from '../facts/refusal-causes.ts';
 import type { PodOutcome } from '../facts/restart-memory.ts';
 import type { Restart, WatcherState } from '../facts/state.ts';
@@ -87,7 +87,11 @@ export class ConfigWatcherMetrics {
   }
 
   /** A decision that has been written. */
-  decided(watcher: string, before: WatcherState, decision: Counts & { readonly state: WatcherState }): void {
+  decided(
+    watcher: string,
+    before: WatcherState,
+    decision: Pick<Steps, 'state' | 'edits' | 'abandoned' | 'skippedOfJobs'>,
+  ): void {
     const { state: after, edits } = decision;
     this.#changes.inc(edits);
     this.#podsRestarted.inc(newlyRestarted(before, after));
@@ -113,7 +117,11 @@ export class ConfigWatcherMetrics {
     this.#levels.delete(watcher);
   }
 
-  #finished(restart: Restart, strategy: string, { abandoned, skippedOfJobs }: Counts): void {
+  #finished(
+    restart: Restart,
+    strategy: string,
+    { abandoned, skippedOfJobs }: Pick<Steps, 'abandoned' | 'skippedOfJobs'>,
+  ): void {
     const { start, completion = start, restarted, skippedFresh, skippedUnmanaged } = restart;
     const completed = restarted > 0 ? 'completed' : 'skipped';
     this.#restarts.inc({ strategy, result: abandoned === undefined ? completed : 'overtaken' });

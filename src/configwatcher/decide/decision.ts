@@ -32,16 +32,6 @@ export interface DecidedEvent extends EventRecord {
   readonly regarding?: OwnerReference;
 }
 
-/** What a pass counts for Prometheus. */
-export interface Counts {
-  /** How many edits this pass saw first: those of several sources at once are one. */
-  readonly edits: number;
-  /** A restart ended before its last Pod, of which so many were left: what it was for is not watched any more. */
-  readonly abandoned?: number;
-  /** Of the Pods that a restart which ends left alone, how many are of Jobs. */
-  readonly skippedOfJobs: number;
-}
-
 export type Effect =
   | {
       /**
@@ -57,7 +47,8 @@ export type Effect =
        * one, so an old copy may still evict it; but a template would be set back to an earlier change.
        */
       readonly asLock: boolean;
-      readonly counts: Counts;
+      /** For Prometheus. */
+      readonly counts: Pick<Steps, 'edits' | 'abandoned' | 'skippedOfJobs'>;
     }
   | {
       readonly type: 'RecordEvents';
@@ -69,11 +60,17 @@ export type Effect =
   | { readonly type: 'RestartPods'; readonly actions: readonly Action[] };
 
 /** What {@link decide} makes its effects of. */
-export interface Steps extends Counts {
+export interface Steps {
   readonly state: WatcherState;
   readonly actions: readonly Action[];
   readonly events: readonly DecidedEvent[];
   readonly memory: RestartMemory;
   /** Milliseconds after which to look again at the latest; absent: when something changes. */
   readonly requeueAfter?: number;
+  /** How many edits this pass saw first: those of several sources at once are one. */
+  readonly edits: number;
+  /** A restart ended before its last Pod, of which so many were left: what it was for is not watched any more. */
+  readonly abandoned?: number;
+  /** Of the Pods that a restart which ends left alone, how many are of Jobs. */
+  readonly skippedOfJobs: number;
 }

@@ -19,26 +19,22 @@ import { isLate, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
 import { groupPods, groupUnmanaged, type PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import type { RolloutHold } from './rollout.ts';
 import { isRefused, noTurn, type Turn, turnOf } from './turn.ts';
-
-/** Why an owner is stuck. */
-export type StallReason =
-  | RolloutHold
-  /** Its new Pods do not become available, scheduled as they are. */
-  | 'NewPodsNotAvailable'
-  /** No node takes its new Pods. */
-  | 'Unschedulable'
-  /** The node of a Pod does not answer, so the Pod neither serves nor ends. */
-  | 'NodeLost'
-  /** New Pods are not made: a quota, or an admission policy. */
-  | 'PodsMissing'
-  | 'Deadline';
 
 /** An owner whose Pods have not got further for too long, or cannot. */
 export interface Stall {
   readonly group: PodGroup;
-  readonly because: StallReason;
+  readonly because:
+    | NonNullable<Turn['held']>
+    /** Its new Pods do not become available, scheduled as they are. */
+    | 'NewPodsNotAvailable'
+    /** No node takes its new Pods. */
+    | 'Unschedulable'
+    /** The node of a Pod does not answer, so the Pod neither serves nor ends. */
+    | 'NodeLost'
+    /** New Pods are not made: a quota, or an admission policy. */
+    | 'PodsMissing'
+    | 'Deadline';
   /** The last refusal by the API server for one of its Pods, or for the change of its template. */
   readonly refusal: string | undefined;
   /** The new Pods that show it; none where something else does. */
@@ -91,7 +87,7 @@ function lateReason(
   { group, wanted }: OwnerAvailability,
   refusal: string | undefined,
   now: number,
-): StallReason {
+): Stall['because'] {
   const { fresh, stale, terminating, live } = group;
   if (fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
   const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdueMs <= now;

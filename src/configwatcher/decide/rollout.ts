@@ -5,20 +5,14 @@
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RolloutFacts } from '../facts/workload.ts';
 
-/** Why the rollout of a workload would not begin, or not go on. */
-export type RolloutHold = 'Paused' | 'OnDelete' | 'Reverted';
-
 /**
  * What comes next in the rollout of an owner. `Patch`: the template has to be changed. `Wait`: its controller is at work.
+ * Otherwise why it does not begin, or not go on.
  *
  * @param change id of the change.
  * @param patched this process has written the annotation for this change before.
  */
-export function rolloutTurn(
-  facts: RolloutFacts,
-  change: string,
-  patched: boolean,
-): 'Patch' | 'Wait' | RolloutHold {
+export function rolloutTurn(facts: RolloutFacts, change: string, patched: boolean) {
   if (facts.restartedFor === change) return facts.held ?? 'Wait';
   // A user removed the annotation while the restart runs: that is a decision, which the operator respects.
   if (patched) return 'Reverted';

@@ -2,7 +2,7 @@
  * Trigger: what a restart says it was started by. Names of objects and keys only, and not too many of them.
  */
 import type { SourceContent } from '../facts/observed.ts';
-import type { Restart, Trigger } from '../facts/state.ts';
+import type { Restart } from '../facts/state.ts';
 
 /** At most so many names of keys, and so many bytes of them together, stand in status. */
 const shownKeys = 20;
@@ -24,7 +24,7 @@ export function summarizeKeys(keys: readonly string[]): string[] {
 export function triggerOf(
   changed: readonly SourceContent[],
   before: Restart | undefined,
-): Trigger | undefined {
+): Restart['trigger'] {
   const first = changed[0];
   // Back to the applied content during the restart: nothing differs any more, the cause is the one before.
   if (!first) return before?.trigger;

@@ -5,11 +5,12 @@
 
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { isOfPodAlone } from '../facts/restart-memory.ts';
+import type { RolloutFacts } from '../facts/workload.ts';
 import type { Strategy } from '../plan/spec.ts';
 import type { OwnerAvailability } from './availability.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { ordinalOf, type RolloutHold, rolloutTurn } from './rollout.ts';
+import { ordinalOf, rolloutTurn } from './rollout.ts';
 
 /** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */
 export function unavailableLimit(limit: Strategy['maxUnavailable'], wanted: number): number {
@@ -35,7 +36,7 @@ export interface Turn {
   /** The template of the owner is to change. */
   readonly rollout: boolean;
   /** The owner's own rollout does not begin or go on. */
-  readonly held: RolloutHold | undefined;
+  readonly held: RolloutFacts['held'] | 'Reverted';
 }
 
 export const noTurn: Turn = { due: [], refused: [], rollout: false, held: undefined };

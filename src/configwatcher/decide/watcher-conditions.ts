@@ -15,7 +15,7 @@ import type { Comparison } from './comparison.ts';
 import { isNextRepairQuick } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import type { Plan, Stall, StallReason } from './restart.ts';
+import type { Plan, Stall } from './restart.ts';
 
 type Statement = Pick<Condition, 'status' | 'reason' | 'message'>;
 
@@ -131,7 +131,7 @@ function stallReason({ stalled: stalls, blocked }: Plan): string {
   return blocked.length > 0 ? reason.evictionBlocked : reason.progressDeadlineExceeded;
 }
 
-const stalls: Readonly<Record<StallReason, string>> = {
+const stalls: Readonly<Record<Stall['because'], string>> = {
   Paused: 'its rollout is paused',
   OnDelete: 'its updateStrategy OnDelete rolls nothing out',
   Reverted: 'the change of its template was reverted',
@@ -180,7 +180,7 @@ function namedPod({ pods: broken }: Stall, { conditions }: WatcherState): PodFac
 }
 
 /** What ends the stall, where the content breaks its Pods. */
-function remedy(because: StallReason, { pending, cooldownUntil }: WatcherState): string {
+function remedy(because: Stall['because'], { pending, cooldownUntil }: WatcherState): string {
   if (because !== 'NewPodsNotAvailable') return '';
   return cooldownUntil === undefined || isNextRepairQuick(pending)
     ? '; the next edit is applied at once'

@@ -6,7 +6,7 @@ import type {
   ConfigWatcherStatusLastRestart,
 } from '../../api/configwatcher.generated.ts';
 import { formatMilliTime, formatTime } from '../../kubernetes/time.ts';
-import { given, historyLimit, type Restart, type Trigger, type WatcherState } from '../facts/state.ts';
+import { given, historyLimit, type Restart, type WatcherState } from '../facts/state.ts';
 import { statusName } from '../plan/config-hash.ts';
 import { fitStatus } from './status-size.ts';
 
@@ -29,13 +29,10 @@ function writeRestart(restart: Restart): ConfigWatcherStatusLastRestart {
   };
 }
 
-function withoutKeys({ changedKeys, ...trigger }: Trigger): Trigger {
-  return trigger;
-}
-
-function asHistory({ unavailable, owners, ...restart }: Restart): Restart {
-  const { trigger, ...rest } = restart;
-  return trigger ? { ...rest, trigger: { ...withoutKeys(trigger), name: statusName(trigger.name) } } : rest;
+function asHistory({ unavailable, owners, trigger, ...restart }: Restart): Restart {
+  if (!trigger) return restart;
+  const { changedKeys, ...source } = trigger;
+  return { ...restart, trigger: { ...source, name: statusName(source.name) } };
 }
 
 /** The status that {@link readState} reads back as the same state, as far as decisions turn on it. */

@@ -44,14 +44,6 @@ export interface Pending {
   readonly reason: ConfigWatcherStatusPendingReason;
 }
 
-export interface Trigger {
-  readonly kind: string;
-  readonly name: string;
-  readonly changedKeys?: readonly string[];
-  /** Who wrote the source, as its managedFields name it. */
-  readonly manager?: string;
-}
-
 /** What became of one owner in a restart. */
 export interface OwnerRecord {
   /** Kind and name, or how many more there are. */
@@ -68,7 +60,13 @@ export interface Restart {
   readonly id: string;
   readonly start: number;
   readonly completion?: number;
-  readonly trigger?: Trigger;
+  readonly trigger?: {
+    readonly kind: string;
+    readonly name: string;
+    readonly changedKeys?: readonly string[];
+    /** Who wrote the source, as its managedFields name it. */
+    readonly manager?: string;
+  };
   readonly restarted: number;
   readonly skippedFresh: number;
   readonly skippedUnmanaged: number;
@@ -155,7 +153,7 @@ function distinct(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-function readTrigger(trigger: ConfigWatcherStatusLastRestart['trigger']): Trigger | undefined {
+function readTrigger(trigger: ConfigWatcherStatusLastRestart['trigger']): Restart['trigger'] {
   if (!trigger?.kind || !trigger.name) return undefined;
   const { kind, name, changedKeys, manager } = trigger;
   return {

@@ -12,15 +12,8 @@ import type {
   ConfigWatcherSpecSource,
   ConfigWatcherSpecSourceKind,
 } from '../../api/configwatcher.generated.ts';
+import type { ConfigMap } from '../../kubernetes/objects.ts';
 import { sourceKinds } from './source-kinds.ts';
-
-/** The content fields of a ConfigMap or Secret, as the API server sends them. */
-export interface SourceData {
-  /** Text in a ConfigMap, base64 in a Secret. */
-  readonly data?: Readonly<Record<string, string>>;
-  /** Base64; ConfigMaps only. */
-  readonly binaryData?: Readonly<Record<string, string>>;
-}
 
 /** The key of published hashes of Secrets. The id is public. */
 export interface HashKey {
@@ -66,9 +59,13 @@ function compareBytes(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left, 'utf8'), Buffer.from(right, 'utf8'));
 }
 
-function entriesOf({ kind, keys = [] }: ConfigWatcherSpecSource, content: SourceData) {
+/** Of the content as the API server sends it: text in `data` of a ConfigMap, and else base64. */
+function entriesOf(
+  { kind, keys = [] }: ConfigWatcherSpecSource,
+  content: Pick<ConfigMap, 'data' | 'binaryData'>,
+) {
   const counts = (key: string) => keys.length === 0 || keys.includes(key);
-  const read = (section: keyof SourceData, encoding: BufferEncoding) =>
+  const read = (section: 'data' | 'binaryData', encoding: BufferEncoding) =>
     Object.entries(content[section] ?? {})
       .filter(([key]) => counts(key))
       .map(([key, value]) => ({ section, key, value: Buffer.from(value, encoding) }));
@@ -86,7 +83,7 @@ function entriesOf({ kind, keys = [] }: ConfigWatcherSpecSource, content: Source
  */
 export function contentHash(
   source: ConfigWatcherSpecSource,
-  content: SourceData | undefined,
+  content: Pick<ConfigMap, 'data' | 'binaryData'> | undefined,
   key?: HashKey | undefined,
 ): string {
   const digest = key ? createHmac('sha256', key.secret) : createHash('sha256');
@@ -176,7 +173,7 @@ export function keysHash(keys: readonly string[]): string | undefined {
  */
 export function keyDigests(
   source: ConfigWatcherSpecSource,
-  content: SourceData | undefined,
+  content: Pick<ConfigMap, 'data' | 'binaryData'> | undefined,
 ): ReadonlyMap<string, string> {
   return new Map(
     (content ? entriesOf(source, content) : []).map(({ section, key, value }) => [

@@ -11,12 +11,14 @@ import {
   isSameHash,
   keyDigests,
   keysHash,
-  type SourceData,
   shortHash,
   shortName,
   statusName,
 } from '../../../src/configwatcher/plan/config-hash.ts';
+import type { ConfigMap } from '../../../src/kubernetes/objects.ts';
 import { fc } from '../../fixtures/property.ts';
+
+type Content = Pick<ConfigMap, 'data' | 'binaryData'>;
 
 const configMap: ConfigWatcherSpecSource = { kind: 'ConfigMap', name: 'webapp-config', keys: [] };
 const secret: ConfigWatcherSpecSource = { ...configMap, kind: 'Secret' };
@@ -33,7 +35,7 @@ describe('contentHash', () => {
     );
   });
 
-  const same: [string, SourceData, SourceData][] = [
+  const same: [string, Content, Content][] = [
     ['the order of keys', { data: { a: '1', b: '2' } }, { data: { b: '2', a: '1' } }],
     ['an empty data field', { data: {} }, {}],
   ];
@@ -43,7 +45,7 @@ describe('contentHash', () => {
     });
   }
 
-  const different: [string, SourceData | undefined, SourceData | undefined][] = [
+  const different: [string, Content | undefined, Content | undefined][] = [
     ['a value', { data: { a: '1' } }, { data: { a: '2' } }],
     ['a key with an empty value', { data: {} }, { data: { a: '' } }],
     ['where a key ends', { data: { a: 'bc' } }, { data: { ab: 'c' } }],
@@ -89,7 +91,7 @@ describe('contentHash', () => {
       data,
       binaryData: fc.dictionary(fc.constantFrom('x', 'y'), fc.base64String()),
     });
-    const canonical = ({ data = {}, binaryData = {} }: SourceData) =>
+    const canonical = ({ data = {}, binaryData = {} }: Content) =>
       JSON.stringify([Object.entries(data).sort(), Object.entries(binaryData).sort()]);
     fc.assert(
       fc.property(content, content, (left, right) => {
