@@ -10,6 +10,7 @@ import type { CallOptions } from '../../runtime/client/call-options.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { discover } from '../../runtime/client/discovery.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { parseJson } from '../plan/template.ts';
 import { SharedAnswers } from './shared-answers.ts';
 
 /** On the policy that stamps, and on its binding, whatever an overlay calls them. */
@@ -39,14 +40,6 @@ export const reviews: Resource<
   ...{ group: 'authorization.k8s.io', version: 'v1', namespaced: true },
   ...{ plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview' },
 };
-
-/** The user, as the API server knew it at the request. */
-interface Author {
-  readonly username: string;
-  readonly uid: string;
-  readonly groups: readonly string[];
-  readonly extra: Readonly<Record<string, readonly string[]>>;
-}
 
 export class AuthorCheck {
   readonly #client: Client;
@@ -90,7 +83,7 @@ export class AuthorCheck {
       return { refusal: 'it is older than the policy that records authors: delete it and create it again' };
     }
     const stamp = at.metadata.annotations?.[atAnnotation.author];
-    const author = stamp === undefined ? undefined : readAuthor(stamp);
+    const author = readAuthor(stamp);
     if (author === undefined) return { refusal: 'its author is not recorded' };
     const { username } = author;
     const namespace = at.metadata.namespace ?? '';
@@ -114,11 +107,13 @@ export class AuthorCheck {
     return earliest(bound);
   }
 
-  async #mayCreatePods(namespace: string, author: Author): Promise<boolean> {
-    const { username: user, uid, groups, extra } = author;
+  async #mayCreatePods(
+    namespace: string,
+    author: NonNullable<ReturnType<typeof readAuthor>>,
+  ): Promise<boolean> {
+    const { username: user, ...rest } = author;
     const resourceAttributes = { namespace, verb: 'create', version: 'v1', resource: 'pods' };
-    const spec = { user, uid, groups, extra, resourceAttributes };
-    const review = { metadata: { name: '', namespace }, spec };
+    const review = { metadata: { name: '', namespace }, spec: { user, ...rest, resourceAttributes } };
     const { status } = await this.#client.create(reviews, review);
     return status?.allowed === true;
   }
@@ -129,29 +124,18 @@ function creationTime({ metadata }: KubernetesObject): number {
   return parseTime(metadata.creationTimestamp ?? '');
 }
 
-/** Undefined unless it is what the policy writes. */
-function readAuthor(stamp: string): Author | undefined {
-  let author: unknown;
-  try {
-    author = JSON.parse(stamp);
-  } catch {
-    return undefined;
-  }
-  return isAuthor(author) ? author : undefined;
-}
-
-function isAuthor(value: unknown): value is Author {
-  if (typeof value !== 'object' || value === null) return false;
-  const { username, uid, groups, extra } = value as Partial<Record<keyof Author, unknown>>;
-  return (
-    typeof username === 'string' &&
-    username !== '' &&
+/** The user, as the API server knew it at the request; undefined unless it is what the policy writes. */
+function readAuthor(stamp: string | undefined) {
+  const { username, uid, groups, extra } = parseJson(stamp) ?? {};
+  const isWhole =
     typeof uid === 'string' &&
     isStrings(groups) &&
     typeof extra === 'object' &&
     extra !== null &&
-    Object.values(extra).every(isStrings)
-  );
+    Object.values(extra).every(isStrings);
+  return isWhole && typeof username === 'string' && username !== ''
+    ? { username, uid, groups, extra }
+    : undefined;
 }
 
 function isStrings(value: unknown): value is readonly string[] {

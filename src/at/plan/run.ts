@@ -8,7 +8,7 @@ import { type At, atSpecDefaults } from '../../api/at.generated.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { firstInstant, formatMilliTime, lastInstant, parseTime } from '../../kubernetes/time.ts';
 import { resolveSchedule } from './schedule.ts';
-import { isJson, type Json } from './template.ts';
+import { parseJson } from './template.ts';
 
 export interface Run {
   /** Epoch milliseconds; undefined when neither Pod, status nor spec tells it. */
@@ -83,7 +83,7 @@ export function templateHash({ spec: { template, image } }: At): string {
  * implementation of this API may have made it), the spec and the status say it.
  */
 export function runOf(at: At, pod: Pod | undefined): Run {
-  const written = parse(pod?.metadata.annotations?.[runAnnotation]);
+  const written = parseJson(pod?.metadata.annotations?.[runAnnotation]);
   // What is not there was not asked for; what is there and makes no sense is not believed.
   const term = (
     field: 'backoffLimit' | 'pendingTimeoutSeconds' | 'activeDeadlineSeconds',
@@ -110,7 +110,7 @@ export function runOf(at: At, pod: Pod | undefined): Run {
  * hence the annotation. Where that names no container of the Pod, the first one is the best guess.
  */
 export function mainContainerName({ metadata, spec }: Pod): string | undefined {
-  const written = parse(metadata.annotations?.[runAnnotation])?.container;
+  const written = parseJson(metadata.annotations?.[runAnnotation])?.container;
   const main = spec.containers.find(({ name }) => name === written) ?? spec.containers[0];
   return main?.name;
 }
@@ -127,18 +127,6 @@ function isImage(value: unknown): value is string {
 function specifiedTime({ spec }: At): number | undefined {
   const instant = resolveSchedule(spec.schedule, spec.timeZone);
   return typeof instant === 'number' ? instant : undefined;
-}
-
-function parse(annotation: string | undefined): Json | undefined {
-  if (annotation === undefined) {
-    return undefined;
-  }
-  try {
-    const value: unknown = JSON.parse(annotation);
-    return isJson(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function timeOf(text: unknown): number | undefined {

@@ -23,6 +23,17 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The object that the text is; undefined for no text, and for one that is none. */
+export function parseJson(text: string | undefined): Json | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJson(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether an init container is a native sidecar, which runs beside the others. */
 export function isSidecar({ restartPolicy }: { readonly restartPolicy?: unknown }): boolean {
   return restartPolicy === 'Always';
