@@ -7,7 +7,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { configMaps } from '../../kubernetes/objects.ts';
-import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
 import { writeState } from '../decide/watcher-status.ts';
@@ -15,7 +14,7 @@ import { watcherOf } from '../facts/annotated-config-map.ts';
 import { ifFound, withRight } from '../facts/missing-right.ts';
 import { readState, type WatcherState } from '../facts/state.ts';
 import { specOf, transformSource } from '../facts/watched-objects.ts';
-import type { WatcherStore, Written } from './state-store.ts';
+import { type WatcherStore, type Written, writtenBy } from './state-store.ts';
 
 /** Without the number of Pods: a ConfigMap is not to be written whenever its application is scaled. */
 function stored(state: WatcherState): ConfigWatcherStatus {
@@ -50,18 +49,11 @@ export class AnnotationStore implements WatcherStore {
   }
 
   /** With the resourceVersion the decision was made on: an edit meanwhile is looked at first. */
-  async write({ metadata }: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
+  write({ metadata }: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
     const { namespace = '', name, resourceVersion } = metadata;
     const annotations = { [watcherAnnotation.observed]: JSON.stringify(stored(state)) };
     const body = { metadata: { resourceVersion, annotations } };
-    try {
-      const patch = this.#client.patch(configMaps, { namespace, name }, { type: 'merge', body }, { signal });
-      await withRight('patch', configMaps.plural, patch);
-      return 'Written';
-    } catch (error) {
-      if (isConflict(error)) return 'Conflict';
-      if (isProvenNotFound(error)) return 'Gone';
-      throw error;
-    }
+    const patch = this.#client.patch(configMaps, { namespace, name }, { type: 'merge', body }, { signal });
+    return writtenBy(withRight('patch', configMaps.plural, patch));
   }
 }

@@ -25,6 +25,18 @@ export type Written =
   /** The watcher does not exist any more. */
   | 'Gone';
 
+/** What became of a write that is bound to a resourceVersion. */
+export async function writtenBy(write: Promise<unknown>): Promise<Written> {
+  try {
+    await write;
+    return 'Written';
+  } catch (error) {
+    if (isConflict(error)) return 'Conflict';
+    if (isProvenNotFound(error)) return 'Gone';
+    throw error;
+  }
+}
+
 /** Milliseconds after which to try the status again, should discovery not tell before. */
 const lookAgainMs = 60_000;
 
@@ -83,16 +95,13 @@ export class StateStore {
     return metadata.annotations?.[watcherAnnotation.observed] === JSON.stringify(wanted);
   }
 
-  async write(watcher: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
-    try {
-      if (this.hasStatus && (await this.#writeStatus(watcher, writeState(state), signal))) return 'Written';
-      await this.#writeAnnotation(watcher, JSON.stringify(writeState(state)), signal);
-      return 'Written';
-    } catch (error) {
-      if (isConflict(error)) return 'Conflict';
-      if (isProvenNotFound(error)) return 'Gone';
-      throw error;
-    }
+  write(watcher: ConfigWatcher, state: WatcherState, signal: AbortSignal): Promise<Written> {
+    return writtenBy(this.#write(watcher, writeState(state), signal));
+  }
+
+  async #write(watcher: ConfigWatcher, status: ConfigWatcherStatus, signal: AbortSignal): Promise<void> {
+    if (this.hasStatus && (await this.#writeStatus(watcher, status, signal))) return;
+    await this.#writeAnnotation(watcher, JSON.stringify(status), signal);
   }
 
   /** False when there is no such subresource. */
