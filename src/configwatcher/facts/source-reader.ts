@@ -22,7 +22,7 @@ import { sourceKinds } from '../plan/source-kinds.ts';
 import type { WatchedSource } from '../plan/spec.ts';
 import { MissingRight } from './missing-right.ts';
 import type { SourceContent } from './observed.ts';
-import { type FindRequest, type Found, keyOf, SourceReads } from './source-reads.ts';
+import { type Found, keyOf, type ReadRequest, SourceReads } from './source-reads.ts';
 
 interface Remembered {
   /** What the store showed when this was read; undefined: nothing. */
@@ -30,20 +30,6 @@ interface Remembered {
   readonly content: Omit<SourceContent, 'changedKeys' | 'replacesImmutable' | 'confirmed'>;
   /** Of this content and of the applied one, by hash. */
   readonly seen: ReadonlyMap<string, Pick<Found, 'immutable' | 'digests'>>;
-}
-
-export interface ReadRequest {
-  readonly namespace: string;
-  /** Distinguishes the watchers; uid. */
-  readonly watcher: string;
-  readonly sources: readonly WatchedSource[];
-  /** The sources of status, to know which digests are still worth keeping. */
-  readonly applied: readonly SourceHash[];
-  /** Read all of them now, whatever is remembered. */
-  readonly afresh: boolean;
-  /** See {@link FindRequest}. */
-  readonly knownSince: FindRequest['knownSince'];
-  readonly signal: AbortSignal;
 }
 
 export class SourceReader {
@@ -93,19 +79,19 @@ export class SourceReader {
   }
 
   async #readOne(
-    { namespace, applied, afresh, knownSince, signal }: ReadRequest,
+    request: ReadRequest,
     source: WatchedSource,
     known: Remembered | undefined,
   ): Promise<{ remembered: Remembered; confirmed: boolean }> {
     const { kind, name } = source;
     const { metadata, hashKey } = this.#accessTo(kind);
-    const seenVersion = metadata.get(namespace, name)?.metadata.resourceVersion;
-    if (known && !afresh && !hasMoved(seenVersion, known)) {
+    const seenVersion = metadata.get(request.namespace, name)?.metadata.resourceVersion;
+    if (known && !request.afresh && !hasMoved(seenVersion, known)) {
       return { remembered: { ...known, content: { ...known.content, source } }, confirmed: false };
     }
-    const request = { namespace, source, seenVersion, knownSince, hashKey, signal };
-    const { version, hash, immutable, digests, created, written, manager } = await this.#reads.find(request);
-    const appliedHash = appliedOf(source, applied)?.hash;
+    const { digests, ...found } = await this.#reads.find(request, source, seenVersion, hashKey);
+    const { hash, immutable, version } = found;
+    const appliedHash = appliedOf(source, request.applied)?.hash;
     const kept = [...(known?.seen ?? [])].filter(
       ([contentOf]) => appliedHash !== undefined && isSameHash(contentOf, appliedHash),
     );
@@ -114,15 +100,10 @@ export class SourceReader {
       remembered: {
         seenVersion,
         content: {
+          ...found,
           source,
           keysHash: keysHash(source.keys),
-          hash,
           present: version !== undefined,
-          ...(version !== undefined && { version }),
-          immutable,
-          ...(created !== undefined && { created }),
-          ...(written !== undefined && { written }),
-          ...(manager !== undefined && { manager }),
           isFirstLook: known === undefined,
         },
         seen: new Map([...kept, [hash, { immutable, digests }]]),

@@ -7,36 +7,33 @@ import { parseTime } from '../../kubernetes/time.ts';
 import type { Secret } from '../../kubernetes/types/core.generated.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { contentHash, type HashKey, keyDigests, keysHash } from '../plan/config-hash.ts';
+import { contentHash, type HashKey, keyDigests, keysHash, type SourceHash } from '../plan/config-hash.ts';
 import { sourceKinds } from '../plan/source-kinds.ts';
 import type { WatchedSource } from '../plan/spec.ts';
 import { ifFound, withRight } from './missing-right.ts';
+import type { SourceContent } from './observed.ts';
 
 /** What one read found, as far as one choice of keys goes. */
-export interface Found {
-  /** undefined: nothing. */
-  readonly version: string | undefined;
-  readonly hash: string;
-  readonly immutable: boolean;
+export interface Found
+  extends Pick<SourceContent, 'version' | 'hash' | 'immutable' | 'created' | 'written' | 'manager'> {
   /** A digest per key. */
   readonly digests: ReadonlyMap<string, string>;
-  readonly created?: number;
-  readonly written?: number;
-  readonly manager?: string;
 }
 
-export interface FindRequest {
+export interface ReadRequest {
   readonly namespace: string;
-  readonly source: WatchedSource;
-  /** What the watch shows. */
-  readonly seenVersion: string | undefined;
+  /** Distinguishes the watchers; uid. */
+  readonly watcher: string;
+  readonly sources: readonly WatchedSource[];
+  /** The sources of status, to know which digests are still worth keeping. */
+  readonly applied: readonly SourceHash[];
+  /** Read all of them now, whatever is remembered. */
+  readonly afresh: boolean;
   /**
    * Monotonic ms since when this process has known what status says of the sources. A read that began later may be
    * shared: it cannot be older than the content that status speaks of.
    */
   readonly knownSince: number;
-  /** Of published hashes of Secrets. */
-  readonly hashKey: (() => Promise<HashKey>) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -60,6 +57,22 @@ function lastDataWrite({ metadata }: KubernetesObject): Pick<Found, 'written' | 
   return last ? { written: last.written, ...(last.manager && { manager: last.manager }) } : {};
 }
 
+async function foundIn(
+  source: WatchedSource,
+  object: ConfigMap | Secret | undefined,
+  hashKey: (() => Promise<HashKey>) | undefined,
+): Promise<Found> {
+  const { resourceVersion = '', creationTimestamp } = object?.metadata ?? {};
+  return {
+    ...(object && { version: resourceVersion }),
+    hash: contentHash(source, object, await hashKey?.()),
+    immutable: object?.immutable === true,
+    digests: keyDigests(source, object),
+    ...(creationTimestamp !== undefined && { created: parseTime(creationTimestamp) }),
+    ...(object && lastDataWrite(object)),
+  };
+}
+
 export class SourceReads {
   readonly #client: Client;
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -74,10 +87,16 @@ export class SourceReads {
   /**
    * Takes over the read of another watcher where that began late enough and found what the watch shows.
    *
+   * @param seenVersion what the watch shows.
+   * @param hashKey of published hashes of Secrets.
    * @throws {MissingRight} when the API server forbids it.
    */
-  async find(request: FindRequest): Promise<Found> {
-    const { namespace, source, seenVersion, knownSince } = request;
+  async find(
+    { namespace, knownSince, signal }: Pick<ReadRequest, 'namespace' | 'knownSince' | 'signal'>,
+    source: WatchedSource,
+    seenVersion: string | undefined,
+    hashKey: (() => Promise<HashKey>) | undefined,
+  ): Promise<Found> {
     const now = this.#clock.monotonic();
     for (const [key, { startedAt }] of this.#shared) {
       if (now - startedAt > sharedForMs) this.#shared.delete(key);
@@ -91,22 +110,9 @@ export class SourceReads {
       const next = this.#shared.get(key);
       shared = next === shared ? undefined : next;
     }
-    const found = this.#read(request);
+    const found = this.#get(namespace, source, signal).then((object) => foundIn(source, object, hashKey));
     this.#shared.set(key, { startedAt: this.#clock.monotonic(), found });
     return found;
-  }
-
-  async #read({ namespace, source, hashKey, signal }: FindRequest): Promise<Found> {
-    const object = await this.#get(namespace, source, signal);
-    const { resourceVersion, creationTimestamp } = object?.metadata ?? {};
-    return {
-      version: object && (resourceVersion ?? ''),
-      hash: contentHash(source, object, await hashKey?.()),
-      immutable: object?.immutable === true,
-      digests: keyDigests(source, object),
-      ...(creationTimestamp !== undefined && { created: parseTime(creationTimestamp) }),
-      ...(object && lastDataWrite(object)),
-    };
   }
 
   async #get(
