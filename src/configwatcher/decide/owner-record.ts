@@ -4,27 +4,20 @@ import { ownerReason } from '../../api/configwatcher-constants.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
-import type { OwnerAvailability } from './availability.ts';
+import type { Entry } from './owner-entry.ts';
 import type { RestartInput } from './restart-input.ts';
-import type { Turn } from './turn.ts';
-
-export interface OwnerOutcome
-  extends Pick<OwnerAvailability, 'group' | 'wanted' | 'serving' | 'lacks' | 'place'> {
-  readonly turn: Turn;
-  readonly stall: { readonly because: string } | undefined;
-}
 
 /** Owners that are named; the rest are counted. */
 const shownOwners = 10;
 
 /** What the last try met, during its next one as well: a reason that changed with each try would be a write for each. */
-function refusalReasonOf({ group, turn }: OwnerOutcome, memory: RestartMemory): string | undefined {
+function refusalReasonOf({ group, turn }: Entry, memory: RestartMemory): string | undefined {
   const uids = [group.key, ...group.stale.map(({ uid }) => uid)].filter((uid) => memory.refusals.has(uid));
   if (uids.length + turn.refused.length === 0) return undefined;
   return uids.some((uid) => isBudgetRefusal(memory, uid)) ? ownerReason.evictionBlocked : ownerReason.refused;
 }
 
-function reasonOf(outcome: OwnerOutcome, memory: RestartMemory): string {
+function reasonOf(outcome: Entry, memory: RestartMemory): string {
   const { stall, group, lacks } = outcome;
   if (stall) return stall.because;
   const refused = refusalReasonOf(outcome, memory);
@@ -48,7 +41,7 @@ function rank({ reason }: OwnerRecord): number {
  * a record, because it is not among those that are named, what its new Pods and those that are missing show.
  */
 function restartedOf(
-  { group: { stale, fresh, terminating }, wanted, place }: OwnerOutcome,
+  { group: { stale, fresh, terminating }, wanted, place }: Entry,
   known: OwnerRecord | undefined,
   { cutoff, record }: RestartInput,
 ): number {
@@ -59,7 +52,7 @@ function restartedOf(
   return Math.max(0, Math.min(gone, added + terminating.length, record?.restarted ?? 0));
 }
 
-function isReached(outcome: OwnerOutcome, inPlace: readonly OwnerOutcome[], input: RestartInput): boolean {
+function isReached(outcome: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
   const { cutoff = Number.POSITIVE_INFINITY, memory } = input;
   const { group, stall } = outcome;
   return (
@@ -79,9 +72,9 @@ function isReached(outcome: OwnerOutcome, inPlace: readonly OwnerOutcome[], inpu
  * @param begin those of them that begin now.
  */
 export function recordOwners(
-  entries: readonly OwnerOutcome[],
-  inPlace: readonly OwnerOutcome[],
-  begin: readonly OwnerOutcome[],
+  entries: readonly Entry[],
+  inPlace: readonly Entry[],
+  begin: readonly Entry[],
   input: RestartInput,
 ): readonly OwnerRecord[] {
   const { memory, record: restart } = input;

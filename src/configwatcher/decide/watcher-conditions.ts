@@ -12,10 +12,11 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
 import type { Pending, WatcherState } from '../facts/state.ts';
 import type { Comparison } from './comparison.ts';
+import type { Stall } from './owner-entry.ts';
 import { isNextRepairQuick } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
-import type { Plan, Stall } from './restart.ts';
+import type { Plan } from './restart.ts';
 
 type Statement = Pick<Condition, 'status' | 'reason' | 'message'>;
 

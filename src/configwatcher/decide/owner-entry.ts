@@ -1,0 +1,94 @@
+/**
+ * Owner entry: one owner with everything that the plan of a restart turns on: whether its Pods are available, what it
+ * would do next, and why it is stuck.
+ */
+
+import type { PodFacts } from '../facts/pod-facts.ts';
+import { refusalOf } from '../facts/restart-memory.ts';
+import type { OwnerAvailability } from './availability.ts';
+import type { PodGroup } from './pod-groups.ts';
+import type { RestartInput } from './restart-input.ts';
+import { noTurn, type Turn, turnOf } from './turn.ts';
+
+/** An owner whose Pods have not got further for too long, or cannot. */
+export interface Stall {
+  readonly group: PodGroup;
+  readonly because:
+    | NonNullable<Turn['held']>
+    /** Its new Pods do not become available, scheduled as they are. */
+    | 'NewPodsNotAvailable'
+    /** No node takes its new Pods. */
+    | 'Unschedulable'
+    /** The node of a Pod does not answer, so the Pod neither serves nor ends. */
+    | 'NodeLost'
+    /** New Pods are not made: a quota, or an admission policy. */
+    | 'PodsMissing'
+    | 'Deadline';
+  /** The last refusal by the API server for one of its Pods, or for the change of its template. */
+  readonly refusal: string | undefined;
+  /** The new Pods that show it; none where something else does. */
+  readonly pods: readonly PodFacts[];
+}
+
+/** One owner with everything the plan turns on. */
+export interface Entry extends OwnerAvailability {
+  readonly turn: Turn;
+  readonly stall: Stall | undefined;
+  /** It would be its turn, but others go first. */
+  readonly yields: boolean;
+}
+
+/** Milliseconds after its grace period by which a kubelet that lives has ended a Pod. */
+const maxOverdueMs = 60_000;
+
+function lateReason(
+  { group, wanted }: OwnerAvailability,
+  refusal: string | undefined,
+  now: number,
+): Stall['because'] {
+  const { fresh, stale, terminating, live } = group;
+  if (fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
+  const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdueMs <= now;
+  if (fresh.some(({ nodeLost }) => nodeLost) || terminating.some(isOverdue)) return 'NodeLost';
+  // What is left to restart may wait for the Pods that are missing, or for something that has said so.
+  const waitsForPods = terminating.length === 0 && refusal === undefined;
+  return live < wanted && (stale.length === 0 || waitsForPods) ? 'PodsMissing' : 'Deadline';
+}
+
+function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartInput): Stall | undefined {
+  const { group, broken, lacks } = owner;
+  const refusal = refusalOf(memory, group);
+  if (broken.length > 0) {
+    return { group, because: 'NewPodsNotAvailable', refusal: undefined, pods: broken };
+  }
+  if (turn.held) return { group, because: turn.held, refusal, pods: [] };
+  const isOpen = lacks || group.stale.length + group.terminating.length > 0;
+  return isOpen && owner.isLate
+    ? { group, because: lateReason(owner, refusal, now), refusal, pods: [] }
+    : undefined;
+}
+
+export function entryOf(owner: OwnerAvailability, input: RestartInput): Entry {
+  const turn = turnOf(owner, input);
+  const yields = endsTooEarly(owner.group, turn, input);
+  return {
+    ...owner,
+    turn: yields ? noTurn : turn,
+    stall: yields ? undefined : stallOf(owner, turn, input),
+    yields,
+  };
+}
+
+/**
+ * The operator's own Pod goes last: the others are under way by the time this process ends. A rollout takes
+ * all Pods of its owner, so it is put off as a whole; of a batch the one Pod is left out.
+ */
+function endsTooEarly(
+  { stale }: PodGroup,
+  { due, rollout }: Turn,
+  { sorted, ownPod }: RestartInput,
+): boolean {
+  if (!stale.some(({ name }) => name === ownPod)) return false;
+  if (rollout) return sorted.stale.length > stale.length;
+  return sorted.stale.length > 1 && due.length === 1 && due[0]?.name === ownPod;
+}
