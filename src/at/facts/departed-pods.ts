@@ -1,6 +1,7 @@
 /**
- * Departed Pods: the last that the watch has shown of Pods that went away, or were taken from their At, before their
- * end stood in its status. A run that has ended stays ended: its Pod may be deleted before the turn of its At comes.
+ * Departed Pods: the last that the watch has shown of Pods that ended, went away, or were taken from their At, before
+ * their end stood in its status. A run that has ended stays ended: its Pod may be deleted before the turn of its At
+ * comes, and only what was shown before tells then that the command had ended by itself.
  * Kept on standbys, too, so that the next leader knows as much.
  */
 import type { At } from '../../api/at.generated.ts';
@@ -8,6 +9,7 @@ import { ats } from '../../api/resources.ts';
 import { controllerOf, type Pod } from '../../kubernetes/objects.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
 import { phaseOf } from '../plan/phase.ts';
+import { endedByItself } from './observe-pod.ts';
 import { isGated, podNames } from './own-pod.ts';
 import { atsOf } from './pod-owner.ts';
 
@@ -24,8 +26,13 @@ export class DepartedPods {
   constructor(pods: Informer<Pod>, atInformer: Informer<At>) {
     this.#ats = atInformer;
     pods.addHandler({
-      onUpdate: (previous, pod) =>
-        controllerOf(previous)?.uid === controllerOf(pod)?.uid || this.#keep(previous),
+      onAdd: (pod) => {
+        if (endedByItself(pod)) this.#keep(pod);
+      },
+      onUpdate: (previous, pod) => {
+        if (controllerOf(previous)?.uid !== controllerOf(pod)?.uid) this.#keep(previous);
+        if (endedByItself(pod) && !endedByItself(previous)) this.#keep(pod);
+      },
       onDelete: (pod) => this.#keep(pod),
     });
     atInformer.addHandler({
@@ -108,7 +115,9 @@ export class DepartedPods {
   }
 }
 
-/** Each Pod once, as it was shown last. */
+/** Each Pod once, as it was shown last, or as it ended. */
 function withPod(pods: readonly Pod[], pod: Pod): readonly Pod[] {
+  const known = pods.find(({ metadata }) => metadata.uid === pod.metadata.uid);
+  if (known !== undefined && endedByItself(known) && !endedByItself(pod)) return pods;
   return [...pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid), pod];
 }

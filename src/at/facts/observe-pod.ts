@@ -205,3 +205,9 @@ function blocksStart(reason: string | undefined): boolean {
 function stableReason(reason: string): string {
   return reason === 'ErrImagePull' ? atReason.imagePullBackOff : reason;
 }
+
+/** Whether the Pod has ended, and was not being deleted then. */
+export function endedByItself({ metadata, status }: Pod): boolean {
+  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  return hasEnded && metadata.deletionTimestamp === undefined;
+}

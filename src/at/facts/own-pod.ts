@@ -9,7 +9,7 @@ import type { Pod } from '../../kubernetes/objects.ts';
 import { isControlledBy } from '../../kubernetes/owner.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { podUidLabel, recordedGate, trackingFinalizer } from '../plan/pod.ts';
-import { observePod, type PodView } from './observe-pod.ts';
+import { endedByItself, observePod, type PodView } from './observe-pod.ts';
 import type { Attempt, Observed } from './observed.ts';
 
 /** Attempts that a run may take. */
@@ -74,7 +74,7 @@ export function currentAttempt(o: Observed): Attempt | undefined {
   if (o.launch !== undefined && o.launch.attempt > recorded) {
     const { attempt, podName, podUID } = o.launch;
     const pod = withUid(o.pod, podUID) ?? withUid(o.nextPod, podUID);
-    const view = pod === undefined ? departedWith(o, podUID) : observePod(pod);
+    const view = pod === undefined ? departedWith(o, podUID) : viewOf(o, pod);
     return { attempt, podName, podUID, view, isNew: true };
   }
   const { podName = '', podUID } = o.at.status ?? {};
@@ -97,7 +97,7 @@ function unrecorded(
   const last = pod ?? o.departed.findLast(({ metadata }) => metadata.name === podName);
   if (last === undefined) return undefined;
   const podUID = last.metadata.uid ?? '';
-  const view = pod === undefined ? lastOf(o, last) : observePod(pod);
+  const view = pod === undefined ? lastOf(o, last) : viewOf(o, pod);
   return { attempt, podName, podUID, view, last, isNew: true };
 }
 
@@ -105,7 +105,15 @@ function unrecorded(
 export function recordedPod(o: Observed): PodView | undefined {
   const podUID = o.at.status?.podUID;
   const pod = withUid(o.pod, podUID);
-  return pod === undefined ? departedWith(o, podUID) : observePod(pod);
+  return pod === undefined ? departedWith(o, podUID) : viewOf(o, pod);
+}
+
+/** A Pod that a finalizer holds may have ended before it was deleted; its deletion says nothing about the run then. */
+function viewOf({ departed }: Observed, pod: Pod): PodView {
+  const { uid } = pod.metadata;
+  const hadEnded = departed.some((one) => one.metadata.uid === uid && endedByItself(one));
+  const view = observePod(pod);
+  return hadEnded ? { ...view, deletionDue: undefined } : view;
 }
 
 /** Whether this At is the controller of the Pod: whatever else, only such a Pod is ever written. */

@@ -61,6 +61,16 @@ describe('decide, about a Pod that is gone', () => {
     });
   }
 
+  it('takes a command that failed just before its Pod was deleted for one that failed', () => {
+    const ended = failed(pod);
+    // Of the end and the deletion alone it cannot be told which came first: clocks of nodes differ.
+    const deleted = terminating(ended, dueTime + 32_500);
+    assert.equal(endOf({ at, departed: [deleted] }), 'CreatePod');
+    assert.equal(endOf({ at, departed: [ended] }), 'DONE Failed CommandFailed');
+    const held = observing({ at, pod: deleted, departed: [ended] });
+    assert.equal(endOf(held), 'DONE Failed CommandFailed');
+  });
+
   it('tells an eviction apart from a loss', () => {
     const once = launched();
     const departed = [targeted(started(created(once)))];

@@ -6,11 +6,14 @@ import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
 import type { Informer, InformerHandler } from '../../../src/runtime/cache/informer.ts';
 import {
   created,
+  dueTime,
+  failed,
   finished,
   launched,
   ownedBy,
   started,
   succeeded,
+  terminating,
   waiting,
   withStatus,
 } from '../../fixtures/at.ts';
@@ -112,6 +115,25 @@ describe('the Pods that went away', () => {
       ats.shown(finished());
       assert.equal(departed.size, 0);
     }
+  });
+
+  it('are kept as they ended before they were deleted', () => {
+    for (const isFirstSight of [true, false]) {
+      const { pods, departed } = watching(at);
+      const ended = failed(created(at));
+      pods.object = started(created(at));
+      if (isFirstSight) pods.added(ended);
+      else pods.shown(ended);
+      const deleted = terminating(ended, dueTime);
+      pods.shown(deleted);
+      pods.gone(deleted);
+      assert.deepEqual(departed.of(at), [ended]);
+    }
+    const { pods, departed } = watching(at);
+    const deleted = terminating(failed(created(at)), dueTime);
+    pods.shown(deleted);
+    pods.gone(deleted);
+    assert.deepEqual(departed.of(at), [deleted]);
   });
 
   it('are kept of the last 500 Ats that are not shown', () => {
