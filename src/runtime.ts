@@ -65,6 +65,7 @@ export {
 } from './kubernetes/selector.ts';
 export {
   type DateAndTime,
+  earliest,
   firstInstant,
   formatMilliTime,
   formatTime,
@@ -214,7 +215,7 @@ export type { EventRecord, EventRecorder } from './runtime/events/event-recorder
 export type { HealthCheck, HealthCheckOptions } from './runtime/health/health-checks.ts';
 export { LeadershipLostError } from './runtime/leader/leader-elector.ts';
 export { holderOf, type Lease, type LeaseSpec, leases } from './runtime/leader/lease.ts';
-export { type Durations, stalenessLimit } from './runtime/limits.ts';
+export { type Durations, defaultRequestTimeouts, stalenessLimit } from './runtime/limits.ts';
 export { errorFields, type Logger, type LogMethod, silentLogger } from './runtime/logger.ts';
 export { type CreateManagerOptions, createManager } from './runtime/manager/create-manager.ts';
 export { Manager } from './runtime/manager/manager.ts';

@@ -22,7 +22,7 @@ export const defaultDurations: Required<Durations> = {
   gracefulShutdownTimeout: 20_000,
 };
 
-/** How long a request may take that does not say so itself; a list per page. */
+/** How long a request may take that does not say so itself, in milliseconds; a list per page. */
 export const defaultRequestTimeouts = { read: 30_000, write: 5000, list: 120_000 };
 
 /** Candidates wait up to so much longer than the retry period, as a share of it, so that they do not collide. */
