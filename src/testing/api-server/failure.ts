@@ -20,8 +20,9 @@ export interface StatusDetails {
 
 /** metav1.Status of a failure. */
 export interface FailureStatus {
-  readonly kind: 'Status';
-  readonly apiVersion: 'v1';
+  /** Both are absent where the time of a request is over. */
+  readonly kind?: 'Status';
+  readonly apiVersion?: 'v1';
   readonly metadata: object;
   readonly status: 'Failure';
   readonly message: string;
@@ -31,7 +32,7 @@ export interface FailureStatus {
 }
 
 export class Failure extends Error {
-  readonly status: FailureStatus;
+  status: FailureStatus;
   /** Seconds for the Retry-After header. */
   readonly retryAfter: number | undefined;
 

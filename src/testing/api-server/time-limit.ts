@@ -42,6 +42,11 @@ function parsedLimit(text: string): number {
   return limit === 0 ? defaultLimit : Math.min(limit, defaultLimit);
 }
 
+/** The one answer that the API server writes without kind and apiVersion. */
 export function timedOut(): Failure {
-  return new Failure(504, 'Timeout', 'Timeout: request did not complete within the allotted timeout', {});
+  const message = 'Timeout: request did not complete within the allotted timeout';
+  const failure = new Failure(504, 'Timeout', message, {});
+  const { kind, apiVersion, ...status } = failure.status;
+  failure.status = status;
+  return failure;
 }

@@ -97,6 +97,8 @@ describe('a fault', () => {
       assert.ok(!write.isAnswered);
       clock.advance(4000);
       assert.equal(write.answered?.code, 504);
+      const { kind, apiVersion, reason } = write.body;
+      assert.deepEqual([kind, apiVersion, reason], [undefined, undefined, 'Timeout']);
       assert.equal(isDone(), commit);
     });
   }
