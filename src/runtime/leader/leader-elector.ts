@@ -66,6 +66,8 @@ export class LeaderElector {
   readonly #lost = new AbortController();
   /** Aborted when no call for the lease may go on, but the one that gives it back. */
   readonly #stopped = new AbortController();
+  /** The leader that was logged last. */
+  #announced = '';
   #renewing: Promise<void> | undefined;
   #deadline: Timer | undefined;
 
@@ -101,11 +103,8 @@ export class LeaderElector {
    * that is deleted later, since its holder may not know yet. Rejects with the client's errors.
    */
   async look(): Promise<Lease | undefined> {
-    const before = this.#observation.holder;
     const current = await this.#lock.read(this.#stopped.signal);
     this.#observation.observe(current, this.#clock.monotonic());
-    const leader = this.#observation.holder;
-    if (leader !== before && leader !== '') this.#log.info({ leader }, 'another process leads');
     return current;
   }
 
@@ -180,6 +179,7 @@ export class LeaderElector {
   async #tryToAcquire(): Promise<boolean> {
     try {
       const current = await this.look();
+      this.#announce(this.#observation.holder);
       const free = this.#clock.monotonic() >= this.#observation.expiresAt;
       const leads = free && this.#leadership.extend(await this.#lock.take(current, this.#stopped.signal));
       this.#problems.report(undefined);
@@ -189,6 +189,11 @@ export class LeaderElector {
       if (!isConflict(error) && !isAlreadyExists(error)) this.#problems.report(error);
       return false;
     }
+  }
+
+  #announce(leader: string): void {
+    if (leader !== this.#announced && leader !== '') this.#log.info({ leader }, 'another process leads');
+    this.#announced = leader;
   }
 
   /** Every retry period, counted from the beginning of each renewal; never rejects. */
