@@ -109,8 +109,10 @@ describe('a webhook that does not answer in time', () => {
     t.after(() => release({}));
     await rig.startOperator();
     await rig.createAt();
-    const { status } = await rig.atWhen('refused', (at) => launched(at) === 'False CreateFailed');
-    assert.equal(status?.message, 'Timeout: request did not complete within the allotted timeout');
+    const sentence = 'Timeout: request did not complete within the allotted timeout';
+    // A server that is at its limit may also close the connection; of the next try it has a sentence.
+    const isTold = (at: At) => launched(at) === 'False CreateFailed' && at.status?.message === sentence;
+    await rig.atWhen('refused for its time limit', isTold);
     release({});
     await rig.inPhase('RUNNING');
   });
@@ -193,7 +195,8 @@ describe('a full quota', () => {
     await rig.startOperator();
     await rig.client.delete(resourceQuotas, metadata);
     await rig.inPhase('RUNNING', undefined, 60_000);
-    assert.deepEqual((await rig.pod()).spec.schedulingGates ?? [], []);
+    const isReleased = async () => ((await rig.pod()).spec.schedulingGates ?? []).length === 0;
+    await eventually(isReleased, { message: 'the recorded Pod is released' });
   });
 
   it('is asked by one At for two hundred, and each says so', async (t) => {

@@ -156,8 +156,14 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
     await rig.startOperator({ checksAuthors: true });
     const may = await eventually(() => rig.pod('may-pod'), { message: 'the Pod of the author who may' });
     assert.equal(may.metadata.annotations?.[annotation], 'bob');
-    const told = ['get', 'events', `--namespace=${namespace}`, '--field-selector=involvedObject.name=may'];
-    await eventually(async () => /Launched .*created Pod may-pod for bob/.test(await world.kubectl(told)), {
+    const eventsOf = (at: string) =>
+      world.kubectl([
+        'get',
+        'events',
+        `--namespace=${namespace}`,
+        `--field-selector=involvedObject.name=${at}`,
+      ]);
+    await eventually(async () => /Launched .*created Pod may-pod for bob/.test(await eventsOf('may')), {
       message: 'the Event of the launch names its author',
     });
     await rig.atWhen('not authorized', ({ status }) => status?.reason === 'NotAuthorized', 'may-not');
@@ -169,8 +175,9 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
       /its author "eve-before" may not create Pods in the namespace "default"/,
     );
     assert.ok(await rig.isPodGone('may-not-pod'));
-    const warned = async () => (await rig.events('may-not')).includes('NotAuthorized (W)');
-    await eventually(warned, { message: 'the Event of the author who may not' });
+    await eventually(async () => /Warning +NotAuthorized /.test(await eventsOf('may-not')), {
+      message: 'the Event of the author who may not',
+    });
   });
 
   test('the operator may ask about the author, and learns when the right is gone', async () => {
