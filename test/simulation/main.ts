@@ -15,13 +15,13 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { Figures, type RunReport, reportOf } from './figures.ts';
 import { startsAt } from './plan/draw-ats.ts';
-import { drawPlan } from './plan/draw-plan.ts';
+import { drawPlan, seedsOf } from './plan/draw-plan.ts';
 import type { Plan } from './plan/plan.ts';
 import { type RunResult, runPlan } from './run/run.ts';
 import { shrink } from './shrink.ts';
 import { Story } from './story.ts';
 
-/** So many seeds are run in `make test`: about a minute of CPU time. */
+/** So many seeds of each length are run in `make test`: about a minute of CPU time. */
 const fixedSeeds = 60;
 
 async function main(): Promise<void> {
@@ -33,11 +33,7 @@ async function main(): Promise<void> {
   if (values.fixed) return simulateFixed();
   const seconds = HOURS === '' ? Number(SECONDS) : Number(HOURS) * 3600 * availableParallelism();
   const name = Date.now().toString(36);
-  await simulate(numbered(name, Number.POSITIVE_INFINITY), seconds);
-}
-
-function* numbered(name: string, count: number): Generator<string> {
-  for (let index = 0; index < count; index += 1) yield `${name}-${index}`;
+  await simulate(seedsOf(name), seconds);
 }
 
 /**
@@ -91,7 +87,7 @@ async function simulate(seeds: Iterator<string>, seconds: number): Promise<Figur
 
 /** The seeds of `make test`: between them they are about every promise. */
 async function simulateFixed(): Promise<void> {
-  const { idle } = await simulate(numbered('fixed', fixedSeeds), Number.POSITIVE_INFINITY);
+  const { idle } = await simulate(seedsOf('fixed', fixedSeeds), Number.POSITIVE_INFINITY);
   for (const promise of idle) console.log(`no run was about ${promise}`);
   if (idle.length > 0) process.exitCode = 1;
 }

@@ -3,6 +3,7 @@ import type { AtSpec } from '../../../src/api/at.generated.ts';
 import { Random } from '../../../src/testing/random.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { drawAts, startsAt } from './draw-ats.ts';
+import { drawBrief } from './draw-brief.ts';
 import { drawTrouble, type PlannedRun } from './draw-faults.ts';
 import { drawLateCreates } from './draw-late-create.ts';
 import { drawScenes } from './draw-scenes.ts';
@@ -12,7 +13,17 @@ import type { ClockPlan, Deed, Plan } from './plan.ts';
 
 const minute = 60_000;
 
+/** For each number the seed of a long plan and that of a brief one. */
+export function* seedsOf(name: string, count = Number.POSITIVE_INFINITY): Generator<string> {
+  for (let index = 0; index < count; index += 1) {
+    yield `${name}-${index}`;
+    yield `${name}-b${index}`;
+  }
+}
+
+/** A brief plan for seeds such as `name-b7`, a long one for `name-7`. */
 export function drawPlan(seed: string): Plan {
+  if (/-b\d+$/.test(seed)) return drawBrief(seed);
   const random = new Random(`plan ${seed}`);
   const features = drawFeatures(random.fork('features'));
   const duration = random.pick([2, 5, 10, 30]) * minute;

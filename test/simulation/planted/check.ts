@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { RunReport } from '../figures.ts';
 import { workerFlags } from '../main.ts';
+import { seedsOf } from '../plan/draw-plan.ts';
 import { type PlantedBug, plantedBugs } from './bugs.ts';
 
 const { BUG = '', SECONDS = '600', JOBS = String(availableParallelism()) } = process.env;
@@ -72,14 +73,16 @@ async function find({ name }: PlantedBug): Promise<string> {
   const planted = new Worker(name);
   try {
     let cpu = 0;
-    for (let index = 0; cpu < Number(SECONDS) * 1000; index += 1) {
-      const seed = `check-${index}`;
+    let count = 0;
+    for (const seed of seedsOf('check')) {
+      if (cpu >= Number(SECONDS) * 1000) break;
+      count += 1;
       const report = await planted.run(seed);
       cpu += report?.cpu ?? 0;
       const news = report === undefined ? { promise: 'the process', clue: 'ended', text: '' } : report.news;
       const isFound = news !== undefined && (await clean.keeps(seed));
       if (isFound)
-        return `found after ${(cpu / 1000).toFixed(1)} CPU-seconds, ${index + 1} seeds: ${news.promise} ${news.clue}`;
+        return `found after ${(cpu / 1000).toFixed(1)} CPU-seconds, ${count} seeds: ${news.promise} ${news.clue}`;
     }
     return `NOT FOUND in ${SECONDS} CPU-seconds`;
   } finally {

@@ -1,0 +1,112 @@
+/**
+ * Draws brief plans: one due time or a few edits, two API servers, and faults that crowd around that. A long plan comes
+ * to such a meeting of two or three faults once in a thousand runs; of these a dozen take a second.
+ */
+import { Random } from '../../../src/testing/random.ts';
+import { app, at, budget } from '../regressions/parts.ts';
+import type { Deed, FaultPlan, Plan } from './plan.ts';
+
+/** What matters happens in this time, ms since the start. */
+const [crowdFrom, crowdFor] = [20_000, 25_000];
+const dueAt = 30_000;
+const schedule = '2024-01-01T00:00:30Z';
+const servers = 2;
+
+export function drawBrief(seed: string): Plan {
+  const random = new Random(`brief ${seed}`);
+  const replicas = 1 + random.integer(3);
+  const deeds = random.chance(0.5) ? drawAts(random) : drawWatcher(random);
+  const faults = Array.from({ length: 2 + random.integer(4) }, () => drawFault(random, replicas));
+  return {
+    ...{ seed, duration: 180_000, replicas, servers, election: random.chance(0.5), features: [] },
+    clocks: Array.from({ length: replicas }, () => ({ skew: 0, drift: 0 })),
+    deeds: deeds.sort((one, other) => one.at - other.at),
+    faults: faults.sort((one, other) => one.at - other.at),
+  };
+}
+
+function drawAts(random: Random): Deed[] {
+  return Array.from({ length: 1 + random.integer(2) }, (_, index) => lifeOf(`at-${index}`, random)).flat();
+}
+
+function lifeOf(name: string, random: Random): Deed[] {
+  const born = random.pick([1, 10_000, dueAt - 1000, dueAt - 100, dueAt + 1000]);
+  const length = random.pick([0, 500, 2000, 400_000]);
+  const spec = {
+    ...{ schedule, command: `job --for=${length} --exit=${random.pick([0, 0, 1, 3])}` },
+    ...(random.chance(0.5) && { disruptionPolicy: 'Retry' }),
+    ...(random.chance(0.4) && { launchGuarantee: 'ExactlyOnce' }),
+    ...(random.chance(0.3) && { startingDeadlineSeconds: random.pick([1, 5]) }),
+    ...(random.chance(0.3) && { backoffLimit: random.integer(2) }),
+    ...(random.chance(0.2) && { suspend: true }),
+  };
+  const acts = Array.from({ length: random.integer(3) }, () => {
+    return actOn(name, born + 1 + random.integer(dueAt), random);
+  });
+  return [at(name, spec, born), ...acts];
+}
+
+function actOn(name: string, when: number, random: Random): Deed {
+  const toPod = (what: 'delete' | 'force-delete' | 'strip-owner'): Deed => {
+    return { at: when, do: 'pod', label: ['app', name], index: 0, what };
+  };
+  const edit = (spec: object): Deed => ({ at: when, do: 'patch', resource: 'ats', name, body: { spec } });
+  return random.pick([
+    toPod('delete'),
+    toPod('force-delete'),
+    toPod('strip-owner'),
+    edit({ suspend: random.chance(0.5) }),
+    edit({ cancel: true }),
+    edit({ schedule: '2024-01-01T00:00:40Z' }),
+    { at: when, do: 'delete', resource: 'ats', name },
+  ]);
+}
+
+function drawWatcher(random: Random): Deed[] {
+  const type = random.chance(0.4) && { type: random.pick(['Evict', 'RolloutRestart', 'Delete', 'Auto']) };
+  const debounce = random.chance(0.5) && { debounce: { quiet: '0s' } };
+  return [
+    ...app({ strategy: { maxUnavailable: random.pick(['50%', '100%', 1]), ...type }, ...debounce }),
+    ...(random.chance(0.2) ? [budget('app')] : []),
+    ...Array.from({ length: 1 + random.integer(4) }, () => editOf(random)),
+  ];
+}
+
+function editOf(random: Random): Deed {
+  const when = crowdFrom + random.integer(crowdFor);
+  const patch = (resource: string, body: object): Deed => {
+    return { at: when, do: 'patch', resource, name: 'app', body };
+  };
+  const content = (values: readonly string[]) =>
+    patch('configmaps', { data: { message: random.pick(values) } });
+  return random.pick([
+    content(['one', 'two', 'three']),
+    content(['one', 'two', 'bad']),
+    patch('configmaps', { metadata: { labels: { edited: `${when}` } } }),
+    patch('configwatchers', { spec: { suspend: random.chance(0.5) } }),
+    { at: when, do: 'pod', label: ['app', 'app'], index: 0, what: 'delete' },
+    { at: when, do: 'delete', resource: 'configmaps', name: 'app' },
+  ]);
+}
+
+function drawFault(random: Random, replicas: number): FaultPlan {
+  const when = crowdFrom + random.integer(crowdFor);
+  const [replica, server] = [random.integer(replicas), random.integer(servers)];
+  const length = random.pick([100, 500, 2000, 5000, 20_000, 40_000]);
+  const write = {
+    ...{ method: random.pick(['POST', 'PATCH', 'PUT']), path: random.pick(['/pods', '/status']) },
+    ...{ skip: random.integer(2), when: random.pick(['before', 'after-commit', 'after-reply'] as const) },
+  };
+  const stale: FaultPlan = { at: when, fault: 'stale-cache', server, for: length };
+  return random.pick<FaultPlan>([
+    // Two views of different age are what most of these meetings need.
+    ...[stale, stale, stale],
+    { at: when, fault: 'slow-cache', server, for: length, lag: random.pick([500, 3000, 10_000]) },
+    { at: when, fault: 'server-down', server, for: length },
+    { at: when, fault: 'kill', replica, for: random.pick([1000, 5000]) },
+    { at: when, fault: 'kill-at-write', replica, ...write, for: 1000 },
+    { at: when, fault: 'sigstop', replica, for: length },
+    { at: when, fault: random.pick(['half-open', 'reset']), replica },
+    { at: when, fault: random.pick(['close-watches', 'compact']) },
+  ]);
+}
