@@ -407,7 +407,8 @@ const setRows: readonly WorkloadRow[] = [
       await subject.patch(daemonSets, 'agent', ofVersion('2'));
       const second = await ready('2');
       assert.equal(second.metadata.annotations?.['deprecated.daemonset.template.generation'], '2');
-      const [next] = await subject.list(pods);
+      // The one before may not have gone yet.
+      const [next] = (await subject.list(pods)).filter((each) => !isTerminating(each));
       assert.equal(next?.metadata.labels?.['pod-template-generation'], '2');
       assert.equal(second.status?.numberMisscheduled, 0);
       assert.equal(second.status?.numberUnavailable, undefined);
