@@ -1,7 +1,7 @@
 /**
  * Ats among many, with the bundle on an API server whose audit log is the judge: one that is due with a crowd of
- * another namespace, a thousand that a quota keeps back, and good ones beside a thousand that cannot run. What counts is the order and the number
- * of requests, which a slow machine does not change.
+ * another namespace, a thousand that a quota keeps back, and good ones beside a thousand that cannot run. What counts
+ * is the order and the number of requests, which a slow machine does not change.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

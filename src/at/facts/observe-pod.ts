@@ -62,7 +62,7 @@ const code = /^-?\d{1,9}$/;
 export function observePod(pod: Pod): PodView {
   const { metadata, status } = pod;
   const main = mainStatus(pod);
-  const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed' ? status.phase : undefined;
+  const ended = endedPhase(pod);
   const last = main?.state?.terminated ?? (isCutOff(main, ended) ? undefined : main?.lastState?.terminated);
   const restarts = main?.restartCount ?? 0;
   const helpers = failedHelpers(pod, main?.name);
@@ -206,8 +206,11 @@ function stableReason(reason: string): string {
   return reason === 'ErrImagePull' ? atReason.imagePullBackOff : reason;
 }
 
+function endedPhase({ status }: Pod): PodView['ended'] {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed' ? status.phase : undefined;
+}
+
 /** Whether the Pod has ended, and was not being deleted then. */
-export function endedByItself({ metadata, status }: Pod): boolean {
-  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-  return hasEnded && metadata.deletionTimestamp === undefined;
+export function endedByItself(pod: Pod): boolean {
+  return endedPhase(pod) !== undefined && pod.metadata.deletionTimestamp === undefined;
 }
