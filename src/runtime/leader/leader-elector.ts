@@ -19,8 +19,8 @@ import { leaderMetrics } from './leader-metrics.ts';
 import type { Leadership } from './leadership.ts';
 import { holderOf, type Lease } from './lease.ts';
 import { LeaseLock } from './lease-lock.ts';
+import { LeaseLog } from './lease-log.ts';
 import { LeaseObservation } from './lease-observation.ts';
-import { ProblemLog } from './problem-log.ts';
 import { Standstill } from './standstill.ts';
 
 export interface LeaderElectorOptions {
@@ -54,7 +54,7 @@ export class LeaderElector {
   readonly #leadership: Leadership;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #problems: ProblemLog;
+  readonly #news: LeaseLog;
   readonly #lease: string;
   readonly #identity: string;
   readonly #retryPeriod: number;
@@ -66,8 +66,6 @@ export class LeaderElector {
   readonly #lost = new AbortController();
   /** Aborted when no call for the lease may go on, but the one that gives it back. */
   readonly #stopped = new AbortController();
-  /** The leader that was logged last. */
-  #announced = '';
   #renewing: Promise<void> | undefined;
   #deadline: Timer | undefined;
 
@@ -82,7 +80,7 @@ export class LeaderElector {
     this.#clock = options.clock;
     this.#lease = `${namespace}/${name}`;
     this.#log = options.log.child({ lease: this.#lease });
-    this.#problems = new ProblemLog(this.#log);
+    this.#news = new LeaseLog(this.#log);
     this.#identity = identity;
     this.#retryPeriod = retryPeriod;
     this.#random = options.random ?? Math.random;
@@ -102,8 +100,8 @@ export class LeaderElector {
    * Reads the Lease without taking it: for a candidate that has more to do first. One that has seen a Lease waits when
    * that is deleted later, since its holder may not know yet. Rejects with the client's errors.
    */
-  async look(): Promise<Lease | undefined> {
-    const current = await this.#lock.read(this.#stopped.signal);
+  async look(signal: AbortSignal): Promise<Lease | undefined> {
+    const current = await this.#lock.read(signal);
     this.#observation.observe(current, this.#clock.monotonic());
     return current;
   }
@@ -178,22 +176,17 @@ export class LeaderElector {
 
   async #tryToAcquire(): Promise<boolean> {
     try {
-      const current = await this.look();
-      this.#announce(this.#observation.holder);
+      const current = await this.look(this.#stopped.signal);
+      this.#news.met(this.#observation.holder);
       const free = this.#clock.monotonic() >= this.#observation.expiresAt;
       const leads = free && this.#leadership.extend(await this.#lock.take(current, this.#stopped.signal));
-      this.#problems.report(undefined);
+      this.#news.report(undefined);
       return leads;
     } catch (error) {
       // Another candidate was faster. The next look shows which.
-      if (!isConflict(error) && !isAlreadyExists(error)) this.#problems.report(error);
+      if (!isConflict(error) && !isAlreadyExists(error)) this.#news.report(error);
       return false;
     }
-  }
-
-  #announce(leader: string): void {
-    if (leader !== this.#announced && leader !== '') this.#log.info({ leader }, 'another process leads');
-    this.#announced = leader;
   }
 
   /** Every retry period, counted from the beginning of each renewal; never rejects. */
@@ -211,9 +204,9 @@ export class LeaderElector {
   async #tryToRenew(): Promise<void> {
     try {
       await againOnConflict(() => this.#renew());
-      this.#problems.report(undefined);
+      this.#news.report(undefined);
     } catch (error) {
-      if (!this.#stopped.signal.aborted) this.#problems.report(error);
+      if (!this.#stopped.signal.aborted) this.#news.report(error);
     }
   }
 

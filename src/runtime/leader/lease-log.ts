@@ -1,12 +1,19 @@
-/** ProblemLog: logs a problem with the Lease when it begins or changes, and its end; not each of its repetitions. */
+/** LeaseLog: logs who leads and what is wrong with the Lease when that begins, changes or ends; not its repetitions. */
 import type { Logger } from '../logger.ts';
 
-export class ProblemLog {
+export class LeaseLog {
   readonly #log: Logger;
+  #leader = '';
   #problem = '';
 
   constructor(log: Logger) {
     this.#log = log;
+  }
+
+  /** @param leader the holder that a candidate has met; empty for none. */
+  met(leader: string): void {
+    if (leader !== this.#leader && leader !== '') this.#log.info({ leader }, 'another process leads');
+    this.#leader = leader;
   }
 
   /** @param error undefined when all is well. */

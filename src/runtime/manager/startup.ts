@@ -48,7 +48,7 @@ export async function assertUsable(
   signal: AbortSignal,
 ): Promise<void> {
   await reachApiServer(client, options, signal);
-  if (elector) await assertPermitted(() => elector.look(), options, signal);
+  if (elector) await assertPermitted(() => elector.look(signal), options, signal);
 }
 
 /**

@@ -332,7 +332,7 @@ describe('LeaderElector: rivals under a leader that does not know yet', () => {
   it('leaves a lease that was deleted to the holder seen at the start, before it was a candidate', async () => {
     const { clock, server, a } = await led();
     const b = candidate(server, clock, 'b');
-    await b.elector.look();
+    await b.elector.look(new AbortController().signal);
     server.remove();
     server.fault = ({ by }) => (by === 'a' ? 'hung' : undefined);
     void b.run();
