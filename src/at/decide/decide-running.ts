@@ -21,7 +21,7 @@ import { type Draft, nothing, readLive, type Steps } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { disruptedEvents, earliestAfter, endOf, withEnded } from './history.ts';
-import { create, holdCause, holdEvent, launchStatus } from './launch.ts';
+import { create, holdCause, holdEvent, launchStatus, podEventRequeueMs } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import {
   attemptText,
@@ -36,7 +36,7 @@ import {
 } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
-import { endSurplusPods } from './surplus-pods.ts';
+import { endSurplusPods, runningSurplus } from './surplus-pods.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable. */
 const deletionSlackMs = 60_000;
@@ -133,14 +133,17 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
   const attempt = launch.attempt + 1;
   const ended = endedStatus(o, launch, status, last);
   const notBefore = earliestAfter(status, launch.view);
-  if (o.now < notBefore) {
-    const { reason } = last;
-    const message = `${attemptText(attempt)} follows at ${formatMilliTime(notBefore)}: ${last.message}`;
+  const surplus = runningSurplus(o, launch.podUID);
+  if (o.now < notBefore || surplus !== undefined) {
+    const when =
+      surplus === undefined ? `at ${formatMilliTime(notBefore)}` : `once Pod ${surplus.name} has ended`;
+    const message = `${attemptText(attempt)} follows ${when}: ${last.message}`;
     return {
       actions: [],
-      status: withCause(o, ended.status, { reason, message }),
+      status: withCause(o, ended.status, { reason: last.reason, message }),
       events: ended.events,
-      requeueAt: notBefore,
+      // The end of a Pod arrives through the watch.
+      ...(o.now < notBefore ? { requeueAt: notBefore } : { requeueAfter: podEventRequeueMs }),
     };
   }
   const plan = planOf(o.at);

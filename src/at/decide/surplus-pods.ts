@@ -52,6 +52,15 @@ export function endSurplusPods(o: Observed, uid: string | undefined, draft: Draf
   };
 }
 
+/** A Pod beside the one with this uid that may still run. */
+export function runningSurplus(o: Observed, uid: string): PodView | undefined {
+  const others = [o.pod, ...o.earlierPods].filter((pod) => pod !== undefined);
+  return others
+    .filter((pod) => pod.metadata.uid !== uid && isOurs(o, pod) && !isGated(pod))
+    .map(observePod)
+    .find(({ ended }) => ended === undefined);
+}
+
 /** The gated Pod of the attempt that may follow: retry records it, or lets it go. */
 function isNext(o: Observed, pod: Pod): boolean {
   const mayFollow = phaseOf(o.at) === atPhase.running && !isTerminating(o.at);

@@ -108,10 +108,7 @@ describe('a surplus Pod', () => {
       const { now } = of(surplusOf);
       const overdue = now + 40 * second;
       const early = decide({ ...of(stopping), now: overdue - 1 });
-      assert.deepEqual(
-        actionTypes(early).filter((type) => type !== 'CreatePod'),
-        [],
-      );
+      assert.deepEqual(actionTypes(early), []);
       assert.equal(early.requeueAt, overdue);
       const { uid, resourceVersion } = actionOf(decide({ ...of(stopping), now: overdue }), 'DeletePod');
       const seen = of(stopping).at;
@@ -138,9 +135,26 @@ describe('a surplus Pod', () => {
     });
   }
 
-  it('is stopped before another attempt is created', () => {
-    const observed = { at: retried, pod: started(surplusOf(retried)), live: true };
-    assert.deepEqual(actionTypes(decide(observing(observed))), ['PatchPod', 'CreatePod']);
+  it('has to end before another attempt is created', () => {
+    const running = started(surplusOf(retried));
+    const look = (pod: Pod) => decide(observing({ at: retried, pod, live: true }));
+    const first = look(running);
+    assert.deepEqual(actionTypes(first), ['PatchPod']);
+    const { phase, reason, message } = first.status ?? {};
+    assert.deepEqual([phase, reason], ['RUNNING', 'PodLost']);
+    assert.match(message ?? '', /attempt 2 of 10 follows once Pod example-at-pod has ended/);
+    const stopped = patched(running, actionOf(first, 'PatchPod'));
+    assert.deepEqual(actionTypes(look(stopped)), []);
+    assert.deepEqual(actionTypes(look(terminating(running, dueTime))), []);
+    assert.deepEqual(actionTypes(look(evicted(stopped))), ['CreatePod']);
+    assert.deepEqual(actionTypes(look(ownedBy(running, 'other-uid'))), ['CreatePod']);
+  });
+
+  it('has to end before another attempt is created, also beside the Pod of an attempt before that', () => {
+    const lost = { at: inSecondPod, live: true, now: dueTime + 3600 * second };
+    const look = (earlier: Pod) => actionTypes(decide(observing({ ...lost, earlierPods: [earlier] })));
+    assert.deepEqual(look(started(surplusOf(inSecondPod))), ['PatchPod']);
+    assert.deepEqual(look(evicted(surplusOf(inSecondPod))), ['CreatePod']);
   });
 
   it('does not keep an At beyond its time to live, with which it goes', () => {

@@ -178,4 +178,25 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a standby launched again what another one had launched while it was cut off, and the next attempt ran beside that Pod',
+    promise: 'S1',
+    plan: {
+      ...{ seed: 'x-0', duration: 2 * minute, replicas: 2, election: true },
+      deeds: [
+        at('at-0', {
+          schedule: '2024-01-01T00:00:30Z',
+          command: 'job --for=60000 --on-term=1',
+          disruptionPolicy: 'Retry',
+        }),
+        { at: 35_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
+      ],
+      faults: [
+        { at: 24_000, fault: 'kill', replica: 0, for: 1000 },
+        { at: 29_500, fault: 'partition', replica: 1, for: 7000, direction: 'both' },
+        { at: 30_500, fault: 'lease-deleted' },
+      ],
+    },
+  },
 ];
