@@ -29,6 +29,8 @@ const lateAfterMs = 5000;
 
 /** Safety-net requeue: the new Pod arrives through the watch. */
 export const podEventRequeueMs = 5000;
+/** The same for a Pod that starts nothing before it is recorded: the answer to its create is all that this needs. */
+const gatedRequeueMs = 1000;
 
 /** Creates the Pod; what becomes of it is seen in the next decision. */
 export function create(o: Observed, plan: Plan, attempt: number): Steps {
@@ -36,7 +38,7 @@ export function create(o: Observed, plan: Plan, attempt: number): Steps {
   return {
     actions: [{ type: 'CreatePod', attempt, pod }],
     events: [],
-    requeueAfter: podEventRequeueMs,
+    requeueAfter: isGated(pod) ? gatedRequeueMs : podEventRequeueMs,
   };
 }
 

@@ -270,6 +270,17 @@ describe('liveness of At', () => {
     made.change('ats', at('a', 0, {}, { phase: 'DONE', podUID: 'first' }), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.calm(blind).broken, ['L2']);
   });
+  it('L2 is kept while a status that was found not valid waits to be written again', () => {
+    const answered = (code: number) => {
+      const made = quiet('L2').change('pods', atPod('a-pod', 'first', 'a', failed), 'ADDED', 'replica-0');
+      made.change('pods', atPod('a-pod', 'first', 'a', failed), 'MODIFIED');
+      made.change('ats', at('a', 0, {}, { phase: 'RUNNING', podUID: 'first' }), 'MODIFIED', 'replica-0');
+      return made.request('patch', 'ats', 'a', { replica: 'replica-0', subresource: 'status', code });
+    };
+    assert.deepEqual(answered(422).calm(250_000).broken, []);
+    assert.deepEqual(answered(422).calm(blind).broken, ['L2']);
+    assert.deepEqual(answered(403).calm(250_000).broken, ['L2']);
+  });
   it('R2 is broken by a due At that says nothing, and kept by one that says why', () => {
     assert.deepEqual(quiet('R2').calm(blind).broken, ['R2 untold']);
     const condition = { type: 'Launched', status: 'False', reason: 'PodRejected' };

@@ -157,26 +157,44 @@ function endOf({ endedAt, goneAt }: RunPod): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
+/** The back-off of Retry is up to six minutes. */
+function followedWithin({ spec: { disruptionPolicy } }: At): number {
+  return disruptionPolicy === 'Retry' ? 7 * 60_000 : settling;
+}
+
+/** Longest wait before a status that the API server has found not valid is written again, in milliseconds. */
+const unwritableFor = 300_000;
+
 export const finishedIsDone: NamedPromise = {
   name: 'L2',
   sentence: 'a finished Pod makes its At DONE, or another attempt is made or waits',
-  start: (history) => ({
-    calm() {
-      if (!hasWorked(history, settling)) return undefined;
-      return among(history.runs.byUid.values(), ({ at, pods, goneAt, forgedAt }) => {
-        const isGone = goneAt !== undefined || at.metadata.deletionTimestamp !== undefined;
-        // The back-off of Retry is up to six minutes.
-        const waits = at.spec.disruptionPolicy === 'Retry' ? 7 * 60_000 : settling;
-        const last = pods.at(-1);
-        const endedAt = last && endOf(last);
-        if (isGone || forgedAt !== undefined || endedAt === undefined) return undefined;
-        if (at.status?.phase !== 'RUNNING') return kept;
-        return history.time - Math.max(endedAt, history.disturbedAt) > waits
-          ? { text: `${last?.name} has ended and ${at.metadata.name} is ${at.status?.phase}` }
-          : kept;
-      });
-    },
-  }),
+  start(history) {
+    /** When the API server found the status of an At not valid last, by name. */
+    const unwritable = new Map<string, number>();
+    return {
+      request({ replica, resource, subresource, code, namespace, name, time }) {
+        const isStatus = replica !== undefined && resource === 'ats' && subresource === 'status';
+        if (isStatus && code === 422) unwritable.set(`${namespace}/${name}`, time);
+        return undefined;
+      },
+      calm() {
+        if (!hasWorked(history, settling)) return undefined;
+        return among(history.runs.byUid.values(), ({ at, pods, goneAt, forgedAt }) => {
+          const { namespace, name, deletionTimestamp } = at.metadata;
+          const isGone = goneAt !== undefined || deletionTimestamp !== undefined;
+          const last = pods.at(-1);
+          const endedAt = last && endOf(last);
+          if (isGone || forgedAt !== undefined || endedAt === undefined) return undefined;
+          if (at.status?.phase !== 'RUNNING') return kept;
+          const refusedAt = unwritable.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
+          const since = Math.max(endedAt, history.disturbedAt, refusedAt + unwritableFor);
+          return history.time - since > followedWithin(at)
+            ? { text: `${last?.name} has ended and ${at.metadata.name} is ${at.status?.phase}` }
+            : kept;
+        });
+      },
+    };
+  },
 };
 
 /** Content that the present container of each Pod was started with. */

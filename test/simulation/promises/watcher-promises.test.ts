@@ -188,6 +188,12 @@ describe('S11, only leaders write', () => {
     assert.deepEqual(write(robbed(true), 'replica-0').broken, ['S11 lost lease']);
     assert.deepEqual(write(robbed(false).pass(4 * second), 'replica-0').broken, ['S11 lost lease']);
   });
+  it('is kept as well where the next leader has seen the Lease of the one before only', () => {
+    const made = lease(new HandMade(['S11']), 'replica-2').pass(second);
+    made.request('get', 'leases', 'atwatch', { replica: 'replica-1' });
+    lease(made, 'replica-0').pass(second).change('leases', held, 'DELETED', 'mallory').pass(second);
+    assert.deepEqual(write(lease(made, 'replica-1').pass(second), 'replica-0').broken, []);
+  });
   it('is kept by a standby that launches an At, and by nothing else that it sends', () => {
     const sent = (verb: 'create' | 'patch' | 'delete', resource: string, value: unknown, subresource = '') =>
       lease(new HandMade(['S11']), 'replica-0').request(verb, resource, 'a', {

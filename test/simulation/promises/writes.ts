@@ -22,7 +22,7 @@ class Leases {
   /** From when on the one before may not write. */
   takenAt = 0;
   #deletedAt = Number.NEGATIVE_INFINITY;
-  /** Replicas that have read the Lease. */
+  /** Replicas that have read the Lease since its holder took it. */
   readonly #readers = new Set<string>();
 
   started(replica: string): void {
@@ -43,14 +43,16 @@ class Leases {
     if (!isAccepted(request)) return;
     const next = this.#identities.get(identity);
     if (next !== undefined) this.hasLed.add(next);
-    if (next !== this.holder) this.takenAt = request.time + this.#untilKnown(next);
+    if (next === this.holder) return;
+    this.takenAt = request.time + this.#untilKnown(next);
     this.holder = next;
+    this.#readers.clear();
   }
 
   /**
-   * Milliseconds after which the holder before knows that another one took the Lease. A process that looked for the
-   * first time after a user had deleted the Lease cannot know that it is held; the holder learns of it at its next
-   * renewal.
+   * Milliseconds after which the holder before knows that another one took the Lease. A process that has not looked
+   * between the time when that one took the Lease and the time when a user deleted it cannot know that it is held; the
+   * holder learns of it at its next renewal.
    */
   #untilKnown(next: string | undefined): number {
     return this.#deletedAt > this.takenAt && !this.#readers.has(next ?? '') ? renewedWithin : 0;

@@ -199,4 +199,20 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'the watch stood still, so that a Pod of ExactlyOnce was recorded 5 s after its create only, when the status was refused for a while: LaunchedLate blamed the operator',
+    promise: 'R2',
+    plan: {
+      duration: minute,
+      deeds: [at('at-0', { schedule: '2024-01-01T00:00:20Z', launchGuarantee: 'ExactlyOnce' })],
+      faults: [
+        { at: 18_000, fault: 'stale-cache', server: 0, for: 40_000 },
+        {
+          ...{ at: 19_000, fault: 'refuse', method: 'PATCH', path: '/ats/at-0/status', code: 403 },
+          ...{ message: 'overloaded', for: 14_754 },
+        },
+      ],
+    },
+  },
 ];
