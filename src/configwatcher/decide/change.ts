@@ -31,6 +31,11 @@ function withoutPending({ pending, ...state }: WatcherState): WatcherState {
   return state;
 }
 
+/** Whether the Pods cannot be known: what a change has to say about them rests on its time alone. */
+export function mayNotListPods({ forbidden }: Observed): boolean {
+  return forbidden?.verb === 'list' && forbidden.resource === 'pods';
+}
+
 /**
  * The newest Pod that may have started with the old content: the newest of all, since every Pod of a
  * consistent list made after the change was seen may be older than the change, except those that are known to
@@ -43,12 +48,16 @@ function withoutPending({ pending, ...state }: WatcherState): WatcherState {
  * where it is later than the last look at the old content, and only for the first look of this process.
  * What remains: data was changed, then a Pod made, then a key removed by a tool that leaves no trace, all
  * while no operator was looking. That Pod keeps the removed key until the next change.
+ *
+ * @param pods undefined where they cannot be listed: every Pod of this second counts.
  */
 function cutoffOf(
   { pending, lastChange }: WatcherState,
   changed: readonly SourceContent[],
-  pods: readonly PodFacts[],
+  pods: readonly PodFacts[] | undefined,
+  now: number,
 ): number | undefined {
+  if (pods === undefined) return secondOf(Math.max(now, ...changed.map(({ written = now }) => written)));
   if (pods.length === 0) return undefined;
   const newest = Math.max(...pods.map(({ created }) => created));
   if (pending || lastChange === undefined || changed.length === 0) return newest;
@@ -92,11 +101,11 @@ function fromOf(
 /** The edit ends the restart that runs: its counts are brought up to date while its cutoff is still known. */
 function countOvertaken(
   state: WatcherState,
-  pods: readonly PodFacts[],
+  pods: readonly PodFacts[] | undefined,
   spec: WatcherSpec,
 ): Pick<WatcherState, 'lastRestart'> {
   const { pending, lastRestart } = state;
-  if (!lastRestart || !pending || !isRunning(pending)) return {};
+  if (!pods || !lastRestart || !pending || !isRunning(pending)) return {};
   const stale = sortPods(pods, spec, stalenessOf(state)).stale.length;
   return {
     lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, stale) },
@@ -122,9 +131,10 @@ function replacement(state: WatcherState, { edited }: Comparison): Pick<WatcherS
   return times.length > 0 ? { replacedAt: Math.max(...times) } : {};
 }
 
+/** @param pods undefined where they cannot be listed. */
 function recordEdit(
   observed: Observed,
-  pods: readonly PodFacts[],
+  pods: readonly PodFacts[] | undefined,
   spec: WatcherSpec,
   comparison: Comparison,
   hash: string,
@@ -137,9 +147,10 @@ function recordEdit(
   const cutoff = cutoffOf(
     state,
     comparison.changed,
-    pods.filter((pod) => !pod.startsLater),
+    pods?.filter((pod) => !pod.startsLater),
+    now,
   );
-  const from = fromOf(state, comparison.changed, pods, now);
+  const from = fromOf(state, comparison.changed, pods ?? [], now);
   const repairs = repairsOf(state);
   const { started, owners, total } = pending ?? {};
   const next: Pending = {
@@ -270,12 +281,12 @@ export function recordChange(observed: Observed, spec: WatcherSpec, comparison: 
     if (!pending || isOwed) return unedited(observed, comparison, hash);
     return withdrawn(observed, spec, { ...state, ...settled(comparison) });
   }
-  if (!pods) return 'pods';
+  if (!pods && !mayNotListPods(observed)) return 'pods';
   const edit = recordEdit(observed, pods, spec, comparison, hash);
   // Back to the applied content before the first restarting write: a restart is owed only to the Pods that were made
   // in between.
   const isReturn = comparison.changed.length === 0 && pending?.started === undefined;
-  if (!isReturn || hasStalePods(edit.state, pods, spec)) return edit;
+  if (!isReturn || !pods || hasStalePods(edit.state, pods, spec)) return edit;
   return {
     state: { ...withoutPending(state), ...settled(comparison), lastChange: observed.now },
     edited: [],

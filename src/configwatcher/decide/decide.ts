@@ -15,7 +15,7 @@ import { retryWait } from '../facts/restart-memory.ts';
 import type { WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
-import { type Change, recordChange } from './change.ts';
+import { type Change, mayNotListPods, recordChange } from './change.ts';
 import { compare } from './comparison.ts';
 import { type Effect, type Steps, uidOf } from './decision.ts';
 import { isRunning } from './pending.ts';
@@ -56,7 +56,8 @@ function refuseSpec(observed: Observed, message: string): Steps {
  */
 function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): Steps {
   const { state: before, pods, sources } = observed;
-  const change = pods && recordChange(observed, spec, compare(spec, before, sources));
+  const isKnown = pods !== undefined || mayNotListPods(observed);
+  const change = isKnown ? recordChange(observed, spec, compare(spec, before, sources)) : undefined;
   // What is not watched any more is settled when the watcher works again.
   const isRecorded = typeof change === 'object' && change.abandoned === undefined;
   const { state, edited } = isRecorded ? change : { state: before, edited: [] };

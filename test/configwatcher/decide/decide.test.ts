@@ -456,26 +456,6 @@ describe('a bad spec', () => {
   });
 });
 
-describe('a missing right', () => {
-  it('is a condition, and looked at again later', () => {
-    const decision = decided({ forbidden: { verb: 'list', resource: 'pods' } });
-    assert.deepEqual(condition(decision, 'Ready'), { status: 'False', reason: 'Forbidden' });
-    assert.equal(decision.requeueAfter, 30_000);
-  });
-
-  it('does not keep a change from being recorded: Pods made from then on are spared', () => {
-    const forbidden = { verb: 'get', resource: 'deployments' };
-    const facts = { spec: atOnce, sources: [newContent], pods: several(1), forbidden };
-    const decision = decided(facts);
-    assert.deepEqual(condition(decision, 'Ready'), { status: 'False', reason: 'Forbidden' });
-    assert.equal(decision.state.pending?.cutoff, anHourAgo);
-    assert.equal(decision.state.pending?.started, undefined);
-    assert.deepEqual([decision.actions, reasons(decision)], [[], ['ChangeDetected']]);
-    const next = decided(afterwards(facts, decision, 30_000));
-    assert.deepEqual([next.state, next.events], [decision.state, []]);
-  });
-});
-
 describe('a restart whose state keeps no number of Pods', () => {
   it('takes the number that the watch shows', () => {
     const started = decided(changed({ pods: several(2), owners: ownedBy(2) }));

@@ -292,7 +292,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'Pods made in between forgotten',
     sentence: 'back to the applied content means that nothing is owed',
     file: watcher.change,
-    find: 'if (!isReturn || hasStalePods(edit.state, pods, spec)) return edit;',
+    find: 'if (!isReturn || !pods || hasStalePods(edit.state, pods, spec)) return edit;',
     replace: 'if (!isReturn) return edit;',
     promise: 'R3',
   },

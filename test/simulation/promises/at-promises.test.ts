@@ -288,4 +288,20 @@ describe('liveness of At', () => {
     const made = quiet('R2').change('ats', at('a', 0, {}, told), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.calm(blind).broken, []);
   });
+  it('R2 is broken by an Event that blames the operator for what was refused, unless it was late before', () => {
+    const late = (shownAfter: number) => {
+      const { metadata, ...rest } = at('a', 60_000);
+      const object = { ...rest, metadata: { ...metadata, namespace: 'shop', uid: 'a-uid' } };
+      const made = new HandMade(['R2']).add(started).change('ats', object, 'ADDED', 'alice');
+      made.pass(60_000 + shownAfter);
+      const seen = { resource: 'ats', object, gone: false } as const;
+      made.add({ type: 'seen', time: made.time, replica: 'replica-0', ...seen });
+      const body = JSON.stringify(atPod('a-pod', 'first', 'a'));
+      made.pass(second).request('create', 'pods', 'a-pod', { code: 403, body });
+      const event = JSON.stringify({ reason: 'LaunchedLate', regarding: { uid: 'a-uid' } });
+      return made.pass(10 * second).request('create', 'events', 'a.1', { body: event });
+    };
+    assert.deepEqual(late(second).broken, ['R2 blame for Pod']);
+    assert.deepEqual(late(20 * second).broken, []);
+  });
 });

@@ -393,6 +393,9 @@ export const someReplicaLeads: NamedPromise = {
 
 const toldWithin = 7000;
 
+/** From this delay on a launch counts as late, in milliseconds. */
+const lateAfter = 5000;
+
 export const reasonsAreTold: NamedPromise = {
   name: 'R2',
   sentence:
@@ -465,6 +468,8 @@ class Refusals {
     if (leadsSince >= launchableAt(run)) return undefined;
     const isPresent = ({ object: { metadata } }: Seen) => (metadata.generation ?? 0) >= generation;
     const since = Math.max(launchableAt(run), seen?.get(uid)?.find(isPresent)?.time ?? 0);
+    // Shown to it when it was late already.
+    if (since - launchableAt(run) > lateAfter) return undefined;
     const key = `${replica} ${uid}`;
     if ((this.#pods.get(key) ?? 0) > since) return 'Pod';
     return (this.#statuses.get(key) ?? 0) > since ? 'status' : undefined;

@@ -127,4 +127,21 @@ export const restarts: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'Pods could not be listed while a content was edited and edited back, and one started with what was there in between: nothing was recorded, and it kept that',
+    promise: 'R3',
+    plan: {
+      duration: 4 * minute,
+      deeds: [
+        ...app({}),
+        edit(50_000, { message: 'two' }),
+        { at: 60_000, do: 'pod', label: ['app', 'app'], index: 0, what: 'delete' },
+        edit(90_000, { message: 'one' }),
+      ],
+      faults: [
+        { at: 30_000, fault: 'refuse', method: '', path: '/pods', code: 403, message: 'no', for: 90_000 },
+      ],
+    },
+  },
 ];
