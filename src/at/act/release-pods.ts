@@ -3,7 +3,7 @@
  * recorded any more, and its scheduling gate Pods that have never run. It needs no CRD: a label marks the Pods of an At.
  */
 import { type Pod, pods } from '../../kubernetes/objects.ts';
-import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
+import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { describeError } from '../../runtime/error-chain.ts';
 import { untrackOperations } from '../decide/exactly-once.ts';
@@ -77,7 +77,7 @@ async function isNotFoundAfter(write: Promise<unknown>): Promise<boolean> {
     await write;
     return false;
   } catch (error) {
-    if (isNotFound(error)) return true;
+    if (isProvenNotFound(error)) return true;
     if (isConflict(error) || isTestFailed(error)) {
       throw new Error('it has changed meanwhile: run the command again', { cause: error });
     }

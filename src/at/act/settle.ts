@@ -1,5 +1,5 @@
 /** Settle: what it means for a pass that a write met something newer than it was decided on, or a read found nothing. */
-import { isConflict, isNotFound } from '../../runtime/client/api-error.ts';
+import { isConflict, isNotFound, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 
 /** Safety-net requeue after a write met something newer than the cache: that arrives through the watch. */
@@ -22,12 +22,12 @@ export async function settled<Facts>(
   }
 }
 
-/** Undefined for what is not there. */
+/** Undefined where the API server proves that there is nothing. A page of a proxy does not. */
 export async function found<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
   } catch (error) {
-    if (isNotFound(error)) {
+    if (isProvenNotFound(error)) {
       return undefined;
     }
     throw error;

@@ -6,7 +6,7 @@ import {
   ApiError,
   isConflict,
   isForbidden,
-  isNotFound,
+  isProvenNotFound,
   isTooManyRequests,
   TransportError,
 } from '../../runtime/client/api-error.ts';
@@ -61,7 +61,7 @@ function isOfAnotherPod(message: string): boolean {
 /** What an error means for the Pod; undefined: the write never left this process. */
 function outcomeOf(action: Action, error: unknown): PodOutcome | undefined {
   const uid = uidOf(action);
-  if (isNotFound(error)) return { uid, result: 'Gone' };
+  if (isProvenNotFound(error)) return { uid, result: 'Gone' };
   if (error instanceof ApiError) {
     const answer = answerOf(action, error);
     const isGone = answer.cause === 'Conflict' && isOfAnotherPod(answer.message);

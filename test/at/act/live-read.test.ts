@@ -37,4 +37,18 @@ describe('a live read', () => {
     assert.equal(await remembered(once, created(once)), undefined);
     assert.equal(await remembered(launched(), created(launched())), undefined);
   });
+
+  it('takes the 404 of a proxy, which says nothing of the object, for no answer', async () => {
+    for (const isAtRead of [true, false]) {
+      const get = async (resource: unknown) => {
+        if (resource === ats && isAtRead) return launched();
+        throw new ApiError('GET https://api/…: HTTP 404: <html>', 404, { code: 404, message: '<html>' });
+      };
+      const memory = new Memory();
+      const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory };
+      const { signal } = new AbortController();
+      await assert.rejects(readLive(parts, 'pods', observing({ at: launched() }), signal), /HTTP 404/);
+      assert.equal(memory.recall(launched()).behind, false, 'nothing is remembered as gone');
+    }
+  });
 });

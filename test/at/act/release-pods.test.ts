@@ -98,6 +98,7 @@ test('what has changed meanwhile or is refused is told, and what is gone is free
     [409, 'Conflict', 1, /not freed: it has changed meanwhile: run the command again/],
     [403, 'Forbidden', 1, /not freed: no/],
     [404, 'NotFound', 0, /: deleted: /],
+    [404, '', 1, /not freed: no/],
   ];
   for (const [code, reason, failed, says] of refusals) {
     const { lines, options } = world([gated], {}, new ApiError('no', code, { code, reason, message: 'no' }));

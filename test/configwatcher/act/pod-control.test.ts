@@ -83,6 +83,11 @@ describe('PodControl', () => {
   const denied = 'admission webhook "drain.example.com" denied the request: not while it rebalances';
   const answers: [string, Error, PodOutcome][] = [
     ['404', refused(404, { reason: 'NotFound' }), { uid, result: 'Gone' }],
+    [
+      '404 of a proxy',
+      refused(404, { message: 'm' }),
+      { uid, result: 'Refused', cause: 'Failure', message: 'm' },
+    ],
     ['409 on the uid', refused(409, { reason: 'Conflict', message: anotherPod }), { uid, result: 'Gone' }],
     [
       '409 of evictions that race for a budget',

@@ -215,4 +215,23 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a proxy answered a read with a 404 of its own, which was taken for the absence of the Pod: its run was called lost',
+    promise: 'R5',
+    plan: {
+      ...{ seed: 'x-4', duration: 2 * minute, replicas: 2 },
+      deeds: ['at-0', 'at-1', 'at-2', 'at-3', 'at-4', 'at-5'].map((name) =>
+        at(name, {
+          schedule: '2024-01-01T00:00:30Z',
+          command: 'job --for=60000',
+          launchGuarantee: 'ExactlyOnce',
+        }),
+      ),
+      faults: [
+        { at: 28_000, fault: 'half-open', replica: 1 },
+        { at: 28_000, fault: 'bad-network', replica: 1, kind: 'page', rate: 0.3, for: minute },
+      ],
+    },
+  },
 ];
