@@ -135,6 +135,43 @@ describe('a ConfigWatcher of sources', { concurrency: 3 }, () => {
 });
 
 describe('a ConfigWatcher', { concurrency: 4 }, () => {
+  it('restarts the Pod of a content that came and went while Pods could not be listed', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const proxy = await HostileProxy.start(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.olderThanEdits();
+    await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+    await shop.watch(atOnce);
+    await shop.baselined();
+    proxy.treat = ({ path, query }) => {
+      const isList = path.endsWith(`/namespaces/${namespace}/pods`) && query.get('watch') !== 'true';
+      return isList ? failure(403, 'Forbidden') : undefined;
+    };
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { conditions } = await shop.until(
+      'the edit is recorded',
+      ({ pending }) => pending?.cutoff !== undefined,
+    );
+    assert.equal(conditions?.find(({ type }) => type === 'Ready')?.reason, 'Forbidden');
+    const [first] = await shop.pods();
+    await shop.olderThanEdits();
+    await client.delete(pods, { namespace, name: first?.metadata.name ?? '' });
+    await eventually(() => shop.seen.length === 3, { timeout: 20_000 });
+    await shop.allReady(2);
+    await shop.olderThanEdits();
+    await shop.patchConfigMap({ data: { message: 'first' } });
+    await shop.until('the return is recorded', ({ pending, appliedHash }) => pending?.hash === appliedHash);
+    proxy.treat = () => undefined;
+    await shop.patchConfigMap({ metadata: { labels: { touched: 'yes' } } });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [1, 4]);
+  });
+
   it('deletes no Pod under two budgets, says why, and restarts all others', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
