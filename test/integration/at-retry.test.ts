@@ -23,7 +23,7 @@ function ended(restartCount: number) {
   return { ...main, restartCount, state: { terminated } };
 }
 
-/** A Pod in this state is stopped for that reason. */
+/** A Pod that is in this state for more than a minute is stopped for that reason. */
 const stops: readonly {
   readonly reason: string;
   readonly spec: Partial<AtSpec>;
@@ -31,7 +31,7 @@ const stops: readonly {
 }[] = [
   {
     reason: 'DeadlineExceeded',
-    spec: { activeDeadlineSeconds: 1 },
+    spec: { activeDeadlineSeconds: 60 },
     status: () => {
       const startedAt = seconds(Date.now());
       const containerStatuses = [{ ...main, state: { running: { startedAt } } }];
@@ -40,7 +40,7 @@ const stops: readonly {
   },
   {
     reason: 'ImagePullBackOff',
-    spec: { pendingTimeoutSeconds: 1 },
+    spec: { pendingTimeoutSeconds: 60 },
     status: () => {
       const containerStatuses = [{ ...main, state: { waiting: { reason: 'ImagePullBackOff' } } }];
       return { phase: 'Pending', startTime: seconds(Date.now()), containerStatuses };
@@ -163,12 +163,14 @@ describe('At with Retry', { concurrency: true }, () => {
   for (const { reason, spec, status } of stops) {
     it(`does not run again what was stopped for ${reason}, and deleted before it had ended`, async (t) => {
       const rig = await AtRig.create(t);
+      const { options, advance } = await timeTravel(t);
       const created = await rig.watchPods(t);
-      await rig.startOperator();
+      await rig.startOperator(options);
       await rig.createAt({ ...retry, ...spec });
       await rig.inPhase('RUNNING');
       await rig.bind(t);
       await rig.setPod(status());
+      await advance(61_000);
       await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1, {
         message: 'it is stopped',
       });
