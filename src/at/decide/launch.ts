@@ -109,7 +109,8 @@ export function launchStatus(
 /** The history of the attempts before a new one; the last of them was lost. */
 function historyBefore(o: Observed): AtStatus['history'] {
   const status = o.at.status ?? {};
-  const view = recordedPod(o);
+  // It was proven to be gone before there was a next one.
+  const view = recordedPod({ ...o, live: true });
   const ending = view && endingOf(view);
   // Of a Pod that is gone only status tells why: that was written while the Pod terminated.
   const reason = ending?.reason ?? status.reason ?? lostEnding.reason;

@@ -216,6 +216,14 @@ describe('decide, the history of a run that was disrupted', () => {
     assert.equal(first?.completionTime, '2030-01-31T09:00:02.000Z');
   });
 
+  it('says Evicted of an attempt whose Pod is gone, when it was shown to be evicted and not how it ended', () => {
+    const { at, pod } = inAttempt(1, dueTime);
+    const nextPod = created(launched(spec), time, 2);
+    const departed = [terminating(targeted(pod), time)];
+    const [first] = decide(observing({ at, departed, nextPod, now: time })).status?.history ?? [];
+    assert.equal(first?.reason, 'Evicted');
+  });
+
   it('is not there for a run that was not disrupted', () => {
     const { at, pod } = inAttempt(1, dueTime);
     assert.equal(decide(observing({ at, pod: succeeded(pod) })).status?.history, undefined);

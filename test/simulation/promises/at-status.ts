@@ -161,8 +161,11 @@ function deniedEviction(history: History, { at, before, after, by }: StatusWrite
   const last = after.phase === 'DONE' && before.phase !== 'DONE' ? [after] : [];
   const { replica, sentAt } = by;
   const denied = [...ended, ...last].find(({ reason, podUID }) => {
-    const known = history.knownBy(replica, podUID ?? '', sentAt - waitOf(history, sentAt));
-    return reason === 'PodLost' && known !== undefined && isTargeted(known.object as Pod);
+    const shown = history.replicas.get(replica ?? '')?.seen.get(podUID ?? '') ?? [];
+    const decidedAt = sentAt - waitOf(history, sentAt);
+    return (
+      reason === 'PodLost' && shown.some(({ object, time }) => time <= decidedAt && isTargeted(object as Pod))
+    );
   });
   return denied === undefined
     ? undefined

@@ -234,4 +234,16 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence: 'of an evicted Pod that was gone when the next leader came, the history said that it was lost',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'x-0', duration: 2 * minute, replicas: 2, election: true },
+      deeds: [
+        at('at-0', { disruptionPolicy: 'Retry', template: { spec: { nodeSelector: { tape: 'yes' } } } }, 10_000),
+        { at: 62_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+      ],
+      faults: [{ at: 60_000, fault: 'lease-stolen' }],
+    },
+  },
 ];
