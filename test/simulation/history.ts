@@ -88,8 +88,12 @@ const blinding: ReadonlySet<string> = new Set([
   'sigstop',
 ]);
 
-/** So many states of an object a replica is remembered to have been shown. */
+/**
+ * So many states of an object a replica is remembered to have been shown, and all of so many milliseconds: a request
+ * may be on its way for longer than half of that.
+ */
 const keptStates = 20;
+const keptFor = 60_000;
 
 /** A promise, and how often it was about something. */
 export interface Exercise {
@@ -232,7 +236,7 @@ export class History {
     const states = seen.get(uid) ?? [];
     seen.set(uid, states);
     states.push({ object, time, gone });
-    if (states.length > keptStates) states.shift();
+    if (states.length > keptStates && time - (states[0]?.time ?? time) > keptFor) states.shift();
   }
 
   replica(name: string): Replica {

@@ -148,11 +148,10 @@ export class Watchers {
 
   /** What runs an older content of a source than it has at first sight is not to be restarted. */
   #baseline({ watcher: { metadata, spec }, baselines }: WatcherRun, time: number): void {
+    const { namespace = '', generation = 1 } = metadata;
     for (const source of sourcesOf(spec)) {
-      const present = this.source(source.kind, metadata.namespace ?? '', source.name);
-      if (present === undefined) continue;
-      const content = contentOf(source, present);
-      baselines.set(`${source.kind}/${source.name}`, { time, content });
+      const content = contentOf(source, this.source(source.kind, namespace, source.name));
+      baselines.set(`${source.kind}/${source.name}`, { time, content, generation });
     }
   }
 
@@ -196,7 +195,7 @@ export class Watchers {
     }
   }
 
-  /** An operator that may not write the status for a time has its baselines from the time when it may again. */
+  /** An operator that can read nothing or write no status for a time has its baselines from the time when it can. */
   #recordBaselines({ watcher: { metadata, spec, status }, baselines }: WatcherRun, time: number): void {
     for (const source of sourcesOf(spec)) {
       const key = `${source.kind}/${source.name}`;

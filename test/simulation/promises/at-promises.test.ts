@@ -149,6 +149,20 @@ describe('S3, not for an At that was seen to be deleted, suspended, canceled or 
   }
 });
 
+describe('S3, for a create that was on its way for long', () => {
+  it('is judged by what was shown when it was sent, whatever was shown since', () => {
+    const made = new HandMade(['S3']).change('ats', at('a'), 'ADDED', 'alice').show('replica-0', 'ats', 'a');
+    const sentAt = made.pass(second).time;
+    for (let i = 0; i < 30; i += 1) made.pass(second).show('replica-0', 'ats', 'a');
+    const pod = { ...atPod('a-pod', 'first', 'a') };
+    const metadata = { ...pod.metadata, namespace: 'shop', resourceVersion: '1000' };
+    const by = { replica: 'replica-0', user: 'operator', sentAt };
+    const entry = { type: 'change', time: made.time, change: 'ADDED', resource: 'pods', by } as const;
+    made.add({ ...entry, object: { ...pod, metadata }, previous: undefined });
+    assert.deepEqual(made.broken, []);
+  });
+});
+
 describe('S5, phases never go back', () => {
   const write = (before: object, after: object) =>
     new HandMade(['S5'])
@@ -270,6 +284,13 @@ describe('liveness of At', () => {
     made.change('ats', at('a', 0, {}, { phase: 'DONE', podUID: 'first' }), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.calm(blind).broken, ['L2']);
   });
+  it('L2 looks at the Pod of the attempt that status shows, and not at a surplus one that was made later', () => {
+    const made = quiet('L2').change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');
+    made.change('ats', at('a', 0, {}, { phase: 'RUNNING', podUID: 'second' }), 'MODIFIED', 'replica-0');
+    made.change('pods', atPod('a-pod', 'late', 'a'), 'ADDED', 'replica-1').pass(second);
+    made.change('pods', atPod('a-pod', 'late', 'a'), 'DELETED', 'replica-0');
+    assert.deepEqual(made.calm(blind).broken, []);
+  });
   it('L2 is kept while a status that was found not valid waits to be written again', () => {
     const answered = (code: number) => {
       const made = quiet('L2').change('pods', atPod('a-pod', 'first', 'a', failed), 'ADDED', 'replica-0');
@@ -289,7 +310,7 @@ describe('liveness of At', () => {
     assert.deepEqual(made.calm(blind).broken, []);
   });
   it('R2 is broken by an Event that blames the operator for what was refused, unless it was late before', () => {
-    const late = (shownAfter: number) => {
+    const late = (shownAfter: number, askedAfter = second) => {
       const { metadata, ...rest } = at('a', 60_000);
       const object = { ...rest, metadata: { ...metadata, namespace: 'shop', uid: 'a-uid' } };
       const made = new HandMade(['R2']).add(started).change('ats', object, 'ADDED', 'alice');
@@ -297,11 +318,12 @@ describe('liveness of At', () => {
       const seen = { resource: 'ats', object, gone: false } as const;
       made.add({ type: 'seen', time: made.time, replica: 'replica-0', ...seen });
       const body = JSON.stringify(atPod('a-pod', 'first', 'a'));
-      made.pass(second).request('create', 'pods', 'a-pod', { code: 403, body });
+      made.pass(askedAfter).request('create', 'pods', 'a-pod', { code: 403, body });
       const event = JSON.stringify({ reason: 'LaunchedLate', regarding: { uid: 'a-uid' } });
       return made.pass(10 * second).request('create', 'events', 'a.1', { body: event });
     };
     assert.deepEqual(late(second).broken, ['R2 blame for Pod']);
     assert.deepEqual(late(20 * second).broken, []);
+    assert.deepEqual(late(second, 20 * second).broken, []);
   });
 });

@@ -182,7 +182,8 @@ export const finishedIsDone: NamedPromise = {
         return among(history.runs.byUid.values(), ({ at, pods, goneAt, forgedAt }) => {
           const { namespace, name, deletionTimestamp } = at.metadata;
           const isGone = goneAt !== undefined || deletionTimestamp !== undefined;
-          const last = pods.at(-1);
+          // A create that was on its way for long makes a Pod of an earlier attempt.
+          const last = pods.find(({ uid }) => uid === at.status?.podUID) ?? pods.at(-1);
           const endedAt = last && endOf(last);
           if (isGone || forgedAt !== undefined || endedAt === undefined) return undefined;
           if (at.status?.phase !== 'RUNNING') return kept;
@@ -433,7 +434,10 @@ export const reasonsAreTold: NamedPromise = {
   },
 };
 
-/** What the API server has refused each replica of an At: its Pod, or a status that the launch waits for. */
+/**
+ * What the API server has refused each replica of an At first since it could be launched: its Pod, or a status that the
+ * launch waits for.
+ */
 class Refusals {
   readonly #pods = new Map<string, number>();
   readonly #statuses = new Map<string, number>();
@@ -448,12 +452,13 @@ class Refusals {
     if (code < 400 || code === 409) return;
     if (isRefusedPod(request)) {
       const owner = controllerOf(JSON.parse(body || '{"metadata":{}}') as Pod);
-      this.#pods.set(`${replica} ${owner?.uid}`, time);
+      const run = runs.byUid.get(owner?.uid ?? '');
+      noteFirst(this.#pods, replica, run, time);
     } else if (resource === 'ats' && verb === 'patch') {
       const run = [...runs.byUid.values()].findLast(({ at: { metadata } }) => {
         return metadata.namespace === namespace && metadata.name === name;
       });
-      if (run !== undefined && !hasLaunched(run)) this.#statuses.set(`${replica} ${run.uid}`, time);
+      if (run !== undefined && !hasLaunched(run)) noteFirst(this.#statuses, replica, run, time);
     }
   }
 
@@ -470,10 +475,23 @@ class Refusals {
     const since = Math.max(launchableAt(run), seen?.get(uid)?.find(isPresent)?.time ?? 0);
     // Shown to it when it was late already.
     if (since - launchableAt(run) > lateAfter) return undefined;
+    // What it sent only when it was late already does not tell why it was late.
+    const isCause = (refusedAt = 0) => refusedAt > since && refusedAt - launchableAt(run) <= lateAfter;
     const key = `${replica} ${uid}`;
-    if ((this.#pods.get(key) ?? 0) > since) return 'Pod';
-    return (this.#statuses.get(key) ?? 0) > since ? 'status' : undefined;
+    if (isCause(this.#pods.get(key))) return 'Pod';
+    return isCause(this.#statuses.get(key)) ? 'status' : undefined;
   }
+}
+
+function noteFirst(
+  refusals: Map<string, number>,
+  replica: string,
+  run: AtRun | undefined,
+  time: number,
+): void {
+  if (run === undefined) return;
+  const key = `${replica} ${run.uid}`;
+  if ((refusals.get(key) ?? 0) <= launchableAt(run)) refusals.set(key, time);
 }
 
 /** What is refused from now on does not make the launch late. */

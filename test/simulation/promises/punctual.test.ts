@@ -110,6 +110,18 @@ describe('L3, a restart begins in time', () => {
     assert.deepEqual(begun(5100), ['L3 late']);
   });
 
+  it('waits for a source that was missing, also where its appearance is no change', () => {
+    const spec = { ...noCooldown, sources: [{ kind: 'ConfigMap', name: 'extra' }] };
+    const made = atWork('L3').change('configmaps', config('one'), 'ADDED', 'alice');
+    made.change('configwatchers', watcher('w', {}, spec), 'ADDED', 'alice');
+    made.change('configwatchers', watcher('w', applied, spec), 'MODIFIED', 'replica-0').pass(10 * minute);
+    made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(minute);
+    made.change('configmaps', { metadata: { name: 'extra' } }, 'ADDED', 'alice').pass(second);
+    const status = { ...applied, pending: { ...pending, started: new Date(made.time).toISOString() } };
+    made.change('configwatchers', watcher('w', status, spec), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.broken, []);
+  });
+
   it('is broken by a change that waits on after its debounce', () => {
     const made = edited('L3').pass(100);
     made.change('configwatchers', watcher('w', { ...applied, pending }, noCooldown), 'MODIFIED', 'replica-0');

@@ -182,9 +182,9 @@ function startBy({
   const isOther = changes.some((one) => one > settledAt - undisturbedFor && one <= settledAt);
   if (isHeld || first === undefined || last === undefined || isOther) return undefined;
   const { quiet = '2s', max = '30s' } = spec.debounce ?? {};
-  // A source that is missing holds the restart until it is there.
+  // A source that is missing holds the restart until it is there, also where its appearance is no change.
   const from = Math.max(first, restoredAt);
-  return Math.min(from + durationOf(max), last + durationOf(quiet));
+  return Math.max(restoredAt, Math.min(from + durationOf(max), last + durationOf(quiet)));
 }
 
 export const restartBeginsInTime: NamedPromise = {

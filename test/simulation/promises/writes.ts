@@ -7,8 +7,8 @@ interface Lease {
   readonly spec?: { readonly holderIdentity?: string | null };
 }
 
-/** A leader renews the Lease as often, with what a request takes, in milliseconds. */
-const renewedWithin = 3000;
+/** So long a leader whose renewals do not get through holds itself for one, in milliseconds. */
+const leadsWithin = 10_000;
 
 /** Who holds the Lease, by the requests that were accepted. */
 class Leases {
@@ -52,10 +52,10 @@ class Leases {
   /**
    * Milliseconds after which the holder before knows that another one took the Lease. A process that has not looked
    * between the time when that one took the Lease and the time when a user deleted it cannot know that it is held; the
-   * holder learns of it at its next renewal.
+   * holder learns of it at its next renewal, which may hang.
    */
   #untilKnown(next: string | undefined): number {
-    return this.#deletedAt > this.takenAt && !this.#readers.has(next ?? '') ? renewedWithin : 0;
+    return this.#deletedAt > this.takenAt && !this.#readers.has(next ?? '') ? leadsWithin : 0;
   }
 
   /** Written or deleted by another client. */

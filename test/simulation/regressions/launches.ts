@@ -240,7 +240,11 @@ export const launches: readonly Regression[] = [
     plan: {
       ...{ seed: 'x-0', duration: 2 * minute, replicas: 2, election: true },
       deeds: [
-        at('at-0', { disruptionPolicy: 'Retry', template: { spec: { nodeSelector: { tape: 'yes' } } } }, 10_000),
+        at(
+          'at-0',
+          { disruptionPolicy: 'Retry', template: { spec: { nodeSelector: { tape: 'yes' } } } },
+          10_000,
+        ),
         { at: 62_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
       ],
       faults: [{ at: 60_000, fault: 'lease-stolen' }],
