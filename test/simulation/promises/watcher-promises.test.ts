@@ -206,6 +206,13 @@ describe('S11, only leaders write', () => {
     assert.deepEqual(write(robbed(true), 'replica-0').broken, ['S11 lost lease']);
     assert.deepEqual(write(robbed(false).pass(10 * second), 'replica-0').broken, ['S11 lost lease']);
   });
+  it('is kept as well where the Lease was deleted twice', () => {
+    const made = lease(new HandMade(['S11']), 'replica-2').pass(second);
+    for (const next of ['replica-0', 'replica-1']) {
+      lease(made.change('leases', held, 'DELETED', 'mallory').pass(second), next).pass(second);
+    }
+    assert.deepEqual(write(made, 'replica-0').broken, []);
+  });
   it('is kept as well where the next leader has seen the Lease of the one before only', () => {
     const made = lease(new HandMade(['S11']), 'replica-2').pass(second);
     made.request('get', 'leases', 'atwatch', { replica: 'replica-1' });

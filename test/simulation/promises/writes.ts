@@ -21,6 +21,8 @@ class Leases {
   holder: string | undefined;
   /** From when on the one before may not write. */
   takenAt = 0;
+  /** When the holder took it. */
+  #heldSince = 0;
   #deletedAt = Number.NEGATIVE_INFINITY;
   /** Replicas that have read the Lease since its holder took it. */
   readonly #readers = new Set<string>();
@@ -45,6 +47,7 @@ class Leases {
     if (next !== undefined) this.hasLed.add(next);
     if (next === this.holder) return;
     this.takenAt = request.time + this.#untilKnown(next);
+    this.#heldSince = request.time;
     this.holder = next;
     this.#readers.clear();
   }
@@ -55,7 +58,7 @@ class Leases {
    * holder learns of it at its next renewal, which may hang.
    */
   #untilKnown(next: string | undefined): number {
-    return this.#deletedAt > this.takenAt && !this.#readers.has(next ?? '') ? leadsWithin : 0;
+    return this.#deletedAt > this.#heldSince && !this.#readers.has(next ?? '') ? leadsWithin : 0;
   }
 
   /** Written or deleted by another client. */
