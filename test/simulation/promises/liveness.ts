@@ -439,13 +439,14 @@ export const reasonsAreTold: NamedPromise = {
  * launch waits for.
  */
 class Refusals {
+  /** When each was sent. */
   readonly #pods = new Map<string, number>();
   readonly #statuses = new Map<string, number>();
   /** Who renewed the Lease last, and since when it does; absent where there is no election. */
   #leader: { readonly replica: string; readonly since: number } | undefined;
 
   see(request: RequestEntry, { runs }: History): void {
-    const { replica, resource, verb, namespace, name, code, body, time } = request;
+    const { replica, resource, verb, namespace, name, code, body, time, sentAt } = request;
     if (replica === undefined) return;
     const isRenewal = resource === 'leases' && verb !== 'get' && code < 300;
     if (isRenewal && this.#leader?.replica !== replica) this.#leader = { replica, since: time };
@@ -453,12 +454,12 @@ class Refusals {
     if (isRefusedPod(request)) {
       const owner = controllerOf(JSON.parse(body || '{"metadata":{}}') as Pod);
       const run = runs.byUid.get(owner?.uid ?? '');
-      noteFirst(this.#pods, replica, run, time);
+      noteFirst(this.#pods, replica, run, sentAt);
     } else if (resource === 'ats' && verb === 'patch') {
       const run = [...runs.byUid.values()].findLast(({ at: { metadata } }) => {
         return metadata.namespace === namespace && metadata.name === name;
       });
-      if (run !== undefined && !hasLaunched(run)) noteFirst(this.#statuses, replica, run, time);
+      if (run !== undefined && !hasLaunched(run)) noteFirst(this.#statuses, replica, run, sentAt);
     }
   }
 
@@ -476,7 +477,7 @@ class Refusals {
     // Shown to it when it was late already.
     if (since - launchableAt(run) > lateAfter) return undefined;
     // What it sent only when it was late already does not tell why it was late.
-    const isCause = (refusedAt = 0) => refusedAt > since && refusedAt - launchableAt(run) <= lateAfter;
+    const isCause = (sentAt = 0) => sentAt >= since && sentAt - launchableAt(run) <= lateAfter;
     const key = `${replica} ${uid}`;
     if (isCause(this.#pods.get(key))) return 'Pod';
     return isCause(this.#statuses.get(key)) ? 'status' : undefined;
@@ -487,11 +488,11 @@ function noteFirst(
   refusals: Map<string, number>,
   replica: string,
   run: AtRun | undefined,
-  time: number,
+  sentAt: number,
 ): void {
   if (run === undefined) return;
   const key = `${replica} ${run.uid}`;
-  if ((refusals.get(key) ?? 0) <= launchableAt(run)) refusals.set(key, time);
+  if ((refusals.get(key) ?? 0) < launchableAt(run)) refusals.set(key, sentAt);
 }
 
 /** What is refused from now on does not make the launch late. */
