@@ -241,8 +241,9 @@ function intervalOf(group: Group): number {
   return Math.min(most, round, firstDelayMs * 2 ** Math.min(Math.max(0, failures - 1), 10));
 }
 
-function waitOf({ nextTurnAt, since }: Group, failure: Cause, isFirst: boolean, now: number): Wait {
-  // The first of the line needs no wake: it comes at its turn by itself.
-  const waitMs = isFirst ? Math.max(0, nextTurnAt - now) : maxWaitMs;
-  return { waitMs, failure, since };
+function waitOf(group: Group, failure: Cause, isFirst: boolean, now: number): Wait {
+  const { nextTurnAt, since, trying, window } = group;
+  // The first of the line needs no wake, unless another one still tries: it comes at its turn by itself.
+  const isNext = isFirst && trying.size < Math.max(1, window);
+  return { waitMs: isNext ? Math.max(0, nextTurnAt - now) : maxWaitMs, failure, since };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
+import { type Candidate, LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { FakeClock } from '../../fake/clock.ts';
 
 const quota = { reason: 'PodRejected', message: 'exceeded quota: q' };
@@ -126,6 +126,27 @@ describe('creates that are refused for one cause', () => {
     crowd.room = 100;
     crowd.pass(60);
     assert.equal(crowd.launched.size, 9);
+  });
+
+  it('let the next one wait for its turn as long as one is on its way, however long that takes', () => {
+    const clock = new FakeClock();
+    const woken: string[] = [];
+    const turns = new LaunchTurns(clock, (key) => woken.push(key));
+    const [first, second] = ['first', 'second'].map((name) => {
+      return { key: `shop/${name}`, namespace: 'shop', version: '1' };
+    }) as [Candidate, Candidate];
+    const fail = (candidate: Candidate) =>
+      turns.failed(candidate, 'no answer', quota, { isAnswered: false }).waitMs;
+    clock.advance(fail(first));
+    assert.equal(turns.ask(first), undefined);
+    fail(second);
+    for (let seconds = 0; seconds < 4; seconds += 1) {
+      assert.equal(turns.ask(second)?.waitMs, 60_000);
+      clock.advance(1000);
+    }
+    fail(first);
+    clock.advance(1000);
+    assert.deepEqual(woken.slice(-1), ['shop/second']);
   });
 
   it('are forgotten with their Ats', () => {

@@ -101,4 +101,23 @@ export const requests: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'while the create of one At hung, the next in line read itself and its Pod four times a second, once its own had no answer',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'x-1', duration: 2 * minute },
+      deeds: [
+        at('at-1', { launchGuarantee: 'ExactlyOnce' }, 1000),
+        at('at-0', { launchGuarantee: 'ExactlyOnce' }, 3000),
+      ],
+      faults: [
+        {
+          ...{ at: 0, fault: 'refuse', method: 'POST', path: '/pods', code: 422, for: 131_425 },
+          message: 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found',
+        },
+        { at: 900, fault: 'bad-network', replica: 0, for: 8000, kind: 'delay', rate: 0.5 },
+      ],
+    },
+  },
 ];
