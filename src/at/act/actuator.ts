@@ -6,7 +6,8 @@ import type { At } from '../../api/at.generated.ts';
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
-import { isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
+import { findPresence } from '../../runtime/cache/presence.ts';
+import { isAlreadyExists, isNotFound, TransportError } from '../../runtime/client/api-error.ts';
 import type { ObjectKey } from '../../runtime/client/client.ts';
 import type { JsonPatchOperation } from '../../runtime/client/patch.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
@@ -124,11 +125,21 @@ export class Actuator {
    * recorded. A name has one At at a time, so the one that has it, or that none has, shows which are gone.
    */
   async letGo(key: ObjectKey, orphans: readonly Pod[], { signal }: ReconcileContext): Promise<void> {
-    const options = { signal, timeout: readTimeoutMs };
-    const at = await found(this.#options.client.get(ats, key, options));
+    const at = await this.#present(key, signal);
     const gone = orphans.filter(({ metadata }) => metadata.labels?.[podUidLabel] !== at?.metadata.uid);
     for (const pod of gone) {
       await settled(this.#edit(pod, untrackOperations(pod), signal), undefined, isTestFailed);
+    }
+  }
+
+  /** Undefined as well where the CRD is gone, and all Ats with it: the API server has no words of its own for that. */
+  async #present(key: ObjectKey, signal: AbortSignal): Promise<At | undefined> {
+    const { client } = this.#options;
+    try {
+      return await found(client.get(ats, key, { signal, timeout: readTimeoutMs }));
+    } catch (error) {
+      if (isNotFound(error) && (await findPresence(client, ats, signal)) === 'absent') return undefined;
+      throw error;
     }
   }
 

@@ -1,5 +1,5 @@
 /** Settle: what it means for a pass that a write met something newer than it was decided on, or a read found nothing. */
-import { isConflict, isNotFound, isProvenNotFound } from '../../runtime/client/api-error.ts';
+import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 
 /** Safety-net requeue after a write met something newer than the cache: that arrives through the watch. */
@@ -15,7 +15,7 @@ export async function settled<Facts>(
     await write;
     return { next: 'goOn', facts };
   } catch (error) {
-    if (isConflict(error) || isNotFound(error) || isOvertaken(error)) {
+    if (isConflict(error) || isProvenNotFound(error) || isOvertaken(error)) {
       return { next: 'end', result: { requeueAfter: conflictDelayMs } };
     }
     throw error;

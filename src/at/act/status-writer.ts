@@ -1,7 +1,7 @@
 /** StatusWriter: writes the status of an At against the version that was decided on, and at a pace where many wait. */
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
-import { isConflict, isInvalid, isNotFound } from '../../runtime/client/api-error.ts';
+import { isConflict, isInvalid, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
@@ -56,7 +56,7 @@ export class StatusWriter {
     try {
       written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
     } catch (error) {
-      if (isConflict(error) || isNotFound(error)) {
+      if (isConflict(error) || isProvenNotFound(error)) {
         this.forget(key);
         // What a write had to precede must not be decided from the same version of the At once more.
         if (asLock) memory.overtaken(at);

@@ -9,7 +9,7 @@ import type { Action } from '../../../src/at/decide/decision.ts';
 import { retryPriority } from '../../../src/at/facts/queue-priority.ts';
 import { isCause } from '../../../src/at/plan/cause.ts';
 import { planOf } from '../../../src/at/plan/plan.ts';
-import { buildPod } from '../../../src/at/plan/pod.ts';
+import { buildPod, trackingFinalizer } from '../../../src/at/plan/pod.ts';
 import { type Pod, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { WriteOptions } from '../../../src/runtime/client/call-options.ts';
@@ -17,7 +17,7 @@ import type { Client } from '../../../src/runtime/client/client.ts';
 import { RetryError } from '../../../src/runtime/controller/reconciler.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, created, observing } from '../../fixtures/at.ts';
+import { accepted, created, dueTime, observing } from '../../fixtures/at.ts';
 
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 const at = accepted();
@@ -227,5 +227,68 @@ describe('the create of a Pod whose author is asked about', () => {
     assert.deepEqual(sent, []);
     assert.ok(performed.next === 'decide');
     assert.match(performed.facts.refusal?.message ?? '', /^it is not known whether .*: timeout$/);
+  });
+});
+
+describe('a Pod that is held for an At that is gone', () => {
+  const page = new ApiError('404 page not found', 404, {});
+  const orphan = { ...pod, metadata: { ...pod.metadata, finalizers: [trackingFinalizer] } };
+  const served = { name: ats.group, versions: [{ version: ats.version }] };
+
+  /** Lets it go where reads of Ats meet a page that says 404. Returns how many patches were sent. */
+  async function letGo(groups: readonly object[], patch: () => Promise<unknown> = async () => orphan) {
+    let patches = 0;
+    const documents: Record<string, unknown> = {
+      '/readyz': 'ok',
+      '/apis': { kind: 'APIGroupList', groups },
+      [`/apis/${ats.group}/${ats.version}`]: { kind: 'APIResourceList', resources: [{ name: ats.plural }] },
+    };
+    const client = {
+      get: () => Promise.reject(page),
+      getRaw: async (path: string) => documents[path],
+      patch: () => {
+        patches += 1;
+        return patch();
+      },
+    };
+    const actuator = new Actuator({
+      client: client as unknown as Client,
+      ...{ clock: new FakeClock(), memory: new Memory(), turns: new LaunchTurns(new FakeClock()) },
+      recorder: { record: () => assert.fail('no Event') },
+    });
+    await actuator.letGo({ namespace: 'shop', name: 'example-at' }, [orphan], context);
+    return patches;
+  }
+
+  it('is let go when discovery shows that the CRD is gone, too', async () => {
+    assert.equal(await letGo([]), 1);
+  });
+
+  it('is kept while the kind is served: the page may be that of a proxy', async () => {
+    await assert.rejects(letGo([served]), page);
+  });
+
+  it('is tried again when a proxy answers the patch', async () => {
+    await assert.rejects(
+      letGo([], () => Promise.reject(page)),
+      page,
+    );
+  });
+});
+
+describe('a status that a proxy answers with 404', () => {
+  it('has failed, and is what a launch that is due waits for', async () => {
+    const page = new ApiError('404 page not found', 404, {});
+    const memory = new Memory();
+    const clock = new FakeClock();
+    clock.advance(dueTime + 1000 - clock.now());
+    const actuator = new Actuator({
+      client: { patchStatus: () => Promise.reject(page) } as unknown as Client,
+      ...{ clock, memory, turns: new LaunchTurns(clock) },
+      recorder: { record: () => assert.fail('no Event') },
+    });
+    const action = { type: 'WriteStatus', status: { phase: 'RUNNING' }, asLock: true } as const;
+    await assert.rejects(actuator.perform(action, observing({ at }), context), page);
+    assert.equal(memory.recall(at).heldUpSince, clock.now());
   });
 });
