@@ -37,8 +37,8 @@ function answerOf(
     return { cause: 'Forbidden', message: restartWriteOf(action).right };
   // The eviction API cannot choose between budgets and never will; deleting instead would break them all.
   const several = error.code === 500 && message.includes('more than one PodDisruptionBudget');
-  // Of an API server that is away: it says nothing of the Pod, nor of the template.
-  const isAway = [502, 503, 504].includes(error.code);
+  // Of an API server that is away, or a page of a proxy: it says nothing of the Pod, nor of the template.
+  const isAway = [404, 502, 503, 504].includes(error.code);
   return { cause: several ? 'SeveralBudgets' : isAway ? 'NoAnswer' : 'Failure', message, ...retryAfter };
 }
 

@@ -86,7 +86,7 @@ describe('PodControl', () => {
     [
       '404 of a proxy',
       refused(404, { message: 'm' }),
-      { uid, result: 'Refused', cause: 'Failure', message: 'm' },
+      { uid, result: 'Refused', cause: 'NoAnswer', message: 'm' },
     ],
     ['409 on the uid', refused(409, { reason: 'Conflict', message: anotherPod }), { uid, result: 'Gone' }],
     [
