@@ -21,7 +21,7 @@ import { type Draft, nothing, readLive, type Steps } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { disruptedEvents, earliestAfter, endOf, withEnded } from './history.ts';
-import { create, holdCause, holdEvent, launchStatus, podEventRequeueMs } from './launch.ts';
+import { create, holdCause, holdEvent, launchStatus } from './launch.ts';
 import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
 import {
   attemptText,
@@ -40,6 +40,8 @@ import { endSurplusPods, runningSurplus } from './surplus-pods.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable. */
 const deletionSlackMs = 60_000;
+/** How often to look whether a surplus Pod has ended that may never say so. */
+const surplusPollMs = 30_000;
 /** How often to look at a Pod whose events no longer lead to its At. */
 const strippedPollMs = 10_000;
 
@@ -143,7 +145,7 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
       status: withCause(o, ended.status, { reason: last.reason, message }),
       events: ended.events,
       // The end of a Pod arrives through the watch.
-      ...(o.now < notBefore ? { requeueAt: notBefore } : { requeueAfter: podEventRequeueMs }),
+      ...(o.now < notBefore ? { requeueAt: notBefore } : { requeueAfter: surplusPollMs }),
     };
   }
   const plan = planOf(o.at);

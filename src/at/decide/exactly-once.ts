@@ -134,10 +134,19 @@ export function letGo(o: Observed): Steps {
  * When a Pod that only the finalizer holds counts as gone, epoch milliseconds; undefined while it may still tell its
  * end. One without a node never ran and never will: the API server binds no Pod that is being deleted.
  */
-export function goneAt(o: Observed, { pod, ended, deletionDue }: PodView): number | undefined {
+export function goneAt(o: Observed, view: PodView): number | undefined {
+  const { pod } = view;
   // The patch that would release it names its owner.
   if (isGated(pod) && !isOurs(o, pod)) return 0;
-  if (!isTracked(pod) || ended !== undefined || deletionDue === undefined) return undefined;
+  return isTracked(pod) ? silentFrom(view) : undefined;
+}
+
+/**
+ * From when on nothing more is awaited of a deleted Pod that has not ended, epoch milliseconds: no kubelet has it, or
+ * it was deleted by force. Undefined for any other Pod.
+ */
+export function silentFrom({ pod, ended, deletionDue }: PodView): number | undefined {
+  if (ended !== undefined || deletionDue === undefined) return undefined;
   if (!pod.spec.nodeName) return 0;
   return pod.metadata.deletionGracePeriodSeconds === 0 ? deletionDue + forcedSlackMs : undefined;
 }

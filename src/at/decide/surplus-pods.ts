@@ -12,7 +12,7 @@ import type { Observed } from '../facts/observed.ts';
 import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { isTerminating, phaseOf } from '../plan/phase.ts';
 import type { Action, Draft } from './decision.ts';
-import { discard, untrack } from './exactly-once.ts';
+import { discard, silentFrom, untrack } from './exactly-once.ts';
 import { deletion, stopOverdue, stopPatch } from './stop.ts';
 
 /** What is to be done about a Pod that is not the one of the run. */
@@ -58,7 +58,7 @@ export function runningSurplus(o: Observed, uid: string): PodView | undefined {
   return others
     .filter((pod) => pod.metadata.uid !== uid && isOurs(o, pod) && !isGated(pod))
     .map(observePod)
-    .find(({ ended }) => ended === undefined);
+    .find((view) => view.ended === undefined && o.now <= (silentFrom(view) ?? Number.POSITIVE_INFINITY));
 }
 
 /** The gated Pod of the attempt that may follow: retry records it, or lets it go. */

@@ -67,19 +67,20 @@ function withShared<T extends object>(holder: T, field: keyof T): T {
 
 /** The Pod as {@link observePod} reads it. */
 export function transformPod(pod: Pod): Pod {
-  const { spec, status } = pod;
+  const { metadata, spec, status } = pod;
   const { restartPolicy, terminationGracePeriodSeconds, schedulingGates } = spec;
   const main = mainContainerName(pod) ?? '';
   const sidecars = (spec.initContainers ?? []).filter(isSidecar);
   return {
-    metadata: transformMetadata(pod.metadata),
+    metadata: transformMetadata(metadata),
     spec: {
       containers: [{ name: main }],
       ...(sidecars.length === 0 ? {} : { initContainers: sidecars.map(transformSidecar) }),
       ...(restartPolicy === undefined ? {} : { restartPolicy }),
       ...(terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds }),
       ...(schedulingGates === undefined ? {} : { schedulingGates }),
-      ...(isHeld(pod) && spec.nodeName ? { nodeName: spec.nodeName } : {}),
+      // Of one that is deleted: whether a kubelet has it.
+      ...(metadata.deletionTimestamp && spec.nodeName ? { nodeName: spec.nodeName } : {}),
     },
     ...(status === undefined ? {} : { status: transformStatus(status, main) }),
   };
@@ -94,10 +95,6 @@ function transformMetadata(metadata: ObjectMeta): ObjectMeta {
     // All of them: the patch that removes ours names its place among them.
     ...(finalizers.includes(trackingFinalizer) ? { finalizers } : {}),
   };
-}
-
-function isHeld({ metadata }: Pod): boolean {
-  return metadata.finalizers?.includes(trackingFinalizer) ?? false;
 }
 
 function transformStatus(status: NonNullable<Pod['status']>, main: string): NonNullable<Pod['status']> {

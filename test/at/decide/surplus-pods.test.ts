@@ -32,6 +32,10 @@ function surplusOf(at: At, attempt = 1): Pod {
   return { ...pod, metadata: { ...pod.metadata, uid: 'surplus-uid' } };
 }
 
+function onNode(pod: Pod): Pod {
+  return { ...pod, spec: { ...pod.spec, nodeName: 'node-1' } };
+}
+
 function stopReasonIn({ body }: { readonly body: object }): string | undefined {
   return (body as Pod).metadata.annotations?.[stopReason];
 }
@@ -136,7 +140,7 @@ describe('a surplus Pod', () => {
   }
 
   it('has to end before another attempt is created', () => {
-    const running = started(surplusOf(retried));
+    const running = onNode(started(surplusOf(retried)));
     const look = (pod: Pod) => decide(observing({ at: retried, pod, live: true }));
     const first = look(running);
     assert.deepEqual(actionTypes(first), ['PatchPod']);
@@ -148,6 +152,16 @@ describe('a surplus Pod', () => {
     assert.deepEqual(actionTypes(look(terminating(running, dueTime))), []);
     assert.deepEqual(actionTypes(look(evicted(stopped))), ['CreatePod']);
     assert.deepEqual(actionTypes(look(ownedBy(running, 'other-uid'))), ['CreatePod']);
+  });
+
+  it('keeps no attempt waiting once nothing more will be heard of it, whoever holds it', () => {
+    const deleted = terminating(surplusOf(retried), dueTime);
+    const look = (pod: Pod, seconds: number) =>
+      actionTypes(decide(observing({ at: retried, pod, live: true, now: dueTime + seconds * second })));
+    assert.deepEqual(look(deleted, 1), ['CreatePod'], 'no node has it');
+    const byForce = onNode({ ...deleted, metadata: { ...deleted.metadata, deletionGracePeriodSeconds: 0 } });
+    assert.deepEqual([look(byForce, 59), look(byForce, 61)], [[], ['CreatePod']]);
+    assert.deepEqual(look(onNode(deleted), 3600), [], 'its node may come back');
   });
 
   it('has to end before another attempt is created, also beside the Pod of an attempt before that', () => {
