@@ -57,15 +57,20 @@ function cutoffOf(
   pods: readonly PodFacts[] | undefined,
   now: number,
 ): number | undefined {
-  if (pods === undefined) return secondOf(Math.max(now, ...changed.map(({ written = now }) => written)));
-  if (pods.length === 0) return undefined;
-  const newest = Math.max(...pods.map(({ created }) => created));
+  if (pods?.length === 0) return undefined;
+  const newest = pods ? Math.max(...pods.map(({ created }) => created)) : newestPossible(changed, now);
   if (pending || lastChange === undefined || changed.length === 0) return newest;
   const writes = changed.map(({ written, isFirstLook }) =>
     isFirstLook && written !== undefined ? written : Number.NEGATIVE_INFINITY,
   );
   if (Math.min(...writes) <= lastChange + marginMs) return newest;
   return Math.min(newest, Math.max(...writes) + 1000);
+}
+
+/** The second of this look, or the next one where the edit has that: what is known of the server's time may be behind it. */
+function newestPossible(changed: readonly SourceContent[], now: number): number {
+  const edits = changed.map(({ written = now }) => written);
+  return secondOf(Math.min(now + 1000, Math.max(now, ...edits)));
 }
 
 function secondOf(time: number): number {

@@ -10,6 +10,8 @@
  *    Between the last Pod and 4 that list is made again.
  */
 
+import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { emptyMemory, type RestartMemory } from '../facts/restart-memory.ts';
@@ -260,7 +262,11 @@ export function advance(
   const wait = waitOf(spec, state, pending, { sourceMissing, atOnce, now });
   if (wait) {
     // A dry run says what it would do, so it has to look, once per content.
-    if (wait.reason === 'DryRun' && pending.reason !== 'DryRun' && !observed.pods) return 'pods';
+    const isNewDryRun = wait.reason === 'DryRun' && pending.reason !== 'DryRun';
+    // Nor can it be told that a right is there before it was used again.
+    const lackedRight =
+      findCondition(state.conditions, watcherCondition.ready)?.reason === watcherReason.forbidden;
+    if ((isNewDryRun || lackedRight) && !observed.pods) return 'pods';
     return hold(situation, wait);
   }
   if (observed.isOld) return 'watcher';

@@ -1,19 +1,27 @@
 /** Missing rights: what a ConfigWatcher records although the operator may not do what it needs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import type { Need, Observed } from '../../../src/configwatcher/facts/observed.ts';
 import {
   afterwards,
   anHourAgo,
   decided,
   newContent,
   now,
+  observed,
   oldContent,
   several,
   specOf,
 } from '../../fixtures/configwatcher.ts';
 
 const atOnce = specOf({ debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
+
+function needOf(facts: Partial<Observed>): Need | undefined {
+  const decision = decide(observed(facts));
+  return 'need' in decision ? decision.need : undefined;
+}
 
 function condition({ state }: Steps, type: string) {
   const { status, reason } = state.conditions.find((candidate) => candidate.type === type) ?? {};
@@ -54,5 +62,26 @@ describe('a missing right', () => {
     const back = decided(later);
     assert.deepEqual([back.state.pending?.from, back.state.pending?.cutoff], [now, now + 60_000]);
     assert.equal(back.state.pending?.hash, back.state.appliedHash, 'what was made in between is still owed');
+  });
+
+  it('to list Pods spares what was made after an edit that nobody saw', () => {
+    const forbidden = { verb: 'list', resource: 'pods' };
+    const cutoffAfter = (written: number, isFirstLook = true) =>
+      decided({ spec: atOnce, sources: [{ ...newContent, isFirstLook, written }], forbidden }).state.pending
+        ?.cutoff;
+    assert.equal(cutoffAfter(now - 600_000), now - 599_000);
+    assert.equal(cutoffAfter(now - 600_000, false), now);
+    assert.equal(cutoffAfter(now + 3_600_000), now + 1000, 'a time that somebody has forged');
+  });
+
+  it('to list Pods is looked at again while the change waits', () => {
+    const forbidden = { verb: 'list', resource: 'pods' };
+    const facts = { spec: specOf({ suspend: true }), sources: [newContent], forbidden };
+    const first = decided(facts);
+    assert.deepEqual(condition(first, 'Ready'), { status: 'False', reason: 'Forbidden' });
+    const { forbidden: _, ...later } = afterwards(facts, first, 30_000);
+    assert.equal(needOf(later), 'pods');
+    const granted = decided({ ...later, pods: several(1) });
+    assert.equal(condition(granted, 'Ready')?.status, 'True');
   });
 });
