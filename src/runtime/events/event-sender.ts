@@ -2,7 +2,13 @@
  * EventSender: tells the API server about one series: creates its Event, or brings its count up to date.
  * Tries a failure that may pass a few times, and gives up rather than hold up the others for long.
  */
-import { ApiError, isAlreadyExists, isNotFound, TransportError } from '../client/api-error.ts';
+import {
+  ApiError,
+  isAlreadyExists,
+  isNotFound,
+  isProvenNotFound,
+  TransportError,
+} from '../client/api-error.ts';
 import type { Client } from '../client/client.ts';
 import type { WriteGate } from '../client/write-gate.ts';
 import { type Clock, sleep } from '../clock.ts';
@@ -67,7 +73,7 @@ export class EventSender {
 
   #giveUp(series: Series, error: unknown): EventResult {
     // An Event that has expired, or whose namespace is going away, is of no use any more.
-    if (!isNotFound(error) && !isNamespaceTerminating(error)) {
+    if (!isProvenNotFound(error) && !isNamespaceTerminating(error)) {
       const { namespace, name } = series;
       this.#options.log.warn({ err: error, namespace, event: name }, 'an Event could not be sent');
     }
@@ -85,6 +91,8 @@ export class EventSender {
 }
 
 function mayPass(error: unknown): boolean {
+  // A 404 in other words than the API server's is a proxy's.
+  if (isNotFound(error)) return !isProvenNotFound(error);
   if (error instanceof ApiError) return error.code >= 500 || error.code === 429;
   return error instanceof TransportError;
 }

@@ -311,6 +311,7 @@ describe('EventBroadcaster: failures', () => {
     { what: '403', error: apiError(403, 'Forbidden'), tries: 1 },
     { what: 'namespace terminating', error: apiError(403, 'Forbidden', 'NamespaceTerminating'), tries: 1 },
     { what: 'namespace gone', error: apiError(404, 'NotFound'), tries: 1 },
+    { what: '404 of a proxy', error: apiError(404, ''), tries: 3 },
     { what: '422', error: apiError(422, 'Invalid'), tries: 1 },
   ]) {
     it(`tries ${row.tries} times on ${row.what}, then goes on with the next`, async () => {
