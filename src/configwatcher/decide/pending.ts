@@ -17,12 +17,15 @@ export interface Wait {
   readonly until?: number;
 }
 
+/** Milliseconds by which what two processes know of the server's time may differ. */
+const slackMs = 2000;
+
 /**
  * An end of a wait that cannot be that far away was written by a clock that has been set back since; it is
  * not waited for.
  */
 function stillAhead(until: number, now: number, max: number): boolean {
-  return until > now && until - now <= max;
+  return until > now && until - now <= max + slackMs;
 }
 
 /** When the edits have been quiet for long enough, or have gone on for too long. */

@@ -49,6 +49,11 @@ describe('a change waits', () => {
       expected: { reason: 'Debounce', until: soon },
     },
     {
+      what: 'for a pause between edits, also by the clock of a process that is ahead by less than a second',
+      facts: { state: { lastChange: now + 20 } },
+      expected: { reason: 'Debounce', until: now + 20 + 2 * seconds },
+    },
+    {
       what: 'not for a clock that was set back',
       facts: { state: { lastChange: now + 3600 * seconds }, pending: { since: now + 3600 * seconds } },
       expected: undefined,
