@@ -64,6 +64,8 @@ export interface SeenEntry {
   readonly object: KubernetesObject;
   /** It was shown that the object is gone. */
   readonly gone: boolean;
+  /** It is the answer to a write of this replica. */
+  readonly isWritten?: boolean;
 }
 
 /** What a container got of one ConfigMap or Secret. */

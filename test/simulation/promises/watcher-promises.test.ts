@@ -206,6 +206,29 @@ describe('S11, only leaders write', () => {
     assert.deepEqual(write(robbed(true), 'replica-0').broken, ['S11 lost lease']);
     assert.deepEqual(write(robbed(false).pass(10 * second), 'replica-0').broken, ['S11 lost lease']);
   });
+  it('is kept as well where the answer that showed the Lease was lost on its way', () => {
+    const made = lease(new HandMade(['S11']), 'replica-0').pass(second);
+    const object = { ...held, metadata: { ...held.metadata, uid: 'lease-uid' } };
+    const shown = { type: 'seen', time: made.time, resource: 'leases', object, gone: false } as const;
+    made
+      .add({ ...shown, replica: 'replica-2' })
+      .request('get', 'leases', 'atwatch', { replica: 'replica-1' });
+    made.change('leases', held, 'DELETED', 'mallory').pass(second);
+    assert.deepEqual(write(lease(made, 'replica-1').pass(second), 'replica-0').broken, []);
+  });
+  it('counts as its leader only who has the answer', () => {
+    const led = (hasAnswer: boolean) => {
+      const made = lease(new HandMade(['S11']), 'replica-0').pass(second);
+      const shown = { type: 'seen', time: made.time, resource: 'leases', gone: false } as const;
+      const object = { metadata: { name: 'atwatch', uid: 'u' }, spec: { holderIdentity: 'replica-1_1' } };
+      made.add({ ...shown, replica: 'replica-2', object });
+      lease(made, 'replica-1');
+      if (hasAnswer) made.add({ ...shown, replica: 'replica-1', object, isWritten: true });
+      lease(made.pass(10 * second), 'replica-0').pass(second);
+      return made.request('create', 'pods', 'a-pod', { replica: 'replica-1', body: '{}' }).broken;
+    };
+    assert.deepEqual([led(false), led(true)], [[], ['S11 lost lease']]);
+  });
   it('is kept as well where the Lease was deleted twice', () => {
     const made = lease(new HandMade(['S11']), 'replica-2').pass(second);
     for (const next of ['replica-0', 'replica-1']) {

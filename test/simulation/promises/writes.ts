@@ -1,5 +1,5 @@
 /** S11 to S14: who may write, how a write is guarded, what is granted, and what must never be said. */
-import { isAccepted, isWrite, jsonOf, type RequestEntry } from '../entry.ts';
+import { isAccepted, isWrite, jsonOf, type RequestEntry, type SeenEntry } from '../entry.ts';
 import { type Finding, type History, kept, type NamedPromise } from '../history.ts';
 import { grantedRights } from '../rights.ts';
 
@@ -32,9 +32,17 @@ class Leases {
     this.#readers.delete(replica);
   }
 
-  request(request: RequestEntry): void {
+  /** An answer with the Lease has arrived. */
+  shown({ replica, object, isWritten }: SeenEntry): void {
+    const { spec } = object as Lease;
+    if (!isWritten) this.#readers.add(replica);
+    else if (this.#identities.get(spec?.holderIdentity ?? '') === replica) this.hasLed.add(replica);
+  }
+
+  /** @param areAnswersKnown false: as in an audit log, each answer counts as one that has arrived. */
+  request(request: RequestEntry, areAnswersKnown: boolean): void {
     if (!isWrite(request)) {
-      if (request.code === 200) this.#readers.add(request.replica ?? '');
+      if (request.code === 200 && !areAnswersKnown) this.#readers.add(request.replica ?? '');
       return;
     }
     this.isElected = true;
@@ -44,7 +52,7 @@ class Leases {
     if (identity !== '') this.#identities.set(identity, request.replica ?? '');
     if (!isAccepted(request)) return;
     const next = this.#identities.get(identity);
-    if (next !== undefined) this.hasLed.add(next);
+    if (next !== undefined && !areAnswersKnown) this.hasLed.add(next);
     if (next === this.holder) return;
     this.takenAt = request.time + this.#untilKnown(next);
     this.#heldSince = request.time;
@@ -100,9 +108,13 @@ function ofStandby(request: RequestEntry, what: string): Finding | typeof kept {
 export const onlyLeadersWrite: NamedPromise = {
   name: 'S11',
   sentence: 'after a lost lease no write leaves the process; a standby sends nothing but the launches of Ats',
-  start() {
+  start(history) {
     const leases = new Leases();
     return {
+      seen(entry) {
+        if (entry.resource === 'leases') leases.shown(entry);
+        return undefined;
+      },
       replica({ replica, state }) {
         if (state === 'started') leases.started(replica);
         return undefined;
@@ -110,7 +122,7 @@ export const onlyLeadersWrite: NamedPromise = {
       request(request) {
         const { replica, resource, verb, sentAt } = request;
         if (replica === undefined) return undefined;
-        if (resource === 'leases') leases.request(request);
+        if (resource === 'leases') leases.request(request, history.tracksSeen);
         if (resource === 'leases' || !isWrite(request) || !leases.isElected) return undefined;
         const what = `${replica} sent ${verb} ${resource}/${request.name}`;
         if (!leases.hasLed.has(replica)) return ofStandby(request, what);

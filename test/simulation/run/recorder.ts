@@ -15,7 +15,7 @@ import type { History } from '../history.ts';
 /** What stands in the header {@link senderHeader} of each request of a replica. */
 const senderHeader = 'x-simulated-request';
 /** What replicas are shown of others is of no interest to any promise. */
-const observed = new Set(['pods', 'ats']);
+const observed = new Set(['pods', 'ats', 'leases']);
 
 interface Sent {
   readonly replica: string;
@@ -79,7 +79,7 @@ export class Recorder {
               this.#history.replica(replica).clockAhead = ahead();
             },
             ...(observed.has(resource) && {
-              shown: (text, isWatch) => this.#show(replica, resource, text, isWatch),
+              shown: (text, isWatch) => this.#show(own, resource, text, isWatch),
             }),
             replied: () => this.#strikes.replied(own),
           });
@@ -161,11 +161,17 @@ export class Recorder {
     return sent ?? { replica: undefined, sentAt: this.#simulation.now };
   }
 
-  #show(replica: string, resource: string, text: string, isWatch: boolean): void {
+  #show(
+    { replica, method }: { readonly replica: string; readonly method: string },
+    resource: string,
+    text: string,
+    isWatch: boolean,
+  ): void {
+    const isWritten = method !== 'GET';
     const show = (object: KubernetesObject, gone: boolean) => {
       if (object.metadata?.uid === undefined) return;
       const time = this.#simulation.now;
-      this.#history.add({ type: 'seen', time, replica, resource, object, gone });
+      this.#history.add({ type: 'seen', time, replica, resource, object, gone, isWritten });
     };
     const json = this.#parsed(text);
     if (json === undefined) return;
