@@ -14,7 +14,7 @@ const kinds: readonly Kind[] = ['Deployment', 'StatefulSet', 'DaemonSet'];
 /** One restart per burst: the next burst comes after the cooldown. */
 const options = {
   'k8spatterns.io/restart-options': JSON.stringify({
-    debounce: { quiet: '2s', max: '30s' },
+    debounce: { quiet: '6s', max: '30s' },
     cooldown: { base: '1s', max: '1s' },
   }),
 };

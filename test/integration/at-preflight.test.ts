@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { before, describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -24,7 +25,18 @@ async function fillQuota({ client, namespace }: AtRig): Promise<() => Promise<un
   await client.create(resourceQuotas, { metadata: key, spec: { hard: { pods: '0' } } });
   const inForce = async () => 'hard' in ((await client.get(resourceQuotas, key)).status ?? {});
   await eventually(inForce, { message: 'the quota is in force' });
-  return () => client.delete(resourceQuotas, key);
+  const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'a' }] } };
+  // Admission has a memory of its own of what quotas there are.
+  const isRefused = () =>
+    client.create(pods, probe, { dryRun: true }).then(
+      () => false,
+      () => true,
+    );
+  await eventually(isRefused, { message: 'admission refuses Pods' });
+  return async () => {
+    await client.delete(resourceQuotas, key);
+    await eventually(async () => !(await isRefused()), { message: 'admission takes Pods again' });
+  };
 }
 
 describe('a dry run of the Pod', { concurrency: true }, () => {
@@ -40,7 +52,8 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
     await advance(70 * minute);
     const passed = await rig.atWhen('admitted', (at) => admitted(at) === 'True Armed');
     assert.equal(passed.status?.reason, 'Armed');
-    assert.deepEqual(await rig.events(), ['PodRejected (W)']);
+    const told = async () => (await rig.events()).length > 0 && rig.events();
+    assert.deepEqual(await eventually(told, { message: 'its Event' }), ['PodRejected (W)']);
   });
 
   it('that was refused counts no more once the Pod is created', async (t) => {

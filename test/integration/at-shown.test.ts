@@ -43,6 +43,8 @@ it('kubectl get ats tells those that wait from those that can never run, and bla
   const rig = await AtRig.create(t);
   await rig.startOperator();
   for (const [name, [spec]] of Object.entries(shown)) await rig.createAt(spec, name);
+  await rig.inPhase('RUNNING', 'book');
+  await rig.start('book-pod');
   const rows = async (...args: string[]) =>
     (await kubectl([`--namespace=${rig.namespace}`, 'get', 'ats', ...args])).split('\n');
   for (const [name, [, looks]] of Object.entries(shown)) {

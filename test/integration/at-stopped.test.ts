@@ -77,7 +77,12 @@ describe('At, whose operator is stopped over the due time', { concurrency: true 
     const { status } = await rig.inPhase('RUNNING', name, 120_000);
     assert.ok(parseTime(status?.launchTime ?? '') >= due);
     assert.match(await standby.lastLines(100), /"msg":"leading"/);
-    const before = await rig.at(name);
+    // The last that the standby writes of a Pod that finds no node.
+    const before = await rig.atWhen(
+      'known to wait for a node',
+      (at) => at.status?.reason === 'Unschedulable',
+      name,
+    );
     leader.process.kill('SIGCONT');
     assert.deepEqual(await leader.ended, { code: 1, signal: null });
     assert.match(await leader.lastLines(5), /lost the leader lease/);

@@ -338,7 +338,7 @@ describe('At, what ends a run', { concurrency: true }, () => {
   it('ends a Pod that finds no node, and says so (B7)', async (t) => {
     const rig = await operating(t);
     // Long enough for the scheduler to have said that there is none.
-    await rig.createAt({ pendingTimeoutSeconds: 6 });
+    await rig.createAt({ pendingTimeoutSeconds: 15 });
     const { status } = await rig.inPhase('DONE');
     assert.equal(status?.outcome, 'Failed');
     assert.equal(status?.reason, 'Unschedulable');

@@ -123,7 +123,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
           };
         },
       });
-      await shop.watch({ debounce: { quiet: '1s' }, cooldown: { base: '0s' }, strategy: { type } });
+      await shop.watch({ debounce: { quiet: '4s' }, cooldown: { base: '0s' }, strategy: { type } });
       await shop.baselined();
       await shop.olderThanEdits();
       // A Pod that started before the operator has listed the Pods would rightly be restarted.
@@ -153,7 +153,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(2);
     await shop.startOperator();
-    await shop.watch({ debounce: { quiet: '6s' }, cooldown: { base: '0s' } });
+    await shop.watch({ debounce: { quiet: '15s' }, cooldown: { base: '0s' } });
     await shop.baselined();
     const old = [...shop.seen];
     await eventually(() => new Date().getMilliseconds() < 500, { timeout: 2000, interval: 20 });

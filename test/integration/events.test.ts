@@ -137,7 +137,7 @@ describe('events on a real API server', () => {
     for (let index = 0; index < 20; index++) {
       recorder.record(configMaps, object, { ...launched, note: `note ${index}` });
     }
-    await broadcaster.stop(2000);
+    await broadcaster.stop(30_000);
     const { items } = await client.list(events, { namespace });
     assert.equal(items.length, 20);
   });

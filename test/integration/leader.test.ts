@@ -56,7 +56,7 @@ describe('leader election between processes', { concurrency: true }, () => {
     await client.delete(leases, { namespace, name: 'ended' });
     await wait(4500);
     assert.equal((await lease()).spec?.holderIdentity, b.identity, 'its holder writes the lease anew');
-    await ticks.next((writer) => writer === b.identity, 2000, 'it goes on');
+    await ticks.next((writer) => writer === b.identity, 10_000, 'it goes on');
 
     const spec = { holderIdentity: 'intruder', leaseDurationSeconds: 15 };
     await client.patch(leases, { namespace, name: 'ended' }, { type: 'merge', body: { spec } });
