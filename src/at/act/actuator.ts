@@ -151,6 +151,8 @@ export class Actuator {
   ): Promise<Answer<Observed>> {
     const { client, clock, memory } = this.#options;
     const { at } = observed;
+    const pausedMs = memory.gatedWaitMs(at, clock.monotonic());
+    if (pausedMs > 0) return { next: 'end', result: { requeueAfter: pausedMs, priority: retryPriority } };
     const wait = this.#failures.wait(at);
     if (wait !== undefined) return this.#failures.hold(observed, wait);
     const askedAt = clock.monotonic();
@@ -165,7 +167,7 @@ export class Actuator {
       this.#failures.admitted(at);
       if (isGated(pod)) {
         // Crash window: the Pod exists, and starts nothing before status records it.
-        memory.created(at);
+        memory.createdGated(at, clock.monotonic());
         return { next: 'goOn', facts: observed };
       }
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.

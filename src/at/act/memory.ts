@@ -6,6 +6,7 @@ import type { At } from '../../api/at.generated.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
+import { delayAfter } from './create-answer.ts';
 
 interface Recollection {
   /** Of the At; another At of the same name has a memory of its own. */
@@ -25,6 +26,8 @@ interface Recollection {
   turnedAwaySince?: number | undefined;
   /** Statuses in a row that the API server did not take. */
   unwritable?: number;
+  /** Of gated Pods that were created since a status was written last: how many, and when the last one, monotonic ms. */
+  gated?: { readonly count: number; readonly at: number };
 }
 
 const gone = 'gone';
@@ -54,6 +57,19 @@ export class Memory {
     entry.ambiguous = false;
     entry.refusals = 0;
     entry.turnedAwaySince = undefined;
+  }
+
+  /** The same, and the Pod starts nothing before it is recorded. @param now monotonic milliseconds. */
+  createdGated(at: At, now: number): void {
+    this.created(at);
+    const entry = this.#entry(at);
+    entry.gated = { count: (entry.gated?.count ?? 0) + 1, at: now };
+  }
+
+  /** Milliseconds until another gated Pod may take the place of one that was not recorded and is gone. */
+  gatedWaitMs(at: At, now: number): number {
+    const { gated } = this.#known(at) ?? {};
+    return gated === undefined ? 0 : Math.max(0, gated.at + delayAfter(gated.count) - now);
   }
 
   /** The same, and the Pod may run. */
@@ -117,6 +133,7 @@ export class Memory {
     const entry = this.#known(at);
     if (entry !== undefined) {
       delete entry.unwritable;
+      delete entry.gated;
     }
   }
 

@@ -9,7 +9,7 @@ import type { Action } from '../../../src/at/decide/decision.ts';
 import { retryPriority } from '../../../src/at/facts/queue-priority.ts';
 import { isCause } from '../../../src/at/plan/cause.ts';
 import { planOf } from '../../../src/at/plan/plan.ts';
-import { buildPod, trackingFinalizer } from '../../../src/at/plan/pod.ts';
+import { buildPod, recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
 import { type Pod, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { WriteOptions } from '../../../src/runtime/client/call-options.ts';
@@ -99,6 +99,36 @@ describe('a create that succeeded', () => {
     const action = { type: 'CreatePod', pod: buildPod(at, plan, 1, { image }), attempt: 1 } as const;
     await actuator.perform(action, observing({ at }), context);
     assert.equal(memory.recall(at).launch?.defaultImage, image);
+  });
+});
+
+describe('a create of a Pod that starts nothing', () => {
+  it('follows another one ever later while no status is written: somebody deletes them', async () => {
+    const clock = new FakeClock();
+    const memory = new Memory();
+    let creates = 0;
+    const actuator = new Actuator({
+      client: { create: async () => ++creates && pod } as unknown as Client,
+      ...{ clock, memory, turns: new LaunchTurns(clock) },
+      recorder: { record: () => assert.fail('no Event') },
+    });
+    const gated = { ...pod, spec: { ...pod.spec, schedulingGates: [{ name: recordedGate }] } };
+    const create = () =>
+      actuator.perform({ type: 'CreatePod', pod: gated, attempt: 1 }, observing({ at }), context);
+    const waits: number[] = [];
+    for (let tries = 1; tries <= 3; tries += 1) {
+      await create();
+      const paused = await create();
+      assert.equal(creates, tries);
+      assert.ok(paused.next === 'end');
+      waits.push(paused.result?.requeueAfter ?? 0);
+      clock.advance(waits.at(-1) ?? 0);
+    }
+    assert.deepEqual(waits, [250, 500, 1000]);
+    await create();
+    memory.written(at);
+    await create();
+    assert.equal(creates, 5);
   });
 });
 
