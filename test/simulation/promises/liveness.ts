@@ -277,7 +277,7 @@ export const appliedRunsEverywhere: NamedPromise = {
     'no Pod that the spec allows to restart runs an old content once status says that the content is applied',
   start(history) {
     const running = new Running();
-    const looks = new Looks();
+    const looks = new Looks(history);
     return {
       request(request) {
         looks.request(request);

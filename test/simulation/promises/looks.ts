@@ -1,5 +1,6 @@
 /** Looks: when replicas read the sources of watchers, so that what they could not know is not asked of them. */
 import type { FaultEntry, RequestEntry } from '../entry.ts';
+import type { History } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 
@@ -25,12 +26,19 @@ export class Looks {
   readonly #bySource = new Map<string, Look[]>();
   /** Who renewed the Lease last; absent where there is no election. */
   #leader: { readonly replica: string; readonly renewedAt: number } | undefined;
+  readonly #history: Pick<History, 'replicas'>;
+
+  constructor(history: Pick<History, 'replicas'>) {
+    this.#history = history;
+  }
 
   request({ replica, resource, verb, name, time, code }: RequestEntry): void {
     if (replica === undefined || code >= 300) return;
     if (resource === 'leases' && verb !== 'get') this.#leader = { replica, renewedAt: time };
     if (verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets')) return;
     if (this.#leader && (this.#leader.replica !== replica || time - this.#leader.renewedAt > term)) return;
+    // The answer comes to a process that is gone.
+    if (this.#history.replicas.get(replica)?.running === false) return;
     const looks = this.#bySource.get(name) ?? [];
     this.#bySource.set(name, [...looks.slice(-keptLooks), { time, replica }]);
   }
