@@ -32,8 +32,13 @@ export class Looks {
     this.#history = history;
   }
 
-  request({ replica, resource, verb, name, time, code }: RequestEntry): void {
-    if (replica === undefined || code >= 300) return;
+  request({ replica, resource, subresource, verb, name, time, code }: RequestEntry): void {
+    if (replica === undefined) return;
+    // What cannot be recorded is forgotten once the content is taken back.
+    const isUnrecorded =
+      resource === 'configwatchers' && subresource === 'status' && code >= 400 && code !== 409;
+    if (isUnrecorded) this.#drop(time, (one) => one === replica);
+    if (code >= 300) return;
     if (resource === 'leases' && verb !== 'get') this.#leader = { replica, renewedAt: time };
     if (verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets')) return;
     if (this.#leader && (this.#leader.replica !== replica || time - this.#leader.renewedAt > term)) return;
@@ -45,9 +50,13 @@ export class Looks {
 
   /** A fault of a replica begins: of its process, its machine or its network. */
   fault({ replica, state, time }: FaultEntry): void {
-    if (replica === undefined || state === 'ends') return;
+    if (replica !== undefined && state !== 'ends') this.#drop(time, (one) => one.startsWith(`${replica}#`));
+  }
+
+  /** Nothing came of what these replicas have just seen. */
+  #drop(time: number, isOf: (replica: string) => boolean): void {
     for (const [name, looks] of this.#bySource) {
-      const isVain = (look: Look) => look.replica.startsWith(`${replica}#`) && look.time >= time - actsWithin;
+      const isVain = (look: Look) => isOf(look.replica) && look.time >= time - actsWithin;
       this.#bySource.set(
         name,
         looks.filter((look) => !isVain(look)),

@@ -157,18 +157,20 @@ describe('R3, an applied content runs everywhere', () => {
     start(other.change('pods', webPod('old'), 'DELETED').change('pods', webPod('new')), 'new', 'two');
     assert.deepEqual(other.calm(1_000_000).broken, []);
   });
-  it('is kept where only a process saw the content between that was gone by then', () => {
-    const between = (isKilled: boolean) => {
+  it('is kept where the content between was seen by a process that was gone, or could not record it', () => {
+    const between = (isKilled: boolean, code = 200) => {
       const made = watched('R3').add(started).pass(second);
       made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
       start(made.change('pods', webPod('new')), 'new', 'two').pass(second);
       const state = { type: 'replica', time: made.time, replica: 'replica-0' } as const;
       if (isKilled) made.add({ ...state, state: 'killed' });
-      made.request('get', 'configmaps', 'config').pass(second);
+      made.request('get', 'configmaps', 'config');
+      made.request('update', 'configwatchers', 'w', { subresource: 'status', code }).pass(second);
       made.change('configmaps', config('one'), 'MODIFIED', 'alice');
       return made.add({ ...state, time: made.time, state: 'started' }).calm(1_000_000).broken;
     };
     assert.deepEqual([between(true), between(false)], [[], ['R3 started between']]);
+    assert.deepEqual([between(false, 403), between(false, 409)], [[], ['R3 started between']]);
   });
   it('is kept by a Pod that is older than what the operator could record first', () => {
     const made = new HandMade(['R3'])
