@@ -97,9 +97,10 @@ function decideLost(o: Observed, launch: Attempt, status: AtStatus): Draft {
   return mayRetry(o, launch, status) ? retry(o, launch, status, end) : done(o, status, end);
 }
 
-/** Gone but for the finalizer, and without an end. */
-function decideHeld(o: Observed, { launch, status, events }: Running): Draft {
-  return launch.isNew ? { first: status, events } : decideLost(o, launch, status);
+/** Gone but for the finalizer, and without an end. Why it went away may stand on the Pod alone. */
+function decideHeld(o: Observed, running: Running): Draft {
+  const { launch, status, events } = running;
+  return launch.isNew ? { first: status, events } : decideLost(o, launch, terminatingStatus(o, running));
 }
 
 function decideEnded(o: Observed, running: Running, end: Ending): Draft {

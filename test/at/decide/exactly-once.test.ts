@@ -25,6 +25,7 @@ import {
   second,
   started,
   succeeded,
+  targeted,
   timeText,
   waiting,
   withStatus,
@@ -226,6 +227,13 @@ describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
       }
     });
   }
+
+  it('says Evicted of a Pod that was evicted before a node had it, as the Pod itself tells', () => {
+    const at = recorded();
+    const facts = { at, live: true, now: dueTime + 60 * second };
+    assert.equal(outcome({ ...facts, pod: deleted(targeted(created(at))) }), 'DONE Failed Evicted');
+    assert.equal(outcome({ ...facts, pod: deleted(created(at)) }), 'DONE Failed PodLost');
+  });
 
   it('asks the API server before it gives up a Pod that was deleted by force', () => {
     const decision = decide(observing({ at, pod: deleted(bound), now: dueTime + 60_001 }));

@@ -250,4 +250,22 @@ export const launches: readonly Regression[] = [
       faults: [{ at: 60_000, fault: 'lease-stolen' }],
     },
   },
+  {
+    sentence:
+      'a gated Pod that was evicted while no operator was there was called lost, although it said why',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'x-0', duration: 2 * minute, election: true },
+      deeds: [
+        at('at-0', { launchGuarantee: 'ExactlyOnce' }, 60_000),
+        { at: 60_900, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+      ],
+      faults: [
+        {
+          ...{ at: 59_000, fault: 'kill-at-write', replica: 0, method: 'PATCH', path: '/pods/', skip: 0 },
+          ...{ for: 200, when: 'before' },
+        },
+      ],
+    },
+  },
 ];
