@@ -81,6 +81,7 @@ export type {
 } from './runtime/cache/informer.ts';
 export type { Informers } from './runtime/cache/informers.ts';
 export type { IndexFunction, Lister, ListFilter } from './runtime/cache/lister.ts';
+export { findPresence, type Presence } from './runtime/cache/presence.ts';
 export type { ReflectorProblem } from './runtime/cache/reflector-problem.ts';
 export { compareResourceVersions } from './runtime/cache/resource-version.ts';
 export {

@@ -26,7 +26,10 @@ export function isBuiltIn({ group }: Resource): boolean {
   return builtIn.test(group);
 }
 
-/** Asks discovery. Rejects with the signal's reason only. */
+/**
+ * Asks discovery whether the API server serves the resource, and believes only a server that is ready. Of an object of
+ * a kind that is absent nothing is left, whatever a 404 for it proves. Rejects with the signal's reason only.
+ */
 export async function findPresence(
   client: Client,
   resource: Resource,
