@@ -197,10 +197,8 @@ const deletionRows: readonly WorkloadRow[] = [
     async run(subject) {
       await subject.create(pods, newPod('deaf', running(sleeper)));
       await subject.create(pods, newPod('polite', running(polite)));
-      for (const name of ['deaf', 'polite']) {
-        await inPhase(subject, name, 'Running');
-        await subject.delete(pods, name);
-      }
+      for (const name of ['deaf', 'polite']) await inPhase(subject, name, 'Running');
+      for (const name of ['deaf', 'polite']) await subject.delete(pods, name);
       const held = await subject.find(pods, 'deaf');
       assert.equal(held?.metadata.deletionGracePeriodSeconds, 2);
       for (const [name, code] of [

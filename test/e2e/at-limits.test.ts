@@ -64,7 +64,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
   it('an image that cannot be pulled', async (t) => {
     const namespace = await withNamespace(t);
     // Long enough for a busy kubelet to have tried it.
-    await run(namespace, 'image', { command: 'true', image: 'no-such-image', pendingTimeoutSeconds: 15 });
+    await run(namespace, 'image', { command: 'true', image: 'no-such-image', pendingTimeoutSeconds: 50 });
     const status = await done(namespace, 'image');
     assert.equal(status.reason, 'ImagePullBackOff');
     assert.equal(status.outcome, 'Failed');

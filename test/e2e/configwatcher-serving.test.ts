@@ -33,7 +33,7 @@ const seconds = 1000;
 const draining = {
   name: 'app',
   readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 },
-  lifecycle: { preStop: { sleep: { seconds: 3 } } },
+  lifecycle: { preStop: { sleep: { seconds: 5 } } },
 };
 
 const serving = {
