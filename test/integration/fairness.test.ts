@@ -103,14 +103,14 @@ test('40 workers of a controller on a webhook that hangs cost another controller
     await run;
   });
   // Were a connection not kept free, none would be patched before one of the calls that hang has been given up.
-  await eventually(() => patched.size >= 8 || givenUp > 0, { message: 'some are patched' });
-  assert.ok(patched.size >= 8, `${patched.size} patched`);
+  await eventually(() => patched.size >= 50 || givenUp > 0, { message: 'many are patched' });
+  assert.ok(patched.size >= 50, `${patched.size} patched`);
   await eventually(() => patched.size === 200, { message: 'all are patched' });
-  await manager.client.getRaw('/apis', { timeout: 4000 });
+  await manager.client.getRaw('/apis', { timeout: 1000 });
   const renewal = async () => (await client.get(leases, { namespace, name: 'fairness' })).spec?.renewTime;
   const first = await renewal();
   await eventually(async () => (await renewal()) !== first, {
-    timeout: 9000,
+    timeout: 4000,
     message: 'the lease is renewed',
   });
   // A call that hangs is given up after 5 s, and the next one hangs.

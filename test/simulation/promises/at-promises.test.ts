@@ -154,7 +154,7 @@ describe('S3, for a create that was on its way for long', () => {
     const made = new HandMade(['S3']).change('ats', at('a'), 'ADDED', 'alice').show('replica-0', 'ats', 'a');
     const sentAt = made.pass(second).time;
     for (let i = 0; i < 30; i += 1) made.pass(second).show('replica-0', 'ats', 'a');
-    const pod = { ...atPod('a-pod', 'first', 'a') };
+    const pod = atPod('a-pod', 'first', 'a');
     const metadata = { ...pod.metadata, namespace: 'shop', resourceVersion: '1000' };
     const by = { replica: 'replica-0', user: 'operator', sentAt };
     const entry = { type: 'change', time: made.time, change: 'ADDED', resource: 'pods', by } as const;
