@@ -145,6 +145,7 @@ export {
   statusPatch,
 } from './runtime/client/patch.ts';
 export type { RequestTimeouts } from './runtime/client/request-timeouts.ts';
+export { isStatusError } from './runtime/client/response-error.ts';
 export type {
   Scale,
   SubresourceClient,

@@ -4,7 +4,7 @@ import { ApiError } from '../../src/runtime/client/api-error.ts';
 import type { JsonPatchOperation } from '../../src/runtime/client/patch.ts';
 
 export function apiError(code: number, reason: string, message = reason): ApiError {
-  return new ApiError(message, code, { code, reason, message });
+  return new ApiError(message, code, { kind: 'Status', code, reason, message });
 }
 
 /** JSON merge patch. */

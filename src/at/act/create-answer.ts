@@ -7,15 +7,21 @@ import {
   isTooManyRequests,
   TransportError,
 } from '../../runtime/client/api-error.ts';
+import { isStatusError } from '../../runtime/client/response-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { defaultRequestTimeouts } from '../../runtime/limits.ts';
 
 /** By so much a request may outlast its time limit on a busy machine. */
 const timerSlackMs = 1000;
 
-/** Turned down as such: the Pod does not exist. */
+/**
+ * Turned down as such: the Pod does not exist. The page of a proxy says nothing of the Pod, except that it has been sent
+ * nowhere for too many requests or for the token.
+ */
 function isTurnedDown(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 408;
+  if (!(error instanceof ApiError) || error.code < 400 || error.code >= 500 || error.code === 408)
+    return false;
+  return isStatusError(error) || isTooManyRequests(error) || isUnauthorized(error);
 }
 
 /** Turned down for what it is. Too many requests, a quota that others count in, a token that is over pass by themselves. */

@@ -158,5 +158,5 @@ function causeOf(error: ApiError): string | undefined {
     }
   }
   // What is not valid is so for its own template.
-  return isInvalid(error) || error.code === 400 ? undefined : `${error.code} ${error.reason}`;
+  return isInvalid(error) || error.code === 400 ? undefined : `${error.code} ${error.reason}`.trimEnd();
 }

@@ -5,6 +5,7 @@ import { pods } from '../../kubernetes/objects.ts';
 import { ApiError, isForbidden, isInvalid } from '../../runtime/client/api-error.ts';
 import type { WriteOptions } from '../../runtime/client/call-options.ts';
 import type { Client } from '../../runtime/client/client.ts';
+import { isStatusError } from '../../runtime/client/response-error.ts';
 import type { Preflight } from '../facts/observed.ts';
 import { isInvalidPod, isNoDryRun } from './create-answer.ts';
 import { redact } from './redact.ts';
@@ -39,7 +40,7 @@ async function preflight(client: Client, pod: Pod, options: WriteOptions): Promi
     return {};
   } catch (caught) {
     const error = redact(caught, pod);
-    if (!(error instanceof ApiError) || isNoDryRun(error)) return undefined;
+    if (!(error instanceof ApiError) || !isStatusError(error) || isNoDryRun(error)) return undefined;
     if (error.code !== 400 && !isForbidden(error) && !isInvalid(error)) return undefined;
     const reason = isInvalidPod(error, pod) ? atReason.invalidTemplate : atReason.podRejected;
     return { rejection: { reason, message: error.message } };

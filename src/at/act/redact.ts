@@ -25,11 +25,12 @@ export function redact(error: unknown, pod: Pod): unknown {
     return error;
   }
   const { code, reason, retryAfter, status } = error;
+  const { kind } = status;
   const causes = status.details?.causes?.map(({ field = '' }) => ({ field }));
   return new ApiError(
     message,
     code,
-    { code, reason, message, ...(causes && { details: { causes } }) },
+    { ...(kind && { kind }), code, reason, message, ...(causes && { details: { causes } }) },
     retryAfter,
   );
 }

@@ -23,6 +23,7 @@ const context = { signal: new AbortController().signal, log: silentLogger, recon
 const at = accepted();
 const pod = created(at);
 
+/** Without a reason it is none of the API server. */
 type Answer = readonly [code: number, reason: string, message: string] | undefined;
 
 /** What a dry run warns of when the API server answers like this, to the strict request and to another one. */
@@ -33,7 +34,7 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
     const answer = options.fieldValidation === 'Strict' ? strict : lenient;
     if (answer !== undefined) {
       const [code, reason, message] = answer;
-      throw new ApiError(message, code, { code, reason, message });
+      throw new ApiError(message, code, { ...(reason !== '' && { kind: 'Status' }), code, reason, message });
     }
   };
   const actuator = new Actuator({
@@ -75,7 +76,10 @@ describe('a create', () => {
     ['500', new ApiError('etcd', 500, {}), true],
     ['504', new ApiError('timeout', 504, {}), true],
     ['429', new ApiError('busy', 429, {}), false],
-    ['403', new ApiError('quota', 403, {}), false],
+    ['403', new ApiError('quota', 403, { kind: 'Status' }), false],
+    ['401', new ApiError('no token', 401, {}), false],
+    ['403 with the page of a proxy', new ApiError('<html>', 403, {}), true],
+    ['404 with the page of a proxy', new ApiError('<html>', 404, {}), true],
     ['a connection cut after the request was sent', new TransportError('reset', true), true],
     ['a connection that was never made', new TransportError('refused', false), false],
   ];
@@ -205,6 +209,7 @@ describe('a dry run', () => {
     [[400, 'BadRequest', 'admission webhook "a.b.c" denied the request: no limits'], true],
     [[400, 'BadRequest', 'admission webhook "a.b.c" does not support dry run'], false],
     [[500, 'InternalError', `${unreadable}: out of memory`], false],
+    [[403, '', 'the page of a proxy'], false],
   ] as const;
   for (const [answer, isTold] of rows) {
     const [code, , message] = answer;

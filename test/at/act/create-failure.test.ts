@@ -13,10 +13,15 @@ import { accepted, created, dueTime, longBeforeDue, observing } from '../../fixt
 const at = accepted();
 
 function apiError(code: number, reason: string, retryAfter?: number): ApiError {
-  return new ApiError(`${reason}!`, code, { code, reason, message: `${reason}!` }, retryAfter);
+  return new ApiError(
+    `${reason}!`,
+    code,
+    { kind: 'Status', code, reason, message: `${reason}!` },
+    retryAfter,
+  );
 }
 
-describe('a create that is turned away for a reason that passes', () => {
+describe('a create that is turned away', () => {
   const world = () => {
     const [clock, memory] = [new FakeClock(), new Memory()];
     const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
@@ -25,7 +30,7 @@ describe('a create that is turned away for a reason that passes', () => {
   };
 
   for (const error of [apiError(429, 'TooManyRequests'), apiError(401, 'Unauthorized')]) {
-    it(`is told as CreateFailed where it lasts: ${error.code}`, () => {
+    it(`is told as CreateFailed where its reason lasts: ${error.code}`, () => {
       const { clock, memory, fail } = world();
       assert.equal(fail(error), undefined);
       clock.advance(1999);
@@ -36,6 +41,21 @@ describe('a create that is turned away for a reason that passes', () => {
       assert.equal(fail(error), undefined);
     });
   }
+
+  it('is told as CreateFailed from the page of a proxy, which has not looked at the Pod', () => {
+    const { fail } = world();
+    const page = new ApiError('POST https://api/…: HTTP 403: blocked', 403, {
+      code: 403,
+      message: 'blocked',
+    });
+    const cause = '403';
+    assert.deepEqual(fail(page)?.failure, {
+      reason: 'CreateFailed',
+      message: page.message,
+      ...{ cause, isAnswered: true },
+    });
+    assert.equal(fail(apiError(403, 'Forbidden'))?.failure.reason, 'PodRejected');
+  });
 
   it('waits for as long as the API server asks', () => {
     const { clock, fail } = world();

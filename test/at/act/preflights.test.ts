@@ -40,7 +40,7 @@ class World {
       if (!this.answers) throw new Error('no answer');
       if (!this.refused.has(name) && !this.refused.has('*')) return;
       const { message } = rejection;
-      throw new ApiError(message, 403, { code: 403, reason: 'Forbidden', message });
+      throw new ApiError(message, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message });
     };
     this.preflights = new Preflights({
       client: { create } as unknown as AtParts['client'],

@@ -27,7 +27,7 @@ const pod = created(
 );
 
 function refusal(message: string): ApiError {
-  return new ApiError(message, 403, { code: 403, reason: 'Forbidden', message }, 1000);
+  return new ApiError(message, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message }, 1000);
 }
 
 describe('an error about a Pod', () => {
