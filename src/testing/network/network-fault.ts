@@ -11,7 +11,7 @@ export type NetworkFault =
   | { readonly kind: 'answerLost'; readonly reset: boolean }
   /** The connection is reset after so many bytes of the answer's body, as in the middle of a line. */
   | { readonly kind: 'cut'; readonly bytes: number }
-  /** The answer's body arrives in pieces of so many bytes, so many ms apart. */
+  /** The answer's body arrives in pieces of so many bytes, so many ms apart, in the first minute. */
   | { readonly kind: 'drip'; readonly bytes: number; readonly every: number }
   /** Request and answer are so many ms late. */
   | { readonly kind: 'delay'; readonly request: number; readonly answer: number }

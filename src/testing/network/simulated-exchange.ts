@@ -18,6 +18,9 @@ export interface ExchangeHost {
   deliver(run: () => void, source: CallbackSource): void;
 }
 
+/** Milliseconds after which a slow answer goes on as fast as any: a watch lives longer than what slows it down. */
+const dripsFor = 60_000;
+
 export interface SimulatedExchangeOptions {
   readonly link: SimulatedLink;
   readonly wire: Wire;
@@ -37,6 +40,7 @@ export class SimulatedExchange implements Responder, Dispatcher.DispatchControll
   readonly #free: () => void;
   readonly #simulation: Simulation;
   #fault: NetworkFault | undefined;
+  #sentAt = 0;
   /** The whole answer has left the server. */
   #answered = false;
   #over = false;
@@ -69,6 +73,7 @@ export class SimulatedExchange implements Responder, Dispatcher.DispatchControll
     const wire = this.#wire;
     const fault = this.#link.faultOf(options.method, options.path);
     this.#fault = fault;
+    this.#sentAt = this.#simulation.elapsed;
     if (fault !== undefined) this.#simulation.trace(fault.kind);
     if (fault?.kind === 'requestLost') this.#lose(fault.reset);
     else if (fault?.kind === 'page') wire.toServer(() => this.#page(fault.code));
@@ -198,7 +203,7 @@ export class SimulatedExchange implements Responder, Dispatcher.DispatchControll
     if (fault?.kind === 'cut' && this.#bytes > fault.bytes) {
       if (before < fault.bytes) this.#piece(bytes.subarray(0, fault.bytes - before), 0);
       this.#wire.cut();
-    } else if (fault?.kind === 'drip') {
+    } else if (fault?.kind === 'drip' && this.#simulation.elapsed - this.#sentAt < dripsFor) {
       for (let start = 0, late = 0; start < bytes.length; start += fault.bytes, late += fault.every) {
         this.#piece(bytes.subarray(start, start + fault.bytes), late);
       }

@@ -333,6 +333,24 @@ describe('a fault', () => {
     assert.ok(heard.ended && heard.at > 3300);
   });
 
+  it('lets a stream drip for a minute', async () => {
+    await connected();
+    const streams: Responder[] = [];
+    respond = (_, responder) => {
+      responder.begin({});
+      streams.push(responder);
+    };
+    network.fault({}, { kind: 'drip', bytes: 3, every: 100 });
+    const heard = send();
+    await pass(1000);
+    streams[0]?.write('a'.repeat(30));
+    await pass(60_000);
+    assert.equal(heard.pieces.length, 10);
+    streams[0]?.write('a'.repeat(30));
+    await pass(100);
+    assert.equal(heard.pieces.length, 11);
+  });
+
   it('delays request and answer', async () => {
     await connected();
     network.fault({}, { kind: 'delay', request: 5000, answer: 3000 });
