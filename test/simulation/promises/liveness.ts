@@ -287,6 +287,10 @@ export const appliedRunsEverywhere: NamedPromise = {
         looks.fault(entry);
         return undefined;
       },
+      log(entry) {
+        looks.log(entry);
+        return undefined;
+      },
       'container-start'(entry) {
         running.started(entry);
         return undefined;

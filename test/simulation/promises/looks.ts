@@ -1,5 +1,5 @@
 /** Looks: when replicas read the sources of watchers, so that what they could not know is not asked of them. */
-import type { FaultEntry, RequestEntry } from '../entry.ts';
+import { type FaultEntry, jsonOf, type LogEntry, type RequestEntry } from '../entry.ts';
 import type { History } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
@@ -18,12 +18,21 @@ interface Look {
   readonly replica: string;
 }
 
+/** A reconcile of a watcher that was not answered: nothing came of what it looked at. */
+interface VainPass {
+  readonly replica: string;
+  readonly begin: number;
+  readonly end: number;
+}
+
 /**
  * When the replicas looked at sources, and could act on it: a process that wakes after its lease has run out may not,
  * and one that is stopped at once cannot. What comes and goes between two such looks cannot be seen by any operator.
  */
 export class Looks {
   readonly #bySource = new Map<string, Look[]>();
+  /** By namespace/name of the watcher. */
+  readonly #vainPasses = new Map<string, VainPass[]>();
   /** Who renewed the Lease last; absent where there is no election. */
   #leader: { readonly replica: string; readonly renewedAt: number } | undefined;
   readonly #history: Pick<History, 'replicas'>;
@@ -48,6 +57,17 @@ export class Looks {
     this.#bySource.set(name, [...looks.slice(-keptLooks), { time, replica }]);
   }
 
+  /** A status may hang on its way until its content is taken back. */
+  log({ replica, time, text }: LogEntry): void {
+    if (!text.startsWith('reconcile failed') || !text.includes('TransportError')) return;
+    const fields = jsonOf(text.slice(text.indexOf('{')));
+    const duration = Number(fields?.duration);
+    const key = `${fields?.namespace}/${fields?.name}`;
+    const passes = this.#vainPasses.get(key) ?? [];
+    const pass = { replica, begin: time - Math.ceil(duration) - 1, end: time };
+    this.#vainPasses.set(key, [...passes.slice(-keptLooks), pass]);
+  }
+
   /** A fault of a replica begins: of its process, its machine or its network. */
   fault({ replica, state, time }: FaultEntry): void {
     if (replica !== undefined && state !== 'ends') this.#drop(time, (one) => one.startsWith(`${replica}#`));
@@ -68,8 +88,12 @@ export class Looks {
   isSeen({ watcher, changes }: WatcherRun, start: number): boolean {
     const begin = Math.max(...changes.filter((change) => change <= start));
     const end = Math.min(...changes.filter((change) => change > start));
+    const { namespace = '', name: watcherName } = watcher.metadata;
+    const vain = this.#vainPasses.get(`${namespace}/${watcherName}`) ?? [];
+    const isVain = ({ time, replica }: Look) =>
+      vain.some((pass) => pass.replica === replica && pass.begin <= time && time <= pass.end);
     return sourcesOf(watcher.spec).some(({ name }) =>
-      this.#bySource.get(name)?.some(({ time }) => time >= begin && time < end),
+      this.#bySource.get(name)?.some((look) => look.time >= begin && look.time < end && !isVain(look)),
     );
   }
 }

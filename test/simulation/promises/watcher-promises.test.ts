@@ -158,19 +158,32 @@ describe('R3, an applied content runs everywhere', () => {
     assert.deepEqual(other.calm(1_000_000).broken, []);
   });
   it('is kept where the content between was seen by a process that was gone, or could not record it', () => {
-    const between = (isKilled: boolean, code = 200) => {
+    const between = (isKilled: boolean, code = 200, failure?: string) => {
       const made = watched('R3').add(started).pass(second);
       made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
       start(made.change('pods', webPod('new')), 'new', 'two').pass(second);
       const state = { type: 'replica', time: made.time, replica: 'replica-0' } as const;
       if (isKilled) made.add({ ...state, state: 'killed' });
       made.request('get', 'configmaps', 'config');
-      made.request('update', 'configwatchers', 'w', { subresource: 'status', code }).pass(second);
+      const line = { type: 'log', replica: 'replica-0', level: 'error' } as const;
+      if (failure === undefined) {
+        made.request('update', 'configwatchers', 'w', { subresource: 'status', code });
+      } else {
+        made.pass(5 * second).add({ ...line, time: made.time, text: `reconcile failed ${failure}` });
+      }
+      made.pass(second);
       made.change('configmaps', config('one'), 'MODIFIED', 'alice');
       return made.add({ ...state, time: made.time, state: 'started' }).calm(1_000_000).broken;
     };
     assert.deepEqual([between(true), between(false)], [[], ['R3 started between']]);
     assert.deepEqual([between(false, 403), between(false, 409)], [[], ['R3 started between']]);
+    const failed = (name: string, duration: number) =>
+      JSON.stringify({ namespace: 'shop', name, duration, err: { type: 'TransportError' } });
+    const lost = [failed('w', 5000), failed('other', 5000), failed('w', 3000)];
+    assert.deepEqual(
+      lost.map((failure) => between(false, 0, failure)),
+      [[], ['R3 started between'], ['R3 started between']],
+    );
   });
   it('is kept by a Pod that is older than what the operator could record first', () => {
     const made = new HandMade(['R3'])
