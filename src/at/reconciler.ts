@@ -19,6 +19,7 @@ import { factsOf } from './act/at-facts.ts';
 import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import type { Preflights } from './act/preflights.ts';
+import { conflictDelayMs } from './act/settle.ts';
 import { decide } from './decide/decide.ts';
 import type { Observed } from './facts/observed.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
@@ -43,7 +44,7 @@ export class AtReconciler implements Reconciler {
     const actuator = new Actuator({ ...options, onDryRun });
     this.#actuator = actuator;
     this.#loop = new DecidingReconciler({
-      observe: (request, context) => this.#observe(request, context),
+      observe: async (request) => this.#observe(request),
       decide,
       read: (need, observed, context) => actuator.read(need, observed, context),
       perform: (effect, observed, context) => actuator.perform(effect, observed, context),
@@ -52,7 +53,10 @@ export class AtReconciler implements Reconciler {
 
   async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
     try {
-      return await this.#loop.reconcile(request, context);
+      const isLeft = await this.#letGo(request, context);
+      const result = await this.#loop.reconcile(request, context);
+      // No event may follow: the watch has shown what the write met, or what it met was no newer Pod.
+      return isLeft ? { ...result, requeueAfter: soonest(result) } : result;
     } catch (error) {
       const at = this.#options.ats.get(request.namespace, request.name);
       // A read that a launch waits for: it must run soon after the API server is back.
@@ -61,7 +65,7 @@ export class AtReconciler implements Reconciler {
     }
   }
 
-  async #observe(request: Request, context: ReconcileContext): Promise<Observed | undefined> {
+  #observe(request: Request): Observed | undefined {
     const at = this.#options.ats.get(request.namespace, request.name);
     if (at === undefined || phaseOf(at) === 'DONE') {
       const key = requestKey(request);
@@ -69,11 +73,14 @@ export class AtReconciler implements Reconciler {
       const all = [memory, turns, this.#actuator, this.#configErrors, preflights];
       for (const kept of all) kept?.forget(key);
     }
-    const orphans = this.#orphans(request, at?.metadata.uid);
-    if (orphans.length > 0) {
-      await this.#actuator.letGo(request, orphans, context);
-    }
     return at && this.#factsOf(at, request);
+  }
+
+  /** Returns whether a Pod is left for which that has to be tried again. */
+  async #letGo(request: Request, context: ReconcileContext): Promise<boolean> {
+    const at = this.#options.ats.get(request.namespace, request.name);
+    const orphans = this.#orphans(request, at?.metadata.uid);
+    return orphans.length > 0 && (await this.#actuator.letGo(request, orphans, context));
   }
 
   /** The Pods that the finalizer holds for an At of this name which is not the one in the cache. */
@@ -92,4 +99,8 @@ export class AtReconciler implements Reconciler {
       ...preflights?.recall(at),
     };
   }
+}
+
+function soonest({ requeueAfter = conflictDelayMs }: Result): number {
+  return Math.min(requeueAfter, conflictDelayMs);
 }

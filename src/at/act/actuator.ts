@@ -123,13 +123,18 @@ export class Actuator {
   /**
    * Takes the finalizer off Pods that it holds for an At of this name which is gone: what became of them will not be
    * recorded. A name has one At at a time, so the one that has it, or that none has, shows which are gone.
+   *
+   * @returns whether a patch met something newer.
    */
-  async letGo(key: ObjectKey, orphans: readonly Pod[], { signal }: ReconcileContext): Promise<void> {
+  async letGo(key: ObjectKey, orphans: readonly Pod[], { signal }: ReconcileContext): Promise<boolean> {
     const at = await this.#present(key, signal);
     const gone = orphans.filter(({ metadata }) => metadata.labels?.[podUidLabel] !== at?.metadata.uid);
+    let isOvertaken = false;
     for (const pod of gone) {
-      await settled(this.#edit(pod, untrackOperations(pod), signal), undefined, isTestFailed);
+      const answer = await settled(this.#edit(pod, untrackOperations(pod), signal), undefined, isTestFailed);
+      if (answer.next === 'end') isOvertaken = true;
     }
+    return isOvertaken;
   }
 
   /** Undefined as well where the CRD is gone, and all Ats with it: the API server has no words of its own for that. */

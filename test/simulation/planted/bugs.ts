@@ -222,8 +222,8 @@ const ofAt: readonly PlantedBug[] = [
     name: 'finalizer forgotten',
     sentence: 'the Pods of an At that is gone stay for ever',
     file: at.reconciler,
-    find: 'if (orphans.length > 0) {',
-    replace: 'if (false) {',
+    find: 'return orphans.length > 0 &&',
+    replace: 'return false &&',
     promise: 'L7',
   },
   {
