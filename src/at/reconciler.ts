@@ -56,7 +56,8 @@ export class AtReconciler implements Reconciler {
       const isLeft = await this.#letGo(request, context);
       const result = await this.#loop.reconcile(request, context);
       // No event may follow: the watch has shown what the write met, or what it met was no newer Pod.
-      return isLeft ? { ...result, requeueAfter: soonest(result) } : result;
+      const { requeueAfter = conflictDelayMs } = result;
+      return isLeft ? { ...result, requeueAfter: Math.min(requeueAfter, conflictDelayMs) } : result;
     } catch (error) {
       const at = this.#options.ats.get(request.namespace, request.name);
       // A read that a launch waits for: it must run soon after the API server is back.
@@ -99,8 +100,4 @@ export class AtReconciler implements Reconciler {
       ...preflights?.recall(at),
     };
   }
-}
-
-function soonest({ requeueAfter = conflictDelayMs }: Result): number {
-  return Math.min(requeueAfter, conflictDelayMs);
 }

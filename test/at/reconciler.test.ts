@@ -379,8 +379,8 @@ describe('AtReconciler, with ExactlyOnce', () => {
       world.removeAt();
       if (isBorn) world.createAt({ schedule: '2100-01-01T00:00:00Z' });
       world.collectGarbage();
+      assert.equal(world.pods.size, 1);
       operator.restart();
-      // No event may follow a conflict.
       operator.faults = ['conflict'];
       assert.partialDeepStrictEqual(await operator.reconcile(), { requeueAfter: isBorn ? 0 : 1000 });
       await operator.reconcile();
