@@ -24,7 +24,7 @@ import { retryPriority } from '../facts/queue-priority.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
-import { delayAfter, isTestFailed, maxDelayMs, mayHaveHappened } from './create-answer.ts';
+import { delayAfter, isTestFailed, launchTimeOf, maxDelayMs, mayHaveHappened } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
@@ -168,7 +168,7 @@ export class Actuator {
     const pod = withAuthor(made, authorization);
     const sentAt = clock.monotonic();
     try {
-      const { metadata } = await client.create(pods, pod, { signal });
+      const answer = await client.create(pods, pod, { signal });
       this.#failures.admitted(at);
       if (isGated(pod)) {
         // Crash window: the Pod exists, and starts nothing before status records it.
@@ -176,7 +176,13 @@ export class Actuator {
         return { next: 'goOn', facts: observed };
       }
       // Crash window: the Pod exists and only this process knows; the next one finds it by its name.
-      const launch = { attempt, podName: metadata.name, podUID: metadata.uid ?? '', launchTime: clock.now() };
+      const launchTime = launchTimeOf(answer, clock.now());
+      const launch = {
+        attempt,
+        podName: answer.metadata.name,
+        podUID: answer.metadata.uid ?? '',
+        launchTime,
+      };
       const { launchedSpec, scheduledTime, defaultImage } = runOf(at, pod);
       memory.launched(at, { ...launch, launchedSpec, scheduledTime, defaultImage });
       return { next: 'goOn', facts: observed };

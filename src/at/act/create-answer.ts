@@ -1,5 +1,6 @@
 /** Create answer: what an error in answer to the create or the patch of a Pod says about what became of it. */
 import type { Pod } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import {
   ApiError,
   isConflict,
@@ -88,6 +89,19 @@ export function isTestFailed(error: unknown): boolean {
 export function failedForMs(clock: Pick<Clock, 'monotonic'>, sentAt: number): number {
   const elapsed = clock.monotonic() - sentAt;
   return elapsed <= defaultRequestTimeouts.write + timerSlackMs ? elapsed : 0;
+}
+
+/**
+ * When the Pod was launched: at its answer, to the millisecond. Where that is further from the second in which the API
+ * server made it than a request may take, the process or its clock stood still in between, and that second counts.
+ *
+ * @param answeredAt epoch milliseconds, as the result.
+ */
+export function launchTimeOf({ metadata }: Pod, answeredAt: number): number {
+  const createdAt = parseTime(metadata.creationTimestamp ?? '');
+  return Math.abs(answeredAt - createdAt) > defaultRequestTimeouts.write + timerSlackMs
+    ? createdAt
+    : answeredAt;
 }
 
 function isUnauthorized(error: unknown): boolean {

@@ -104,6 +104,29 @@ describe('a create that succeeded', () => {
     await actuator.perform(action, observing({ at }), context);
     assert.equal(memory.recall(at).launch?.defaultImage, image);
   });
+
+  const rows: [string, number, number][] = [
+    ['when its answer came', 4250, 4250],
+    [
+      'in the second the API server names, where the process stood still before it read the answer',
+      200_000,
+      0,
+    ],
+    ['in that second, too, where the clock of a machine that was suspended is behind', -130_000, 0],
+  ];
+  for (const [when, answeredAfter, expected] of rows) {
+    it(`was launched ${when}`, async () => {
+      const createdAt = Math.floor(dueTime / 1000) * 1000;
+      const [clock, memory] = [new FakeClock({ now: createdAt + answeredAfter }), new Memory()];
+      const actuator = new Actuator({
+        client: { create: async () => created(at, createdAt) } as unknown as Client,
+        ...{ clock, memory, turns: new LaunchTurns(clock) },
+        recorder: { record: () => assert.fail('no Event') },
+      });
+      await actuator.perform({ type: 'CreatePod', pod, attempt: 1 }, observing({ at }), context);
+      assert.equal(memory.recall(at).launch?.launchTime, createdAt + expected);
+    });
+  }
 });
 
 describe('a create of a Pod that starts nothing', () => {

@@ -238,8 +238,8 @@ const ofAt: readonly PlantedBug[] = [
     name: 'wrong clock',
     sentence: 'the monotonic clock is taken for the time of day',
     file: at.actuator,
-    find: "podUID: metadata.uid ?? '', launchTime: clock.now() };",
-    replace: "podUID: metadata.uid ?? '', launchTime: clock.monotonic() };",
+    find: 'const launchTime = launchTimeOf(answer, clock.now());',
+    replace: 'const launchTime = clock.monotonic();',
     promise: 'R1',
   },
   {
