@@ -10,7 +10,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { contentHash, type HashKey, keyDigests, keysHash, type SourceHash } from '../plan/config-hash.ts';
 import { sourceKinds } from '../plan/source-kinds.ts';
 import type { WatchedSource } from '../plan/spec.ts';
-import { ifFound, withRight } from './missing-right.ts';
+import { ifFound, MissingRight, withRight } from './missing-right.ts';
 import type { SourceContent } from './observed.ts';
 
 /** What one read found, as far as one choice of keys goes. */
@@ -35,6 +35,14 @@ export interface ReadRequest {
    */
   readonly knownSince: number;
   readonly signal: AbortSignal;
+}
+
+interface SharedRead {
+  /** Monotonic ms. */
+  readonly startedAt: number;
+  readonly found: Promise<Found>;
+  /** What it ended with. It holds for all watchers of the source: else each retry of each would ask again. */
+  forbidden?: MissingRight;
 }
 
 /** Milliseconds for which watchers of one source share a read. */
@@ -76,8 +84,8 @@ async function foundIn(
 export class SourceReads {
   readonly #client: Client;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By namespace and source; monotonic ms. */
-  readonly #shared = new Map<string, { readonly startedAt: number; readonly found: Promise<Found> }>();
+  /** By namespace and source. */
+  readonly #shared = new Map<string, SharedRead>();
 
   constructor(client: Client, clock: Pick<Clock, 'monotonic'>) {
     this.#client = client;
@@ -85,7 +93,7 @@ export class SourceReads {
   }
 
   /**
-   * Takes over the read of another watcher where that began late enough and found what the watch shows.
+   * Takes over the read of another watcher where that began late enough and found what the watch shows, or was forbidden.
    *
    * @param seenVersion what the watch shows.
    * @param hashKey of published hashes of Secrets.
@@ -103,15 +111,22 @@ export class SourceReads {
     }
     const key = `${namespace}/${keyOf(source)}`;
     let shared = this.#shared.get(key);
+    if (shared?.forbidden !== undefined) throw shared.forbidden;
     while (shared && shared.startedAt >= knownSince) {
       // One that failed is no answer for another watcher.
       const found = await shared.found.catch(() => undefined);
+      if (shared.forbidden !== undefined) throw shared.forbidden;
       if (found?.version !== undefined && found.version === seenVersion) return found;
       const next = this.#shared.get(key);
       shared = next === shared ? undefined : next;
     }
-    const found = this.#get(namespace, source, signal).then((object) => foundIn(source, object, hashKey));
-    this.#shared.set(key, { startedAt: this.#clock.monotonic(), found });
+    const object = this.#get(namespace, source, signal);
+    const found = object.then((one) => foundIn(source, one, hashKey));
+    const read: SharedRead = { startedAt: this.#clock.monotonic(), found };
+    found.catch((error: unknown) => {
+      if (error instanceof MissingRight) read.forbidden = error;
+    });
+    this.#shared.set(key, read);
     return found;
   }
 

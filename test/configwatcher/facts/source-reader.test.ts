@@ -216,6 +216,18 @@ describe('SourceReader', () => {
     assert.equal((await read({ watcher: 'd', knownSince: time })).present, true, 'nor one that failed');
   });
 
+  it('that is forbidden is forbidden for all watchers of the source, for a moment', async () => {
+    failure = new ApiError('no', 403, { reason: 'Forbidden' });
+    for (const watcher of ['a', 'b', 'a', 'b']) {
+      await assert.rejects(read({ watcher }), MissingRight);
+      time += 400;
+    }
+    assert.equal(gets, 1);
+    time += 2000;
+    failure = undefined;
+    assert.equal((await read()).present, true);
+  });
+
   it('keeps no data', async () => {
     store('1', { message: 'canary-7f3a9c' });
     await read();
