@@ -1,4 +1,5 @@
 /** Looks: when replicas read the sources of watchers, so that what they could not know is not asked of them. */
+import { defaultRequestTimeouts } from '../../../src/runtime/limits.ts';
 import { type FaultEntry, jsonOf, type LogEntry, type RequestEntry } from '../entry.ts';
 import type { History } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
@@ -11,6 +12,9 @@ const term = 10_000;
 
 /** How long a replica may take to record what it has seen, in milliseconds. */
 const actsWithin = 1000;
+
+/** The same where its write is not answered: a write's time limit more. */
+const givesUpWithin = actsWithin + defaultRequestTimeouts.write;
 
 interface Look {
   readonly time: number;
@@ -46,7 +50,7 @@ export class Looks {
     // What cannot be recorded is forgotten once the content is taken back.
     const isUnrecorded =
       resource === 'configwatchers' && subresource === 'status' && code >= 400 && code !== 409;
-    if (isUnrecorded) this.#drop(time, (one) => one === replica);
+    if (isUnrecorded) this.#drop(time - actsWithin, (one) => one === replica);
     if (code >= 300) return;
     if (resource === 'leases' && verb !== 'get') this.#leader = { replica, renewedAt: time };
     if (verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets')) return;
@@ -68,15 +72,17 @@ export class Looks {
     this.#vainPasses.set(key, [...passes.slice(-keptLooks), pass]);
   }
 
-  /** A fault of a replica begins: of its process, its machine or its network. */
+  /** A fault of a replica begins: of its process, its machine or its network. Its status may hang on its way since before. */
   fault({ replica, state, time }: FaultEntry): void {
-    if (replica !== undefined && state !== 'ends') this.#drop(time, (one) => one.startsWith(`${replica}#`));
+    if (replica !== undefined && state !== 'ends') {
+      this.#drop(time - givesUpWithin, (one) => one.startsWith(`${replica}#`));
+    }
   }
 
-  /** Nothing came of what these replicas have just seen. */
-  #drop(time: number, isOf: (replica: string) => boolean): void {
+  /** Nothing came of what these replicas have seen since then. */
+  #drop(since: number, isOf: (replica: string) => boolean): void {
     for (const [name, looks] of this.#bySource) {
-      const isVain = (look: Look) => isOf(look.replica) && look.time >= time - actsWithin;
+      const isVain = (look: Look) => isOf(look.replica) && look.time >= since;
       this.#bySource.set(
         name,
         looks.filter((look) => !isVain(look)),

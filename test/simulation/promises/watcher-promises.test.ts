@@ -185,6 +185,21 @@ describe('R3, an applied content runs everywhere', () => {
       [[], ['R3 started between'], ['R3 started between']],
     );
   });
+  it('is kept where the status hung on its way when the process was killed, and not for longer than a write may', () => {
+    const killedAfter = (ms: number) => {
+      const made = watched('R3')
+        .add({ ...started, replica: 'replica-0#1' })
+        .pass(second);
+      made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
+      start(made.change('pods', webPod('new')), 'new', 'two').pass(second);
+      made.request('get', 'configmaps', 'config', { replica: 'replica-0#1' }).pass(ms);
+      const fault = { type: 'fault', id: 1, kind: 'kill', replica: 'replica-0', text: '' } as const;
+      made.add({ ...fault, state: 'begins', time: made.time }).pass(second);
+      made.add({ ...fault, state: 'ends', time: made.time });
+      return made.change('configmaps', config('one'), 'MODIFIED', 'alice').calm(1_000_000).broken;
+    };
+    assert.deepEqual([killedAfter(5500), killedAfter(6500)], [[], ['R3 started between']]);
+  });
   it('is kept by a Pod that is older than what the operator could record first', () => {
     const made = new HandMade(['R3'])
       .add(started)
