@@ -268,4 +268,17 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a machine was suspended between a create and its answer, whose instant by a late clock it took for the launch',
+    promise: 'R1',
+    plan: {
+      duration: 5 * minute,
+      deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z', command: 'job --for=200000' })],
+      faults: [
+        { at: 29_000, fault: 'partition', replica: 0, direction: 'both', for: minute },
+        { at: 31_000, fault: 'suspend', replica: 0, for: 130_000 },
+      ],
+    },
+  },
 ];

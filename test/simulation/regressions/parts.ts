@@ -54,6 +54,13 @@ export function app(spec: object): Deed[] {
   ];
 }
 
+/** Another watcher of the app's ConfigMap, with no Pods. */
+export function watcher(name: string, when: number): Deed {
+  const spec = { configMap: 'app', podSelector: { app: name } };
+  const object = { apiVersion: 'k8spatterns.io/v1', kind: 'ConfigWatcher', metadata: metadata(name), spec };
+  return { at: when, do: 'create', resource: 'configwatchers', name, object };
+}
+
 /** A Deployment whose ConfigMap names the Pods itself. */
 export function annotatedApp(): Deed[] {
   const annotations = { 'k8spatterns.io/podDeleteSelector': 'app=app' };

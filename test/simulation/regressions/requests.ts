@@ -1,6 +1,6 @@
 /** Requests: what simulations have found about requests that had no bound. */
 import type { FaultPlan } from '../plan/plan.ts';
-import { annotatedApp, at, edit, minute, pod, type Regression } from './parts.ts';
+import { annotatedApp, at, configMap, edit, minute, pod, type Regression, watcher } from './parts.ts';
 
 const webhookDown: FaultPlan = {
   ...{ at: 10_000, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 50 },
@@ -58,7 +58,7 @@ export const requests: readonly Regression[] = [
           message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
         },
         {
-          ...{ at: 25_000, fault: 'refuse', method: '', path: '/ats', code: 403, for: 35_000 },
+          ...{ at: 30_000, fault: 'refuse', method: '', path: '/ats', code: 403, for: 35_000 },
           message: 'the operator cannot do that',
         },
       ],
@@ -117,6 +117,21 @@ export const requests: readonly Regression[] = [
           message: 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found',
         },
         { at: 900, fault: 'bad-network', replica: 0, for: 8000, kind: 'delay', rate: 0.5 },
+      ],
+    },
+  },
+  {
+    sentence: 'the right to read a ConfigMap was missing: each watcher asked again with each of its retries',
+    promise: 'R4',
+    plan: {
+      deeds: [
+        configMap('app', { message: 'one' }, 0),
+        ...['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => watcher(name, 1)),
+        edit(25_000, { message: 'two' }),
+        edit(40_000, { message: 'three' }),
+      ],
+      faults: [
+        { at: 30_000, fault: 'refuse', method: '', path: '', code: 403, message: 'not allowed', for: 30_000 },
       ],
     },
   },
