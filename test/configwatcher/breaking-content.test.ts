@@ -4,10 +4,9 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
 import { converge, lookUntil, Operator } from './operator.ts';
 import { controllerOf } from './workloads.ts';
-import { World } from './world.ts';
+import { type Trouble, World } from './world.ts';
 
-const breaksPods = (trouble: 'NeverReady' | 'Crashes') => (content: string) =>
-  content.includes('bad') ? trouble : undefined;
+const breaksPods = (trouble: Trouble) => (content: string) => (content.includes('bad') ? trouble : undefined);
 
 async function openWorld(
   deployments: number,
@@ -81,6 +80,39 @@ describe('a content that breaks its Pods', () => {
     await lookUntil(world, operator, (looks) => looks === 100, 1000);
     assert.equal(world.restarts.length, 1);
     assert.ok(readyPods(world) >= 3);
+  });
+
+  it('whose Pods do not stay Ready stops at the deadline, and stays stopped while they are Ready for a moment', async () => {
+    const { world, operator } = await openWorld(3, 1);
+    world.trouble = breaksPods('Flaps');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, () => stalled(world) !== undefined, 10_000);
+    const reasons = new Set<string | undefined>();
+    await lookUntil(world, operator, (looks) => reasons.add(stalled(world)?.reason) && looks === 100, 1100);
+    assert.deepEqual([...reasons], ['NewPodsNotAvailable']);
+    assert.equal(touched(world), 1);
+    assert.match(stalled(world)?.message ?? '', /Pod \S+ (is not|does not stay) Ready/);
+    world.trouble = () => undefined;
+    await converge(world, [operator]);
+    assert.deepEqual([touched(world), stalled(world)], [3, undefined]);
+  });
+
+  it('that was found at the deadline is known to the next process, which mends it at once', async () => {
+    const windows = [{ schedule: '0 3 * * *', duration: '1h' }];
+    const { world, operator } = await openWorld(3, 1, { windows });
+    world.now = Date.UTC(2024, 0, 2, 3, 45, 0);
+    world.trouble = breaksPods('NeverReady');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, () => stalled(world) !== undefined, 10_000);
+    world.now = Date.UTC(2024, 0, 2, 4, 1, 0);
+    const next = new Operator(world, 'next');
+    await lookUntil(world, next, (looks) => looks === 3, 1000);
+    assert.equal(stalled(world)?.reason, 'NewPodsNotAvailable');
+    world.edit({ message: 'good' });
+    const edited = world.now;
+    await lookUntil(world, next, () => restartsOf(world, 0) === 2, 200);
+    assert.ok(world.now - edited < 3000, `mended after ${world.now - edited} ms`);
+    assert.equal(touched(world), 1);
   });
 
   it('is mended by the next edit, in no cooldown and no window', async () => {

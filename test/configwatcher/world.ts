@@ -70,7 +70,12 @@ interface Workloadish {
 }
 
 const namespace = 'shop';
-const crashPeriod = 5000;
+
+/** What a content does to the Pods that start with it. */
+export type Trouble = 'NeverReady' | 'Crashes' | 'Flaps';
+
+/** In milliseconds. */
+const troublePeriod = 5000;
 /** The watcher that every world has. */
 export const first = 'web';
 const firstConfig = 'web-config';
@@ -95,7 +100,7 @@ export class World {
   minAvailable = 0;
   startup = 1500;
   /** What a content does to the Pods that start with it; `Crashes`: they are Ready for a second of every five. */
-  trouble: (content: string) => 'NeverReady' | 'Crashes' | undefined = () => undefined;
+  trouble: (content: string) => Trouble | undefined = () => undefined;
   /** The book's CRD is applied over ours: no status, whatever anybody writes. */
   withoutStatus = false;
   /** This request (`verb resource`) ends with a 500, with a 403; evictions of this Pod end with a 500. */
@@ -230,14 +235,21 @@ export class World {
   isReady(pod: WorldPod): boolean {
     if (pod.goneAt !== undefined || pod.readyAt > this.now) return false;
     const trouble = this.trouble(pod.content);
-    return trouble === undefined || (trouble === 'Crashes' && (this.now - pod.readyAt) % crashPeriod < 1000);
+    const sinceReady = this.now - this.#readySince(pod);
+    return trouble === undefined || sinceReady < { NeverReady: 0, Crashes: 1000, Flaps: 3000 }[trouble];
+  }
+
+  /** When it became Ready last. */
+  #readySince({ content, readyAt }: WorldPod): number {
+    const period = this.trouble(content) === undefined ? Number.POSITIVE_INFINITY : troublePeriod;
+    return this.now - ((this.now - readyAt) % period);
   }
 
   /** Of a Pod that crashes, and of no other. */
   #containerStatuses(pod: WorldPod): ContainerStatus[] {
     if (this.trouble(pod.content) !== 'Crashes' || pod.readyAt > this.now) return [];
-    const restartCount = Math.floor((this.now - pod.readyAt) / crashPeriod);
-    const startedAt = formatTime(pod.readyAt + restartCount * crashPeriod);
+    const restartCount = Math.floor((this.now - pod.readyAt) / troublePeriod);
+    const startedAt = formatTime(pod.readyAt + restartCount * troublePeriod);
     const terminated = { exitCode: 3, reason: 'Error', message: 'starting\nno such port' };
     return [
       {
@@ -390,7 +402,7 @@ export class World {
         containerStatuses: this.#containerStatuses(pod),
         conditions: [
           this.isReady(pod)
-            ? { type: 'Ready', status: 'True', lastTransitionTime: formatTime(pod.readyAt) }
+            ? { type: 'Ready', status: 'True', lastTransitionTime: formatTime(this.#readySince(pod)) }
             : { type: 'Ready', status: 'False' },
         ],
       },

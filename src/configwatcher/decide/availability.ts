@@ -4,11 +4,12 @@
  */
 
 import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
+import { watcherReason } from '../../api/configwatcher-constants.ts';
 import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
 import { isLate, progressOf } from './owner-progress.ts';
-import type { PodGroup } from './pod-groups.ts';
+import { type PodGroup, recordNameOf } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
 
 /**
@@ -81,9 +82,15 @@ function isOfNode({ unschedulable, nodeLost }: PodFacts): boolean {
   return unschedulable || nodeLost;
 }
 
+/** That status says so stands until the Pods are available, whichever process found it, and however it was held up since. */
+function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
+  const known = record?.owners?.find(({ name }) => name === recordNameOf(owner));
+  return known?.reason === watcherReason.newPodsNotAvailable;
+}
+
 /**
- * The new Pods that do not become available: at once where a container cannot be configured or crashes, in time where
- * it only does not get Ready.
+ * The new Pods that do not become available: at once where a container cannot be configured or crashes, at the deadline
+ * where it does not get Ready, or does not stay so.
  */
 function brokenPods(
   group: PodGroup,
@@ -96,7 +103,7 @@ function brokenPods(
   );
   const crashes = ({ failure, restarts }: PodFacts) =>
     failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
-  return waiting.filter((pod) => crashes(pod) || (late && !pod.ready));
+  return late || isFoundBroken(group, input) ? waiting : waiting.filter(crashes);
 }
 
 function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {

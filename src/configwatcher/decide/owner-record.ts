@@ -5,6 +5,7 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
 import type { Entry } from './owner-entry.ts';
+import { recordNameOf } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
 
 /** Owners that are named; the rest are counted. */
@@ -82,8 +83,7 @@ export function recordOwners(
     .filter((entry) => isReached(entry, inPlace, input))
     .map((entry): OwnerRecord => {
       const { group, serving } = entry;
-      const { kind, name: nameOfOwner } = group.owner;
-      const name = `${kind}/${nameOfOwner}`.slice(0, 128);
+      const name = recordNameOf(group.owner);
       const known = restart?.owners?.find((one) => one.name === name);
       const begins = known === undefined && begin.includes(entry);
       const stale = group.stale.length;

@@ -144,8 +144,8 @@ const stalls: Readonly<Record<Stall['because'], string>> = {
 };
 
 /** What a Pod says about why it does not become available. */
-function podWords({ name, failure, restarts }: PodFacts): string {
-  if (!failure) return `Pod ${name} is not Ready`;
+function podWords({ name, failure, restarts, ready }: PodFacts): string {
+  if (!failure) return `Pod ${name} ${ready ? 'does not stay' : 'is not'} Ready`;
   const { container, reason: why, exitCode, lastLine } = failure;
   const ended = exitCode === undefined ? why : `${why} with exit code ${exitCode}`;
   const line = lastLine === undefined ? '' : `: ${lastLine}`;
