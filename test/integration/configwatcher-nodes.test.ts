@@ -92,7 +92,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
       assert.match(
         condition(stuck, 'Stalled')?.message ?? '',
         trouble === 'breaksPods'
-          ? /^DaemonSet webapp: .*; the next edit is applied at once; Pod webapp-\w+ is not Ready$/
+          ? /^DaemonSet webapp: .*; the next edit is applied at once; Pod webapp-\w+ is not Ready, or does not stay so$/
           : /^DaemonSet webapp: .*; the next edit is applied at once; Pod .* exit code 3 after 2 restarts: no such port$/,
       );
       await shop.quiet();

@@ -240,7 +240,7 @@ function baseline(observed: Observed, spec: WatcherSpec, comparison: Comparison)
  * one that is younger than those that were selected when the change was seen. In a restart its replacements may be
  * as old as the second of the change, so that second does not count.
  */
-function widened(
+export function widened(
   { generation, state: { observedGeneration, lastChange } }: Observed,
   pending: Pending,
 ): Pending {

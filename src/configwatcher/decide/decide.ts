@@ -15,7 +15,7 @@ import { retryWait } from '../facts/restart-memory.ts';
 import type { WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
-import { type Change, mayNotListPods, recordChange } from './change.ts';
+import { type Change, mayNotListPods, recordChange, widened } from './change.ts';
 import { compare } from './comparison.ts';
 import { type Effect, type Steps, uidOf } from './decision.ts';
 import { isRunning } from './pending.ts';
@@ -60,7 +60,7 @@ function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): 
   const change = isKnown ? recordChange(observed, spec, compare(spec, before, sources)) : undefined;
   // What is not watched any more is settled when the watcher works again.
   const isRecorded = typeof change === 'object' && change.abandoned === undefined;
-  const { state, edited } = isRecorded ? change : { state: before, edited: [] };
+  const { state, edited } = isRecorded ? change : { state: withWidened(observed), edited: [] };
   const decision = refused(observed, state, forbidden(observed, state, forbiddenMessage(right)));
   return {
     ...decision,
@@ -69,6 +69,12 @@ function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): 
     events: eventsOf(observed, spec, edited, decision),
     requeueAfter: retryForbidden,
   };
+}
+
+/** The generation is observed with this: the Pods that an edit of the spec adds are to be known when the right is back. */
+function withWidened(observed: Observed): WatcherState {
+  const { state } = observed;
+  return hasPending(state) ? { ...state, pending: widened(observed, state.pending) } : state;
 }
 
 function hasPending<S extends WatcherState>(state: S): state is S & Required<Pick<WatcherState, 'pending'>> {

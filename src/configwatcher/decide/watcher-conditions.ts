@@ -144,8 +144,9 @@ const stalls: Readonly<Record<Stall['because'], string>> = {
 };
 
 /** What a Pod says about why it does not become available. */
-function podWords({ name, failure, restarts, ready }: PodFacts): string {
-  if (!failure) return `Pod ${name} ${ready ? 'does not stay' : 'is not'} Ready`;
+function podWords({ name, failure, restarts }: PodFacts): string {
+  // One sentence for both: a Pod that is Ready now and then would have the status written each time.
+  if (!failure) return `Pod ${name} is not Ready, or does not stay so`;
   const { container, reason: why, exitCode, lastLine } = failure;
   const ended = exitCode === undefined ? why : `${why} with exit code ${exitCode}`;
   const line = lastLine === undefined ? '' : `: ${lastLine}`;
@@ -155,8 +156,9 @@ function podWords({ name, failure, restarts, ready }: PodFacts): string {
 /** What a refusal of a budget comes to, where waiting does not help. */
 export function budgetAdvice(message: string, podsOfOwner: number, isReady: boolean): string {
   if (!isReady) return '; unhealthyPodEvictionPolicy: AlwaysAllow lets Pods go that are not Ready';
-  const needed = /needs (\d+) healthy pods/.exec(message)?.[1];
-  if (needed === undefined || Number(needed) < podsOfOwner) return '';
+  const [, needed, healthy] = /needs (\d+) healthy pods and has (\d+) currently/.exec(message) ?? [];
+  // A budget that has more healthy Pods than the owner has is one of other Pods, too: how many there are is not known.
+  if (needed === undefined || Number(needed) < podsOfOwner || Number(healthy) > podsOfOwner) return '';
   return '; it needs as many Pods as there are, so it never allows one to go: lower minAvailable or add replicas';
 }
 

@@ -3,6 +3,7 @@
  * annotation with a label selector. It is seen as a ConfigWatcher with defaults and strategy Delete, whose
  * status is kept in another annotation of the ConfigMap; so one engine does the work for both.
  */
+import { crc32 } from 'node:zlib';
 import type {
   ConfigWatcher,
   ConfigWatcherSpec,
@@ -94,7 +95,8 @@ export function watcherOf(configMap: KubernetesObject): ConfigWatcher | undefine
   const { annotations, ...metadata } = configMap.metadata;
   const selector = selectorSpec(text);
   const watcher: ConfigWatcher = {
-    metadata,
+    // A ConfigMap has none. An edit of the selector is one of the spec.
+    metadata: { ...metadata, generation: crc32(text) },
     spec: { configMap: metadata.name, podSelector: {}, ...selector, strategy: { type: 'Delete' } },
     status: statusOf(configMap),
   };

@@ -73,16 +73,24 @@ function lastLineOf(text: string): string | undefined {
   return last.replace(/\p{Cc}/gu, ' ').slice(0, maxLastLine) || undefined;
 }
 
+function isUnconfigured({ state }: ContainerStatus): boolean {
+  return state?.waiting?.reason === configError;
+}
+
+/** Of several containers that have failed, the one that fails most says most: one beside it may have failed once, and run since. */
 function failureOf(pod: Pod): PodFacts['failure'] {
-  for (const { name: container, state, lastState } of statusesOf(pod)) {
-    if (state?.waiting?.reason === configError) return { container, reason: configError };
+  const statuses = statusesOf(pod);
+  const unconfigured = statuses.find(isUnconfigured);
+  if (unconfigured) return { container: unconfigured.name, reason: configError };
+  const failures = statuses.flatMap(({ name: container, restartCount: restarts, state, lastState }) => {
     const ended = state?.terminated ?? lastState?.terminated;
-    if (!ended || ended.exitCode === 0) continue;
-    const lastLine = lastLineOf(ended.message ?? '');
-    const { exitCode, reason = 'Error' } = ended;
-    return { container, reason, exitCode, ...(lastLine !== undefined && { lastLine }) };
-  }
-  return undefined;
+    return ended && ended.exitCode !== 0 ? [{ container, restarts, ended }] : [];
+  });
+  const [most] = failures.sort((left, right) => right.restarts - left.restarts);
+  if (!most) return undefined;
+  const { message = '', exitCode, reason = 'Error' } = most.ended;
+  const lastLine = lastLineOf(message);
+  return { container: most.container, reason, exitCode, ...(lastLine !== undefined && { lastLine }) };
 }
 
 /** The kubelet may not report that a container was restarted as a transition of Ready, so its start counts as well. */

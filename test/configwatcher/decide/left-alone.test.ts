@@ -183,6 +183,11 @@ describe('a change that waits while the spec is edited', () => {
     const decision = decided(next);
     const later = decided({ ...afterwards(next, decision, 5000), owners: ownedBy(6) });
     assert.equal(later.state.stalePods, 5);
+    const forbidden = { verb: 'get', resource: 'configmaps' };
+    const { pods: _, ...unread } = next;
+    const held = decided({ ...unread, sources: [], forbidden });
+    const { forbidden: __, ...granted } = afterwards({ ...next, forbidden }, held, 5000);
+    assert.equal(decided({ ...granted, owners: ownedBy(6) }).state.stalePods, 5, 'with a right missing then');
     const same = decided({
       ...afterwards({ ...facts, pods: [...pods, ...added] }, waiting, 5000),
       owners: ownedBy(6),

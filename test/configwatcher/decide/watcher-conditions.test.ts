@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import { budgetAdvice } from '../../../src/configwatcher/decide/watcher-conditions.ts';
 import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
 import { emptyMemory, type RestartMemory } from '../../../src/configwatcher/facts/restart-memory.ts';
@@ -25,6 +26,17 @@ function condition({ state }: Pick<Steps, 'state'>, type: string) {
   const { status, reason, message = '' } = findCondition(state.conditions, type) ?? {};
   return { status, reason, message };
 }
+
+describe('what is advised about a budget that keeps a Pod', () => {
+  const advised = (needs: number, has: number) =>
+    budgetAdvice(`The disruption budget web needs ${needs} healthy pods and has ${has} currently`, 2, true);
+  it('is a wider one only where it needs as many Pods as the owner has, and is not one of other Pods, too', () => {
+    assert.match(advised(2, 2), /never allows one to go/);
+    assert.match(advised(2, 1), /never allows one to go/);
+    assert.equal(advised(1, 1), '');
+    assert.equal(advised(3, 3), '', 'of two owners, one of which has lost a Pod for a moment');
+  });
+});
 
 describe('Progressing names the end of a wait', () => {
   const atOnce = { debounce: { quiet: '0s' } };

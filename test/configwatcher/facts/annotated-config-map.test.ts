@@ -97,6 +97,14 @@ describe('an annotated ConfigMap', () => {
     assert.deepEqual(annotatedIn(configMap({})), []);
   });
 
+  it('has another generation once the selector is edited, and no other edit counts as one', () => {
+    const generation = (annotations: Record<string, string>) =>
+      watcherOf(configMap(annotations))?.metadata.generation;
+    const before = generation({ [selector]: 'app=webapp' });
+    assert.equal(generation({ [selector]: 'app=webapp', other: 'x' }), before);
+    assert.notEqual(generation({ [selector]: 'tier=web' }), before);
+  });
+
   it('without a state, or with rubbish for one, is seen for the first time', () => {
     for (const text of ['{', '[]', 'null', '"x"']) {
       const watcher = watcherOf(configMap({ [selector]: 'app=webapp', [observed]: text }));

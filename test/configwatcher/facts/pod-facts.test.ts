@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { podFactsOf, transformListedPod } from '../../../src/configwatcher/facts/pod-facts.ts';
-import type { ManagedFieldsEntry, Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
+import type { ContainerStatus, ManagedFieldsEntry, Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
 
 const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'rs' };
 
@@ -91,6 +91,20 @@ describe('podFactsOf', () => {
     const unconfigured = { containerStatuses: [{ name: 'app', restartCount: 0, state: { waiting } }] };
     const found = podFactsOf({ ...pod, status: unconfigured }).failure;
     assert.deepEqual(found, { container: 'app', reason: 'CreateContainerConfigError' });
+  });
+
+  it('tells of several containers that failed the one that cannot be configured, or failed most', () => {
+    const pod = running();
+    const failed = (name: string, restartCount: number) => {
+      const state = { running: { startedAt: '2024-06-01T12:00:00Z' } };
+      return { name, restartCount, state, lastState: { terminated: { exitCode: restartCount } } };
+    };
+    const failureBeside = (app: ContainerStatus) =>
+      podFactsOf({ ...pod, status: { containerStatuses: [failed('sidecar', 1), app] } }).failure;
+    const state = { waiting: { reason: 'CreateContainerConfigError' } };
+    const unconfigured = { name: 'app', restartCount: 0, state };
+    assert.deepEqual(failureBeside(unconfigured), { container: 'app', reason: 'CreateContainerConfigError' });
+    assert.deepEqual(failureBeside(failed('app', 4)), { container: 'app', reason: 'Error', exitCode: 4 });
   });
 
   it('tells a Pod that starts after the sources were written: one without a node, or with nothing written to it', () => {
