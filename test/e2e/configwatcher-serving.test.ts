@@ -155,30 +155,32 @@ describe('a restart on a real node', { concurrency: 2 }, () => {
     assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
   });
 
-  it('of four replicas stops at the first Pod that the content breaks, and is mended by the next edit', async (t) => {
-    const namespace = await withNamespace(t);
-    await start(namespace);
-    await editWatcher(namespace, { cooldown: { base: '10m' } });
-    const before = await fourReplicas(namespace, draining);
-    const prober = await Prober.start(t, namespace);
-    const kept = async () => (await podNames(namespace)).filter((name) => before.includes(name)).length;
-    // Without the key that their environment names, new containers cannot be configured.
-    const message = await breakPods(namespace, { message: null });
-    assert.match(
-      message,
-      /^Deployment webapp: .*; Pod webapp-\S+, container app: CreateContainerConfigError/,
-    );
-    // The Pod that was taken may still be going away.
-    await eventually('one Pod has gone', async () => (await kept()) < 4);
-    await prober.asks(300);
-    assert.equal(await kept(), 3);
+  for (const type of ['Auto', 'Evict'] as const) {
+    it(`by ${type} of four replicas stops at the first Pod that the content breaks, and is mended by the next edit`, async (t) => {
+      const namespace = await withNamespace(t);
+      await start(namespace);
+      await editWatcher(namespace, { strategy: { type }, cooldown: { base: '10m' } });
+      const before = await fourReplicas(namespace, draining);
+      const prober = await Prober.start(t, namespace);
+      const kept = async () => (await podNames(namespace)).filter((name) => before.includes(name)).length;
+      // Without the key that their environment names, new containers cannot be configured.
+      const message = await breakPods(namespace, { message: null });
+      assert.match(
+        message,
+        /^Deployment webapp: .*; Pod webapp-\S+, container app: CreateContainerConfigError/,
+      );
+      // The Pod that was taken may still be going away.
+      await eventually('one Pod has gone', async () => (await kept()) < 4);
+      await prober.asks(300);
+      assert.equal(await kept(), 3);
 
-    await mend(namespace);
-    await prober.servesOnly('Mended');
-    await prober.hasNoFailures();
-    assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
-    assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
-  });
+      await mend(namespace);
+      await prober.servesOnly('Mended');
+      await prober.hasNoFailures();
+      assert.deepEqual(prober.texts, new Set([welcome, 'Mended']));
+      assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
+    });
+  }
 
   it('stops at the first of four Pods that crash and are Ready for a moment each time', async (t) => {
     const namespace = await withNamespace(t);

@@ -73,6 +73,26 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [6, 12]);
   });
 
+  it('begins when its window opens, and carries a restart through its end', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 3, { ...atOnce, strategy: { type: 'Evict' } });
+    const opening = Math.ceil((Date.now() + 10_000) / 60_000) * 60_000;
+    const at = new Date(opening);
+    const schedule = `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
+    await shop.edit({ windows: [{ schedule, duration: '10s' }] });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
+    shop.isKubeletSlow = true;
+    const { lastRestart } = await shop.until('it begins', ({ pending }) => pending?.started !== undefined);
+    const late = Date.parse(lastRestart?.startTime ?? '') - opening;
+    assert.ok(late >= 0 && late < 3000, `${late} ms after the window opened`);
+    await eventually(() => Date.now() > opening + 11_000, { timeout: 20_000, message: 'it is closed' });
+    assert.equal(shop.seen.length, 4, 'one of three at a time');
+    shop.isKubeletSlow = false;
+    await shop.restarted(1);
+    await shop.allReady(3);
+    assert.equal(shop.seen.length, 6);
+  });
+
   it('whose restart a paused rollout holds up opens no window by another edit', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 1, { strategy: { type: 'RolloutRestart' } });
     const key = { namespace: shop.namespace, name: 'webapp' };

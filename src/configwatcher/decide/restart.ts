@@ -10,6 +10,7 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import {
   isBudgetRefusal,
   type OwnerProgress,
+  type RestartMemory,
   refusalOf,
   withoutRefusalsOf,
 } from '../facts/restart-memory.ts';
@@ -198,7 +199,10 @@ export function planRestart(facts: RestartInput): Plan {
     isDone: sorted.stale.length + sorted.terminating.length + open.length === 0,
     stalled: stallsOf(entries, alone),
     blocked: sorted.stale.filter(({ uid }) => isBudgetRefusal(memory, uid)),
-    missingRight: [...memory.refusals.values()].find(({ cause }) => cause === 'Forbidden')?.message,
+    missingRight: missingRightOf(memory, [
+      ...sorted.stale.map(({ uid }) => uid),
+      ...entries.filter(({ group }) => group.stale.length > 0).map(({ group }) => group.key),
+    ]),
     ownerOf: new Map(entries.flatMap(({ group }) => group.stale.map((pod) => [pod.uid, group] as const))),
     lookAgainAt: earliest([
       ...refused.map((uid) => memory.refusals.get(uid)?.retryAt).filter((time) => (time ?? 0) > now),
@@ -215,6 +219,12 @@ export function planRestart(facts: RestartInput): Plan {
       ),
     ]),
   };
+}
+
+/** @param uids of the Pods that are left, and of their owners: what was refused and is gone lacks nothing. */
+function missingRightOf({ refusals }: RestartMemory, uids: readonly string[]): string | undefined {
+  const known = uids.map((uid) => refusals.get(uid));
+  return known.find((refusal) => refusal?.cause === 'Forbidden')?.message;
 }
 
 /** The content that breaks its Pods is what matters most. */

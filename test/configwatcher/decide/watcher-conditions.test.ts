@@ -139,6 +139,8 @@ describe('Progressing of a watcher that is not Ready', () => {
     const message = 'the operator may not create pods/eviction here';
     assert.deepEqual(condition(refused, 'Ready'), { status: 'False', reason: 'Forbidden', message });
     assert.deepEqual(condition(refused, 'Progressing'), { status: 'True', reason: 'Forbidden', message });
+    const others = decided({ ...facts, memory, pods: [pod()] });
+    assert.equal(condition(others, 'Ready').status, 'True', 'that Pod is gone, and another one is left');
   });
 
   it('stays RestartAbandoned, which is known by it alone', () => {
