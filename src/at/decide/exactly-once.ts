@@ -12,7 +12,7 @@ import { observePod, type PodView } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
 import { isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
-import { runOf } from '../plan/run.ts';
+import { type Run, runOf } from '../plan/run.ts';
 import { type Action, type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { launchStatus, operatorDelayOf, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
@@ -101,22 +101,32 @@ function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
 }
 
 /**
- * Lets the scheduler have the Pod that status records. Crash window before it: the Pod waits, gated, until the next
- * process finds it recorded.
+ * Lets the scheduler have the Pod that status records. Where that comes late, status says so first: from its launch the
+ * Pod waits for its start, and no process must take the time before for that wait. Crash window before the release: the
+ * Pod waits, gated, until the next process finds it recorded.
  */
-export function release(o: Observed, running: Running): Steps {
+export function release(o: Observed, running: Running): StatusFirst | Steps {
   const { launch, run, view, events } = running;
   const status = steadyStatus(o, running);
-  const action: Action = { type: 'ReleasePod', pod: view.pod };
   const recordedAt = parseTime(status.launchTime ?? '');
-  const decision = { actions: [action], events, requeueAfter: podEventRequeueMs };
-  if (launch.attempt > 1 || !(o.now - recordedAt > lateReleaseMs)) return { ...decision, status };
-  const { scheduledTime = o.now } = run;
-  const launchTime = formatMilliTime(o.now);
+  if (o.now - recordedAt > lateReleaseMs) {
+    const launchTime = formatMilliTime(o.now);
+    const late = launch.attempt === 1 ? latenessOf(o, run) : {};
+    return { first: { ...status, launchTime, ...late }, events };
+  }
+  return {
+    actions: [{ type: 'ReleasePod', pod: view.pod }],
+    status,
+    events,
+    requeueAfter: podEventRequeueMs,
+  };
+}
+
+/** Of a first attempt that is released now. */
+function latenessOf(o: Observed, { scheduledTime = o.now }: Run): Partial<AtStatus> {
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
-  const delay = Math.floor(operatorDelayOf(o, launch.attempt, o.now, scheduledTime) / 1000);
-  const late = { launchTime, latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
-  return { ...decision, status: { ...status, ...late } };
+  const delay = Math.floor(operatorDelayOf(o, 1, o.now, scheduledTime) / 1000);
+  return { latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
 }
 
 /** Takes the finalizer off: what became of the Pod is recorded, or will not be. */

@@ -40,19 +40,19 @@ export function startOf({ now }: Observed, { status, view }: Running): number | 
  * Since when the run waits for its start, epoch milliseconds; undefined while it does not. Of a Pod of ExactlyOnce, what
  * it waited for its release does not count, and of none the time in which its init containers ran.
  */
-export function waitingSince({ now }: Observed, { launch, run, status, view }: Running): number | undefined {
+export function waitingSince({ now }: Observed, { run, status, view }: Running): number | undefined {
   const { started, init, createdAt, pod } = view;
   if (started || init.isUnderWay) return undefined;
   if (isGated(pod)) return now;
-  const released = launch.attempt === 1 ? parseTime(status.launchTime ?? '') : Number.NaN;
+  const released = parseTime(status.launchTime ?? '');
   const isReleased = run.generation !== undefined && !Number.isNaN(released);
   return init.doneMs + (isReleased ? Math.max(createdAt, released) : createdAt);
 }
 
 /** RUNNING as it is, with the start where a restarted operator has to know it, too. */
-export function steadyStatus(o: Observed, { launch, view, run, status }: Running): AtStatus {
+export function steadyStatus(o: Observed, { view, run, status }: Running): AtStatus {
   const startTime = view.startTime && Math.min(view.startTime, o.now);
-  const launchTime = launch.attempt === 1 ? parseTime(status.launchTime ?? '') : view.createdAt;
+  const launchTime = Math.max(view.createdAt, parseTime(status.launchTime ?? '') || 0);
   const isWorthAWrite =
     startTime !== undefined &&
     status.startTime === undefined &&

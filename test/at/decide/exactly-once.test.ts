@@ -105,9 +105,11 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.equal(release.status?.launchTime, '2030-01-31T09:00:01.001Z');
   });
 
-  it('says when it released the Pod, where that came later', () => {
+  it('says when it releases the Pod before it does, where that comes later', () => {
     const at = recorded();
-    const { status } = decide(observing({ at, pod: created(at), now: dueTime + 3_600_000 }));
+    const late = observing({ at, pod: created(at), now: dueTime + 3_600_000 });
+    assert.deepEqual(effectTypes(late).slice(0, 2), ['WriteStatus', 'ReleasePod']);
+    const { status } = decide(late);
     assert.equal(status?.launchTime, '2030-01-31T10:00:00.000Z');
     assert.equal(status?.latenessMilliseconds, 3_600_000);
   });
@@ -270,6 +272,24 @@ describe('decide, ExactlyOnce with Retry', () => {
     assert.deepEqual([stands?.attempts, stands?.podUID], [2, 'pod-uid-2']);
     const next = { at: withStatus(at, stands), pod: second, earlierPods: [first] };
     assert.deepEqual(actionTypes(decide(observing(next))), ['ReleasePod', 'UntrackPod']);
+  });
+
+  it('counts no time before the release of the second Pod as time that it waits, whichever process looks', () => {
+    const record = decide(observing({ at, pod: first, nextPod: second })).locks[0];
+    const recorded = withStatus(at, record);
+    // The process that recorded it died before the release; the next one finds it an hour later.
+    const now = dueTime + 3_600_000;
+    const late = { at: recorded, pod: second, earlierPods: [withoutFinalizer(first)], now };
+    const release = decide(observing(late));
+    assert.deepEqual(effectTypes(observing(late)).slice(0, 2), ['WriteStatus', 'ReleasePod']);
+    assert.equal(release.locks[0]?.launchTime, timeText(now).replace('Z', '.000Z'));
+    assert.equal(release.status?.latenessMilliseconds, record?.latenessMilliseconds, 'of the first attempt');
+    const waits = { ...late, at: withStatus(recorded, release.status), pod: released(second) };
+    const timeout = now + 900_000;
+    const soon = decide(observing({ ...waits, now: now + 1000 }));
+    assert.deepEqual([soon.actions, soon.requeueAt], [[], timeout]);
+    const over = decide(observing({ ...waits, now: timeout }));
+    assert.equal(over.locks[0]?.reason, 'PendingTimeout');
   });
 
   it('takes another Pod when the second was deleted before it was recorded', () => {
