@@ -109,7 +109,7 @@ function disruptionOf(view: PodView): string | undefined {
   return isDeletedRun(view) ? atReason.podLost : undefined;
 }
 
-/** How far the clock of a node may be behind the API server's. */
+/** How far the clock of a node may be behind the API server's without its Pod showing that. */
 const clockSlackMs = 5000;
 
 /** Whether the Pod was deleted while it ran. One that has a finalizer may have failed by itself long before. */

@@ -23,7 +23,7 @@ export interface PodView {
   readonly init: ReturnType<typeof initWork>;
   /** Its first start, epoch milliseconds; when that is forgotten after restarts, that of the Pod. */
   readonly startTime: number | undefined;
-  /** Its end, epoch milliseconds, once the Pod has ended. */
+  /** Its end, epoch milliseconds, once the Pod has ended; as far as can be seen by the API server's clock. */
   readonly finishTime: number | undefined;
   readonly restarts: number;
   /** Starts of the main container that have ended in failure. */
@@ -76,7 +76,7 @@ export function observePod(pod: Pod): PodView {
     started,
     init: initWork(pod),
     startTime: started ? startTimeOf(pod, main) : undefined,
-    finishTime: ended === undefined ? undefined : notBefore(pod, instant(last?.finishedAt)),
+    finishTime: ended === undefined ? undefined : finishTimeOf(pod, last),
     restarts,
     commandFailures: failedStarts(main),
     failedStarts: failedStarts(main) + helpers.reduce((sum, helper) => sum + helper.failedStarts, 0),
@@ -132,6 +132,18 @@ function instant(text: string | null | undefined): number | undefined {
 /** The clock of a node may be behind: nothing starts before its Pod is created. */
 function startTimeOf(pod: Pod, main: ContainerStatus | undefined): number | undefined {
   return notBefore(pod, firstStart(main) ?? instant(pod.status?.startTime));
+}
+
+/**
+ * By a node whose clock is minutes behind, a run that was deleted seems to have ended before it. Nothing of a Pod happens
+ * before its creation, so what its node dates before that shows by how much it is behind at least.
+ */
+function finishTimeOf(pod: Pod, last: ContainerStateTerminated | undefined): number | undefined {
+  const finishedAt = instant(last?.finishedAt);
+  const createdAt = instant(pod.metadata.creationTimestamp) ?? 0;
+  const seenAt = instant(pod.status?.startTime) ?? createdAt;
+  const behindMs = Math.max(0, createdAt - Math.min(seenAt, instant(last?.startedAt) ?? createdAt));
+  return notBefore(pod, finishedAt && finishedAt + behindMs);
 }
 
 function notBefore({ metadata }: Pod, time: number | undefined): number | undefined {

@@ -60,4 +60,39 @@ describe('decide, a command that failed by itself', () => {
   it('counts as disturbed when its Pod was deleted first, by a clock that may go 5 s after', () => {
     for (const ms of [-second, 5 * second]) assert.deepEqual(actionTypes(deletedAfter(ms)), ['CreatePod']);
   });
+
+  describe('on a node whose clock is two minutes behind', () => {
+    const behind = 120 * second;
+    /** Started a second after its creation, ended by itself or by the deletion after so long, and deleted. */
+    const deleted = (ranMs: number, deletedMs: number) => {
+      const createdAt = dueTime;
+      const pod = failed(created(at, createdAt), 137);
+      const [main] = pod.status?.containerStatuses ?? [];
+      assert.ok(main?.state?.terminated);
+      const terminated = {
+        ...main.state.terminated,
+        startedAt: timeText(createdAt + second - behind),
+        finishedAt: timeText(createdAt + second + ranMs - behind),
+      };
+      const told = withPodStatus(pod, {
+        startTime: timeText(createdAt - behind),
+        containerStatuses: [{ ...main, state: { terminated } }],
+      });
+      const now = createdAt + Math.max(ranMs, deletedMs) + 2 * second;
+      return decide(
+        observing({ at, pod: terminating(told, createdAt + deletedMs + 30 * second), now, live: true }),
+      );
+    };
+
+    it('was disturbed when its Pod was deleted first', () => {
+      assert.deepEqual(actionTypes(deleted(40 * second, 39 * second)), ['CreatePod']);
+    });
+
+    it('is not repeated when it failed before that', () => {
+      const decision = deleted(3 * second, 60 * second);
+      assert.deepEqual(decision.actions, []);
+      assert.equal(decision.status?.reason, 'CommandFailed');
+      assert.equal(decision.status?.completionTime, '2030-01-31T09:00:04.000Z');
+    });
+  });
 });
