@@ -1,7 +1,7 @@
 /**
  * Preflights: dry runs of Pods that are repeated while their Ats wait. One that was refused is repeated each hour, and
- * one that is older than an hour five minutes before the At is due. Ats of a namespace with the same template have one
- * for all as long as it passes.
+ * one that is older than an hour five minutes before the At is due. Ats of a namespace whose Pods are alike to
+ * admission have one for all as long as it passes.
  *
  * They run beside the queue: an At in the queue waits behind all that is due by then, and might be late for it. Times
  * are monotonic milliseconds.
@@ -20,7 +20,7 @@ import { dueTime } from '../plan/due.ts';
 import { isAccepted } from '../plan/phase.ts';
 import { planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
-import { templateHash } from '../plan/run.ts';
+import { admissionHash } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
 import { dryRun } from './dry-run.ts';
 
@@ -131,12 +131,12 @@ export class Preflights implements Runnable {
   }
 
   async #tryNamespace(all: readonly At[], stop: AbortSignal, abort: AbortSignal): Promise<void> {
-    /** Templates of which a dry run has passed just now. */
+    /** Of Pods of which a dry run has passed just now. */
     const passed = new Set<string>();
     let tries = 0;
     for (const at of all) {
-      const template = templateHash(at);
-      if (passed.has(template)) {
+      const hash = admissionHash(at);
+      if (passed.has(hash)) {
         this.#came(at, {});
         continue;
       }
@@ -145,7 +145,7 @@ export class Preflights implements Runnable {
       const preflight = await this.#try(at, abort);
       if (preflight === undefined) continue;
       this.#came(at, preflight);
-      if (preflight.rejection === undefined) passed.add(template);
+      if (preflight.rejection === undefined) passed.add(hash);
     }
   }
 

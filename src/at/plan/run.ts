@@ -73,9 +73,15 @@ export function specHash({ spec }: At): string {
   return hash('sha256', JSON.stringify([command, argv, shell, image, template, terms])).slice(0, 16);
 }
 
-/** A short name of all that admission may say something about: Ats that share it fare alike in one namespace. */
-export function templateHash({ spec: { template, image } }: At): string {
-  return hash('sha256', JSON.stringify([template, image])).slice(0, 16);
+/**
+ * A short name of all in the Pod that admission may say something about: Ats that share it fare alike in one namespace.
+ * The guarantee decides on gate and finalizer, backoffLimit on the restartPolicy, and a deadline on the scope of a quota.
+ */
+export function admissionHash(at: At): string {
+  const { template, image, backoffLimit, activeDeadlineSeconds, pendingTimeoutSeconds } = at.spec;
+  const deadline = activeDeadlineSeconds === undefined ? [] : [activeDeadlineSeconds, pendingTimeoutSeconds];
+  const terms = [isExactlyOnce(at), backoffLimit === 0, deadline];
+  return hash('sha256', JSON.stringify([template, image, terms])).slice(0, 16);
 }
 
 /**

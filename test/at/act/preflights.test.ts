@@ -96,6 +96,24 @@ describe('a dry run that passed', () => {
     assert.deepEqual(world.woken, []);
   });
 
+  it('is none for an At whose Pod differs in what admission looks at, whatever the template', async () => {
+    const others: Record<string, Partial<At['spec']>> = {
+      once: { launchGuarantee: 'ExactlyOnce' },
+      never: { backoffLimit: 0 },
+      limited: { activeDeadlineSeconds: 60 },
+      longer: { activeDeadlineSeconds: 600 },
+      open: { activeDeadlineSeconds: 60, pendingTimeoutSeconds: 0 },
+    };
+    const all = Object.entries(others).map(([name, spec]) => accepted(name, spec));
+    const same = accepted('same', { backoffLimit: 3, command: 'true', pendingTimeoutSeconds: 5 });
+    const world = new World(4 * minute, accepted('plain'), same, ...all);
+    await world.run(3 * minute);
+    assert.deepEqual(
+      world.tried,
+      ['plain', ...Object.keys(others)].map((name) => `${name}-pod`),
+    );
+  });
+
   it('that is refused now wakes its At, which is told what it came to, until it is edited', async () => {
     const at = accepted('a');
     const world = new World(4 * minute, at);
