@@ -27,6 +27,11 @@ export function endOf({ history = [], attempts = 1 }: AtStatus): AtStatusHistory
   return history.find(({ attempt }) => attempt === attempts);
 }
 
+/** When the command ended, or was found to have. The clock of a node may be ahead: what is seen has ended. */
+export function endTime({ now }: Observed, view: PodView | undefined): string {
+  return formatMilliTime(Math.min(view?.finishTime ?? now, now));
+}
+
 /** The history with the end of the current attempt. */
 export function withEnded(
   o: Observed,
@@ -36,7 +41,8 @@ export function withEnded(
 ): readonly AtStatusHistory[] {
   const { history = [], attempts = 1, podName = '', podUID = '' } = status;
   if (endOf(status) !== undefined) return history;
-  const started = view?.startTime === undefined ? undefined : formatMilliTime(view.startTime);
+  const started =
+    view?.startTime === undefined ? undefined : formatMilliTime(Math.min(view.startTime, o.now));
   const startTime = status.startTime ?? started;
   const code = exitCode ?? status.exitCode;
   const entry: AtStatusHistory = {
@@ -45,7 +51,7 @@ export function withEnded(
     podUID,
     launchTime: status.launchTime ?? formatMilliTime(view?.createdAt ?? o.now),
     ...(startTime === undefined ? {} : { startTime }),
-    completionTime: formatMilliTime(view?.finishTime ?? o.now),
+    completionTime: endTime(o, view),
     reason,
     ...(code === undefined ? {} : { exitCode: code }),
     restarts: currentRestarts(status, view),

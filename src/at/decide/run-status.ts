@@ -13,7 +13,7 @@ import { maxAttempts } from '../facts/own-pod.ts';
 import type { Cause } from '../plan/cause.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { withDefaults } from './defaults.ts';
-import { currentRestarts, pastRestarts, withEnded } from './history.ts';
+import { currentRestarts, endTime, pastRestarts, withEnded } from './history.ts';
 import type { Ending } from './outcome.ts';
 import { clip, resumed, stated } from './statement.ts';
 
@@ -159,7 +159,7 @@ export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: P
     ...(startTime === undefined || from.startTime !== undefined
       ? {}
       : { startTime: formatMilliTime(startTime) }),
-    completionTime: formatMilliTime(view?.finishTime ?? o.now),
+    completionTime: endTime(o, view),
     ...(code === undefined ? {} : { exitCode: code }),
     ...(from.podUID === undefined ? {} : { restarts }),
     ...history,

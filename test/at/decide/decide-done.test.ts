@@ -55,8 +55,8 @@ describe('decide, DONE', () => {
 
 describe('decide, DONE with ttlSecondsAfterFinished', () => {
   const at = finished({ ttlSecondsAfterFinished: 60 });
-  // The command ended at 09:00:02; status told it at 09:00:00.001, of which a condition keeps whole seconds.
-  const expiry = dueTime + 62 * second;
+  // The command ended at 09:00:02; status told it at once, of which a condition keeps whole seconds.
+  const expiry = dueTime + 62 * second + 999;
 
   it('waits for its end', () => {
     const decision = decide(observing({ at, now: expiry - 1 }));
@@ -96,7 +96,7 @@ describe('decide, DONE with ttlSecondsAfterFinished', () => {
 
   it('deletes at once with 0', () => {
     const now = finished({ ttlSecondsAfterFinished: 0 });
-    assert.deepEqual(actionTypes(decide(observing({ at: now, now: dueTime + 2 * second, live: true }))), [
+    assert.deepEqual(actionTypes(decide(observing({ at: now, now: dueTime + 3 * second, live: true }))), [
       'DeleteAt',
     ]);
   });

@@ -106,31 +106,31 @@ describe('the default starting deadline', () => {
 
 describe('the default time to live', () => {
   const defaults = { ttlSecondsAfterFinished: 60 };
+  /** Its end was told at once, of which a condition keeps whole seconds. */
+  const expiry = dueTime + 62 * second + 999;
   const ended = (spec = {}): AtStatus | undefined => {
     const at = launched(spec);
-    return decided(defaults, { at, pod: succeeded(created(at)) }).status;
+    return decided(defaults, { at, pod: succeeded(created(at)), now: dueTime + 2 * second }).status;
   };
 
   it('stands in status with the end, and deletes the At', () => {
     assert.deepEqual(ended()?.operatorDefaults, defaults);
     const at = withStatus(launched(), ended());
-    assert.equal(decided(defaults, { at }).requeueAt, dueTime + 62 * second);
-    assert.deepEqual(actionTypes(decided(defaults, { at, now: dueTime + 62 * second, live: true })), [
-      'DeleteAt',
-    ]);
+    assert.equal(decided(defaults, { at }).requeueAt, expiry);
+    assert.deepEqual(actionTypes(decided(defaults, { at, now: expiry, live: true })), ['DeleteAt']);
   });
 
   it('gives way to that of the At', () => {
     assert.equal(ended({ ttlSecondsAfterFinished: 5 })?.operatorDefaults, undefined);
     const at = finished({ ttlSecondsAfterFinished: 3600 });
-    assert.deepEqual(decided(defaults, { at, now: dueTime + 62 * second, live: true }).actions, []);
+    assert.deepEqual(decided(defaults, { at, now: expiry, live: true }).actions, []);
   });
 
   it('that has applied once holds for an operator with another one', () => {
     const at = withStatus(launched(), ended());
     for (const other of [{}, { ttlSecondsAfterFinished: 1 }]) {
       const { status, requeueAt } = decided(other, { at });
-      assert.deepEqual([status?.operatorDefaults, requeueAt], [defaults, dueTime + 62 * second]);
+      assert.deepEqual([status?.operatorDefaults, requeueAt], [defaults, expiry]);
     }
   });
 
