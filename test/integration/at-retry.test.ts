@@ -92,6 +92,28 @@ describe('At with Retry', { concurrency: true }, () => {
     ]);
   });
 
+  it('lets a lost Pod of ExactlyOnce go while the next attempt waits', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ ...retry, launchGuarantee: 'ExactlyOnce' });
+    for (const [attempt, name] of [
+      [1, 'example-at-pod'],
+      [2, 'example-at-pod-2'],
+    ] as const) {
+      const isReleased = async () => {
+        const { spec } = await rig.client.get(pods, { namespace: rig.namespace, name });
+        return (spec.schedulingGates ?? []).length === 0;
+      };
+      await eventually(isReleased, { message: `Pod ${name} is released` });
+      await rig.client.delete(pods, { namespace: rig.namespace, name });
+      await rig.atWhen(`told of loss ${attempt}`, ({ status }) => status?.history?.length === attempt);
+    }
+    await eventually(() => rig.isPodGone('example-at-pod-2'), { message: 'Pod 2 is gone' });
+    const { status } = await rig.at();
+    assert.deepEqual([status?.attempts, status?.history?.length], [2, 2]);
+    await rig.atWhen('in its third attempt', ({ status }) => status?.attempts === 3);
+  });
+
   it('tries ten times at most', async (t) => {
     const rig = await AtRig.create(t);
     const { options, advance } = await timeTravel(t);

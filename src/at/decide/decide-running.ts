@@ -84,16 +84,16 @@ function decideLaunched(o: Observed, launch: Attempt): Draft {
 
 /** The Pod is gone. If that was this operator's doing, status says why. */
 function decideLost(o: Observed, launch: Attempt, status: AtStatus): Draft {
-  const { reason, message, exitCode } = status;
+  // While the run waits for the next attempt, the history says how this one was lost.
+  const ended = endOf(status);
+  const { reason, message, exitCode = ended?.exitCode } = status;
   if (o.at.spec.cancel === true) {
     return done(o, status, stoppedEnding(atReason.canceled, exitCode));
   }
   if (reason !== undefined && reason !== atReason.evicted) {
     return done(o, status, stoppedEnding(reason, exitCode, message));
   }
-  // While the run waits for the next attempt, the history says why this one was lost.
-  const known = reason ?? endOf(status)?.reason;
-  const end = known === undefined ? lostEnding : { ...lostEnding, reason: known };
+  const end = { ...lostEnding, reason: reason ?? ended?.reason ?? lostEnding.reason, exitCode };
   return mayRetry(o, launch, status) ? retry(o, launch, status, end) : done(o, status, end);
 }
 

@@ -14,6 +14,7 @@ import { isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { type Run, runOf } from '../plan/run.ts';
 import { type Action, type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
+import { endOf } from './history.ts';
 import { launchStatus, operatorDelayOf, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
@@ -140,15 +141,21 @@ export function letGo(o: Observed): Steps {
   return { actions: pods.filter((pod) => isTrackedFor(o, pod)).map(untrack), events: [] };
 }
 
+/** Whether the history tells how the current attempt ended in this Pod, while another one is to follow. */
+export function isEndRecorded({ at: { status = {} } }: Observed, { metadata }: Pod): boolean {
+  return metadata.uid !== undefined && endOf(status)?.podUID === metadata.uid;
+}
+
 /**
  * When a Pod that only the finalizer holds counts as gone, epoch milliseconds; undefined while it may still tell its
- * end. One without a node never ran and never will: the API server binds no Pod that is being deleted.
+ * end. One without a node never ran and never will: the API server binds no Pod that is being deleted. Once that is
+ * recorded, the Pod stays gone, whoever else holds it.
  */
 export function goneAt(o: Observed, view: PodView): number | undefined {
   const { pod } = view;
   // The patch that would release it names its owner.
   if (isGated(pod) && !isOurs(o, pod)) return 0;
-  return isTracked(pod) ? silentFrom(view) : undefined;
+  return isTracked(pod) || isEndRecorded(o, pod) ? silentFrom(view) : undefined;
 }
 
 /**

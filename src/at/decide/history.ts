@@ -19,7 +19,8 @@ export function pastRestarts({ history = [], attempts = 1 }: AtStatus): number {
 
 /** Restarts in the current attempt, as far as they are known. */
 export function currentRestarts(status: AtStatus, view: PodView | undefined): number {
-  return view?.restarts ?? Math.max(0, (status.restarts ?? 0) - pastRestarts(status));
+  const known = view?.restarts ?? endOf(status)?.restarts;
+  return known ?? Math.max(0, (status.restarts ?? 0) - pastRestarts(status));
 }
 
 /** The end of the current attempt in the history: it is recorded when the attempt ends, and never changes. */

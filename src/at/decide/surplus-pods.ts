@@ -12,7 +12,7 @@ import type { Observed } from '../facts/observed.ts';
 import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { isTerminating, phaseOf } from '../plan/phase.ts';
 import type { Action, Draft } from './decision.ts';
-import { discard, silentFrom, untrack } from './exactly-once.ts';
+import { discard, isEndRecorded, silentFrom, untrack } from './exactly-once.ts';
 import { deletion, stopOverdue, stopPatch } from './stop.ts';
 
 /** What is to be done about a Pod that is not the one of the run. */
@@ -71,10 +71,7 @@ function stepFor(o: Observed, pod: Pod, isOfRun: boolean): Step {
   const isHeld = isTrackedFor(o, pod);
   const view = observePod(pod);
   const isOver = view.ended !== undefined || view.deletionDue !== undefined;
-  if (isOfRun) {
-    const isRecorded = phaseOf(o.at) === atPhase.done || isTerminating(o.at);
-    return isRecorded && isHeld ? { last: [untrack(pod)] } : {};
-  }
+  if (isOfRun) return isHeld ? letGoOnceRecorded(o, pod) : {};
   if (isNext(o, pod)) {
     return {};
   }
@@ -82,6 +79,15 @@ function stepFor(o: Observed, pod: Pod, isOfRun: boolean): Step {
     return isHeld ? { last: [untrack(pod)] } : {};
   }
   return isGated(pod) ? { first: discard(o, pod) } : stopFor(o, view);
+}
+
+/**
+ * Of an attempt that was lost, before the next one is tried: that may be refused for long, and nothing follows a create
+ * without an answer.
+ */
+function letGoOnceRecorded(o: Observed, pod: Pod): Step {
+  if (phaseOf(o.at) === atPhase.done || isTerminating(o.at)) return { last: [untrack(pod)] };
+  return isEndRecorded(o, pod) ? { first: [untrack(pod)] } : {};
 }
 
 function stopFor(o: Observed, view: PodView): Step {

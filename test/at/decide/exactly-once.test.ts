@@ -310,3 +310,58 @@ describe('decide, ExactlyOnce with Retry', () => {
     assert.deepEqual(actionTypes(after), ['DeletePod', 'UntrackPod', 'UntrackPod']);
   });
 });
+
+describe('decide, a lost Pod of ExactlyOnce while the next one is refused', () => {
+  const at = recorded({ disruptionPolicy: 'Retry' });
+  const refusal = { reason: 'PodRejected', message: 'quota' };
+  const lost = evicted(released(created(at)));
+  const told = (pod: Pod) => withStatus(at, decide(observing({ at, pod, refusal, live: true })).status);
+
+  it('is held until its end stands in the history, and is let go before anything else then', () => {
+    const refused = decide(observing({ at, pod: lost, refusal }));
+    assert.deepEqual([refused.actions, refused.status?.history?.length], [[], 1]);
+    const look = (pod: Pod) => decide(observing({ at: told(lost), pod }));
+    assert.deepEqual(actionTypes(look(lost)), ['UntrackPod', 'CreatePod']);
+    assert.deepEqual(actionTypes(look(withoutFinalizer(lost))), ['CreatePod']);
+    assert.deepEqual(actionTypes(decide(observing({ at: told(lost), pod: lost, refusal }))), ['UntrackPod']);
+  });
+
+  it('is let go while the next attempt waits for its time, which stays the same without the Pod', () => {
+    const pod = evicted(released(created(at, justAfterDue, 2)));
+    const launch = { attempts: 2, podName: pod.metadata.name, podUID: pod.metadata.uid ?? '' };
+    const second = withStatus(at, { ...at.status, ...launch });
+    const wait = decide(observing({ at: second, pod }));
+    assert.deepEqual([wait.actions, wait.status?.history?.at(-1)?.attempt], [[], 2]);
+    const waiting = withStatus(second, wait.status);
+    const held = decide(observing({ at: waiting, pod }));
+    assert.deepEqual([actionTypes(held), held.status], [['UntrackPod'], wait.status]);
+    const gone = decide(observing({ at: waiting, live: true }));
+    assert.deepEqual([gone.actions, gone.status], [[], wait.status]);
+    assert.ok(wait.requeueAt !== undefined);
+    assert.deepEqual([held.requeueAt, gone.requeueAt], [wait.requeueAt, wait.requeueAt]);
+  });
+
+  it('is followed by the next one also where another finalizer keeps it', () => {
+    const pod = deleted(created(at));
+    const going = { ...pod, spec: { ...pod.spec, schedulingGates: [] } };
+    assert.deepEqual(actionTypes(decide(observing({ at: told(going), pod: going }))), [
+      'UntrackPod',
+      'CreatePod',
+    ]);
+    const kept = decide(observing({ at: told(going), pod: withoutFinalizer(going) }));
+    assert.deepEqual(actionTypes(kept), ['CreatePod']);
+  });
+
+  it('tells its exit code and its restarts at the end also when it is gone by then', () => {
+    const before = told({
+      ...lost,
+      status: {
+        ...lost.status,
+        containerStatuses: lost.status?.containerStatuses?.map((one) => ({ ...one, restartCount: 2 })) ?? [],
+      },
+    });
+    const canceled = edited(before, { cancel: true });
+    const { status } = decide(observing({ at: canceled, live: true }));
+    assert.deepEqual([status?.outcome, status?.exitCode, status?.restarts], ['Canceled', 137, 2]);
+  });
+});

@@ -214,8 +214,8 @@ const ofAt: readonly PlantedBug[] = [
     name: 'let go too soon',
     sentence: 'the finalizer comes off a Pod that has ended, whether or not status says how',
     file: 'src/at/decide/surplus-pods.ts',
-    find: 'return isRecorded && isHeld ?',
-    replace: 'return isOver && isHeld ?',
+    find: 'return isEndRecorded(o, pod) ?',
+    replace: 'return observePod(pod).ended !== undefined ?',
     promise: 'S16',
   },
   {
