@@ -31,6 +31,11 @@ function isForged(run: AtRun | undefined): boolean {
   return run === undefined || run.forgedAt !== undefined;
 }
 
+/** The attempt was lost, and another one is to follow. */
+function isInHistory({ status }: At, uid: string): boolean {
+  return status?.history?.some(({ podUID }) => podUID === uid) ?? false;
+}
+
 /** A Pod of ExactlyOnce starts its command. */
 function startedWrongly(
   history: History,
@@ -64,7 +69,8 @@ function changedWrongly(history: History, recorded: Recorded, entry: ChangeEntry
 function letGoTooSoon(run: AtRun | undefined, pod: RunPod | undefined): Found {
   if (run === undefined || pod === undefined || isForged(run)) return undefined;
   const { status, metadata } = run.at;
-  const isOver = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
+  const isOver =
+    run.goneAt !== undefined || metadata.deletionTimestamp !== undefined || isInHistory(run.at, pod.uid);
   return !isOver && status?.phase === 'RUNNING' && status.podUID === pod.uid
     ? { text: `${pod.name} was let go before its end was recorded`, clue: 'let go' }
     : kept;
@@ -104,7 +110,7 @@ function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt 
   if (!isGated(created) && !isHeld(created)) return undefined;
   if (isForged(run) || history.time - Math.max(history.disturbedAt, run.editedAt) < heldFor) return undefined;
   const isGone = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
-  const isOver = isGone || status?.phase === 'DONE';
+  const isOver = isGone || status?.phase === 'DONE' || isInHistory(run.at, uid);
   if (isOver && isHeld(pod) && history.time - Math.max(run.goneAt ?? 0, endedAt ?? 0) > heldFor) {
     return { text: `${name} is held, and ${metadata.name} is over`, clue: 'held' };
   }

@@ -37,6 +37,8 @@ export class Looks {
   readonly #bySource = new Map<string, Look[]>();
   /** By namespace/name of the watcher. */
   readonly #vainPasses = new Map<string, VainPass[]>();
+  /** When a process wrote an annotation last, by its name and that of the ConfigMap. */
+  readonly #annotatedAt = new Map<string, number>();
   /** Who renewed the Lease last; absent where there is no election. */
   #leader: { readonly replica: string; readonly renewedAt: number } | undefined;
   readonly #history: Pick<History, 'replicas'>;
@@ -45,12 +47,14 @@ export class Looks {
     this.#history = history;
   }
 
-  request({ replica, resource, subresource, verb, name, time, code }: RequestEntry): void {
+  request(entry: RequestEntry): void {
+    const { replica, resource, subresource, verb, name, time, code } = entry;
     if (replica === undefined) return;
     // What cannot be recorded is forgotten once the content is taken back.
     const isUnrecorded =
       resource === 'configwatchers' && subresource === 'status' && code >= 400 && code !== 409;
     if (isUnrecorded) this.#drop(time - actsWithin, (one) => one === replica);
+    this.#annotation(entry, replica);
     if (code >= 300) return;
     if (resource === 'leases' && verb !== 'get') this.#leader = { replica, renewedAt: time };
     if (verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets')) return;
@@ -59,6 +63,15 @@ export class Looks {
     if (this.#history.replicas.get(replica)?.running === false) return;
     const looks = this.#bySource.get(name) ?? [];
     this.#bySource.set(name, [...looks.slice(-keptLooks), { time, replica }]);
+  }
+
+  /** Where a ConfigMap keeps the state itself, a write meets each edit: what was looked at before is not recorded. */
+  #annotation({ resource, verb, name, code, time }: RequestEntry, replica: string): void {
+    if (resource !== 'configmaps' || verb !== 'patch') return;
+    const key = `${replica} ${name}`;
+    const since = this.#annotatedAt.get(key) ?? 0;
+    if (code < 300) this.#annotatedAt.set(key, time);
+    else if (code === 409) this.#drop(since, (one) => one === replica, [name]);
   }
 
   /** A status may hang on its way until its content is taken back. */
@@ -80,8 +93,9 @@ export class Looks {
   }
 
   /** Nothing came of what these replicas have seen since then. */
-  #drop(since: number, isOf: (replica: string) => boolean): void {
-    for (const [name, looks] of this.#bySource) {
+  #drop(since: number, isOf: (replica: string) => boolean, names = [...this.#bySource.keys()]): void {
+    for (const name of names) {
+      const looks = this.#bySource.get(name) ?? [];
       const isVain = (look: Look) => isOf(look.replica) && look.time >= since;
       this.#bySource.set(
         name,
