@@ -200,6 +200,17 @@ describe('R3, an applied content runs everywhere', () => {
     };
     assert.deepEqual([killedAfter(5500), killedAfter(6500)], [[], ['R3 started between']]);
   });
+  it('is kept where the state in the ConfigMap itself met the edit that took the content back', () => {
+    const between = (code: number) => {
+      const made = watched('R3').add(started).pass(second);
+      made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
+      start(made.change('pods', webPod('new')), 'new', 'two').pass(second);
+      made.request('get', 'configmaps', 'config').pass(30 * second);
+      made.change('configmaps', config('one'), 'MODIFIED', 'alice');
+      return made.request('patch', 'configmaps', 'config', { code }).calm(1_000_000).broken;
+    };
+    assert.deepEqual([between(409), between(200)], [[], ['R3 started between']]);
+  });
   it('is kept by a Pod that is older than what the operator could record first', () => {
     const made = new HandMade(['R3'])
       .add(started)
