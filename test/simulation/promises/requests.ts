@@ -32,7 +32,8 @@ function keyOf({ replica, verb, resource, subresource, namespace, name }: Reques
 class Counts {
   #begin = 0;
   readonly #byKey = new Map<string, number>();
-  #writes = 0;
+  /** By replica: without an election each works for itself. */
+  readonly #writes = new Map<string, number>();
   #reasons = 0;
   /** Of the ten seconds before: a cache that lags shows them only now. */
   #lateReasons = 0;
@@ -47,17 +48,19 @@ class Counts {
     if (request.time - this.#begin > window) {
       this.#begin = request.time;
       this.#byKey.clear();
-      this.#writes = 0;
+      this.#writes.clear();
       this.#lateReasons = this.#reasons;
       this.#reasons = 0;
     }
-    this.#writes += isWrite(request) ? 1 : 0;
+    const [replica = ''] = (request.replica ?? '').split('#', 1);
+    const writes = (this.#writes.get(replica) ?? 0) + (isWrite(request) ? 1 : 0);
+    this.#writes.set(replica, writes);
     const key = keyOf(request);
     const count = (this.#byKey.get(key) ?? 0) + 1;
     this.#byKey.set(key, count);
     const more = perReason * (this.#reasons + this.#lateReasons);
     if (request.name !== '' && count > maxPerObject + more) return 'object';
-    return this.#writes > maxPerSecond * (window / 1000) + more ? 'all' : undefined;
+    return writes > maxPerSecond * (window / 1000) + more ? 'all' : undefined;
   }
 }
 

@@ -363,6 +363,22 @@ describe('R4 and L5, how many requests', () => {
     };
     assert.deepEqual([many(10), many(40)], [false, true]);
   });
+  it('R4 is broken by seven hundred writes of one replica, also of two of its processes, and kept by three that share them', () => {
+    const written = (replicas: readonly string[]) => {
+      const made = new HandMade(['R4']);
+      for (let index = 0; index < 700; index++) {
+        const replica = replicas[index % replicas.length] ?? '';
+        made.pass(10).request('create', 'pods', `pod-${index}`, { replica });
+      }
+      return made.broken.length > 0;
+    };
+    const sharing = ['replica-0#1', 'replica-1#1', 'replica-2#1'];
+    assert.deepEqual([['replica-0#1'], ['replica-0#1', 'replica-0#2'], sharing].map(written), [
+      true,
+      true,
+      false,
+    ]);
+  });
   it('R4 is kept by looks at edits that a cache shows ten seconds later, and broken by those of the time after', () => {
     const burst = (delay: number) => {
       const made = new HandMade(['R4']).request('get', 'configmaps', 'web');
