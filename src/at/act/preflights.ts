@@ -1,7 +1,7 @@
 /**
  * Preflights: dry runs of Pods that are repeated while their Ats wait. One that was refused is repeated each hour, and
- * one that is older than an hour five minutes before the At is due. Ats of a namespace whose Pods are alike to
- * admission have one for all as long as it passes.
+ * one that is older than an hour, or that only another process knows of, five minutes before the At is due. Ats of a
+ * namespace whose Pods are alike to admission have one for all as long as it passes.
  *
  * They run beside the queue: an At in the queue waits behind all that is due by then, and might be late for it. Times
  * are monotonic milliseconds.
@@ -32,6 +32,8 @@ const jitter = 0.1;
 /** From here on before an At is due an old dry run is repeated, and from there on no more. */
 const leadMs = 300_000;
 const minLeadMs = 30_000;
+/** The first one of an At comes within this time from its creation. */
+const firstTryMs = 60_000;
 /** Dry runs of one namespace in one scan, and of all namespaces at a time. */
 const maxOfNamespace = 10;
 const maxAtOnce = 4;
@@ -123,7 +125,8 @@ export class Preflights implements Runnable {
     if (!isRefused && lead > leadMs) return false;
     const known = this.#known(at);
     if (known !== undefined) return clock.monotonic() >= known.nextAt;
-    if (!isRefused) return clock.now() - parseTime(at.metadata.creationTimestamp ?? '') >= validMs;
+    // It was an hour ago, or of another process, which may have ended before it.
+    if (!isRefused) return clock.now() - parseTime(at.metadata.creationTimestamp ?? '') >= firstTryMs;
     // Another process has found it refused, at some time in the last hour.
     const nextAt = clock.monotonic() + validMs * this.#options.random();
     this.#tried.set(requestKey(requestFor(at)), { version: versionOf(at), nextAt });

@@ -65,6 +65,15 @@ class World {
   }
 }
 
+/** An At that was created so many ms before it is due. */
+function createdBefore(ms: number): At {
+  const young = accepted('young');
+  return {
+    ...young,
+    metadata: { ...young.metadata, creationTimestamp: new Date(dueTime - ms).toISOString() },
+  };
+}
+
 describe('a dry run that passed', () => {
   it('is repeated five minutes before the At is due, when it is older than an hour', async () => {
     const world = new World(7 * minute, accepted('a'));
@@ -73,18 +82,22 @@ describe('a dry run that passed', () => {
   });
 
   it('is not repeated before, nor when it is younger, nor when the At is due at any moment', async () => {
-    const young = accepted('young');
-    const metadata = { ...young.metadata, creationTimestamp: new Date(dueTime - 50 * minute).toISOString() };
     const early = new World(2 * hour, accepted('a'));
     await early.run(hour);
     const late = new World(29_000, accepted('a'));
     await late.run(minute);
-    const fresh = new World(4 * minute, { ...young, metadata });
-    await fresh.run(4 * minute);
+    const fresh = new World(4 * minute, createdBefore(4.5 * minute));
+    await fresh.run(20_000);
     const known = new World(4 * minute, accepted('a'));
     known.preflights.tried(accepted('a'), {});
     await known.run(4 * minute);
     for (const { tried } of [early, late, fresh, known]) assert.deepEqual(tried, []);
+  });
+
+  it('is made, too, where another process may have ended before the first one', async () => {
+    const world = new World(4 * minute, createdBefore(50 * minute));
+    await world.run(4 * minute);
+    assert.deepEqual(world.tried, ['young-pod']);
   });
 
   it('is one for all Ats of the namespace with the same template', async () => {
