@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
+import { decide } from '../../src/configwatcher/decide/decide.ts';
 import type { Steps } from '../../src/configwatcher/decide/decision.ts';
 import { writeState } from '../../src/configwatcher/decide/watcher-status.ts';
 import type { Observed, SourceContent } from '../../src/configwatcher/facts/observed.ts';
@@ -16,6 +17,7 @@ import {
   newContent,
   newestContent,
   now,
+  observed,
   oldContent,
   ownedBy,
   pod,
@@ -82,6 +84,19 @@ describe('several sources', () => {
       sources: [newContent, b],
     });
     assert.deepEqual(next.state.pending, more.state.pending);
+  });
+
+  it('one more is looked at together with the others, so that the last look at each is known', () => {
+    const facts = { spec: both, state: applied([a]), now: now + 60_000 };
+    const unread = { ...a, confirmed: false };
+    assert.deepEqual(decide(observed({ ...facts, sources: [unread, b] })), { need: 'contents' });
+    assert.equal(decided({ ...facts, sources: [a, b] }).state.lastChange, now + 60_000);
+    const known = decided({
+      ...facts,
+      state: applied([a, b]),
+      sources: [unread, { ...b, confirmed: false }],
+    });
+    assert.notEqual(known.state.lastChange, now + 60_000);
   });
 
   it('one less, whose change was pending, takes the change with it', () => {

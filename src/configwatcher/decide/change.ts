@@ -251,14 +251,17 @@ export function widened(
 }
 
 /** There was no edit; the spec may name other sources than before, and those are seen first now. */
-function unedited(observed: Observed, comparison: Comparison, hash: string): Change {
+function unedited(observed: Observed, comparison: Comparison, hash: string): Change | Need {
   const { state, now } = observed;
   const { pending } = state;
+  const isLook = comparison.firstSight && !pending;
+  // It is written down as the time of the last look, so the other sources are looked at as well.
+  if (isLook && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
   return {
     state: {
       ...state,
       ...stateOf(comparison.known),
-      ...(comparison.firstSight && !pending && { lastChange: now }),
+      ...(isLook && { lastChange: now }),
       ...(pending && { pending: { ...widened(observed, pending), hash } }),
     },
     edited: [],
