@@ -11,7 +11,7 @@ import { parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
-import { isGated, recordedPod, shownPod } from '../facts/own-pod.ts';
+import { isDisrupted, isGated, recordedPod, shownPod } from '../facts/own-pod.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
 import { type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
@@ -112,8 +112,10 @@ function historyBefore(o: Observed): AtStatus['history'] {
   // It was proven to be gone before there was a next one.
   const view = recordedPod({ ...o, live: true });
   const ending = view && endingOf(view);
-  // Of a Pod that is gone only status tells why: that was written while the Pod terminated.
-  const reason = ending?.reason ?? status.reason ?? lostEnding.reason;
+  // Of a Pod that is gone only status tells why: that was written while the Pod terminated. One that was never started, and
+  // is gone but for the finalizer, tells so itself.
+  const told = view && isDisrupted(view.pod) ? atReason.evicted : undefined;
+  const reason = ending?.reason ?? status.reason ?? told ?? lostEnding.reason;
   return withEnded(
     o,
     status,

@@ -281,4 +281,24 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a held Pod that was evicted before it had a node, while no operator was there, was called lost',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'x-0', duration: 3 * minute, election: true },
+      deeds: [
+        at(
+          'at-0',
+          {
+            ...{ launchGuarantee: 'ExactlyOnce', disruptionPolicy: 'Retry' },
+            template: { spec: { nodeSelector: { tape: 'absent' } } },
+          },
+          30_000,
+        ),
+        { at: 42_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+      ],
+      faults: [{ at: 34_000, fault: 'lease-stolen' }],
+    },
+  },
 ];
