@@ -58,7 +58,7 @@ export const requests: readonly Regression[] = [
           message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
         },
         {
-          ...{ at: 30_000, fault: 'refuse', method: '', path: '/ats', code: 403, for: 35_000 },
+          ...{ at: 25_000, fault: 'refuse', method: '', path: '/ats', code: 403, for: 35_000 },
           message: 'the operator cannot do that',
         },
       ],
