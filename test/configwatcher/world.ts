@@ -99,7 +99,8 @@ export class World {
   /** Evictions that would leave fewer Ready Pods are refused. */
   minAvailable = 0;
   startup = 1500;
-  /** What a content does to the Pods that start with it; `Crashes`: they are Ready for a second of every five. */
+  /** What a content does to the Pods that start with it; `Crashes`: they are Ready for a second of
+   * every five; `Flaps`: for three. */
   trouble: (content: string) => Trouble | undefined = () => undefined;
   /** The book's CRD is applied over ours: no status, whatever anybody writes. */
   withoutStatus = false;
