@@ -9,8 +9,9 @@ import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
 import { isLate, progressOf } from './owner-progress.ts';
-import { type PodGroup, recordNameOf } from './pod-groups.ts';
+import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
+import { recordOf } from './restart-record.ts';
 
 /**
  * Milliseconds without a restart of a container after which the first Pod of a new content counts as available.
@@ -84,8 +85,7 @@ function isOfNode({ unschedulable, nodeLost }: PodFacts): boolean {
 
 /** That status says so stands until the Pods are available, whichever process found it, and however it was held up since. */
 function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
-  const known = record?.owners?.find(({ name }) => name === recordNameOf(owner));
-  return known?.reason === watcherReason.newPodsNotAvailable;
+  return recordOf(record, owner)?.reason === watcherReason.newPodsNotAvailable;
 }
 
 /**

@@ -5,8 +5,8 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
 import type { Entry } from './owner-entry.ts';
-import { recordNameOf } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
+import { recordNameOf, recordOf } from './restart-record.ts';
 
 /** Owners that are named; the rest are counted. */
 const shownOwners = 10;
@@ -83,12 +83,11 @@ export function recordOwners(
     .filter((entry) => isReached(entry, inPlace, input))
     .map((entry): OwnerRecord => {
       const { group, serving } = entry;
-      const name = recordNameOf(group.owner);
-      const known = restart?.owners?.find((one) => one.name === name);
+      const known = recordOf(restart, group.owner);
       const begins = known === undefined && begin.includes(entry);
       const stale = group.stale.length;
       return {
-        name,
+        name: recordNameOf(group.owner),
         restarted: begins ? 0 : restartedOf(entry, known, input),
         ...(stale > 0 && { stale }),
         available: serving,

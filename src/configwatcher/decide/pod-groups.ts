@@ -116,11 +116,6 @@ export interface PodGroup {
   readonly facts: OwnerFacts;
 }
 
-/** As status names an owner. */
-export function recordNameOf({ kind, name }: OwnerReference): string {
-  return `${kind}/${name}`.slice(0, 128);
-}
-
 /**
  * The Pods under a controller that replaces them, grouped by it; ReplicaSets of one Deployment count
  * together.

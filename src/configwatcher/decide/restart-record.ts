@@ -1,9 +1,21 @@
 /** Restart record: what status says of a restart, and when the next one may start. */
 
+import type { OwnerReference } from '../../kubernetes/objects.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
-import { historyLimit, type Restart, type WatcherState } from '../facts/state.ts';
+import { historyLimit, type OwnerRecord, type Restart, type WatcherState } from '../facts/state.ts';
 import type { cooldownAfter } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
+
+/** As status names an owner. */
+export function recordNameOf({ kind, name }: OwnerReference): string {
+  return `${kind}/${name}`.slice(0, 128);
+}
+
+/** What status says of an owner in this restart; undefined where it does not name it. */
+export function recordOf(restart: Restart | undefined, owner: OwnerReference): OwnerRecord | undefined {
+  const nameOfOwner = recordNameOf(owner);
+  return restart?.owners?.find(({ name }) => name === nameOfOwner);
+}
 
 /** The restart record so far belongs to an edit that was overtaken: it counts, and goes into history. */
 export function closeOvertaken(state: WatcherState): WatcherState {
