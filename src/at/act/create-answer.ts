@@ -1,4 +1,4 @@
-/** Create answer: what an error in answer to the create or the patch of a Pod says about what became of it. */
+/** Create answer: what the answer to the create or the patch of a Pod, most of all an error, says about what became of it. */
 import type { Pod } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import {
@@ -12,8 +12,8 @@ import { isStatusError } from '../../runtime/client/response-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { defaultRequestTimeouts } from '../../runtime/limits.ts';
 
-/** By so much a request may outlast its time limit on a busy machine. */
-const timerSlackMs = 1000;
+/** So long a request takes at most: on a busy machine it may outlast its time limit by a second. */
+const longestRequestMs = defaultRequestTimeouts.write + 1000;
 
 /**
  * Turned down as such: the Pod does not exist. The page of a proxy says nothing of the Pod, except that it has been sent
@@ -88,7 +88,7 @@ export function isTestFailed(error: unknown): boolean {
  */
 export function failedForMs(clock: Pick<Clock, 'monotonic'>, sentAt: number): number {
   const elapsed = clock.monotonic() - sentAt;
-  return elapsed <= defaultRequestTimeouts.write + timerSlackMs ? elapsed : 0;
+  return elapsed <= longestRequestMs ? elapsed : 0;
 }
 
 /**
@@ -99,9 +99,7 @@ export function failedForMs(clock: Pick<Clock, 'monotonic'>, sentAt: number): nu
  */
 export function launchTimeOf({ metadata }: Pod, answeredAt: number): number {
   const createdAt = parseTime(metadata.creationTimestamp ?? '');
-  return Math.abs(answeredAt - createdAt) > defaultRequestTimeouts.write + timerSlackMs
-    ? createdAt
-    : answeredAt;
+  return Math.abs(answeredAt - createdAt) > longestRequestMs ? createdAt : answeredAt;
 }
 
 function isUnauthorized(error: unknown): boolean {

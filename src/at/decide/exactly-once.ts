@@ -148,8 +148,8 @@ export function isEndRecorded({ at: { status = {} } }: Observed, { metadata }: P
 
 /**
  * When a Pod that only the finalizer holds counts as gone, epoch milliseconds; undefined while it may still tell its
- * end. One without a node never ran and never will: the API server binds no Pod that is being deleted. Once that is
- * recorded, the Pod stays gone, whoever else holds it.
+ * end. One without a node never ran and never will: the API server binds no Pod that is being deleted. Once its end is
+ * recorded, the Pod still counts as gone when another finalizer keeps it.
  */
 export function goneAt(o: Observed, view: PodView): number | undefined {
   const { pod } = view;

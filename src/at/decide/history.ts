@@ -28,7 +28,12 @@ export function endOf({ history = [], attempts = 1 }: AtStatus): AtStatusHistory
   return history.find(({ attempt }) => attempt === attempts);
 }
 
-/** When the command ended, or was found to have. The clock of a node may be ahead: what is seen has ended. */
+/** When the Pod started, epoch milliseconds. The clock of a node may be ahead: what is seen has started. */
+export function startSeen({ now }: Observed, view: PodView | undefined): number | undefined {
+  return view?.startTime && Math.min(view.startTime, now);
+}
+
+/** When the command ended, or was found to have, by the same rule. */
 export function endTime({ now }: Observed, view: PodView | undefined): string {
   return formatMilliTime(Math.min(view?.finishTime ?? now, now));
 }
@@ -42,9 +47,8 @@ export function withEnded(
 ): readonly AtStatusHistory[] {
   const { history = [], attempts = 1, podName = '', podUID = '' } = status;
   if (endOf(status) !== undefined) return history;
-  const started =
-    view?.startTime === undefined ? undefined : formatMilliTime(Math.min(view.startTime, o.now));
-  const startTime = status.startTime ?? started;
+  const started = startSeen(o, view);
+  const startTime = status.startTime ?? (started === undefined ? undefined : formatMilliTime(started));
   const code = exitCode ?? status.exitCode;
   const entry: AtStatusHistory = {
     attempt: attempts,

@@ -7,6 +7,7 @@ import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
 import { printable } from '../../kubernetes/printable.ts';
 import type { PodView, Stop } from '../facts/observe-pod.ts';
+import { isDisrupted } from '../facts/own-pod.ts';
 import { clip, maxMessageBytes } from './statement.ts';
 
 export interface Ending {
@@ -101,9 +102,7 @@ function ending(
 }
 
 function disruptionOf(view: PodView): string | undefined {
-  const { conditions, reason = '' } = view.pod.status ?? {};
-  const target = conditions?.find(({ type }) => type === 'DisruptionTarget');
-  if (target?.status === 'True' || disruptionReasons.test(reason)) {
+  if (isDisrupted(view.pod) || disruptionReasons.test(view.pod.status?.reason ?? '')) {
     return atReason.evicted;
   }
   return isDeletedRun(view) ? atReason.podLost : undefined;

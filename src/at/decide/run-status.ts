@@ -13,7 +13,7 @@ import { maxAttempts } from '../facts/own-pod.ts';
 import type { Cause } from '../plan/cause.ts';
 import { isExactlyOnce } from '../plan/run.ts';
 import { withDefaults } from './defaults.ts';
-import { currentRestarts, endTime, pastRestarts, withEnded } from './history.ts';
+import { currentRestarts, endTime, pastRestarts, startSeen, withEnded } from './history.ts';
 import type { Ending } from './outcome.ts';
 import { clip, resumed, stated } from './statement.ts';
 
@@ -145,7 +145,7 @@ export function attemptText(attempt: number): string {
 export function doneStatus(o: Observed, from: AtStatus, ending: Ending, view?: PodView): AtStatus {
   const { reason: _, message: __, ...rest } = from;
   const { outcome, reason, exitCode } = ending;
-  const startTime = view?.startTime && Math.min(view.startTime, o.now);
+  const startTime = startSeen(o, view);
   const restarts = pastRestarts(from) + currentRestarts(from, view);
   // Once an attempt was lost, the last one is recorded like those before it.
   const history = from.history === undefined ? {} : { history: withEnded(o, from, ending, view) };

@@ -11,6 +11,7 @@ import type { Attempt, Observed } from '../facts/observed.ts';
 import { isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
 import { configError, configErrorLimitMs, failingStatus } from './failing.ts';
+import { startSeen } from './history.ts';
 import { updatedStatus, withCause } from './run-status.ts';
 
 /**
@@ -30,10 +31,9 @@ export interface Running {
 }
 
 /** The first start of this attempt, epoch milliseconds; undefined before it. */
-export function startOf({ now }: Observed, { status, view }: Running): number | undefined {
+export function startOf(o: Observed, { status, view }: Running): number | undefined {
   const recorded = parseTime(status.startTime ?? '');
-  // The clock of a node may be ahead: what is seen has started.
-  return Number.isNaN(recorded) ? view.startTime && Math.min(view.startTime, now) : recorded;
+  return Number.isNaN(recorded) ? startSeen(o, view) : recorded;
 }
 
 /**
@@ -51,7 +51,7 @@ export function waitingSince({ now }: Observed, { run, status, view }: Running):
 
 /** RUNNING as it is, with the start where a restarted operator has to know it, too. */
 export function steadyStatus(o: Observed, { view, run, status }: Running): AtStatus {
-  const startTime = view.startTime && Math.min(view.startTime, o.now);
+  const startTime = startSeen(o, view);
   const launchTime = Math.max(view.createdAt, parseTime(status.launchTime ?? '') || 0);
   const isWorthAWrite =
     startTime !== undefined &&
