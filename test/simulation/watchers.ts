@@ -1,6 +1,7 @@
 /** Watchers: the ConfigWatchers of a history, the changes of what they watch, and what they have recorded of them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { contentOf, type SourceRef } from './content.ts';
 import type { ChangeEntry } from './entry.ts';
@@ -201,6 +202,7 @@ export class Watchers {
       const key = `${source.kind}/${source.name}`;
       const { generation } = baselines.get(key) ?? {};
       if (generation === undefined || (status?.observedGeneration ?? 0) < generation) continue;
+      if (findCondition(status?.conditions, 'Ready')?.reason === 'Forbidden') continue;
       const present = this.source(source.kind, metadata.namespace ?? '', source.name);
       if (present === undefined && !source.optional) continue;
       baselines.set(key, { time, content: contentOf(source, present) });

@@ -144,4 +144,49 @@ export const restarts: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a source was edited before its ConfigMaps could be read for the first time: first sight is the baseline',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'mwxhe184-1188', duration: 4 * minute },
+      deeds: [
+        ...app({ sources: [{ kind: 'ConfigMap', name: 'extra', optional: true }] }).map((deed) =>
+          deed.do === 'create' && deed.resource === 'configwatchers' ? { ...deed, at: 12_000 } : deed,
+        ),
+        configMap('extra', { one: 'one' }, 0),
+        {
+          ...{ at: 1, do: 'patch', resource: 'daemonsets', name: 'app' },
+          body: {
+            spec: {
+              template: {
+                spec: {
+                  containers: [
+                    {
+                      ...{ name: 'main', image: 'shop', command: ['serve'] },
+                      envFrom: [{ configMapRef: { name: 'app' } }, { configMapRef: { name: 'extra' } }],
+                    },
+                  ],
+                },
+              },
+            },
+          },
+        },
+        { at: 20_000, do: 'delete', resource: 'configmaps', name: 'app' },
+        { at: 30_000, do: 'patch', resource: 'configmaps', name: 'extra', body: { data: { one: 'two' } } },
+        configMap('app', { message: 'one', other: 'one' }, 2 * minute),
+      ],
+      faults: [
+        {
+          at: 10_000,
+          fault: 'refuse',
+          method: '',
+          path: '/configmaps',
+          code: 403,
+          message: 'no',
+          for: minute,
+        },
+      ],
+    },
+  },
 ];
