@@ -8,7 +8,7 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import type { Pending, WatcherState } from '../facts/state.ts';
 import { combinedHash, type SourceHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import { type Comparison, recordedHash, replacesImmutable } from './comparison.ts';
+import { type Comparison, replacesImmutable } from './comparison.ts';
 import { isRunning } from './pending.ts';
 import { sortPods, stalenessOf } from './pod-groups.ts';
 import { closed, restartedPods } from './restart-record.ts';
@@ -173,7 +173,7 @@ function recordEdit(
   return {
     state: {
       ...state,
-      ...stateOf(recorded(comparison, started !== undefined)),
+      ...stateOf(recorded(comparison)),
       ...countOvertaken(state, pods, spec),
       ...replacement(state, comparison),
       lastChange: now,
@@ -200,14 +200,15 @@ function settled({ known }: Comparison): Pick<WatcherState, 'sources'> & { reado
   return stateOf(known.map(({ pendingHash, ...entry }) => entry));
 }
 
-/** With the contents of now, which are to be applied, in the place of those recorded before. */
-function recorded({ known, wanted }: Comparison, started: boolean): SourceHash[] {
+/**
+ * With the contents of now, which are to be applied, in the place of those recorded before. One that is back at the
+ * applied content stays marked: Pods made in between may have another one, whatever the spec names next.
+ */
+function recorded({ known, wanted }: Comparison): SourceHash[] {
   return known.map((entry, index) => {
     const { pendingHash: before, ...rest } = entry;
     const hash = wanted[index]?.hash ?? entry.hash;
-    const differs =
-      hash !== entry.hash || (started && (before !== undefined || hash !== recordedHash(entry)));
-    return differs ? { ...rest, pendingHash: hash } : rest;
+    return hash !== entry.hash || before !== undefined ? { ...rest, pendingHash: hash } : rest;
   });
 }
 

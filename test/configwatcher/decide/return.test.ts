@@ -6,13 +6,16 @@ import type { SourceContent } from '../../../src/configwatcher/facts/observed.ts
 import {
   afterwards,
   anHourAgo,
+  applied,
   decided,
+  found,
   newContent,
   now,
   oldContent,
   ownedBy,
   pod,
   several,
+  webappConfig,
 } from '../../fixtures/configwatcher.ts';
 
 function restarted({ actions }: Steps): string[] {
@@ -35,6 +38,36 @@ describe('an edit', () => {
     assert.equal(waits.state.pending?.reason, 'Debounce', 'also when nothing is edited any more');
     const later = decided({ ...afterwards(back, waits, 10_000), owners: ownedBy(2) });
     assert.deepEqual(restarted(later), [between.uid]);
+  });
+
+  it('that is taken back is owed still when the spec names a further source or other keys', () => {
+    const facts = { sources: [newContent], pods: [pod()] };
+    const pods = [pod(), pod({ created: now })];
+    const back = { ...afterwards(facts, decided(facts), 1500), sources: [oldContent], pods };
+    const owed = decided(back);
+    const further = found({}, { source: { ...webappConfig, name: 'further', optional: true } });
+    const ofKeys = found(
+      { message: 'old' },
+      { source: { ...webappConfig, keys: ['message'] }, keysHash: 'v1:k' },
+    );
+    for (const sources of [[oldContent, further], [ofKeys]]) {
+      const edited = { ...afterwards(back, owed, 1000), sources, generation: 2 };
+      const { state, abandoned } = decided(edited);
+      assert.deepEqual([state.pending?.reason, state.stalePods, abandoned], ['Debounce', 1, undefined]);
+    }
+  });
+
+  it('that is taken back is given up where the spec no longer names its source', () => {
+    const named = (name: string, message: string) =>
+      found({ message }, { source: { ...webappConfig, name } });
+    const [kept, left, leftEdited] = [named('kept', 'one'), named('left', 'one'), named('left', 'two')];
+    const pods = [pod(), pod({ created: now })];
+    const first = decided({ state: applied([kept, left]), sources: [kept, leftEdited], pods: [pod()] });
+    const back = { ...afterwards({}, first, 1500), sources: [kept, left], pods };
+    const owed = decided(back);
+    assert.equal(owed.state.stalePods, 1);
+    const { state } = decided({ ...afterwards(back, owed, 1000), sources: [kept], generation: 2 });
+    assert.equal(state.pending, undefined);
   });
 
   it('that is taken back is owed to a Pod of which a container started in between', () => {

@@ -146,6 +146,38 @@ export const restarts: readonly Regression[] = [
   },
   {
     sentence:
+      'an edit was taken back while the watcher was suspended, with a Pod born in between, and a further source was named: what was owed to the Pod was given up',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'mwxhe184-754', duration: 3 * minute },
+      deeds: [
+        ...app({ debounce: { quiet: '10s', max: '30s' } }),
+        edit(50_000, { message: 'two' }),
+        { at: 52_000, do: 'pod', label: ['app', 'app'], index: 0, what: 'delete' },
+        {
+          at: 56_000,
+          do: 'patch',
+          resource: 'configwatchers',
+          name: 'app',
+          body: { spec: { suspend: true } },
+        },
+        edit(70_000, { message: 'one' }),
+        {
+          ...{ at: 80_000, do: 'patch', resource: 'configwatchers', name: 'app' },
+          body: { spec: { sources: [{ kind: 'ConfigMap', name: 'further', optional: true }] } },
+        },
+        {
+          at: 90_000,
+          do: 'patch',
+          resource: 'configwatchers',
+          name: 'app',
+          body: { spec: { suspend: false } },
+        },
+      ],
+    },
+  },
+  {
+    sentence:
       'a source was edited before its ConfigMaps could be read for the first time: first sight is the baseline',
     promise: 'R3',
     plan: {
