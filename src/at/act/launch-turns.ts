@@ -5,8 +5,9 @@
  *
  * A process that loses this state tries each At once more. Times are monotonic milliseconds.
  */
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Cause } from '../plan/cause.ts';
+import { LaunchLine } from './launch-line.ts';
 
 /** An At that asks for its turn. */
 export interface Candidate {
@@ -25,15 +26,6 @@ export interface Wait {
   readonly since: number;
 }
 
-/** First wait after a failure; it doubles. */
-const firstDelayMs = 250;
-/** Bounds of the wait between two tries for one cause. */
-const minIntervalMs = 500;
-const maxIntervalMs = 10_000;
-/** The same after a create without an answer. */
-const maxIntervalWithoutAnswerMs = 2000;
-/** Each At that waits has a try within this time, as far as the bounds allow it. */
-const roundMs = 300_000;
 /** From so many different Ats on, one that has not been tried is taken to fail for the same cause. */
 const presumedFrom = 8;
 /** An At that does not use its turn for so long leaves the line. */
@@ -41,31 +33,13 @@ const unusedTurnMs = 5000;
 /** Safety net for an At that waits for its turn. */
 const maxWaitMs = 60_000;
 
-interface Group {
-  readonly id: string;
-  readonly namespace: string;
-  readonly since: number;
-  readonly maxIntervalMs: number;
-  /** By key, in the order of their turns. */
-  readonly waiting: Map<string, { readonly version: string; readonly failure: Cause }>;
-  /** By key: those whose turn it is, and since when. */
-  readonly trying: Map<string, { readonly version: string; readonly since: number }>;
-  failure: Cause;
-  /** Turns that failed in a row. */
-  failures: number;
-  /** How many may try at once; 0: one at each interval. */
-  window: number;
-  nextTurnAt: number;
-  timer?: Timer;
-}
-
 export class LaunchTurns {
   readonly #clock: Pick<Clock, 'monotonic' | 'setTimer'>;
   readonly #wake: (key: string) => void;
   /** By namespace and cause. */
-  readonly #groups = new Map<string, Group>();
-  /** By key of an At: the group that it waits in. */
-  readonly #groupOf = new Map<string, Group>();
+  readonly #lines = new Map<string, LaunchLine>();
+  /** By key of an At: the line that it waits in. */
+  readonly #lineOf = new Map<string, LaunchLine>();
 
   /** @param wake called with the key of an At when its turn comes. */
   constructor(clock: Pick<Clock, 'monotonic' | 'setTimer'>, wake: (key: string) => void = () => {}) {
@@ -75,33 +49,33 @@ export class LaunchTurns {
 
   /** How many Ats wait. */
   get size(): number {
-    return this.#groupOf.size;
+    return this.#lineOf.size;
   }
 
   /** Undefined when the At may try its create now. */
   ask(candidate: Candidate): Wait | undefined {
     const { key, namespace, version } = candidate;
     const now = this.#clock.monotonic();
-    const group = this.#groupOf.get(key) ?? this.#presumed(namespace);
-    if (group === undefined) {
+    const line = this.#lineOf.get(key) ?? this.#presumed(namespace);
+    if (line === undefined) {
       return undefined;
     }
-    const trying = group.trying.get(key);
-    const waiting = group.waiting.get(key);
-    if (waiting === undefined && trying === undefined) {
-      this.#join(group, key, version, group.failure);
-      return waitOf(group, group.failure, false, now);
+    const trying = line.trying.get(key);
+    const place = line.placeOf(key);
+    if (place === undefined && trying === undefined) {
+      line.joinNew(key, { version, failure: line.failure, since: now });
+      this.#lineOf.set(key, line);
+      return waitOf(line, key, line.failure, now);
     }
-    if ((trying ?? waiting)?.version !== version) {
+    if ((trying ?? place)?.version !== version) {
       this.forget(key);
       return undefined;
     }
-    const isFirst = group.waiting.keys().next().value === key;
-    if (waiting === undefined || (isFirst && now >= group.nextTurnAt)) {
-      this.#try(group, key, version);
+    if (place === undefined || (line.next(now) === key && now >= line.nextTurnAt)) {
+      line.try(key, version, now);
       return undefined;
     }
-    return waitOf(group, waiting.failure, isFirst, now);
+    return waitOf(line, key, place.failure, now);
   }
 
   /** The create of the At failed. Returns how long it waits. @param options.since when it was sent; now by default. */
@@ -113,137 +87,104 @@ export class LaunchTurns {
   ): Wait {
     const now = this.#clock.monotonic();
     const id = `${namespace}/${cause}`;
-    const before = this.#groupOf.get(key);
+    const before = this.#lineOf.get(key);
     const hadTurn = before?.id === id && before.trying.has(key);
-    const known = this.#groups.get(id);
-    const group = known ?? newGroup(id, namespace, failure, { ...options, now });
-    this.#groups.set(id, group);
-    if (before !== group) {
+    const known = this.#lines.get(id);
+    const line = known ?? new LaunchLine({ id, namespace, failure }, { ...options, now });
+    this.#lines.set(id, line);
+    if (before !== line) {
       this.forget(key);
     }
-    group.trying.delete(key);
-    group.waiting.delete(key);
-    group.failure = failure;
-    this.#join(group, key, version, failure);
+    line.failure = failure;
+    line.joinTried(key, { version, failure, since: now });
+    this.#lineOf.set(key, line);
     if (hadTurn || known === undefined) {
-      group.failures += 1;
-      group.window = Math.floor(group.window / 2);
-      this.#schedule(group, now + intervalOf(group));
+      line.failures += 1;
+      line.window = Math.floor(line.window / 2);
+      this.#schedule(line, now + line.intervalMs);
     }
-    return waitOf(group, failure, group.waiting.keys().next().value === key, now);
+    return waitOf(line, key, failure, now);
   }
 
   /** The create of the At was not refused: it has its Pod, or another Pod has the name. */
   admitted(key: string): void {
-    const group = this.#groupOf.get(key);
-    if (group === undefined) {
+    const line = this.#lineOf.get(key);
+    if (line === undefined) {
       return;
     }
-    group.failures = 0;
-    group.window += 1;
+    line.failures = 0;
+    line.window += 1;
     this.forget(key);
-    this.#grant(group, group.window);
+    this.#grant(line, line.window);
   }
 
   /** Nothing of this name waits any more. */
   forget(key: string): void {
-    const group = this.#groupOf.get(key);
-    if (group === undefined) {
+    const line = this.#lineOf.get(key);
+    if (line === undefined) {
       return;
     }
-    group.waiting.delete(key);
-    group.trying.delete(key);
-    this.#groupOf.delete(key);
-    if (sizeOf(group) === 0) {
-      group.timer?.cancel();
-      this.#groups.delete(group.id);
+    line.leave(key);
+    this.#lineOf.delete(key);
+    if (line.size === 0) {
+      line.timer?.cancel();
+      this.#lines.delete(line.id);
     }
   }
 
   /** Gives out no more turns. */
   stop(): void {
-    for (const { timer } of this.#groups.values()) timer?.cancel();
-    this.#groups.clear();
-    this.#groupOf.clear();
+    for (const { timer } of this.#lines.values()) timer?.cancel();
+    this.#lines.clear();
+    this.#lineOf.clear();
   }
 
-  #presumed(namespace: string): Group | undefined {
-    for (const group of this.#groups.values()) {
-      if (group.namespace === namespace && group.window === 0 && sizeOf(group) >= presumedFrom) {
-        return group;
+  #presumed(namespace: string): LaunchLine | undefined {
+    for (const line of this.#lines.values()) {
+      if (line.namespace === namespace && line.window === 0 && line.size >= presumedFrom) {
+        return line;
       }
     }
     return undefined;
   }
 
-  #join(group: Group, key: string, version: string, failure: Cause): void {
-    group.waiting.set(key, { version, failure });
-    this.#groupOf.set(key, group);
-  }
-
-  #try(group: Group, key: string, version: string): void {
-    group.waiting.delete(key);
-    group.trying.set(key, { version, since: this.#clock.monotonic() });
-  }
-
-  #schedule(group: Group, at: number): void {
-    group.timer?.cancel();
-    group.nextTurnAt = at;
+  #schedule(line: LaunchLine, at: number): void {
+    line.timer?.cancel();
+    line.nextTurnAt = at;
     const delay = Math.max(0, at - this.#clock.monotonic());
-    group.timer = this.#clock.setTimer(delay, () => this.#turn(group));
+    line.timer = this.#clock.setTimer(delay, () => this.#turn(line));
   }
 
   /** The interval is over: the next At of the line tries, unless one still does. */
-  #turn(group: Group): void {
+  #turn(line: LaunchLine): void {
     const now = this.#clock.monotonic();
-    for (const [key, { since }] of group.trying) {
+    for (const [key, { since }] of line.trying) {
       // Suspended, edited or canceled meanwhile: where it is to run after all, it asks again.
       if (now - since > unusedTurnMs) this.forget(key);
     }
-    if (sizeOf(group) === 0) {
+    if (line.size === 0) {
       return;
     }
-    this.#schedule(group, now + intervalOf(group));
-    this.#grant(group, Math.max(1, group.window));
+    this.#schedule(line, now + line.intervalMs);
+    this.#grant(line, Math.max(1, line.window));
   }
 
   /** Turns for the first of the line, until so many have one. */
-  #grant(group: Group, most: number): void {
-    for (const [key, { version }] of group.waiting) {
-      if (group.trying.size >= most) break;
-      this.#try(group, key, version);
+  #grant(line: LaunchLine, most: number): void {
+    const now = this.#clock.monotonic();
+    while (line.trying.size < most) {
+      const key = line.next(now);
+      const place = key === undefined ? undefined : line.placeOf(key);
+      if (key === undefined || place === undefined) break;
+      line.try(key, place.version, now);
       this.#wake(key);
     }
   }
 }
 
-function newGroup(
-  id: string,
-  namespace: string,
-  failure: Cause,
-  { now, since = now, isAnswered = true }: { now: number; since?: number; isAnswered?: boolean },
-): Group {
-  return {
-    ...{ id, namespace, failure, since, nextTurnAt: now, failures: 0, window: 0 },
-    waiting: new Map(),
-    trying: new Map(),
-    maxIntervalMs: isAnswered ? maxIntervalMs : maxIntervalWithoutAnswerMs,
-  };
-}
-
-function sizeOf({ waiting, trying }: Group): number {
-  return waiting.size + trying.size;
-}
-
-function intervalOf(group: Group): number {
-  const { failures, maxIntervalMs: most } = group;
-  const round = Math.max(minIntervalMs, roundMs / Math.max(1, sizeOf(group)));
-  return Math.min(most, round, firstDelayMs * 2 ** Math.min(Math.max(0, failures - 1), 10));
-}
-
-function waitOf(group: Group, failure: Cause, isFirst: boolean, now: number): Wait {
-  const { nextTurnAt, since, trying, window } = group;
+function waitOf(line: LaunchLine, key: string, failure: Cause, now: number): Wait {
+  const { nextTurnAt, since, trying, window } = line;
   // The first of the line needs no wake, unless another one still tries: it comes at its turn by itself.
-  const isNext = isFirst && trying.size < Math.max(1, window);
+  const isNext = line.next(now) === key && trying.size < Math.max(1, window);
   return { waitMs: isNext ? Math.max(0, nextTurnAt - now) : maxWaitMs, failure, since };
 }

@@ -101,6 +101,33 @@ describe('creates that are refused for one cause', () => {
     assert.ok(crowd.launched.has('shop/at-that-fits'));
   });
 
+  it('let a new At try at the next turn, however many wait that never fit', () => {
+    const crowd = new Crowd(0);
+    for (let index = 0; index < 20; index += 1) crowd.reconcile(`shop/at-${index}-never-fits`);
+    crowd.pass(600);
+    crowd.room = 1;
+    crowd.reconcile('shop/new');
+    crowd.pass(10);
+    assert.ok(crowd.launched.has('shop/new'));
+  });
+
+  it('hold up nobody for good while new Ats come all the time', () => {
+    const crowd = new Crowd(20);
+    crowd.pass(120);
+    crowd.forgetTries();
+    for (let index = 0; index < 2400; index += 1) {
+      crowd.reconcile(`shop/new-${index}-never-fits`);
+      crowd.pass(0.5);
+    }
+    const triedAgain = new Set(crowd.tries.filter((key) => key.includes('/at-')));
+    assert.equal(triedAgain.size, 20);
+    const everTried = new Set(crowd.tries);
+    crowd.forgetTries();
+    crowd.pass(60);
+    const firstTries = crowd.tries.filter((key) => !everTried.has(key));
+    assert.ok(firstTries.length >= 60, `${firstTries.length} of ${crowd.tries.length} tries are first ones`);
+  });
+
   it('concern no other namespace, and no few Ats that have not been tried', () => {
     const crowd = new Crowd(7);
     crowd.reconcile('shop/new');

@@ -79,7 +79,7 @@ describe('a standby', () => {
     for (const name of 'abcdefgh') {
       turns.failed({ key: `default/${name}`, namespace: 'default', version: '1' }, 'q pods', quota);
     }
-    assert.deepEqual(await launch(), { requeueAfter: 60_000 });
+    assert.deepEqual(await launch(), { requeueAfter: 250 }, 'the next turn is that of the newcomer');
     assert.deepEqual(sent, []);
   });
 
