@@ -1,7 +1,7 @@
-/** Pod policy: an admission policy on the creation of Pods in the namespace of a rig, until the end of the test. */
+/** Pod policy: an admission policy on the objects of one namespace, Pods above all, until the end of the test. */
 import type { TestContext } from 'node:test';
 import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
-import type { AtRig } from './at-rig.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 
 type Policy = KubernetesObject & { readonly spec: object };
 
@@ -12,23 +12,30 @@ export interface PodPolicy {
   readonly binding?: object;
 }
 
-/** Stores the policy; it is in force a moment later. */
-export async function admitPodsBy(
+interface Place {
+  readonly client: Client;
+  readonly namespace: string;
+}
+
+/** Stores a policy on the Pods that are created there; it is in force a moment later. */
+export function admitPodsBy(t: TestContext, place: Place, { policy, ...rest }: PodPolicy): Promise<void> {
+  const resourceRules = [
+    { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+  ];
+  return admitBy(t, place, { ...rest, policy: { matchConstraints: { resourceRules }, ...policy } });
+}
+
+/** The same for the objects that the policy itself names. */
+export async function admitBy(
   t: TestContext,
-  { client, namespace }: AtRig,
+  { client, namespace }: Place,
   { verb, policy, binding }: PodPolicy,
 ): Promise<void> {
   const [policies, bindings] = [policyResource(verb, 'ies'), policyResource(verb, 'ybindings')];
   const metadata = { name: namespace };
   t.after(() => client.delete(bindings, metadata));
   t.after(() => client.delete(policies, metadata));
-  const resourceRules = [
-    { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
-  ];
-  await client.create(policies, {
-    metadata,
-    spec: { failurePolicy: 'Fail', matchConstraints: { resourceRules }, ...policy },
-  });
+  await client.create(policies, { metadata, spec: { failurePolicy: 'Fail', ...policy } });
   const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
   await client.create(bindings, {
     metadata,

@@ -1,0 +1,21 @@
+/** An owner of Pods of a shop whose kind, or whose Pod template, the shop itself does not offer. */
+import type { Workload } from '../../src/configwatcher/facts/workload.ts';
+import type { Resource } from '../../src/kubernetes/objects.ts';
+import type { Shop } from './configwatcher-shop.ts';
+
+/** A container without a reference to any configuration. */
+export const plainContainer = { name: 'app', image: 'mini-http-server' };
+
+/** Creates a Deployment or ReplicaSet whose Pods have the labels of the shop's own; does not wait for them. */
+export async function createOwner(
+  { client, namespace }: Shop,
+  resource: Resource<Workload>,
+  name: string,
+  replicas: number,
+  podSpec: object = {},
+): Promise<void> {
+  const labels = { app: 'webapp', deployment: name };
+  const template = { metadata: { labels }, spec: { containers: [plainContainer], ...podSpec } };
+  const spec = { selector: { matchLabels: labels }, replicas, template };
+  await client.create(resource, { metadata: { namespace, name }, spec });
+}
