@@ -21,6 +21,8 @@ const roleBindings: Resource<KubernetesObject & { roleRef?: object; subjects?: o
   ...{ ...rbac, plural: 'rolebindings', kind: 'RoleBinding', namespaced: true },
 };
 
+const nodes: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
+
 const container = { name: 'app', image: 'mini-http-server' };
 const labels = { app: 'webapp' };
 
@@ -94,6 +96,39 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     const [another, ...others] = await shop.allReady(1);
     assert.deepEqual([another?.metadata.name.startsWith('job-'), others], [true, []]);
     assert.equal(after.has(another?.metadata.uid), false, 'the Job has made another Pod');
+  });
+
+  it('leaves a mirror Pod alone although its node controls it, and says so', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1, 'Deployment', 'webapp', { nodes: 1 });
+    const [{ spec } = assert.fail('it has a Pod')] = await shop.pods();
+    const { metadata: node } = await client.get(nodes, { name: spec.nodeName ?? '' });
+    const controller = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid ?? '' };
+    const mirror = await client.create(pods, {
+      metadata: {
+        ...{ namespace, name: `static-${node.name}`, labels },
+        annotations: { 'kubernetes.io/config.mirror': 'a', 'kubernetes.io/config.hash': 'a' },
+        ownerReferences: [{ ...controller, controller: true }],
+      },
+      spec: { nodeName: node.name, containers: [container] },
+    });
+    await shop.allReady(2);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { maxUnavailable: '100%', type: 'Delete' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart, skippedPods } = await shop.restarted(1);
+    const left = await shop.allReady(2);
+    assert.deepEqual(
+      [lastRestart?.restarted, lastRestart?.skippedUnmanaged, skippedPods, shop.seen.length],
+      [1, 1, 1, 3],
+    );
+    assert.ok(left.some(({ metadata }) => metadata.uid === mirror.metadata.uid));
+    const { note } = await shop.untilEvent('UnmanagedPodSkipped');
+    const name = mirror.metadata.name;
+    assert.equal(note, `left alone, because no controller would replace them: ${name}`);
   });
 
   it('is not held up by Pods of a scale-up that no node takes', { timeout }, async (t) => {
