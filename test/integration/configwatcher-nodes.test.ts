@@ -279,6 +279,50 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [5, 10]);
   });
 
+  it('by Auto rolls the owner of the operator itself out last, and once', { timeout }, async (t) => {
+    const shop = await opened(t);
+    // The smallest owner would be the canary.
+    await shop.deploy(1, 'Deployment', 'operator');
+    const [own = ''] = (await shop.pods()).map(({ metadata }) => metadata.name);
+    await shop.deploy(2, 'Deployment', 'api');
+    await shop.deploy(3, 'Deployment', 'web');
+    const templates: (readonly [name: string, left: number])[] = [];
+    const old = [...shop.seen];
+    await shop.startOperator({
+      ownPod: own,
+      onConnect(client) {
+        const patch: typeof client.patch = client.patch.bind(client);
+        client.patch = async (resource, key, ...rest) => {
+          if (resource.kind === 'Deployment') {
+            const left = (await shop.pods()).filter(({ metadata }) => old.includes(metadata.uid ?? ''));
+            templates.push([key.name, left.length]);
+          }
+          return patch(resource, key, ...rest);
+        };
+      },
+    });
+    await shop.watch({ ...atOnce, strategy: { type: 'Auto' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(async () => !(await shop.pods()).some(({ metadata }) => metadata.name === own), {
+      timeout: 90_000,
+      message: 'the Pod of the operator is replaced',
+    });
+    // With its Pod the process ends, and another one begins in the new Pod.
+    await shop.stopOperator();
+    const next = (await shop.pods()).find(({ metadata }) => metadata.labels?.deployment === 'operator');
+    await shop.startOperator({ ownPod: next?.metadata.name });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.quiet();
+    await shop.allReady(6);
+    assert.deepEqual(templates, [
+      ['api', 6],
+      ['web', 4],
+      ['operator', 1],
+    ]);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [6, 12]);
+  });
+
   it('repairs three broken contents in a row at once, and has the next one wait for the cooldown', {
     timeout,
   }, async (t) => {
