@@ -1,14 +1,28 @@
 /** A spec that is edited in the middle of a restart, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 
-describe('a ConfigWatcher', { concurrency: 2 }, () => {
+/** Lets the watcher begin with these Pods instead; null takes a label out. */
+function select(
+  { client, namespace }: Shop,
+  podSelector: Readonly<Record<string, string | null>>,
+): Promise<unknown> {
+  const key = { namespace, name: 'webapp-config-watcher' };
+  return client.patch(configWatchers, key, {
+    type: 'merge',
+    body: { spec: { podSelector, suspend: false } },
+  });
+}
+
+describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('that cannot be followed is Stalled until its spec is mended', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     await shop.createConfigMap({ message: 'first' });
@@ -89,11 +103,101 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
     await shop.patchConfigMap({ data: { message: 'second' } });
     await shop.until('the change is recorded', ({ pending }) => pending !== undefined);
     await shop.edit({ keys: ['message'] });
-    const key = { namespace: shop.namespace, name: 'webapp-config-watcher' };
-    const body = { spec: { podSelector: { deployment: null }, suspend: false } };
-    await shop.client.patch(configWatchers, key, { type: 'merge', body });
+    await select(shop, { deployment: null });
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(3);
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6]);
   });
+
+  it('restarts neither what was made after a change that waits nor what a narrower selector leaves out', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 2, { suspend: true, podSelector: { deployment: 'webapp' } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastChangeTime = '' } = await shop.until(
+      'it is recorded',
+      ({ pending }) => pending !== undefined,
+    );
+    // The API server tells whole seconds.
+    await eventually(() => Date.now() >= Date.parse(lastChangeTime) + 2000, { message: 'a later second' });
+    await shop.deploy(1, 'Deployment', 'late');
+    await select(shop, { deployment: null, app: 'webapp' });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual(
+      [lastRestart?.restarted, lastRestart?.skippedFresh, shop.seen.length],
+      [2, 1, 5],
+      'the late Pod has the second content',
+    );
+
+    await shop.edit({ suspend: true });
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('the next change is recorded', ({ pending }) => pending?.reason === 'Suspended');
+    await select(shop, { deployment: 'late' });
+    assert.equal((await shop.restarted(2)).lastRestart?.restarted, 1);
+    await select(shop, { deployment: null });
+    await shop.until('all are selected', ({ matchedPods }) => matchedPods === 3);
+    await shop.quiet();
+    await shop.allReady(3);
+    assert.deepEqual([shop.seen.length, (await shop.status()).restartCount], [6, 2]);
+  });
+
+  for (const keys of [['message'], ['another']]) {
+    it(`finishes its restart when its keys become ${keys} and its selector wider in the middle of it`, {
+      timeout,
+    }, async (t) => {
+      const podSelector = { app: 'webapp', deployment: 'webapp' };
+      const shop = await Shop.watched(t, 3, { podSelector });
+      await shop.deploy(1, 'Deployment', 'second');
+      await shop.olderThanEdits();
+      shop.isKubeletSlow = true;
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await eventually(() => shop.seen.length === 5, { timeout: 40_000, message: 'the first Pod goes' });
+      await shop.edit({ keys });
+      await select(shop, { deployment: null });
+      shop.isKubeletSlow = false;
+      const { lastRestart, appliedHash } = await shop.restarted(1);
+      await shop.quiet();
+      await shop.allReady(4);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 8], 'each Pod was restarted once');
+      assert.equal((await shop.status()).appliedHash, appliedHash);
+    });
+  }
+
+  for (const kind of ['Secret', 'ConfigMap'] as const) {
+    it(`still owes the change of a ${kind} when the key of its hashes is lost`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      const key = { namespace, name: 'webapp-secret' };
+      await shop.createConfigMap({ message: 'first' });
+      await client.create(secrets, { metadata: key, stringData: { password: 'first' } });
+      await shop.deploy(2);
+      await shop.olderThanEdits();
+      await shop.startOperator({ secretAccess: true });
+      const sources = [{ kind: 'Secret', name: key.name }] as const;
+      await shop.watch({ ...atOnce, sources, suspend: true });
+      await shop.baselined();
+      if (kind === 'ConfigMap') await shop.patchConfigMap({ data: { message: 'second' } });
+      else await client.patch(secrets, key, { type: 'merge', body: { stringData: { password: 'second' } } });
+      const before = await shop.until('it is recorded', ({ pending }) => pending !== undefined);
+      await shop.stopOperator();
+      await client.delete(secrets, { namespace, name: 'atwatch-hash-key' });
+      await shop.startOperator({ secretAccess: true });
+      const hashOf = ({ sources: entries }: ConfigWatcherStatus) =>
+        entries?.map(({ hash, pendingHash }) => pendingHash ?? hash)[1];
+      await shop.until('the hash has the new key', (now) => hashOf(now) !== hashOf(before));
+      await shop.quiet();
+      assert.equal(shop.seen.length, 2, 'it is suspended');
+      await shop.edit({ suspend: false });
+      const { lastRestart } = await shop.restarted(1);
+      await shop.quiet();
+      await shop.allReady(2);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+      assert.deepEqual(
+        [(await shop.status()).restartCount, lastRestart?.trigger?.kind],
+        [1, kind],
+        'for what was edited alone',
+      );
+    });
+  }
 });
