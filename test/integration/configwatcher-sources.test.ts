@@ -103,6 +103,58 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 3);
   });
 
+  it('holds the change of one source while another one is missing, and restarts once when that is back', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.createConfigMap({ more: 'first' }, 'extra');
+    await shop.deploy(2);
+    await shop.olderThanEdits();
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, sources: [{ kind: 'ConfigMap', name: 'extra' }] });
+    await shop.baselined();
+    await client.delete(configMaps, { namespace, name: 'extra' });
+    await shop.until('it is missed', (status) => isCondition(status, 'SourceAvailable', 'False'));
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const held = await shop.until('it waits', ({ pending }) => pending?.reason === 'SourceMissing');
+    const progressing = held.conditions?.find(({ type }) => type === 'Progressing');
+    assert.deepEqual([progressing?.reason, isCondition(held, 'Ready', 'False')], ['SourceMissing', true]);
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.quiet();
+    assert.equal(shop.seen.length, 2, 'a new Pod could not start');
+    await shop.createConfigMap({ more: 'first' }, 'extra');
+    const { lastRestart, restartCount } = await shop.restarted(1);
+    await shop.quiet();
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length, restartCount], [2, 4, 1]);
+    assert.equal(lastRestart?.trigger?.name, 'webapp-config', 'the one that is back is as it was');
+  });
+
+  it('stops between two batches when a source goes, and goes on when that is back', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 3);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 4, { timeout: 40_000, message: 'the first Pod goes' });
+    await shop.allReady(3);
+    // From its second batch on, a restart goes on as soon as the new Pod is Ready.
+    shop.isKubeletSlow = true;
+    await eventually(() => shop.seen.length === 5, { timeout: 40_000, message: 'the second Pod goes' });
+    await shop.client.delete(configMaps, { namespace: shop.namespace, name: 'webapp-config' });
+    await shop.until('the restart is held', ({ pending }) => pending?.reason === 'SourceMissing');
+    shop.isKubeletSlow = false;
+    await shop.allReady(3);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 5);
+    await shop.createConfigMap({ message: 'second' });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6]);
+  });
+
   it('looks at its keys alone, and sees other keys for the first time', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 1, { keys: ['message', 'color'] });
     const { appliedHash } = await shop.status();
