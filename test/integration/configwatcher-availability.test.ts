@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -99,6 +100,58 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       );
     });
   }
+
+  it('whose content lacks a key that its Pods need takes down one owner, and is mended by the next edit', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first', other: 'first' });
+    // By name the canary. Its Pod has a node, as one whose containers a kubelet cannot make.
+    await shop.deploy(1, 'Deployment', 'api', { nodes: 1 });
+    for (const name of ['web-0', 'web-1']) await shop.deploy(1, 'Deployment', name);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, cooldown: { base: '10m' } });
+    await shop.baselined();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: null } });
+    const unready = await eventually(
+      async () => {
+        const pod = (await shop.pods()).find((one) => !isReady(one) && one.spec.nodeName !== undefined);
+        return pod?.metadata.deletionTimestamp === undefined && pod;
+      },
+      { timeout: 40_000, message: 'the first Pod goes' },
+    );
+    const waiting = {
+      reason: 'CreateContainerConfigError',
+      message: `couldn't find key message in ConfigMap ${namespace}/webapp-config`,
+    };
+    const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: false, restartCount: 0 };
+    const status = { phase: 'Pending' as const, containerStatuses: [{ ...app, state: { waiting } }] };
+    const key = { namespace, name: unready.metadata.name };
+    await client.patchStatus(pods, key, { type: 'merge', body: { status } });
+    const { conditions, lastRestart } = await shop.until('the broken Pod is told', (now) =>
+      Boolean(
+        now.conditions?.some(({ type, reason }) => type === 'Stalled' && reason === 'NewPodsNotAvailable'),
+      ),
+    );
+    const stalled = conditions?.find(({ type }) => type === 'Stalled');
+    assert.match(stalled?.message ?? '', /^Deployment api: .*CreateContainerConfigError/);
+    assert.equal(stalled?.message.includes(key.name), true, 'it names the Pod');
+    assert.deepEqual([lastRestart?.unavailable, lastRestart?.restarted], [1, 1]);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 4, 'one Deployment was touched');
+
+    shop.isKubeletSlow = false;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const done = await shop.until('the good content is applied', ({ pending }) => pending === undefined);
+    await shop.allReady(3);
+    assert.equal(
+      done.conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    assert.equal(shop.seen.length, 7);
+  });
 
   for (const [type, kind] of [
     ['Evict', 'Deployment'],
