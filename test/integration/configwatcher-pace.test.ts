@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
-import { Shop } from './configwatcher-shop.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
+import { isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -71,6 +72,66 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(6);
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [6, 12]);
+  });
+
+  it('has the first gap of its cooldown again after a quiet time as long as the longest', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 1, { cooldown: { base: '15s', max: '25s' } });
+    const gapAfter = async (restarts: number) => {
+      await shop.patchConfigMap({ data: { message: `change ${restarts}` } });
+      const { lastRestart, cooldownUntil = '', cooldownWaits } = await shop.restarted(restarts);
+      await shop.allReady(1);
+      const startedAt = Date.parse(lastRestart?.startTime ?? '');
+      return { startedAt, gap: Date.parse(cooldownUntil) - startedAt, cooldownWaits };
+    };
+    const first = await gapAfter(1);
+    const second = await gapAfter(2);
+    assert.deepEqual([first.gap, second.gap, second.cooldownWaits], [15_000, 25_000, 1]);
+    assert.ok(second.startedAt - first.startedAt >= 15_000, 'the second change waits');
+    await eventually(() => Date.now() >= second.startedAt + 26_000, { message: 'the quiet time is over' });
+    const edited = Date.now();
+    const third = await gapAfter(3);
+    assert.deepEqual([third.gap, third.cooldownWaits], [15_000, undefined]);
+    // A Pod made in the second of the edit has to be older than that, by whole seconds.
+    assert.ok(third.startedAt - edited < 5000, `after ${third.startedAt - edited} ms`);
+  });
+
+  it('takes the smallest owner that serves first and alone, and one that does not serve last', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    // By name the other way round than by size.
+    const sizes = { large: 3, middle: 2, small: 1 };
+    for (const [name, replicas] of Object.entries(sizes)) await shop.deploy(replicas, 'Deployment', name);
+    shop.breaksPods = true;
+    await shop.createWorkload(1, 'Deployment', 'broken');
+    const hasStarted = (pod: Pod) => !isReady(pod) && pod.status?.phase === 'Running';
+    await eventually(async () => (await shop.pods()).some(hasStarted), { message: 'its Pod has started' });
+    shop.breaksPods = false;
+    const order: string[] = [];
+    await shop.startOperator({
+      onConnect(client) {
+        const evict = client.evict.bind(client);
+        client.evict = (key, options) => {
+          order.push(key.name.split('-')[0] ?? '');
+          return evict(key, options);
+        };
+      },
+    });
+    await shop.watch({ ...atOnce, strategy: { maxOwners: 1 } });
+    await shop.baselined();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 8, { timeout: 40_000, message: 'the canary goes' });
+    await shop.quiet();
+    assert.deepEqual([order, shop.seen.length], [['small'], 8], 'the others wait for its new Pod');
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(7);
+    assert.deepEqual(order, ['small', 'middle', 'middle', 'large', 'large', 'large', 'broken']);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [7, 14]);
   });
 
   it('begins when its window opens, and carries a restart through its end', { timeout }, async (t) => {
