@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { At } from '../../src/api/at.generated.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
-import { installCrds, type Namespace, withNamespace } from './kubectl.ts';
+import { eventually, installCrds, kubectl, type Namespace, withNamespace } from './kubectl.ts';
 import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
 
 const gate = 'cnat.programming-kubernetes.info/recorded';
@@ -25,6 +25,44 @@ function waitFor(namespace: Namespace, what: string, path: string, value: string
 
 /** It runs until it is told to end. */
 const untilTold = { shell: '/bin/sh', command: 'echo run; until [ -e /tmp/end ]; do sleep 0.2; done' };
+
+/** The first process of a container ignores SIGTERM unless it has a trap: SIGKILL ends it a second later. */
+const template = { spec: { terminationGracePeriodSeconds: 1, containers: [{}] } };
+const deaf = { ...untilTold, template };
+/** SIGTERM makes it succeed. */
+const polite = { ...untilTold, command: `trap 'exit 0' TERM; ${untilTold.command}` };
+
+/** Resolves once the command of the At has begun, and has set its trap. */
+async function started(namespace: Namespace, name: string): Promise<void> {
+  await waitFor(namespace, `at/${name}`, '.status.phase', 'RUNNING');
+  await waitFor(namespace, `pod/${name}-pod`, '.status.phase', 'Running');
+  const log = () => namespace.kubectl('logs', `${name}-pod`);
+  await eventually('its first line', async () => (await log()) === 'run');
+}
+
+/**
+ * The At has ended, nothing holds its Pod, and its command has begun once.
+ *
+ * @param expected outcome, reason and exit code.
+ */
+async function assertEnded(namespace: Namespace, name: string, expected: readonly unknown[]): Promise<void> {
+  await waitFor(namespace, `at/${name}`, '.status.phase', 'DONE');
+  await namespace.kubectl('wait', '--for=delete', '--timeout=110s', `pod/${name}-pod`);
+  // Once it has seen this edit, the operator has looked at the At without its Pod.
+  await namespace.kubectl(
+    ...['patch', 'at', name, '--type=merge', '--patch={"spec":{"ttlSecondsAfterFinished":3600}}'],
+  );
+  await waitFor(namespace, `at/${name}`, '.status.observedGeneration', '2');
+  const { status } = await namespace.getJson<At>(`at/${name}`);
+  assert.deepEqual([status?.outcome, status?.reason, status?.exitCode, status?.attempts], [...expected, 1]);
+  const pods = await namespace.kubectl('get', 'pods', '--output=name', `--selector=app=${name}`);
+  assert.equal(pods, '');
+  const field = 'involvedObject.fieldPath=spec.containers{busybox},reason=Started';
+  const rows = '--output=jsonpath={range .items[*]}{.involvedObject.name} {.involvedObject.uid}{"\\n"}{end}';
+  const starts = await namespace.kubectl('get', 'events', `--field-selector=${field}`, rows);
+  const own = starts.split('\n').filter((start) => start.startsWith(`${name}-pod`));
+  assert.deepEqual(own, [`${name}-pod ${status?.podUID}`]);
+}
 
 describe('At with ExactlyOnce on a real node', () => {
   let operator: OperatorUnderTest;
@@ -72,6 +110,28 @@ describe('At with ExactlyOnce on a real node', () => {
     await namespace.kubectl('delete', 'at/gone', '--timeout=110s');
     await operator.start();
     await namespace.kubectl('wait', '--for=delete', '--timeout=110s', 'pod/gone-pod');
+  });
+
+  it('does not run again where its node is drained, and tells how it has ended', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.apply(atObject('deaf', deaf));
+    await namespace.apply(atObject('polite', polite));
+    for (const name of ['deaf', 'polite']) await started(namespace, name);
+    const { nodeName = '' } = (await namespace.getJson<Pod>('pod/deaf-pod')).spec;
+    t.after(() => kubectl(['uncordon', nodeName]));
+    // It waits until the Pods are gone, which the finalizer must not prevent.
+    await namespace.kubectl('drain', nodeName, '--pod-selector=app in (deaf, polite)', '--timeout=110s');
+    await assertEnded(namespace, 'deaf', ['Failed', 'Evicted', 137]);
+    await assertEnded(namespace, 'polite', ['Succeeded', 'Succeeded', 0]);
+  });
+
+  it('does not run again where its Pod is deleted by force, and tells how it has ended', async (t) => {
+    const namespace = await withNamespace(t);
+    await namespace.apply(atObject('forced', deaf));
+    await started(namespace, 'forced');
+    const how = ['--force', '--grace-period=0', '--timeout=110s'];
+    await namespace.kubectl('delete', 'pod/forced-pod', ...how);
+    await assertEnded(namespace, 'forced', ['Failed', 'PodLost', 137]);
   });
 
   it('never starts a gated Pod that it has not recorded', async (t) => {
