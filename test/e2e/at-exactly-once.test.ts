@@ -40,6 +40,14 @@ async function started(namespace: Namespace, name: string): Promise<void> {
   await eventually('its first line', async () => (await log()) === 'run');
 }
 
+/** Name and uid of a Pod of the At for each start of its command. */
+async function starts(namespace: Namespace, name: string): Promise<string[]> {
+  const field = 'involvedObject.fieldPath=spec.containers{busybox},reason=Started';
+  const rows = '--output=jsonpath={range .items[*]}{.involvedObject.name} {.involvedObject.uid}{"\\n"}{end}';
+  const all = await namespace.kubectl('get', 'events', `--field-selector=${field}`, rows);
+  return all.split('\n').filter((start) => start.startsWith(`${name}-pod`));
+}
+
 /**
  * The At has ended, nothing holds its Pod, and its command has begun once.
  *
@@ -57,11 +65,7 @@ async function assertEnded(namespace: Namespace, name: string, expected: readonl
   assert.deepEqual([status?.outcome, status?.reason, status?.exitCode, status?.attempts], [...expected, 1]);
   const pods = await namespace.kubectl('get', 'pods', '--output=name', `--selector=app=${name}`);
   assert.equal(pods, '');
-  const field = 'involvedObject.fieldPath=spec.containers{busybox},reason=Started';
-  const rows = '--output=jsonpath={range .items[*]}{.involvedObject.name} {.involvedObject.uid}{"\\n"}{end}';
-  const starts = await namespace.kubectl('get', 'events', `--field-selector=${field}`, rows);
-  const own = starts.split('\n').filter((start) => start.startsWith(`${name}-pod`));
-  assert.deepEqual(own, [`${name}-pod ${status?.podUID}`]);
+  assert.deepEqual(await starts(namespace, name), [`${name}-pod ${status?.podUID}`]);
 }
 
 describe('At with ExactlyOnce on a real node', () => {
@@ -133,6 +137,18 @@ describe('At with ExactlyOnce on a real node', () => {
     await namespace.kubectl('delete', 'pod/forced-pod', ...how);
     await assertEnded(namespace, 'forced', ['Failed', 'PodLost', 137]);
   });
+
+  for (const launchGuarantee of ['AtLeastOnce', 'ExactlyOnce']) {
+    it(`goes with its Pod where it is deleted in the foreground while it runs, ${launchGuarantee}`, async (t) => {
+      const namespace = await withNamespace(t);
+      await namespace.apply(atObject('doomed', { ...deaf, launchGuarantee, disruptionPolicy: 'Retry' }));
+      await started(namespace, 'doomed');
+      await namespace.kubectl('delete', 'at/doomed', '--cascade=foreground', '--timeout=110s');
+      await namespace.kubectl('wait', '--for=delete', '--timeout=110s', 'pod/doomed-pod');
+      assert.equal(await namespace.kubectl('get', 'pods', '--output=name'), '');
+      assert.equal((await starts(namespace, 'doomed')).length, 1);
+    });
+  }
 
   it('never starts a gated Pod that it has not recorded', async (t) => {
     const namespace = await withNamespace(t);
