@@ -8,6 +8,7 @@ import { planOf } from '../../src/at/plan/plan.ts';
 import { buildPod } from '../../src/at/plan/pod.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { parseTime } from '../../src/kubernetes/time.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -125,5 +126,47 @@ describe('an instant that has passed when the At is created', () => {
     await eventually(isCounted, { message: 'the launch is counted' });
     const sum = /^atwatch_at_launch_lateness_seconds_sum (\S+)$/m.exec(await registry.metrics())?.[1];
     assert.ok(Number(sum) < 3600, `${sum} s late`);
+  });
+});
+
+describe('an outage over the time of an At', () => {
+  it('is blamed on the operator, but not where the schedule was edited meanwhile', async (t) => {
+    const rig = await operating(t);
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, 'edited');
+    await rig.atWhen('accepted', ({ status }) => status?.observedGeneration === 1, 'edited');
+    const { name: untouched, due } = await rig.createWaiting(
+      () => rig.stopOperators(),
+      () => rig.startOperator(),
+    );
+    // When in the outage that was is not known: so it counts as the moment in which the operator is back.
+    await rig.editAt({ schedule: new Date(due).toISOString() }, 'edited');
+    await eventually(() => Date.now() > due + 6000, { timeout: 150_000, message: 'both are overdue' });
+    const registry = new Registry();
+    await rig.startOperator({ registry });
+    for (const [name, event, isDelayed] of [
+      ['edited', 'Launched', false],
+      [untouched, 'LaunchedLate (W)', true],
+    ] as const) {
+      const {
+        launchTime = '',
+        scheduledTime = '',
+        ...status
+      } = (await rig.inPhase('RUNNING', name)).status ?? {};
+      assert.equal(parseTime(scheduledTime), due);
+      assert.equal(status.latenessMilliseconds, parseTime(launchTime) - due);
+      assert.equal(
+        (status.operatorDelaySeconds ?? 0) >= 5,
+        isDelayed,
+        `${name}: ${status.operatorDelaySeconds} s`,
+      );
+      const told = async () => (await rig.events(name)).find((one) => one.startsWith('Launched'));
+      assert.equal(await eventually(told, { message: `the launch of ${name} is told` }), event);
+    }
+    const isCounted = async () =>
+      /^atwatch_at_launch_lateness_seconds_count 2$/m.test(await registry.metrics());
+    await eventually(isCounted, { message: 'both launches are counted' });
+    const metrics = await registry.metrics();
+    const onTime = /^atwatch_at_launch_lateness_seconds_bucket\{le="1"\} (\d+)$/m.exec(metrics)?.[1];
+    assert.equal(onTime, '1', metrics);
   });
 });

@@ -145,9 +145,9 @@ export class AtRig {
       const due = Date.now() + lead;
       await this.createAt({ schedule: new Date(due).toISOString() }, name);
       await this.atWhen('accepted', ({ status }) => status?.observedGeneration === 1, name);
-      act();
+      await act();
       if (Date.now() < due) return { name, due };
-      undo();
+      await undo();
     }
     throw new Error('this machine is too slow to see an At wait');
   }
