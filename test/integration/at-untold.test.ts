@@ -5,9 +5,10 @@ import { Registry } from '@prometheus-io/client';
 import type { At } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { type KubernetesObject, pods, type Resource } from '../../src/kubernetes/objects.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
+import type { Client, ObjectKey } from '../../src/runtime/client/client.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
+import { admitPodsBy } from './pod-policy.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 import { startWebhook } from './webhook.ts';
@@ -118,6 +119,73 @@ describe('a webhook that does not answer in time', () => {
   });
 });
 
+/** More than it takes to presume that another At of the namespace is refused for the same cause. */
+const misfits = Array.from({ length: 12 }, (_, index) => `bad-${index}`);
+
+const asking = (cpu: string) => ({
+  ...{ command: 'true' },
+  template: { spec: { containers: [{ resources: { requests: { cpu } } }] } },
+});
+
+async function limitCpu({ client, namespace }: AtRig, cpu: string): Promise<ObjectKey> {
+  const key = { namespace, name: 'cpu' };
+  await client.create(resourceQuotas, { metadata: key, spec: { hard: { 'requests.cpu': cpu } } });
+  await eventually(async () => 'hard' in ((await client.get(resourceQuotas, key)).status ?? {}));
+  return key;
+}
+
+/** Forbids all Pods whose names begin with `bad`. */
+async function forbidBad(t: TestContext, rig: AtRig): Promise<void> {
+  const validations = [{ expression: "!object.metadata.name.startsWith('bad')", message: 'it is bad' }];
+  const binding = { validationActions: ['Deny'] };
+  await admitPodsBy(t, rig, { verb: 'Validating', policy: { validations }, binding });
+  const metadata = { namespace: rig.namespace, name: 'bad' };
+  const probe = { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  await eventually(
+    async () =>
+      /it is bad/.test(String(await rig.client.create(pods, probe, { dryRun: true }).catch((e) => e))),
+    { message: 'the policy is in force' },
+  );
+}
+
+describe('an At that can run', { concurrency: true }, () => {
+  for (const [what, forbid] of Object.entries({
+    'a quota': (_: TestContext, rig: AtRig) => limitCpu(rig, '1'),
+    'a policy': forbidBad,
+  })) {
+    it(`is launched within five minutes beside a dozen that ${what} never admits`, async (t) => {
+      const rig = await AtRig.create(t);
+      const { options, proxy, advance } = await timeTravel(t);
+      const registry = new Registry();
+      await forbid(t, rig);
+      await rig.startOperator({ ...options, registry });
+      for (const name of misfits) await rig.createAt(asking('100'), name);
+      for (const name of misfits) {
+        await rig.atWhen('refused', ({ status }) => status?.reason === 'PodRejected', name);
+      }
+      await rig.createAt(asking('10m'), 'good');
+      const areAnswered = async () => {
+        const counts = (await registry.metrics()).matchAll(
+          /^rest_client_requests_total\{code="\d+",method="POST".*\} (\d+)$/gm,
+        );
+        const answered = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+        return answered === proxy.asked.filter(({ method }) => method === 'POST').length;
+      };
+      let waitedMs = 0;
+      while (await rig.isPodGone('good-pod')) {
+        assert.ok(waitedMs <= 300_000, `it waits for ${waitedMs} ms`);
+        await advance(1000);
+        waitedMs += 1000;
+        await eventually(areAnswered, { message: 'no create is under way' });
+      }
+      t.diagnostic(`launched after ${waitedMs / 1000} s`);
+      const { status } = await rig.inPhase('RUNNING', 'good');
+      assert.equal(status?.operatorDelaySeconds, undefined);
+      for (const name of misfits) assert.equal((await rig.at(name)).status?.phase, 'PENDING');
+    });
+  }
+});
+
 describe('a full quota', () => {
   it('has one Event each hour, whatever its sentence', async (t) => {
     const rig = await AtRig.create(t);
@@ -157,14 +225,8 @@ describe('a full quota', () => {
 
   it('with room again is used by all that fit, whatever never does', async (t) => {
     const rig = await AtRig.create(t);
-    const key = { namespace: rig.namespace, name: 'cpu' };
-    await rig.client.create(resourceQuotas, { metadata: key, spec: { hard: { 'requests.cpu': '0' } } });
-    await eventually(async () => 'hard' in ((await rig.client.get(resourceQuotas, key)).status ?? {}));
+    const key = await limitCpu(rig, '0');
     await rig.startOperator();
-    const asking = (cpu: string) => ({
-      ...{ command: 'true' },
-      template: { spec: { containers: [{ resources: { requests: { cpu } } }] } },
-    });
     const small = Array.from({ length: 12 }, (_, index) => `small-${index}`);
     for (const name of small) await rig.createAt(asking('10m'), name);
     // The last one to come, so that it is also the last one to be refused.
