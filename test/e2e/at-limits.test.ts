@@ -120,6 +120,38 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.ok(waited > 34_000, `the command started after ${waited} ms`);
   });
 
+  it('a native sidecar whose image cannot be pulled', async (t) => {
+    const namespace = await withNamespace(t);
+    const sidecar = { name: 'proxy', image: 'no-such-image', restartPolicy: 'Always' };
+    const template = { spec: { initContainers: [sidecar], containers: [{}] } };
+    await run(namespace, 'unpulled', { command: 'true', pendingTimeoutSeconds: 50, template });
+    const status = await done(namespace, 'unpulled');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'ImagePullBackOff']);
+    assert.match(status.message ?? '', /no-such-image/);
+    assert.equal(status.startTime, undefined);
+  });
+
+  it('a native sidecar that runs, and does not let the command start', async (t) => {
+    const namespace = await withNamespace(t);
+    const sidecar = { name: 'proxy', image: 'busybox', command: ['sleep', '600'], restartPolicy: 'Always' };
+    const startupProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1000 };
+    const initContainers = [{ ...sidecar, startupProbe }];
+    const template = { spec: { terminationGracePeriodSeconds: 1, initContainers, containers: [{}] } };
+    await run(namespace, 'unstarted', { command: 'true', pendingTimeoutSeconds: 20, template });
+    await namespace.kubectl(
+      'wait',
+      '--for=jsonpath={.status.initContainerStatuses[0].state.running}',
+      '--timeout=55s',
+      'pod/unstarted-pod',
+    );
+    const status = await done(namespace, 'unstarted');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'PendingTimeout']);
+    assert.equal(status.startTime, undefined);
+    const { metadata } = await namespace.getJson<Pod>('pod/unstarted-pod');
+    const waited = Date.parse(status.completionTime ?? '') - Date.parse(metadata.creationTimestamp ?? '');
+    assert.ok(waited >= 20_000, `it ended after ${waited} ms`);
+  });
+
   it('a deadline, which keeps Pod and log', async (t) => {
     const namespace = await withNamespace(t);
     // The operator deletes a Pod 10 s after its grace period. A long one leaves a busy kubelet time to stop the Pod.
