@@ -5,10 +5,11 @@ import { Registry } from '@prometheus-io/client';
 import type { At } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { type KubernetesObject, pods, type Resource } from '../../src/kubernetes/objects.ts';
-import type { Client, ObjectKey } from '../../src/runtime/client/client.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { admitPodsBy } from './pod-policy.ts';
+import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 import { startWebhook } from './webhook.ts';
@@ -127,13 +128,6 @@ const asking = (cpu: string) => ({
   template: { spec: { containers: [{ resources: { requests: { cpu } } }] } },
 });
 
-async function limitCpu({ client, namespace }: AtRig, cpu: string): Promise<ObjectKey> {
-  const key = { namespace, name: 'cpu' };
-  await client.create(resourceQuotas, { metadata: key, spec: { hard: { 'requests.cpu': cpu } } });
-  await eventually(async () => 'hard' in ((await client.get(resourceQuotas, key)).status ?? {}));
-  return key;
-}
-
 /** Forbids all Pods whose names begin with `bad`. */
 async function forbidBad(t: TestContext, rig: AtRig): Promise<void> {
   const validations = [{ expression: "!object.metadata.name.startsWith('bad')", message: 'it is bad' }];
@@ -150,7 +144,7 @@ async function forbidBad(t: TestContext, rig: AtRig): Promise<void> {
 
 describe('an At that can run', { concurrency: true }, () => {
   for (const [what, forbid] of Object.entries({
-    'a quota': (_: TestContext, rig: AtRig) => limitCpu(rig, '1'),
+    'a quota': (_: TestContext, rig: AtRig) => imposeQuota(rig, { 'requests.cpu': '1' }),
     'a policy': forbidBad,
   })) {
     it(`is launched within a minute beside a dozen that ${what} never admits`, async (t) => {
@@ -191,12 +185,7 @@ describe('a full quota', () => {
     const rig = await AtRig.create(t);
     const { options, advance } = await timeTravel(t);
     const key = (name: string) => ({ namespace: rig.namespace, name });
-    const fill = async (name: string) => {
-      await rig.client.create(resourceQuotas, { metadata: key(name), spec: { hard: { pods: '0' } } });
-      await eventually(
-        async () => 'hard' in ((await rig.client.get(resourceQuotas, key(name))).status ?? {}),
-      );
-    };
+    const fill = (name: string) => imposeQuota(rig, { pods: '0' }, name);
     await fill('one');
     await rig.startOperator(options);
     await rig.createAt();
@@ -225,7 +214,7 @@ describe('a full quota', () => {
 
   it('with room again is used by all that fit, whatever never does', async (t) => {
     const rig = await AtRig.create(t);
-    const key = await limitCpu(rig, '0');
+    const key = await imposeQuota(rig, { 'requests.cpu': '0' });
     await rig.startOperator();
     const small = Array.from({ length: 12 }, (_, index) => `small-${index}`);
     for (const name of small) await rig.createAt(asking('10m'), name);
@@ -242,12 +231,7 @@ describe('a full quota', () => {
 
   it('keeps an At with the deprecated AtMostOnce from nothing but its time, also over a restart', async (t) => {
     const rig = await AtRig.create(t);
-    const metadata = { namespace: rig.namespace, name: 'pods' };
-    await rig.client.create(resourceQuotas, { metadata, spec: { hard: { pods: '0' } } });
-    await eventually(async () => {
-      const found = await rig.client.get(resourceQuotas, metadata);
-      return 'status' in found && Object.hasOwn(found.status as object, 'hard');
-    });
+    const metadata = await imposeQuota(rig, { pods: '0' });
     await rig.startOperator();
     await rig.createAt({ launchGuarantee: 'AtMostOnce' });
     await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected');
@@ -264,12 +248,7 @@ describe('a full quota', () => {
   it('is asked by one At for two hundred, and each says so', async (t) => {
     const rig = await AtRig.create(t);
     const registry = new Registry();
-    const metadata = { namespace: rig.namespace, name: 'pods' };
-    await rig.client.create(resourceQuotas, { metadata, spec: { hard: { pods: '0' } } });
-    await eventually(async () => {
-      const found = await rig.client.get(resourceQuotas, metadata);
-      return 'status' in found && Object.hasOwn(found.status as object, 'hard');
-    });
+    const metadata = await imposeQuota(rig, { pods: '0' });
     const names = Array.from({ length: 200 }, (_, index) => `at-${index}`);
     await Promise.all(names.map((name) => rig.createAt({}, name)));
     await rig.startOperator({ registry });
