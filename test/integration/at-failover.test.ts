@@ -8,7 +8,9 @@ import { spawnOperator } from '../../hack/operator-process.ts';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
+import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 
 const count = 60;
@@ -19,6 +21,8 @@ const count = 60;
 const withinMs = 11_500;
 /** So long before the due instant a leader is killed that is to launch none. */
 const beforeDueMs = 500;
+/** For the first 100 of a namespace and cause. */
+const toldWithinMs = 7000;
 const gate = 'cnat.programming-kubernetes.info/recorded';
 
 before(() => applyCrds());
@@ -29,6 +33,8 @@ interface Pair {
   send(signal: NodeJS.Signals): void;
   /** Resolves at the instant at which all Ats are due, or so many milliseconds before. */
   untilDue(earlierMs?: number): Promise<void>;
+  /** Resolves once the other process leads. */
+  untilNextLeads(): Promise<void>;
   /** uid → by how many milliseconds after that instant its Pod was seen first. */
   readonly seen: ReadonlyMap<string, number>;
 }
@@ -44,7 +50,7 @@ async function said(child: ChildProcessWithoutNullStreams, message: string): Pro
 }
 
 /** Two processes, the first of which leads, and accepted Ats that are due soon. */
-async function pair(t: TestContext, spec: Partial<AtSpec> = {}): Promise<Pair> {
+async function pair(t: TestContext, spec: Partial<AtSpec> = {}, size = count): Promise<Pair> {
   const rig = await AtRig.create(t);
   const { namespace, client } = rig;
   const flags = ['--leader-elect', `--namespaces=${namespace}`];
@@ -61,10 +67,10 @@ async function pair(t: TestContext, spec: Partial<AtSpec> = {}): Promise<Pair> {
     return child;
   };
   const leader = await start('leading');
-  await start('waiting for leadership');
+  const standby = await start('waiting for leadership');
   const due = Math.ceil(Date.now() / 1000) * 1000 + 10_000;
   const schedule = new Date(due).toISOString();
-  const names = Array.from({ length: count }, (_, index) => `at-${index}`);
+  const names = Array.from({ length: size }, (_, index) => `at-${index}`);
   await Promise.all(names.map((name) => rig.createAt({ schedule, ...spec }, name)));
   const areAccepted = async () =>
     (await client.list(ats, { namespace })).items.every(({ status }) => status?.reason === 'Armed');
@@ -76,6 +82,7 @@ async function pair(t: TestContext, spec: Partial<AtSpec> = {}): Promise<Pair> {
   assert.ok(Date.now() < due - beforeDueMs, 'this machine is too slow to prepare the Ats in time');
   return {
     ...{ rig, seen, send: (signal) => void leader.kill(signal) },
+    untilNextLeads: () => said(standby, 'leading'),
     untilDue: (earlierMs = 0) => new Promise((resolve) => setTimeout(resolve, due - earlierMs - Date.now())),
   };
 }
@@ -128,5 +135,24 @@ describe('Ats that fall due as the leader goes', () => {
       );
     await eventually(areReleased, { message: 'all are released', timeout: 5000 });
     await assertRunningOnce(two);
+  });
+
+  it('and that a quota refuses say so within 7 s of the next leader', { timeout: 120_000 }, async (t) => {
+    const two = await pair(t, {}, 100);
+    const { client, namespace } = two.rig;
+    await imposeQuota(two.rig, { pods: '0' });
+    await two.untilDue(beforeDueMs);
+    two.send('SIGKILL');
+    await two.untilNextLeads();
+    const ledAt = Date.now();
+    const areTold = async () =>
+      (await client.list(ats, { namespace })).items.every(
+        ({ status }) => condition(status, 'Launched') === 'False PodRejected',
+      );
+    await eventually(areTold, { message: 'each says why it has no Pod' });
+    const tookMs = Date.now() - ledAt;
+    t.diagnostic(`all were told ${tookMs} ms after the next process led`);
+    assert.ok(tookMs <= toldWithinMs, `${tookMs} ms`);
+    assert.equal(two.seen.size, 0);
   });
 });
