@@ -8,7 +8,7 @@ import { type OperatorProcess, startOperator } from '../../hack/operator-process
 import type { ConfigWatcherSpec, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments, replicaSets } from '../../src/configwatcher/facts/workload.ts';
-import { configMaps, type KubernetesObject, pods } from '../../src/kubernetes/objects.ts';
+import { configMaps, type KubernetesObject, type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { isAlreadyExists } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
@@ -16,6 +16,7 @@ import { type AuditedRequest, requestsOf } from './at-audit.ts';
 import { BenchApiServer } from './bench-api-server.ts';
 import { asInTheImage } from './image.ts';
 import { cpuOf, memoryOf } from './process-usage.ts';
+import { ReturningPods } from './returning-pods.ts';
 
 /** Requests of the benchmark at a time. */
 export const concurrency = 32;
@@ -36,6 +37,8 @@ const podSpec = {
 
 /** How long anything may take before the benchmark gives up, ms. */
 const patience = 300_000;
+/** How long the first Pod of a new content has to stay Ready, ms. */
+const seasoning = 10_000;
 /** Restarts at once, and all Pods of an owner together. */
 const atOnce = {
   debounce: { quiet: '0s' },
@@ -187,16 +190,51 @@ export class WatcherCluster {
   }
 
   /** Milliseconds that the API server takes for so many evictions, of Pods that no watcher selects. */
-  async nullEvictions(name: string, count: number, atATime = concurrency): Promise<number> {
+  async nullEvictions(name: string, count: number): Promise<number> {
     const namespace = await this.namespace(name);
     await this.createPods(namespace, count, {}, 'pod');
     const { items } = await this.#client.list(pods, { namespace });
     const begin = performance.now();
-    await inParallel(items.length, atATime, async (index) => {
-      const { name = '', uid = '' } = items[index]?.metadata ?? {};
-      await this.#client.evict({ namespace, name }, { uid });
-    });
+    await inParallel(items.length, concurrency, async (index) => this.#evict(items[index]));
     return performance.now() - begin;
+  }
+
+  /**
+   * Milliseconds until the last of so many evictions, of Pods that no watcher selects, that wait for what a watcher
+   * waits for: one alone, until its Pod has been back for a while, and then so many at a time, each until its Pod is back.
+   */
+  async nullRestarts(name: string, count: number, atATime: number): Promise<number> {
+    const namespace = await this.namespace(name);
+    await this.createPods(namespace, count, {}, 'pod');
+    const { items } = await this.#client.list(pods, { namespace });
+    return await this.withReturningPods(namespace, async (returning) => {
+      const begin = performance.now();
+      let last = begin;
+      const restart = async (pod: Pod | undefined) => {
+        last = performance.now();
+        await this.#evict(pod);
+        await returning.back(pod?.metadata.name ?? '');
+      };
+      await restart(items[0]);
+      await sleep(seasoning);
+      await inParallel(count - 1, atATime, async (index) => restart(items[index + 1]));
+      return last - begin;
+    });
+  }
+
+  /** Meanwhile the Pods of the namespace are Ready, and come back. */
+  async withReturningPods<T>(namespace: string, work: (returning: ReturningPods) => Promise<T>): Promise<T> {
+    const returning = await ReturningPods.start(this.#client, namespace);
+    try {
+      return await work(returning);
+    } finally {
+      returning.stop();
+    }
+  }
+
+  async #evict(pod: Pod | undefined): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = pod?.metadata ?? {};
+    await this.#client.evict({ namespace, name }, { uid });
   }
 
   /**
