@@ -186,6 +186,24 @@ describe('a content that breaks its Pods', () => {
     );
   });
 
+  it('and replaces one that is being applied to several owners takes down one of them, and no more', async () => {
+    const { world, operator } = await openWorld(12, 1, {
+      ...{ debounce: { quiet: '30s' }, cooldown: { base: '0s' }, strategy: { maxOwners: 6 } },
+    });
+    world.edit({ message: 'good' });
+    await lookUntil(world, operator, () => world.restarts.length === 7, 500);
+    world.trouble = breaksPods('NeverReady');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, () => world.restarts.length > 7, 500);
+    assert.equal(readyPods(world), 11, 'until then all that were restarted are back');
+    await lookUntil(world, operator, (looks) => looks === 100, 10_000);
+    assert.deepEqual([world.restarts.length, readyPods(world)], [8, 11]);
+    assert.equal(stalled(world)?.reason, 'NewPodsNotAvailable');
+    world.edit({ message: 'good again' });
+    await converge(world, [operator]);
+    assert.deepEqual([readyPods(world), column(world)], [12, 'UpToDate']);
+  });
+
   it('may touch several owners at once where the canary is switched off, and stops there', async () => {
     const { world, operator } = await openWorld(12, 1, { strategy: { canary: false, maxOwners: 3 } });
     world.trouble = breaksPods('Crashes');

@@ -105,6 +105,30 @@ function inOrder(left: Entry, right: Entry): number {
   );
 }
 
+/** Some of its Pods have this content already, or are about to get it. */
+function hasBegun(
+  { group: { key, fresh, terminating, outdated, facts } }: Entry,
+  input: RestartInput,
+): boolean {
+  const { cutoff, memory } = input;
+  const isNew = ({ created }: PodFacts) => cutoff !== undefined && created > cutoff;
+  const isRolling = facts.rollout?.restartedFor === memory.id || memory.patched.has(key);
+  return isRolling || terminating.length + outdated.length > 0 || fresh.some(isNew);
+}
+
+/**
+ * The owners that stay in their places. One that is in the middle of the restart for an earlier content, and lacks
+ * nothing, gives its place back where no owner has shown yet that the content works: that is for one alone to find out.
+ */
+function holdersOf(entries: readonly Entry[], isCanary: boolean, input: RestartInput): readonly Entry[] {
+  const holders = entries.filter(keepsPlace);
+  if (!isCanary) return holders;
+  const whole = holders.filter(({ lacks, stall }) => !lacks && stall === undefined);
+  const isJudged = holders.some((entry) => !whole.includes(entry) && wasAvailable(entry));
+  const [judge] = isJudged ? [] : whole.filter((entry) => hasBegun(entry, input)).sort(inOrder);
+  return holders.filter((entry) => entry === judge || !whole.includes(entry));
+}
+
 /** The owners that begin now. */
 function beginners(
   entries: readonly Entry[],
@@ -175,9 +199,10 @@ export function planRestart(facts: RestartInput): Plan {
   const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
   const proven = input.proven || entries.some((entry) => provesContent(entry, cutoff));
   const broken = entries.filter((entry) => entry.broken.length > 0);
-  const holders = entries.filter(keepsPlace);
+  const isCanary = strategy.canary && !proven;
+  const holders = holdersOf(entries, isCanary, input);
   const isStopped = broken.length > 0;
-  const begin = isStopped ? [] : beginners(entries, holders, strategy.canary && !proven, input);
+  const begin = isStopped ? [] : beginners(entries, holders, isCanary, input);
   const active = isStopped ? [] : [...holders, ...begin];
   const inPlace = placesAfter(entries, [...holders, ...begin], input);
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.

@@ -32,6 +32,7 @@ const watcher = {
   comparison: 'src/configwatcher/decide/comparison.ts',
   pending: 'src/configwatcher/decide/pending.ts',
   groups: 'src/configwatcher/decide/pod-groups.ts',
+  restart: 'src/configwatcher/decide/restart.ts',
   turn: 'src/configwatcher/decide/turn.ts',
   restartWrite: 'src/configwatcher/act/restart-write.ts',
   hash: 'src/configwatcher/plan/config-hash.ts',
@@ -264,6 +265,14 @@ const ofFailures: readonly PlantedBug[] = [
 ];
 
 const ofConfigWatcher: readonly PlantedBug[] = [
+  {
+    name: 'no canary',
+    sentence: 'a new content is given to several owners at once',
+    file: watcher.restart,
+    find: 'const isCanary = strategy.canary && !proven;',
+    replace: 'const isCanary = strategy.canary && proven;',
+    promise: 'R3',
+  },
   {
     name: 'no debounce memory',
     sentence: 'a change is acted on at once',

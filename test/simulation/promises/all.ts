@@ -12,7 +12,7 @@ import {
   reasonsAreTold,
   someReplicaLeads,
 } from './liveness.ts';
-import { batchesAreBounded, notTooSoon } from './pace.ts';
+import { batchesAreBounded, notTooSoon, oneOwnerFirst } from './pace.ts';
 import {
   bystandersAreInTime,
   doneInTime,
@@ -52,6 +52,7 @@ export const allPromises: readonly NamedPromise[] = [
   reasonsAreTold,
   appliedRunsEverywhere,
   batchesAreBounded,
+  oneOwnerFirst,
   notTooSoon,
   requestsAreBounded,
   absenceIsProven,

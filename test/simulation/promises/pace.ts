@@ -1,9 +1,10 @@
 /** How fast a restart may be: not before its debounce is over, and not more Pods at a time than allowed. */
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
-import type { ChangeEntry } from '../entry.ts';
-import { isAccepted } from '../entry.ts';
+import { type ChangeEntry, type EntryOf, isAccepted } from '../entry.ts';
 import { type Found, type History, kept, type NamedPromise } from '../history.ts';
+import { selects } from '../selector.ts';
+import type { WatcherRun } from '../watchers.ts';
 import { durationOf } from './liveness.ts';
 
 /** So long an edit may not have been seen yet, in milliseconds. */
@@ -92,6 +93,14 @@ function tooManyGone(history: History, pod: Pod): Found {
     : kept;
 }
 
+/** The Pod that a replica takes away with this request. */
+function takenAway(history: History, request: EntryOf<'request'>): Pod | undefined {
+  const { replica, resource, subresource, verb, namespace, name } = request;
+  const isRemoval = resource === 'pods' && (subresource === 'eviction' || verb === 'delete');
+  if (replica === undefined || !isRemoval || !isAccepted(request)) return undefined;
+  return history.removed.get(`${namespace}/${name}`) ?? history.objects.get<Pod>('pods', namespace, name);
+}
+
 export const batchesAreBounded: NamedPromise = {
   name: 'R3',
   sentence: 'of what works no more is taken away than maxUnavailable allows',
@@ -111,13 +120,70 @@ export const batchesAreBounded: NamedPromise = {
         return undefined;
       },
       request(request): Found {
-        const { replica, resource, subresource, verb, namespace, name, time } = request;
-        const isRemoval = resource === 'pods' && (subresource === 'eviction' || verb === 'delete');
-        if (replica === undefined || !isRemoval || !isAccepted(request)) return undefined;
-        if (!isCalm(history) || time - shakenAt < calmFor) return undefined;
-        const pod =
-          history.removed.get(`${namespace}/${name}`) ?? history.objects.get<Pod>('pods', namespace, name);
+        const pod = takenAway(history, request);
+        if (!isCalm(history) || request.time - shakenAt < calmFor) return undefined;
         return pod && tooManyGone(history, pod);
+      },
+    };
+  },
+};
+
+/** Whether some Pod that it selects has started with the content of now, and is Ready. */
+function isTried(history: History, { watcher: { metadata, spec, status } }: WatcherRun): boolean {
+  const cutoff = Date.parse(status?.pending?.cutoff ?? '') || 0;
+  return history.objects
+    .in<Pod>('pods', metadata.namespace ?? '')
+    .some(
+      (pod) =>
+        selects(spec, pod) && isReady(pod) && Date.parse(pod.metadata.creationTimestamp ?? '') > cutoff,
+    );
+}
+
+/** Whether all Pods that the owner wants were Ready before this one was taken away. */
+function wasWhole(history: History, owner: KubernetesObject, taken: Pod): boolean {
+  const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};
+  const others = history.objects
+    .in<Pod>('pods', taken.metadata.namespace ?? '')
+    .filter(
+      (one) => one.metadata.uid !== taken.metadata.uid && isReady(one) && ownerOf(history, one) === owner,
+    );
+  return reportsReady(taken) && others.length + 1 >= wanted;
+}
+
+/** The restart that the Pod is taken away for, where that has to try its content with one owner. */
+function restartWithCanary(history: History, pod: Pod): WatcherRun | undefined {
+  const [run, ...more] = history.watchers.selecting(pod, history.time, calmFor);
+  if (run === undefined || more.length > 0) return undefined;
+  const { spec, status: { pending } = {} } = run.watcher;
+  const isRunning = pending?.started !== undefined && pending.started >= (pending.since ?? '');
+  return isRunning && spec.strategy?.canary !== false ? run : undefined;
+}
+
+export const oneOwnerFirst: NamedPromise = {
+  name: 'R3',
+  sentence: 'a new content takes Pods of one owner that serves, and of others once a Pod is Ready with it',
+  start(history) {
+    /** By restart: the owners that were whole when a Pod of theirs was taken away first, and since when. */
+    const touched = new Map<string, Map<string, number>>();
+    return {
+      request(request): Found {
+        const pod = takenAway(history, request);
+        const run = pod && restartWithCanary(history, pod);
+        const owner = pod && ownerOf(history, pod);
+        if (pod === undefined || run === undefined || owner === undefined) return undefined;
+        const { spec, status } = run.watcher;
+        const id = `${run.uid} ${status?.lastRestart?.id}`;
+        const owners = touched.get(id) ?? new Map<string, number>();
+        const { uid = '' } = owner.metadata;
+        if (owners.has(uid) || !wasWhole(history, owner, pod)) return undefined;
+        // One that makes no progress gives its place back.
+        const deadline = (spec.strategy?.progressDeadlineSeconds ?? 600) * 1000;
+        const others = [...owners.values()].filter((since) => history.time - since < deadline);
+        touched.set(id, owners.set(uid, history.time));
+        if (!isCalm(history)) return undefined;
+        return others.length > 0 && !isTried(history, run)
+          ? { text: `${pod.metadata.name} was taken away for a content that no Pod runs yet`, clue: 'canary' }
+          : kept;
       },
     };
   },
