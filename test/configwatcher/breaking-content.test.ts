@@ -204,6 +204,21 @@ describe('a content that breaks its Pods', () => {
     assert.deepEqual([readyPods(world), column(world)], [12, 'UpToDate']);
   });
 
+  it('is mended once its replacement works: the next edit waits for the window', async () => {
+    const windows = [{ schedule: '0 3 * * *', duration: '1h' }];
+    const { world, operator } = await openWorld(12, 1, { windows, strategy: { maxOwners: 1 } });
+    world.now = Date.UTC(2024, 0, 2, 3, 59, 0);
+    await breakPods(world, operator, 'Crashes');
+    world.step(120_000);
+    world.edit({ message: 'good' });
+    await lookUntil(world, operator, () => touched(world) === 4, 500);
+    world.edit({ message: 'better' });
+    await lookUntil(world, operator, () => column(world) === 'Window', 1000);
+    const before = world.restarts.length;
+    await lookUntil(world, operator, (looks) => looks === 100, 10_000);
+    assert.equal(world.restarts.length, before);
+  });
+
   it('may touch several owners at once where the canary is switched off, and stops there', async () => {
     const { world, operator } = await openWorld(12, 1, { strategy: { canary: false, maxOwners: 3 } });
     world.trouble = breaksPods('Crashes');

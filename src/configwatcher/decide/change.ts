@@ -118,14 +118,16 @@ function countOvertaken(
 }
 
 /**
- * Counts the contents that replace a broken one. One that was not tried yet is replaced for nothing. That a content
- * breaks its Pods stands in the record of its restart, which a suspension leaves as it is.
+ * Counts the contents that replace a broken one. One that was not tried yet is replaced for nothing, and one that works
+ * was the last of them. That a content breaks its Pods stands in the record of its restart, which a suspension leaves as
+ * it is.
  */
 function repairsOf({ pending, lastRestart }: WatcherState): number {
   const { repairs = 0 } = pending ?? {};
   if (!pending || !isRunning(pending)) return repairs;
   const isBroken = (lastRestart?.unavailable ?? 0) > 0;
-  return isBroken || repairs > 0 ? repairs + 1 : 0;
+  const isMended = pending.proven === true;
+  return isBroken || (repairs > 0 && !isMended) ? repairs + 1 : 0;
 }
 
 /** A node whose kubelet still knows the object of before may give that to new Pods, kubernetes#119733. */
