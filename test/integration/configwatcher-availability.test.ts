@@ -302,3 +302,36 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     );
   });
 });
+
+describe('a ConfigWatcher in the middle of a restart', { concurrency: 2 }, () => {
+  for (const type of ['Evict', 'Auto'] as const) {
+    it(`by ${type} touches one of eight Deployments with a breaking content, also in mid-restart of several`, {
+      timeout,
+    }, async (t) => {
+      const names = Array.from({ length: 8 }, (_, index) => `web-${index}`);
+      const shop = await shopOf(t, names);
+      // So that owners whose new Pods are Ready are still in the middle of their restart.
+      const strategy = { type, maxOwners: 4, minReadySeconds: 15 };
+      await shop.watch({ ...atOnce, strategy });
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const several = { timeout: 60_000, message: 'the first one and four more' };
+      await eventually(() => shop.seen.length === 8 + 1 + 4, several);
+      await shop.allReady(8);
+      shop.crashesPods = true;
+      await shop.patchConfigMap({ data: { message: 'bad' } });
+      await shop.until('the broken Pod is told', (status) =>
+        Boolean(status.conditions?.some(({ reason }) => reason === 'NewPodsNotAvailable')),
+      );
+      await shop.quiet();
+      assert.equal(shop.seen.length, 14, 'one Deployment was touched');
+      const ready = (await shop.pods()).filter(isReady);
+      assert.equal(ready.length, type === 'Auto' ? 8 : 7);
+      shop.crashesPods = false;
+      await shop.patchConfigMap({ data: { message: 'good' } });
+      const isApplied = ({ pending }: { readonly pending?: object }) => pending === undefined;
+      await shop.until('the good content is applied', isApplied, { timeout: 90_000 });
+      await shop.allReady(8);
+    });
+  }
+});
