@@ -57,7 +57,7 @@ export class CreateFailures {
     const waitMs = isRefusal(error) ? delayAfter(memory.refused(at)) : 0;
     const failure = failureOf(error, pod);
     if (failure === undefined) {
-      return this.#turnedAway(at, error);
+      return this.#turnedAway(at, error, since);
     }
     if (failure.reason === atReason.createFailed) {
       log.warn({ err: errorFields(error) }, 'the create of the Pod failed');
@@ -76,15 +76,19 @@ export class CreateFailures {
     return forMs;
   }
 
-  /** Too many requests, a token that is over: passes without an edit, and is reported where it lasts. */
-  #turnedAway(at: At, error: unknown): Wait | undefined {
+  /**
+   * Too many requests, a token that is over: passes without an edit, and is reported where it lasts. The client itself
+   * has repeated the request until its time was over, which counts.
+   *
+   * @param sentAt monotonic milliseconds.
+   */
+  #turnedAway(at: At, error: unknown, sentAt: number): Wait | undefined {
     const { clock, memory } = this.#options;
     if (!(error instanceof ApiError)) {
       return undefined;
     }
-    const now = clock.monotonic();
-    const since = memory.turnedAway(at, now);
-    if (now - since < tellAfterMs) {
+    const since = memory.turnedAway(at, sentAt);
+    if (clock.monotonic() - since < tellAfterMs) {
       return undefined;
     }
     const failure = { reason: atReason.createFailed, message: error.message };

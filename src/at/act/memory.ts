@@ -91,10 +91,10 @@ export class Memory {
     return entry.refusals;
   }
 
-  /** A create was turned away for a reason that passes by itself. Returns since when in a row. */
-  turnedAway(at: At, now: number): number {
+  /** A create that was sent then was turned away for a reason that passes by itself. Returns since when in a row. */
+  turnedAway(at: At, sentAt: number): number {
     const entry = this.#entry(at);
-    entry.turnedAwaySince ??= now;
+    entry.turnedAwaySince ??= sentAt;
     return entry.turnedAwaySince;
   }
 

@@ -291,5 +291,7 @@ function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): S
   const eventReason = outcome === atOutcome.succeeded ? atEvent.completed : outcome;
   const note = `${outcome === atOutcome.failed ? reason : outcome}${code}`;
   const event: EventRecord = { type, reason: eventReason, action: 'FollowPod', note };
-  return { actions: [], status, events: [...(running?.events ?? []), event] };
+  // The last of several attempts is told like those before it.
+  const lost = ending.disrupted ? disruptedEvents(from, status.history) : [];
+  return { actions: [], status, events: [...(running?.events ?? []), ...lost, event] };
 }

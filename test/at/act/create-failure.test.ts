@@ -42,6 +42,16 @@ describe('a create that is turned away', () => {
     });
   }
 
+  it('counts the time for which the client has repeated it', () => {
+    const { clock, memory } = world();
+    const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
+    const busy = apiError(429, 'TooManyRequests');
+    const sentAt = clock.monotonic();
+    clock.advance(4500);
+    const { failure } = failures.failed(at, busy, created(at), sentAt, silentLogger) ?? {};
+    assert.deepEqual(failure, { reason: 'CreateFailed', message: busy.message });
+  });
+
   it('is told as CreateFailed from the page of a proxy, which has not looked at the Pod', () => {
     const { fail } = world();
     const page = new ApiError('POST https://api/…: HTTP 403: blocked', 403, {

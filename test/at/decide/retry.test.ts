@@ -224,6 +224,22 @@ describe('decide, the history of a run that was disrupted', () => {
     assert.equal(first?.reason, 'Evicted');
   });
 
+  it('has an Event also for the last attempt that was lost, when no other follows', () => {
+    const { at, pod } = inAttempt(10, dueTime);
+    const end = decide(observing({ at, pod: evicted(pod), now: time }));
+    assert.equal(end.status?.phase, 'DONE');
+    const podName = 'example-at-pod-10';
+    assert.deepEqual(
+      end.events.map(({ reason, note }) => [reason, note]),
+      [
+        ['Disrupted', `attempt 10, Pod ${podName}, was lost: Evicted`],
+        ['Failed', 'Evicted, exit code 137'],
+      ],
+    );
+    const told = decide(observing({ at: withStatus(at, end.status), pod: evicted(pod), now: time }));
+    assert.deepEqual(told.events, []);
+  });
+
   it('is not there for a run that was not disrupted', () => {
     const { at, pod } = inAttempt(1, dueTime);
     assert.equal(decide(observing({ at, pod: succeeded(pod) })).status?.history, undefined);
