@@ -252,6 +252,14 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.doesNotMatch(told, /the command failed|no-such-program/);
   });
 
+  it('a program that may not be executed', async (t) => {
+    const namespace = await withNamespace(t);
+    await run(namespace, 'forbidden', { argv: ['/etc/passwd'] });
+    const status = await done(namespace, 'forbidden');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'CannotStart']);
+    assert.match(status.message ?? '', /passwd.*permission denied/);
+  });
+
   it('a Secret that is missing', async (t) => {
     const namespace = await withNamespace(t);
     const env = [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'absent', key: 'key' } } }];
