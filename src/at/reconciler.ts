@@ -73,6 +73,9 @@ export class AtReconciler implements Reconciler {
       const { memory, turns, preflights } = this.#options;
       const all = [memory, turns, this.#actuator, this.#configErrors, preflights];
       for (const kept of all) kept?.forget(key);
+    } else if (at.spec.suspend === true) {
+      // It would not use its turn.
+      this.#options.turns.forget(requestKey(request));
     }
     return at && this.#factsOf(at, request);
   }

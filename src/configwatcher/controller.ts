@@ -34,6 +34,7 @@ import { Observer } from './facts/observer.ts';
 import { podWakeUps } from './facts/pod-wake-ups.ts';
 import { statusChecks } from './facts/status-checks.ts';
 import {
+  pendingChanged,
   sourceIndex,
   sourcesOf,
   transformPod,
@@ -129,7 +130,7 @@ function watcherController(
   const store = new StateStore(resource, client, clock);
   const builder = builderOf(controllerName, { watchers, store }, shared).for(resource, {
     ...watcherOptions,
-    predicates: [or(generationChanged, annotationChanged(watcherAnnotation.restartNow))],
+    predicates: [or(generationChanged, annotationChanged(watcherAnnotation.restartNow), pendingChanged)],
   });
   for (const [kind, { resource: source, isConfidential }] of Object.entries(sourceKinds)) {
     if (isConfidential && !shared.keys) continue;

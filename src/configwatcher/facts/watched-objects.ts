@@ -12,6 +12,7 @@ import {
   type OwnerReference,
 } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
+import type { Predicate } from '../../runtime/controller/predicate.ts';
 import type { Request } from '../../runtime/controller/reconciler.ts';
 import { type InvalidSpec, readSpec, type WatcherSpec } from '../plan/spec.ts';
 
@@ -31,6 +32,16 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   ...Object.values(watcherAnnotation),
   ...Object.values(reloaderSourceAnnotation),
 ]);
+
+/**
+ * A predicate: status tells of another change than before. What wrote it may be a request of this process that was taken
+ * for failed, and arrived late: nothing else would have the change looked at again.
+ */
+export const pendingChanged: Predicate<ConfigWatcher> = (event) => {
+  if (event.type !== 'update') return true;
+  const [before, { status: { pending } = {} }] = [event.previous.status?.pending, event.object];
+  return pending !== undefined && (pending.hash !== before?.hash || pending.since !== before?.since);
+};
 
 /** Of a Pod: which one it is, its version, its labels, its controller, and whether it is on its way out. */
 export function transformPod(pod: KubernetesObject): KubernetesObject {

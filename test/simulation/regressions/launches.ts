@@ -1,5 +1,5 @@
 /** Launches: what simulations have found about the Pods of Ats, and what is told of them. */
-import type { Plan } from '../plan/plan.ts';
+import type { Deed, Plan } from '../plan/plan.ts';
 import { at, minute, pod, podMeets, type Regression } from './parts.ts';
 
 /** Two active replicas launch an At, and may not write that for half a minute. */
@@ -299,6 +299,30 @@ export const launches: readonly Regression[] = [
         { at: 42_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
       ],
       faults: [{ at: 34_000, fault: 'lease-stolen' }],
+    },
+  },
+  {
+    sentence:
+      'Ats that were suspended while their creates were refused kept their turns, and each cost one that could run ten seconds',
+    promise: 'L1',
+    plan: {
+      ...{ seed: 'mwxln114-2109', duration: 4 * minute },
+      deeds: [
+        at('at-0', {}, 50),
+        ...[1, 2, 3, 4, 5, 6, 7].map((index) => at(`at-${index}`, {}, index * 100)),
+        ...[1, 2, 3, 4, 5, 6, 7].map(
+          (index): Deed => ({
+            ...{ at: 66_000, do: 'patch', resource: 'ats', name: `at-${index}` },
+            body: { spec: { suspend: true } },
+          }),
+        ),
+      ],
+      faults: [
+        {
+          ...{ at: 1, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 72_000 },
+          message: 'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
+        },
+      ],
     },
   },
 ];

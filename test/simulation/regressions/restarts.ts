@@ -221,4 +221,18 @@ export const restarts: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a status that was taken for failed arrived after its edit had been taken back, and nobody looked at it again',
+    promise: 'L3',
+    plan: {
+      ...{ seed: 'mwxln114-2135', duration: 14 * minute },
+      deeds: [
+        ...app({ cooldown: { base: '0s', max: '0s' } }),
+        edit(60_000, { message: 'two' }),
+        edit(61_500, { message: 'one' }),
+      ],
+      faults: [{ at: 59_000, fault: 'send-meets', method: 'PUT', path: '/status', skip: 0, late: 30_000 }],
+    },
+  },
 ];
