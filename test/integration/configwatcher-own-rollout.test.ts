@@ -1,0 +1,124 @@
+/**
+ * The rollout of an owner itself, begun by the operator or by somebody else, on a real API server with the real
+ * controllers.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { daemonSets } from '../../src/configwatcher/facts/workload.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
+
+/** Notes every Pod that a client evicts, by its name. */
+function noteEvictions(client: Client, evicted: string[]): void {
+  const evict = client.evict.bind(client);
+  client.evict = (key, options) => {
+    evicted.push(key.name);
+    return evict(key, options);
+  };
+}
+
+describe('a ConfigWatcher', { concurrency: 4 }, () => {
+  for (const type of ['Auto', 'RolloutRestart'] as const) {
+    it(`by ${type} lets a DaemonSet replace each Pod once by one rollout`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(3, 'DaemonSet', 'agent');
+      const evicted: string[] = [];
+      await shop.startOperator({ onConnect: (connected) => noteEvictions(connected, evicted) });
+      await shop.watch({ ...atOnce, strategy: { type } });
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const { lastRestart } = await shop.restarted(1);
+      await shop.allReady(3);
+      await shop.quiet();
+      const { metadata, spec } = await client.get(daemonSets, { namespace, name: 'agent' });
+      assert.deepEqual(spec?.template?.metadata?.annotations, { [annotation]: lastRestart?.id });
+      assert.deepEqual([metadata.generation, evicted], [2, []]);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6]);
+    });
+  }
+
+  for (const [type, kind] of [
+    ['Auto', 'Deployment'],
+    ['Evict', 'StatefulSet'],
+  ] as const) {
+    it(`by ${type} says that it waits for the rollout of a ${kind} whose template changes together with the content`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(3, kind);
+      const evicted: string[] = [];
+      await shop.startOperator({ onConnect: (connected) => noteEvictions(connected, evicted) });
+      // Long enough for the controller to begin the rollout.
+      await shop.watch({ ...atOnce, strategy: { type }, debounce: { quiet: '4s' } });
+      await shop.baselined();
+      await shop.olderThanEdits();
+      // So that no new Pod starts before the change is recorded, and the rollout stays as it is.
+      shop.isKubeletSlow = true;
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await shop.upgrade(kind);
+      const waits = await shop.until('it waits for the rollout', ({ pending }) => {
+        return pending?.reason === 'RolloutInProgress';
+      });
+      const progressing = waits.conditions?.find((one) => one.type === 'Progressing');
+      assert.deepEqual([progressing?.status, progressing?.reason], ['True', 'RolloutInProgress']);
+      assert.equal(
+        waits.conditions?.some((one) => one.type === 'Stalled'),
+        false,
+      );
+      assert.equal(shop.seen.length, 4, 'the rollout has made one Pod');
+      shop.isKubeletSlow = false;
+      const done = await shop.until(
+        'it is applied',
+        ({ pending, history }) => !pending && history?.length === 1,
+      );
+      await shop.allReady(3);
+      await shop.quiet();
+      assert.equal(shop.seen.length, 6, 'each Pod was replaced once');
+      assert.deepEqual([evicted, await shop.generation(kind)], [[], 2], 'by the upgrade alone');
+      assert.equal(done.lastRestart?.failed, 0);
+    });
+  }
+
+  it('by Auto evicts the Pods of an owner that has a new one already, and leaves that alone', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    const evicted: string[] = [];
+    await shop.startOperator({ onConnect: (connected) => noteEvictions(connected, evicted) });
+    // It ends when the test says so.
+    const debounce = { quiet: '60s', max: '120s' };
+    await shop.watch({ ...atOnce, strategy: { type: 'Auto' }, debounce });
+    await shop.baselined();
+    await shop.olderThanEdits();
+    const [gone, ...old] = await shop.allReady(3);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastChangeTime = '' } = await shop.until('it waits', ({ pending }) => {
+      return pending?.reason === 'Debounce';
+    });
+    // After an edit of the spec a Pod of the second of the change counts as an old one.
+    await eventually(() => Date.now() >= Date.parse(lastChangeTime) + 1000, { interval: 20 });
+    await client.delete(pods, { namespace, name: gone?.metadata.name ?? '' });
+    const fresh = (await shop.allReady(3)).find(({ metadata: { name } }) => {
+      return !old.some(({ metadata }) => metadata.name === name);
+    });
+    await shop.edit({ debounce: { quiet: '0s' } });
+    const { lastRestart, strategyInUse } = await shop.restarted(1);
+    const left = await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedFresh, strategyInUse], [2, 1, 'Auto']);
+    assert.deepEqual(evicted.sort(), old.map(({ metadata }) => metadata.name).sort());
+    assert.deepEqual([await shop.generation('Deployment'), shop.seen.length], [1, 6]);
+    assert.ok(left.some(({ metadata }) => metadata.uid === fresh?.metadata.uid));
+  });
+});
