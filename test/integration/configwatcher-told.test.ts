@@ -1,0 +1,134 @@
+/** What a change tells in Events and leaves in status, also where it restarts nothing: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configMaps, type Pod, pods } from '../../src/kubernetes/objects.ts';
+import { plainContainer } from './configwatcher-owner.ts';
+import { events, isReady, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 120_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+/** Creates Pods with the labels of the shop's own; does not wait for them. */
+async function createPods(
+  { client, namespace }: Shop,
+  names: readonly string[],
+  ownerReferences: Pod['metadata']['ownerReferences'] = [],
+): Promise<void> {
+  for (const name of names) {
+    await client.create(pods, {
+      metadata: { namespace, name, labels: { app: 'webapp' }, ownerReferences },
+      spec: { containers: [plainContainer] },
+    });
+  }
+}
+
+describe('a ConfigWatcher', { concurrency: 3 }, () => {
+  it('tells of a change by the names of its ConfigMap and key, and of no value', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const values = ['canary-old-5b1e', 'canary-new-5b1e', 'canary-other-5b1e'];
+    const [old = '', changed = '', other = ''] = values;
+    await shop.createConfigMap({ message: old, other });
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: changed } });
+    await shop.restarted(1);
+    // Its Event comes after all the others.
+    await shop.untilEvent('RestartCompleted');
+    const { items } = await client.list(events, { namespace });
+    const told = (reason: string) =>
+      items
+        .filter((event) => event.reason === reason)
+        .map(({ type, note, regarding }) => [type, `${regarding?.kind}/${regarding?.name}`, note]);
+    const watcher = 'ConfigWatcher/webapp-config-watcher';
+    const change = 'the content changed: ConfigMap webapp-config (message)';
+    assert.deepEqual(told('ChangeDetected'), [['Normal', watcher, change]]);
+    assert.deepEqual(told('RestartStarted'), [['Normal', watcher, '2 Pods with an older content']]);
+    const [[type, owner, note] = [], ...further] = told('ConfigRestart');
+    assert.deepEqual([type, owner, further], ['Normal', 'Deployment/webapp', []]);
+    assert.match(
+      note ?? '',
+      /webapp-config-watcher restarts its Pods: ConfigMap webapp-config \(message\) changed$/,
+    );
+    const everything = JSON.stringify([items, await shop.watcher()]);
+    for (const value of values) assert.equal(everything.includes(value), false);
+    const { data } = await client.get(configMaps, { namespace, name: 'webapp-config' });
+    assert.deepEqual(data, { message: changed, other });
+  });
+
+  it('writes down every change that restarts none of the Pods, because no controller would replace them', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await createPods(shop, ['bare-0', 'bare-1']);
+    const before = await shop.allReady(2);
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    const applied = [(await shop.baselined()).appliedHash];
+    for (const [changes, message] of [
+      [1, 'second'],
+      [2, 'third'],
+    ] as const) {
+      await shop.patchConfigMap({ data: { message } });
+      const { lastRestart, ...status } = await shop.until('it is applied', ({ history, pending }) => {
+        return history?.length === changes && !pending;
+      });
+      assert.deepEqual(
+        [lastRestart?.restarted, lastRestart?.skippedUnmanaged, lastRestart?.failed],
+        [0, 2, 0],
+      );
+      assert.deepEqual(lastRestart?.trigger?.changedKeys, ['message']);
+      assert.ok(lastRestart?.startTime && lastRestart.completionTime);
+      const [newest] = status.history ?? [];
+      assert.deepEqual([newest?.id, newest?.restarted], [lastRestart.id, 0]);
+      assert.deepEqual([status.restartCount, status.stalePods, status.skippedPods], [0, 0, 2]);
+      assert.equal(applied.includes(status.appliedHash), false);
+      applied.push(status.appliedHash);
+    }
+    const { history = [] } = await shop.status();
+    assert.equal(new Set(history.map(({ id }) => id)).size, 2);
+    const uids = (some: readonly Pod[]) => some.map(({ metadata }) => metadata.uid).sort();
+    assert.deepEqual(uids(await shop.pods()), uids(before));
+  });
+
+  it('is done with the Pods of a custom owner when all that there are serve', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { metadata } = await shop.createConfigMap({ message: 'first' });
+    // A controller of a kind that the operator knows nothing of, and that says of no number of Pods that it wants them;
+    // a ConfigMap stands in for it.
+    const { name, uid = '' } = metadata;
+    const owner = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }];
+    const old = ['game-0', 'game-1'];
+    await createPods(shop, old, owner);
+    await shop.allReady(2);
+    await shop.startOperator();
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.olderThanEdits();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const isThere = (names: readonly string[]) => async () => {
+      const there = (await shop.pods()).map((pod) => pod.metadata.name);
+      return names.every((one) => there.includes(one)) && there.length === names.length;
+    };
+    await eventually(isThere(['game-1']), { message: 'the first Pod goes' });
+    shop.breaksPods = true;
+    await createPods(shop, ['slow'], owner);
+    await eventually(() => shop.seen.length === 3, { message: 'the kubelet knows the slow Pod' });
+    shop.breaksPods = false;
+    await createPods(shop, ['game-2'], owner);
+    await eventually(isThere(['slow', 'game-2']), { timeout: 60_000, message: 'the last old Pod goes' });
+    await eventually(async () => (await shop.pods()).filter(isReady).length === 1);
+    const waits = await shop.until('nothing is left to restart', ({ stalePods }) => stalePods === 0);
+    assert.equal(waits.lastRestart?.completionTime, undefined);
+    await shop.quiet();
+    const still = await shop.status();
+    assert.deepEqual([still.pending?.reason, still.history], ['InProgress', []], 'one Pod is not Ready');
+    await shop.getsReady('slow');
+    const { lastRestart } = await shop.restarted(1);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [2, 0, 4]);
+  });
+});
