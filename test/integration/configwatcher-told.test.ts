@@ -131,4 +131,39 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const { lastRestart } = await shop.restarted(1);
     assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [2, 0, 4]);
   });
+
+  it('that may delete Pods without a controller is done when the last of them is gone', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await createPods(shop, ['bare-0', 'bare-1']);
+    await shop.allReady(2);
+    const holdBack = (finalizers: string[]) =>
+      client.patch(
+        pods,
+        { namespace, name: 'bare-0' },
+        { type: 'merge', body: { metadata: { finalizers } } },
+      );
+    await holdBack(['example.com/hold']);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { type: 'Evict', unmanagedPods: 'Delete' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(
+      async () => {
+        const [pod, ...others] = await shop.pods();
+        return others.length === 0 && pod?.metadata.deletionTimestamp !== undefined;
+      },
+      { message: 'one Pod is gone, and the other one on its way out' },
+    );
+    await shop.quiet();
+    const waits = await shop.status();
+    assert.deepEqual([waits.pending?.reason, waits.history, waits.stalePods], ['InProgress', [], 0]);
+    await holdBack([]);
+    const { lastRestart } = await shop.restarted(1);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedUnmanaged], [2, 0]);
+    assert.deepEqual(await shop.pods(), []);
+  });
 });
