@@ -1,0 +1,58 @@
+/** What holds a restart back although its content is known, and what lets it go on: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+/** Never now: it opens on the first of January. */
+const closed = [{ schedule: '0 0 1 1 *', duration: '1m' }];
+
+/** Edits the spec; resolves when the operator works by it, so that a later edit of the content meets it. */
+async function editSeen(shop: Shop, spec: Parameters<Shop['edit']>[0]): Promise<void> {
+  const { generation } = (await shop.edit(spec)).metadata;
+  const isSeen = ({ observedGeneration }: { readonly observedGeneration?: number }) =>
+    observedGeneration === generation;
+  await shop.until('the spec is seen', isSeen);
+}
+
+describe('a ConfigWatcher outside its window', { concurrency: 3 }, () => {
+  it('mends a content that breaks its Pods, and has the edit after one that works wait', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    for (const name of ['web-0', 'web-1', 'web-2']) await shop.createWorkload(1, 'Deployment', name);
+    await shop.allReady(3);
+    await shop.startOperator();
+    // So that the second owner, whose new Pod is Ready, is still in the middle of its restart.
+    await shop.watch({ ...atOnce, strategy: { maxOwners: 1, minReadySeconds: 15 } });
+    await shop.baselined();
+    shop.crashesPods = true;
+    await shop.patchConfigMap({ data: { message: 'bad' } });
+    await shop.until('the broken Pod is told', ({ conditions }) =>
+      Boolean(conditions?.some(({ reason }) => reason === 'NewPodsNotAvailable')),
+    );
+    shop.crashesPods = false;
+    await editSeen(shop, { windows: closed });
+    await shop.patchConfigMap({ data: { message: 'good' } });
+    await eventually(() => shop.seen.length === 6, { timeout: 60_000, message: 'the second owner begins' });
+    await shop.allReady(3);
+    const { pending: good } = await shop.status();
+    assert.deepEqual([good?.proven, good?.owners?.length], [true, 1], 'the first owner is available');
+    await shop.patchConfigMap({ data: { message: 'better' } });
+    await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
+    await shop.quiet();
+    const { pending, conditions } = await shop.status();
+    assert.deepEqual([pending?.reason, shop.seen.length], ['Window', 6]);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    await shop.edit({ windows: [] });
+    await shop.until('it is applied', (status) => status.pending === undefined);
+    await shop.allReady(3);
+    assert.equal(shop.seen.length, 9);
+  });
+});
