@@ -1,7 +1,7 @@
 /** What holds a restart back although its content is known, and what lets it go on: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Shop } from './configwatcher-shop.ts';
+import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -55,4 +55,34 @@ describe('a ConfigWatcher outside its window', { concurrency: 3 }, () => {
     await shop.allReady(3);
     assert.equal(shop.seen.length, 9);
   });
+
+  for (const [when, progressDeadlineSeconds] of [
+    ['in time', 600],
+    ['past its deadline', 10],
+  ] as const) {
+    it(`whose restart a budget holds up ${when} opens no window by another edit`, { timeout }, async (t) => {
+      const shop = await Shop.watched(t, 2, { strategy: { progressDeadlineSeconds } });
+      const { client, namespace } = shop;
+      const budget = { namespace, name: 'webapp' };
+      const spec = { minAvailable: 2, selector: { matchLabels: { app: 'webapp' } } };
+      await client.create(podDisruptionBudgets, { metadata: budget, spec });
+      await eventually(async () => {
+        const { status } = await client.get(podDisruptionBudgets, budget);
+        return status?.disruptionsAllowed === 0;
+      });
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const reason = when === 'in time' ? 'EvictionBlocked' : 'Stalled';
+      await shop.until('the restart is held up', ({ pending }) => pending?.reason === reason);
+      await editSeen(shop, { windows: closed });
+      await shop.patchConfigMap({ data: { message: 'third' } });
+      await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
+      await client.delete(podDisruptionBudgets, budget);
+      await shop.quiet();
+      assert.equal(shop.seen.length, 2);
+      await shop.edit({ windows: [] });
+      const { lastRestart } = await shop.restarted(1);
+      await shop.allReady(2);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+    });
+  }
 });
