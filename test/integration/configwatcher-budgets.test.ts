@@ -111,6 +111,40 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.equal(shop.seen.length, 7);
   });
 
+  it('is Stalled past its deadline by a budget, and finishes when that allows it', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 2, { strategy: { progressDeadlineSeconds: 10 } });
+    const { client, namespace } = shop;
+    const budget = { namespace, name: 'webapp' };
+    const spec = { minAvailable: 2, selector: { matchLabels: { app: 'webapp' } } };
+    await client.create(podDisruptionBudgets, { metadata: budget, spec });
+    await eventually(async () => {
+      const { status } = await client.get(podDisruptionBudgets, budget);
+      return status?.disruptionsAllowed === 0;
+    });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { pending, conditions } = await shop.until('it is Stalled', (status) =>
+      Boolean(status.conditions?.some(({ type }) => type === 'Stalled')),
+    );
+    const stalled = conditions?.find(({ type }) => type === 'Stalled');
+    assert.deepEqual(
+      [pending?.reason, stalled?.status, stalled?.reason],
+      ['Stalled', 'True', 'EvictionBlocked'],
+    );
+    assert.match(stalled?.message ?? '', /^Deployment webapp: .*never allows one to go: lower minAvailable/);
+    assert.equal((await shop.untilEvent('RestartStalled')).note, stalled?.message);
+    assert.equal(conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
+    assert.equal(shop.seen.length, 2);
+    const body = { spec: { minAvailable: 1 } };
+    await client.patch(podDisruptionBudgets, budget, { type: 'merge', body });
+    const done = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([done.lastRestart?.restarted, shop.seen.length], [2, 4]);
+    assert.equal(
+      done.conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+  });
+
   it('tries a Pod that a budget keeps ever less often, and logs that once', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
