@@ -355,3 +355,50 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.restarted(2);
   });
 });
+
+describe('a ConfigWatcher whose Pods are not listed', { concurrency: 2 }, () => {
+  for (const [code, reason] of [
+    [500, 'InternalError'],
+    [503, 'ServiceUnavailable'],
+  ] as const) {
+    it(`for an error ${code} tries again, and takes none of them for restarted`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      const proxy = await HostileProxy.start(t);
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(2);
+      await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+      await shop.watch(atOnce);
+      const { appliedHash } = await shop.baselined();
+      const isList = ({ path, query }: Asked) =>
+        path.endsWith(`/namespaces/${shop.namespace}/pods`) && query.get('watch') !== 'true';
+      /** Resolves when several lists have failed. */
+      const fail = async (meanwhile: () => Promise<unknown>) => {
+        let failed = 0;
+        proxy.treat = (asked) => {
+          if (!isList(asked)) return undefined;
+          failed++;
+          return failure(code, reason);
+        };
+        await meanwhile();
+        await eventually(() => failed >= 4, { timeout: 60_000, message: 'it is tried again' });
+      };
+      const isNothingApplied = async () => {
+        const status = await shop.status();
+        return status.appliedHash === appliedHash && (status.history ?? []).length === 0;
+      };
+
+      await fail(() => shop.patchConfigMap({ data: { message: 'second' } }));
+      assert.deepEqual([await isNothingApplied(), shop.seen.length], [true, 2]);
+      proxy.treat = () => undefined;
+      await eventually(() => shop.seen.length === 3, { timeout: 60_000, message: 'the first Pod goes' });
+      await fail(() => shop.allReady(2));
+      const { pending } = await shop.status();
+      assert.ok(pending?.started, 'it is in the middle of the restart');
+      assert.deepEqual([await isNothingApplied(), shop.seen.length], [true, 3]);
+      proxy.treat = () => undefined;
+      const { lastRestart } = await shop.restarted(1);
+      await shop.allReady(2);
+      assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [2, 0, 4]);
+    });
+  }
+});
