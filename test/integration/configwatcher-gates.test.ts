@@ -1,6 +1,7 @@
 /** What holds a restart back although its content is known, and what lets it go on: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { configWatchers } from '../../src/api/resources.ts';
 import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -85,4 +86,23 @@ describe('a ConfigWatcher outside its window', { concurrency: 3 }, () => {
       assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
     });
   }
+});
+
+describe('a ConfigWatcher', { concurrency: 5 }, () => {
+  it('that is asked to begins at once, in the debounce and in the cooldown', { timeout }, async (t) => {
+    const spec = { debounce: { quiet: '5m', max: '5m' }, cooldown: { base: '10m' } };
+    const shop = await Shop.watched(t, 1, spec);
+    const key = { namespace: shop.namespace, name: 'webapp-config-watcher' };
+    for (const [index, reason] of (['Debounce', 'Cooldown'] as const).entries()) {
+      await shop.patchConfigMap({ data: { message: `edit ${index}` } });
+      await shop.until(`the ${reason} holds it back`, ({ pending }) => pending?.reason === reason);
+      await shop.quiet();
+      assert.equal(shop.seen.length, 1 + index);
+      const body = { metadata: { annotations: { 'k8spatterns.io/restart-now': reason } } };
+      await shop.client.patch(configWatchers, key, { type: 'merge', body });
+      const { restartNow } = await shop.restarted(1 + index);
+      await shop.allReady(1);
+      assert.deepEqual([restartNow, shop.seen.length], [reason, 2 + index]);
+    }
+  });
 });
