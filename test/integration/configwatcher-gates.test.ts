@@ -105,4 +105,27 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
       assert.deepEqual([restartNow, shop.seen.length], [reason, 2 + index]);
     }
   });
+
+  it('that is suspended in mid-restart stops between two batches, and goes on when that ends', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 4);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 5, { timeout: 40_000, message: 'the first Pod goes' });
+    await shop.allReady(4);
+    // The content has shown that it works by then, so that only the suspension keeps the third one.
+    shop.isKubeletSlow = true;
+    await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the second Pod goes' });
+    await shop.edit({ suspend: true });
+    await shop.until('it is held', ({ pending }) => pending?.reason === 'Suspended');
+    shop.isKubeletSlow = false;
+    await shop.allReady(4);
+    await shop.quiet();
+    const { pending, stalePods } = await shop.status();
+    assert.deepEqual([pending?.reason, stalePods, shop.seen.length], ['Suspended', 2, 6]);
+    await shop.edit({ suspend: false });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(4);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 8], 'each Pod was replaced once');
+  });
 });
