@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
-import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -127,5 +127,36 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(4);
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 8], 'each Pod was replaced once');
+  });
+
+  it('in a dry run tells each content once, and applies none', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 2, { dryRun: true });
+    const { client, namespace } = shop;
+    const { appliedHash } = await shop.status();
+    const told = async () => {
+      const { items } = await client.list(events, { namespace });
+      const dry = items.filter(({ note }) => note === 'dry run: 2 Pods would be restarted');
+      // Equal ones are a series.
+      return dry.reduce((sum, { series }) => sum + (series?.count ?? 1), 0);
+    };
+    const hashes = new Set<string | undefined>([appliedHash]);
+    for (const [index, message] of ['second', 'third'].entries()) {
+      await shop.patchConfigMap({ data: { message } });
+      const { pending } = await shop.until(`${message} is held`, (status) => {
+        return status.pending?.reason === 'DryRun' && !hashes.has(status.pending.hash);
+      });
+      hashes.add(pending?.hash);
+      await eventually(async () => (await told()) === index + 1, {
+        message: `an Event says what ${message} would restart`,
+      });
+    }
+    await shop.patchConfigMap({ metadata: { labels: { touched: 'yes' } } });
+    await shop.quiet();
+    const after = await shop.status();
+    assert.deepEqual([await told(), after.appliedHash, shop.seen.length], [2, appliedHash, 2]);
+    await shop.edit({ dryRun: false });
+    const done = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([done.appliedHash, shop.seen.length], [after.pending?.hash, 4]);
   });
 });
