@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
-import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { events, isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -159,4 +159,26 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     await shop.allReady(2);
     assert.deepEqual([done.appliedHash, shop.seen.length], [after.pending?.hash, 4]);
   });
+
+  for (const maxUnavailable of ['25%', '37%']) {
+    it(`with maxUnavailable ${maxUnavailable} takes two of eight Pods at a time`, { timeout }, async (t) => {
+      const shop = await Shop.watched(t, 8, { strategy: { maxUnavailable } });
+      shop.isKubeletSlow = true;
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await eventually(() => shop.seen.length >= 10, { timeout: 40_000, message: 'the first batch goes' });
+      await shop.quiet();
+      assert.equal(shop.seen.length, 10);
+      let fewest = (await shop.pods()).filter(isReady).length;
+      shop.isKubeletSlow = false;
+      await eventually(
+        async () => {
+          fewest = Math.min(fewest, (await shop.pods()).filter(isReady).length);
+          return (await shop.status()).pending === undefined;
+        },
+        { timeout: 120_000, message: 'the restart is done' },
+      );
+      await shop.allReady(8);
+      assert.deepEqual([fewest, shop.seen.length], [6, 16]);
+    });
+  }
 });
