@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
-import { isReady, Shop } from './configwatcher-shop.ts';
+import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { HostileProxy } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
 
@@ -66,7 +66,7 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.ok(second - first < 12_000, `after ${second - first} ms`);
   });
 
-  it('has each of six changes in a row wait twice as long, up to the longest, and keeps the last five', {
+  it('has each of six changes in a row wait twice as long, up to the longest, suspects a loop, and keeps the last five', {
     timeout: 240_000,
   }, async (t) => {
     const shop = await Shop.watched(t, 1, { cooldown: { base: '10s', max: '20s' } });
@@ -88,6 +88,19 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
       assert.ok(gaps[index]! >= least && gaps[index]! < least + 5000, `gaps: ${gaps.join(', ')}`);
     }
     assert.equal(last.cooldownWaits, 5);
+    const hints = async () => {
+      const { items } = await shop.client.list(events, { namespace: shop.namespace });
+      const told = items.filter(
+        ({ reason, note }) => reason === 'CooldownActive' && note?.includes('rewrites'),
+      );
+      return told.length > 0 && told;
+    };
+    const [hint, ...others] = await eventually(hints, { message: 'an Event suspects a loop' });
+    assert.match(
+      hint?.note ?? '',
+      /^the next restart starts in \d+.*; five changes in a row had to wait: perhaps a Pod rewrites its own configuration$/,
+    );
+    assert.deepEqual([others.length, hint?.series], [0, undefined], 'in the fifth wait alone');
     const { history = [], restartCount } = await shop.restarted(6);
     await shop.allReady(1);
     assert.deepEqual([restartCount, shop.seen.length], [6, 7]);
