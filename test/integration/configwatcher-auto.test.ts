@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { evictingRights } from './configwatcher-evictions.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { grant, isAllowed, kubeConfigOf, type Rule } from './rights.ts';
 import { eventually } from './support.ts';
@@ -92,15 +93,7 @@ describe('strategy Auto', { concurrency: 4 }, () => {
   it('evicts without the right, says so once, and is Ready', { timeout }, async (t) => {
     const shop = await opened(t);
     const user = `auto-${shop.namespace}`;
-    const rights: Rule[] = [
-      { apiGroups: [''], resources: ['pods', 'configmaps'], verbs: ['get', 'list', 'watch'] },
-      { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
-      { apiGroups: ['k8spatterns.io'], resources: ['configwatchers'], verbs: ['get', 'list', 'watch'] },
-      { apiGroups: ['k8spatterns.io'], resources: ['configwatchers/status'], verbs: ['update'] },
-      { apiGroups: ['apps'], resources: ['replicasets', 'deployments'], verbs: ['get'] },
-      { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-    ];
-    await grant(t, shop.client, user, rights);
+    await grant(t, shop.client, user, evictingRights);
     await eventually(() => isAllowed(shop.client, user, { ...patching, verbs: ['get'] }));
     await shop.deploy(2);
     await shop.startOperator({ kubeConfig: kubeConfigOf(user) });

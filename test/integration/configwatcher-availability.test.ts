@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { forbidEvictions, noteEvictions } from './configwatcher-evictions.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -166,16 +167,8 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       const shop = await Shop.open(t);
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(3, kind);
-      let evictions = 0;
-      await shop.startOperator({
-        onConnect(client) {
-          const evict = client.evict.bind(client);
-          client.evict = (...args) => {
-            evictions++;
-            return evict(...args);
-          };
-        },
-      });
+      const evicted: string[] = [];
+      await shop.startOperator({ onConnect: noteEvictions(evicted) });
       await shop.watch({ debounce: { quiet: '4s' }, cooldown: { base: '0s' }, strategy: { type } });
       await shop.baselined();
       await shop.olderThanEdits();
@@ -193,7 +186,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       await shop.allReady(3);
       await shop.quiet();
       assert.equal(shop.seen.length, 6, 'each Pod was replaced once');
-      assert.deepEqual([evictions, await shop.generation(kind)], [0, 2], 'by the upgrade alone');
+      assert.deepEqual([evicted, await shop.generation(kind)], [[], 2], 'by the upgrade alone');
       assert.equal(lastRestart?.failed, 0);
     });
   }
@@ -257,14 +250,8 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
 
   it('says that a budget never allows an eviction, and goes on when it does', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 2);
-    const { client, namespace } = shop;
-    const selector = { matchLabels: { app: 'webapp' } };
-    const budget = { metadata: { namespace, name: 'webapp' }, spec: { minAvailable: 2, selector } };
-    await client.create(podDisruptionBudgets, budget);
-    await eventually(async () => {
-      const { status } = await client.get(podDisruptionBudgets, budget.metadata);
-      return status?.disruptionsAllowed === 0;
-    });
+    const { client } = shop;
+    const budget = await forbidEvictions(shop, 2);
     await shop.patchConfigMap({ data: { message: 'second' } });
     const { conditions } = await shop.until('the budget is told', ({ conditions }) =>
       Boolean(conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'EvictionBlocked')),
@@ -274,7 +261,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.match(ready?.message ?? '', /never allows one to go: lower minAvailable or add replicas/);
     assert.equal(conditions?.find(({ type }) => type === 'Progressing')?.reason, 'EvictionBlocked');
     const body = { spec: { minAvailable: 1 } };
-    await client.patch(podDisruptionBudgets, budget.metadata, { type: 'merge', body });
+    await client.patch(podDisruptionBudgets, budget, { type: 'merge', body });
     await shop.restarted(1);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 4);

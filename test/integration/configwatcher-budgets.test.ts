@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Logger } from '../../src/runtime/logger.ts';
+import { forbidEvictions } from './configwatcher-evictions.ts';
 import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -78,17 +79,11 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
 
   it('says how a budget lets a broken Pod go, and goes on when it does', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 3);
-    const { client, namespace } = shop;
+    const { client } = shop;
     shop.crashesPods = true;
     await shop.patchConfigMap({ data: { message: 'bad' } });
     await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
-    const budget = { namespace, name: 'webapp' };
-    const spec = { minAvailable: 3, selector: { matchLabels: { app: 'webapp' } } };
-    await client.create(podDisruptionBudgets, { metadata: budget, spec });
-    await eventually(async () => {
-      const { status } = await client.get(podDisruptionBudgets, budget);
-      return status?.disruptionsAllowed === 0;
-    });
+    const budget = await forbidEvictions(shop, 3);
     shop.crashesPods = false;
     await shop.patchConfigMap({ data: { message: 'good' } });
     const { conditions } = await shop.until('the budget is told', ({ pending }) => {
@@ -113,14 +108,8 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
 
   it('is Stalled past its deadline by a budget, and finishes when that allows it', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 2, { strategy: { progressDeadlineSeconds: 10 } });
-    const { client, namespace } = shop;
-    const budget = { namespace, name: 'webapp' };
-    const spec = { minAvailable: 2, selector: { matchLabels: { app: 'webapp' } } };
-    await client.create(podDisruptionBudgets, { metadata: budget, spec });
-    await eventually(async () => {
-      const { status } = await client.get(podDisruptionBudgets, budget);
-      return status?.disruptionsAllowed === 0;
-    });
+    const { client } = shop;
+    const budget = await forbidEvictions(shop, 2);
     await shop.patchConfigMap({ data: { message: 'second' } });
     const { pending, conditions } = await shop.until('it is Stalled', (status) =>
       Boolean(status.conditions?.some(({ type }) => type === 'Stalled')),

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { deployments, replicaSets } from '../../src/configwatcher/facts/workload.ts';
 import type { Resource } from '../../src/kubernetes/objects.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
+import { evictingRights, noteEvictions } from './configwatcher-evictions.ts';
 import { createOwner } from './configwatcher-owner.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { admitBy } from './pod-policy.ts';
@@ -15,24 +15,7 @@ const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
 
-const rights: Rule[] = [
-  { apiGroups: [''], resources: ['pods', 'configmaps'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
-  { apiGroups: ['k8spatterns.io'], resources: ['configwatchers'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: ['k8spatterns.io'], resources: ['configwatchers/status'], verbs: ['update'] },
-  { apiGroups: ['apps'], resources: ['replicasets', 'deployments'], verbs: ['get'] },
-  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-];
 const patching: Rule = { apiGroups: ['apps'], resources: ['deployments'], verbs: ['patch'] };
-
-/** Notes every Pod that a client evicts, by its name. */
-function noteEvictions(client: Client, evicted: string[]): void {
-  const evict = client.evict.bind(client);
-  client.evict = (key, options) => {
-    evicted.push(key.name);
-    return evict(key, options);
-  };
-}
 
 /** A Deployment, which by its name begins, and a ReplicaSet that no Deployment owns, with two Pods each. */
 async function withReplicaSet(...args: Parameters<typeof Shop.open>): Promise<Shop> {
@@ -64,7 +47,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     }, async (t) => {
       const shop = await withReplicaSet(t);
       const evicted: string[] = [];
-      await shop.startOperator({ onConnect: (client) => noteEvictions(client, evicted) });
+      await shop.startOperator({ onConnect: noteEvictions(evicted) });
       await shop.watch({ ...atOnce, strategy: { type } });
       await shop.baselined();
       await shop.patchConfigMap({ data: { message: 'second' } });
@@ -93,12 +76,12 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     const shop = await withReplicaSet(t);
     const { client, namespace } = shop;
     const user = `rollout-${namespace}`;
-    await grant(t, client, user, rights);
+    await grant(t, client, user, evictingRights);
     await eventually(() => isAllowed(client, user, { ...patching, verbs: ['get'] }));
     const evicted: string[] = [];
     await shop.startOperator({
       kubeConfig: kubeConfigOf(user),
-      onConnect: (connected) => noteEvictions(connected, evicted),
+      onConnect: noteEvictions(evicted),
     });
     await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
     await shop.baselined();
@@ -112,7 +95,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       return games?.reason === 'Available';
     });
     assert.deepEqual([isTold(held), held.stalePods, shop.seen.length], [true, 2, 6]);
-    await regrant(client, user, [...rights, patching]);
+    await regrant(client, user, [...evictingRights, patching]);
     await eventually(() => isAllowed(client, user, patching));
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(4);
@@ -143,7 +126,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await eventually(() => probe().then(() => false, isRefused), { message: 'the policy is in force' });
     await shop.deploy(2);
     const evicted: string[] = [];
-    await shop.startOperator({ onConnect: (connected) => noteEvictions(connected, evicted) });
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
     await shop.watch({ ...atOnce, strategy: { type: 'Auto' } });
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: 'second' } });

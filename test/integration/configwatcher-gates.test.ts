@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
+import { forbidEvictions } from './configwatcher-evictions.ts';
 import { events, isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -63,21 +64,14 @@ describe('a ConfigWatcher outside its window', { concurrency: 3 }, () => {
   ] as const) {
     it(`whose restart a budget holds up ${when} opens no window by another edit`, { timeout }, async (t) => {
       const shop = await Shop.watched(t, 2, { strategy: { progressDeadlineSeconds } });
-      const { client, namespace } = shop;
-      const budget = { namespace, name: 'webapp' };
-      const spec = { minAvailable: 2, selector: { matchLabels: { app: 'webapp' } } };
-      await client.create(podDisruptionBudgets, { metadata: budget, spec });
-      await eventually(async () => {
-        const { status } = await client.get(podDisruptionBudgets, budget);
-        return status?.disruptionsAllowed === 0;
-      });
+      const budget = await forbidEvictions(shop, 2);
       await shop.patchConfigMap({ data: { message: 'second' } });
       const reason = when === 'in time' ? 'EvictionBlocked' : 'Stalled';
       await shop.until('the restart is held up', ({ pending }) => pending?.reason === reason);
       await editSeen(shop, { windows: closed });
       await shop.patchConfigMap({ data: { message: 'third' } });
       await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
-      await client.delete(podDisruptionBudgets, budget);
+      await shop.client.delete(podDisruptionBudgets, budget);
       await shop.quiet();
       assert.equal(shop.seen.length, 2);
       await shop.edit({ windows: [] });

@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { noteEvictions } from './configwatcher-evictions.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -262,13 +263,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     const evicted: string[] = [];
     await shop.startOperator({
       ownPod: own,
-      onConnect(client) {
-        const evict = client.evict.bind(client);
-        client.evict = (key, options) => {
-          evicted.push(key.name);
-          return evict(key, options);
-        };
-      },
+      onConnect: noteEvictions(evicted),
     });
     await shop.watch({ ...atOnce, strategy: { maxUnavailable: '100%', canary: false } });
     await shop.baselined();

@@ -6,22 +6,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { daemonSets } from '../../src/configwatcher/facts/workload.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
+import { noteEvictions } from './configwatcher-evictions.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
-
-/** Notes every Pod that a client evicts, by its name. */
-function noteEvictions(client: Client, evicted: string[]): void {
-  const evict = client.evict.bind(client);
-  client.evict = (key, options) => {
-    evicted.push(key.name);
-    return evict(key, options);
-  };
-}
 
 describe('a ConfigWatcher', { concurrency: 4 }, () => {
   for (const type of ['Auto', 'RolloutRestart'] as const) {
@@ -31,7 +22,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(3, 'DaemonSet', 'agent');
       const evicted: string[] = [];
-      await shop.startOperator({ onConnect: (connected) => noteEvictions(connected, evicted) });
+      await shop.startOperator({ onConnect: noteEvictions(evicted) });
       await shop.watch({ ...atOnce, strategy: { type } });
       await shop.baselined();
       await shop.patchConfigMap({ data: { message: 'second' } });
@@ -56,7 +47,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(3, kind);
       const evicted: string[] = [];
-      await shop.startOperator({ onConnect: (connected) => noteEvictions(connected, evicted) });
+      await shop.startOperator({ onConnect: noteEvictions(evicted) });
       // Long enough for the controller to begin the rollout.
       await shop.watch({ ...atOnce, strategy: { type }, debounce: { quiet: '4s' } });
       await shop.baselined();
@@ -96,7 +87,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(3);
     const evicted: string[] = [];
-    await shop.startOperator({ onConnect: (connected) => noteEvictions(connected, evicted) });
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
     // It ends when the test says so.
     const debounce = { quiet: '60s', max: '120s' };
     await shop.watch({ ...atOnce, strategy: { type: 'Auto' }, debounce });

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
+import { noteEvictions } from './configwatcher-evictions.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -110,27 +111,20 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     const hasStarted = (pod: Pod) => !isReady(pod) && pod.status?.phase === 'Running';
     await eventually(async () => (await shop.pods()).some(hasStarted), { message: 'its Pod has started' });
     shop.breaksPods = false;
-    const order: string[] = [];
-    await shop.startOperator({
-      onConnect(client) {
-        const evict = client.evict.bind(client);
-        client.evict = (key, options) => {
-          order.push(key.name.split('-')[0] ?? '');
-          return evict(key, options);
-        };
-      },
-    });
+    const evicted: string[] = [];
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
+    const order = () => evicted.map((name) => name.split('-')[0]);
     await shop.watch({ ...atOnce, strategy: { maxOwners: 1 } });
     await shop.baselined();
     shop.isKubeletSlow = true;
     await shop.patchConfigMap({ data: { message: 'second' } });
     await eventually(() => shop.seen.length === 8, { timeout: 40_000, message: 'the canary goes' });
     await shop.quiet();
-    assert.deepEqual([order, shop.seen.length], [['small'], 8], 'the others wait for its new Pod');
+    assert.deepEqual([order(), shop.seen.length], [['small'], 8], 'the others wait for its new Pod');
     shop.isKubeletSlow = false;
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(7);
-    assert.deepEqual(order, ['small', 'middle', 'middle', 'large', 'large', 'large', 'broken']);
+    assert.deepEqual(order(), ['small', 'middle', 'middle', 'large', 'large', 'large', 'broken']);
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [7, 14]);
   });
 

@@ -64,7 +64,8 @@ function minReadyOf(group: PodGroup, { strategy }: RestartInput): number {
   return strategy.minReady ?? group.facts.minReady ?? 0;
 }
 
-function isNew({ created }: PodFacts, { cutoff }: RestartInput): boolean {
+/** It has been made since the change was seen. */
+export function isNew({ created }: PodFacts, { cutoff }: Pick<RestartInput, 'cutoff'>): boolean {
   return cutoff !== undefined && created > cutoff;
 }
 

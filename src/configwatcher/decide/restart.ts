@@ -15,7 +15,7 @@ import {
   withoutRefusalsOf,
 } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
-import { judgeAvailability } from './availability.ts';
+import { isNew, judgeAvailability } from './availability.ts';
 import { type Entry, entryOf, type Stall } from './owner-entry.ts';
 import { isLate, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
@@ -110,10 +110,9 @@ function hasBegun(
   { group: { key, fresh, terminating, outdated, facts } }: Entry,
   input: RestartInput,
 ): boolean {
-  const { cutoff, memory } = input;
-  const isNew = ({ created }: PodFacts) => cutoff !== undefined && created > cutoff;
+  const { memory } = input;
   const isRolling = facts.rollout?.restartedFor === memory.id || memory.patched.has(key);
-  return isRolling || terminating.length + outdated.length > 0 || fresh.some(isNew);
+  return isRolling || terminating.length + outdated.length > 0 || fresh.some((pod) => isNew(pod, input));
 }
 
 /**
@@ -177,11 +176,9 @@ function placeOf({ place, group, serving, wanted }: Entry): ConfigWatcherStatusP
 }
 
 /** Whether new Pods of a whole owner have shown that the content works. */
-function provesContent({ isBack, group, serving, ...entry }: Entry, cutoff: number | undefined): boolean {
-  if (!isBack || cutoff === undefined || serving === 0) return false;
-  return (
-    wasAvailable({ isBack, group, serving, ...entry }) && group.fresh.some(({ created }) => created > cutoff)
-  );
+function provesContent(entry: Entry, input: RestartInput): boolean {
+  const { isBack, group, serving } = entry;
+  return isBack && serving > 0 && wasAvailable(entry) && group.fresh.some((pod) => isNew(pod, input));
 }
 
 /** Where a rollout is used if possible, a template that may not be changed does not stop the restart: Pods are evicted. */
@@ -195,9 +192,9 @@ export function planRestart(facts: RestartInput): Plan {
   const present = facts.places.map(({ uid }) => uid);
   const groups = groupPods(facts.pods, facts.sorted, facts.owners, present);
   const input = withoutTemplates(facts, groups);
-  const { memory, strategy, sorted, cutoff, now } = input;
+  const { memory, strategy, sorted, now } = input;
   const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
-  const proven = input.proven || entries.some((entry) => provesContent(entry, cutoff));
+  const proven = input.proven || entries.some((entry) => provesContent(entry, input));
   const broken = entries.filter((entry) => entry.broken.length > 0);
   const isCanary = strategy.canary && !proven;
   const holders = holdersOf(entries, isCanary, input);

@@ -39,7 +39,8 @@ const ownAnnotations: ReadonlySet<string> = new Set([
  */
 export const pendingChanged: Predicate<ConfigWatcher> = (event) => {
   if (event.type !== 'update') return true;
-  const [before, { status: { pending } = {} }] = [event.previous.status?.pending, event.object];
+  const before = event.previous.status?.pending;
+  const { pending } = event.object.status ?? {};
   return pending !== undefined && (pending.hash !== before?.hash || pending.since !== before?.since);
 };
 

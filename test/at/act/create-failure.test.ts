@@ -25,7 +25,8 @@ describe('a create that is turned away', () => {
   const world = () => {
     const [clock, memory] = [new FakeClock(), new Memory()];
     const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
-    const fail = (error: Error) => failures.failed(at, error, created(at), clock.monotonic(), silentLogger);
+    const fail = (error: Error, sentAt = clock.monotonic()) =>
+      failures.failed(at, error, created(at), sentAt, silentLogger);
     return { clock, memory, fail };
   };
 
@@ -43,13 +44,12 @@ describe('a create that is turned away', () => {
   }
 
   it('counts the time for which the client has repeated it', () => {
-    const { clock, memory } = world();
-    const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
+    const { clock, fail } = world();
     const busy = apiError(429, 'TooManyRequests');
     const sentAt = clock.monotonic();
     clock.advance(4500);
-    const { failure } = failures.failed(at, busy, created(at), sentAt, silentLogger) ?? {};
-    assert.deepEqual(failure, { reason: 'CreateFailed', message: busy.message });
+    const failure = { reason: 'CreateFailed', message: busy.message };
+    assert.deepEqual(fail(busy, sentAt)?.failure, failure);
   });
 
   it('is told as CreateFailed from the page of a proxy, which has not looked at the Pod', () => {

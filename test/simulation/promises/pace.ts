@@ -77,19 +77,26 @@ function roomOf({ spec }: ConfigWatcher, wanted: number): number {
   return Math.max(1, Math.floor((wanted * Number.parseInt(maxUnavailable, 10)) / 100));
 }
 
+function wantedBy(owner: KubernetesObject): number {
+  return (owner as { spec?: { replicas?: number } }).spec?.replicas ?? 1;
+}
+
+/** How many other Pods of the owner are Ready. */
+function readyBeside(history: History, owner: KubernetesObject, pod: Pod): number {
+  return history.objects
+    .in<Pod>('pods', pod.metadata.namespace ?? '')
+    .filter((one) => one !== pod && isReady(one) && ownerOf(history, one) === owner).length;
+}
+
 function tooManyGone(history: History, pod: Pod): Found {
   const owner = ownerOf(history, pod);
   // A Pod that is not Ready serves no requests: it goes first, and does not count.
   if (owner === undefined || !reportsReady(pod)) return undefined;
-  const { namespace = '', name } = pod.metadata;
-  const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};
-  const ready = history.objects
-    .in<Pod>('pods', namespace)
-    .filter((one) => one !== pod && isReady(one) && ownerOf(history, one) === owner).length;
+  const [wanted, ready] = [wantedBy(owner), readyBeside(history, owner, pod)];
   const watchers = history.watchers.selecting(pod, history.time, calmFor);
   const room = Math.max(0, ...watchers.map(({ watcher }) => roomOf(watcher, wanted)));
   return wanted - ready > room
-    ? { text: `${name} was taken away and ${ready} of ${wanted} Pods are left`, clue: 'room' }
+    ? { text: `${pod.metadata.name} was taken away and ${ready} of ${wanted} Pods are left`, clue: 'room' }
     : kept;
 }
 
@@ -141,13 +148,7 @@ function isTried(history: History, { watcher: { metadata, spec, status } }: Watc
 
 /** Whether all Pods that the owner wants were Ready before this one was taken away. */
 function wasWhole(history: History, owner: KubernetesObject, taken: Pod): boolean {
-  const { replicas: wanted = 1 } = (owner as { spec?: { replicas?: number } }).spec ?? {};
-  const others = history.objects
-    .in<Pod>('pods', taken.metadata.namespace ?? '')
-    .filter(
-      (one) => one.metadata.uid !== taken.metadata.uid && isReady(one) && ownerOf(history, one) === owner,
-    );
-  return reportsReady(taken) && others.length + 1 >= wanted;
+  return reportsReady(taken) && readyBeside(history, owner, taken) + 1 >= wantedBy(owner);
 }
 
 /** The restart that the Pod is taken away for, where that has to try its content with one owner. */
