@@ -110,6 +110,8 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     // The content has shown that it works by then, so that only the suspension keeps the third one.
     shop.isKubeletSlow = true;
     await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the second Pod goes' });
+    // Nothing is counted any more while it is suspended.
+    await shop.until('both are counted', ({ stalePods }) => stalePods === 2);
     await shop.edit({ suspend: true });
     await shop.until('it is held', ({ pending }) => pending?.reason === 'Suspended');
     shop.isKubeletSlow = false;
