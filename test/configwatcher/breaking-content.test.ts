@@ -204,6 +204,23 @@ describe('a content that breaks its Pods', () => {
     assert.deepEqual([readyPods(world), column(world)], [12, 'UpToDate']);
   });
 
+  it('and replaces one that has just brought back owners that were down takes down one of them', async () => {
+    const { world, operator } = await openWorld(3, 2, {
+      ...{ debounce: { quiet: '0s' }, cooldown: { base: '0s' } },
+      strategy: { maxOwners: 3, maxUnavailable: '100%' },
+    });
+    for (const [index, pod] of world.livePods().entries()) {
+      if (index % 2 === 0) pod.readyAt = Number.POSITIVE_INFINITY;
+    }
+    world.edit({ message: 'good' });
+    await lookUntil(world, operator, () => world.restarts.length === 6 && readyPods(world) === 6, 500);
+    world.trouble = breaksPods('NeverReady');
+    world.edit({ message: 'bad' });
+    await lookUntil(world, operator, (looks) => looks === 100, 10_000);
+    assert.deepEqual([world.restarts.length, readyPods(world)], [8, 4]);
+    assert.equal(stalled(world)?.reason, 'NewPodsNotAvailable');
+  });
+
   it('is mended once its replacement works: the next edit waits for the window', async () => {
     const windows = [{ schedule: '0 3 * * *', duration: '1h' }];
     const { world, operator } = await openWorld(12, 1, { windows, strategy: { maxOwners: 1 } });

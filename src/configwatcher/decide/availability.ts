@@ -107,15 +107,26 @@ function brokenPods(
   return late || isFoundBroken(group, input) ? waiting : waiting.filter(crashes);
 }
 
+/** The place of an owner, which tells of all its Pods once all of them have served in the restart. */
+function placeNow(
+  place: ConfigWatcherStatusPendingOwner | undefined,
+  wanted: number,
+  serving: number,
+): ConfigWatcherStatusPendingOwner | undefined {
+  const isWhole = serving > 0 && serving >= wanted;
+  return place && isWhole && place.available < place.wanted ? { ...place, wanted, available: wanted } : place;
+}
+
 function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {
   const { now, strategy, memory } = input;
-  const place = input.places.find(({ uid }) => uid === group.key);
-  const wanted = wantedPods(group, place);
+  const atStart = input.places.find(({ uid }) => uid === group.key);
+  const wanted = wantedPods(group, atStart);
   const from = availableFrom(minReadyOf(group, input), seasoned);
   const isAvailable = (pod: PodFacts) =>
     isNew(pod, input) ? (from(pod) ?? Number.POSITIVE_INFINITY) <= now : pod.ready;
   const { stale, fresh, terminating, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
+  const place = placeNow(atStart, wanted, serving);
   const ofUnknownSize = facts.wanted === undefined;
   // An owner that does not say how many Pods it wants is back when all that there are serve.
   const lacks =
