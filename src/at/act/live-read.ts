@@ -28,19 +28,22 @@ export async function readLive(
   if (at === undefined || at.metadata.uid !== uid) {
     return { next: 'end', result: { requeueAfter: conflictDelayMs } };
   }
-  const read = async (podName: string | undefined): Promise<Pod | undefined> =>
-    podName === undefined ? undefined : found(client.get(pods, { namespace, name: podName }, options));
-  const { current, next } = podNames(at);
-  const live: Partial<Pick<Observed, 'pod' | 'nextPod'>> =
-    need === 'pods' ? { pod: await read(current), nextPod: await read(next) } : {};
-  const seen = { ...podsAt(at, findAmong(observed)), ...live };
+  const { earlier, current, next } = podNames(at);
+  // Those of earlier attempts, too: a late create may have brought one back.
+  const names = need === 'pods' ? [...earlier, current, ...(next === undefined ? [] : [next])] : [];
+  const read = new Map<string, Pod | undefined>();
+  for (const podName of names) {
+    read.set(podName, await found(client.get(pods, { namespace, name: podName }, options)));
+  }
+  const cached = findAmong(observed);
+  const seen = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
   const known = { ...observed, at, ...seen, live: true, now: clock.now() };
   remember(memory, known);
   // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
   // look comes later each time.
   const isInVain =
     (observed.ambiguous === true || observed.behind === true) &&
-    [live.pod, live.nextPod].some((pod) => pod !== undefined && !isOurs(known, pod));
+    [read.get(current), read.get(next ?? '')].some((pod) => pod !== undefined && !isOurs(known, pod));
   const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
   return { next: 'decide', facts: { ...known, retryDelay } };
 }

@@ -159,7 +159,8 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
   }
   const cause = holdCause(o, o.nextPod, attempt);
   if (cause === undefined) {
-    return create(o, plan, attempt);
+    // A late create may have brought an earlier Pod back since the watch showed it gone.
+    return o.live ? create(o, plan, attempt) : readLive;
   }
   // One Event is recorded, as for the first attempt, and the create is repeated without a deadline.
   const { message } = cause;

@@ -39,13 +39,13 @@ export interface Observed {
   readonly pod: Pod | undefined;
   /** The same for the attempt after it. */
   readonly nextPod: Pod | undefined;
-  /** The same for those before it: always from the cache, since nothing is launched because of them. */
+  /** The same for those before it: a late create may have brought one back. */
   readonly earlierPods: readonly Pod[];
   /** Pods of this At that the watch has shown going away, each as it was shown last. */
   readonly departed: readonly Pod[];
   /** Epoch milliseconds. */
   readonly now: number;
-  /** True when the At and the current and next Pod come from the API server itself, read within this reconcile. */
+  /** True when the At and what stands at its names come from the API server itself, read within this reconcile. */
   readonly live: boolean;
   /** Whether Pods of ExactlyOnce get a finalizer: not where the right to take it off may go before the Pod does. */
   readonly tracks: boolean;
@@ -80,5 +80,5 @@ export interface Observed {
   readonly retryDelay: number;
 }
 
-/** What only the API server knows for certain: the At, or the At with the Pods at its current and its next name. */
+/** What only the API server knows for certain: the At, or the At with the Pods at its names. */
 export type Need = 'at' | 'pods';

@@ -8,7 +8,15 @@ import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { created, justAfterDue, launched, observing, ownedBy, waiting } from '../../fixtures/at.ts';
+import {
+  created,
+  justAfterDue,
+  launched,
+  observing,
+  ownedBy,
+  waiting,
+  withStatus,
+} from '../../fixtures/at.ts';
 
 /** What is remembered of a launch after a read that has shown these. */
 async function remembered(at: At, pod: Pod) {
@@ -36,6 +44,26 @@ describe('a live read', () => {
     const once = waiting({ launchGuarantee: 'ExactlyOnce' });
     assert.equal(await remembered(once, created(once)), undefined);
     assert.equal(await remembered(launched(), created(launched())), undefined);
+  });
+
+  it('reads the Pods of all earlier attempts, too, and believes no cache about them', async () => {
+    const first = launched();
+    const at = withStatus(first, { ...first.status, attempts: 4, podUID: 'pod-uid-4' });
+    const back = created(at);
+    const asked: string[] = [];
+    const get = async (resource: unknown, { name }: { readonly name: string }) => {
+      if (resource === ats) return at;
+      asked.push(name);
+      if (name === back.metadata.name) return back;
+      throw new ApiError('not there', 404, { reason: 'NotFound' });
+    };
+    const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory: new Memory() };
+    const cached = observing({ at, earlierPods: [created(at, justAfterDue, 2)] });
+    const answer = await readLive(parts, 'pods', cached, new AbortController().signal);
+    const others = [2, 3, 4, 5].map((attempt) => `example-at-pod-${attempt}`);
+    assert.deepEqual(asked.toSorted(), ['example-at-pod', ...others]);
+    assert.ok(answer.next === 'decide');
+    assert.deepEqual(answer.facts.earlierPods, [back]);
   });
 
   it('takes the 404 of a proxy, which says nothing of the object, for no answer', async () => {

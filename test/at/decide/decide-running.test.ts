@@ -279,7 +279,7 @@ describe('decide, disruption with policy Retry', () => {
   const at = launched(retrying);
 
   it('creates the next Pod, under the next name', () => {
-    const decision = decide(observing({ at, pod: evicted(created(at)) }));
+    const decision = decide(observing({ at, pod: evicted(created(at)), live: true }));
     const { pod, attempt } = actionOf(decision, 'CreatePod');
     assert.equal(pod.metadata.name, 'example-at-pod-2');
     assert.equal(attempt, 2);
@@ -325,7 +325,8 @@ describe('decide, disruption with policy Retry', () => {
 
   it('does not wait for a starting deadline', () => {
     const late = launched({ ...retrying, startingDeadlineSeconds: 1 });
-    const decision = decide(observing({ at: late, pod: evicted(created(late)), now: dueTime + 60 * second }));
+    const now = dueTime + 60 * second;
+    const decision = decide(observing({ at: late, pod: evicted(created(late)), now, live: true }));
     assert.deepEqual(actionTypes(decision), ['CreatePod']);
   });
 

@@ -73,9 +73,11 @@ describe('the default image', () => {
     const at = accepted({ disruptionPolicy: 'Retry' });
     const pod = stored(podOf(defaults, { at }));
     const running = withStatus(at, decided(defaults, { at, pod }).status);
-    assert.equal(imageOf(podOf({ image: 'another' }, { at: running, pod: evicted(pod) })), defaults.image);
+    const lost = { at: running, pod: evicted(pod), live: true };
+    assert.equal(imageOf(podOf({ image: 'another' }, lost)), defaults.image);
     const plain = launched({ disruptionPolicy: 'Retry' });
-    assert.equal(imageOf(podOf(defaults, { at: plain, pod: evicted(created(plain)) })), 'busybox');
+    const unnamed = { at: plain, pod: evicted(created(plain)), live: true };
+    assert.equal(imageOf(podOf(defaults, unnamed)), 'busybox');
   });
 });
 

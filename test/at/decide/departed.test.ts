@@ -46,7 +46,13 @@ describe('decide, about a Pod that is gone', () => {
     assert.equal(endOf({ at, departed: [failed(pod)] }), 'DONE Failed CommandFailed');
     const stop = stopped(failed(pod), 'BackoffLimitExceeded');
     assert.equal(endOf({ at, departed: [stop] }), 'DONE Failed BackoffLimitExceeded');
-    assert.equal(endOf({ at, departed: [evicted(pod)] }), 'CreatePod');
+    const podUID = 'pod-uid-2';
+    const again = withStatus(at, { ...at.status, attempts: 2, podName: 'example-at-pod-2', podUID });
+    const departed = [evicted(created(at, justAfterDue, 2))];
+    assert.equal(endOf({ at: again, departed }), 'RUNNING Evicted', 'while the next attempt waits');
+    // Only before that is created, the API server is asked.
+    assert.equal(endOf({ at, departed: [evicted(pod)] }), 'need pods');
+    assert.equal(endOf({ at, departed: [evicted(pod)], live: true }), 'CreatePod');
   });
 
   for (const [what, last, ends] of [
@@ -65,7 +71,7 @@ describe('decide, about a Pod that is gone', () => {
     const ended = failed(pod);
     // Of the end and the deletion alone it cannot be told which came first: clocks of nodes differ.
     const deleted = terminating(ended, dueTime + 32_500);
-    assert.equal(endOf({ at, departed: [deleted] }), 'CreatePod');
+    assert.equal(endOf({ at, departed: [deleted], live: true }), 'CreatePod');
     assert.equal(endOf({ at, departed: [ended] }), 'DONE Failed CommandFailed');
     const held = observing({ at, pod: deleted, departed: [ended] });
     assert.equal(endOf(held), 'DONE Failed CommandFailed');
@@ -147,7 +153,7 @@ describe('decide, about a Pod that goes away', () => {
     assert.equal(next.status?.reason, 'Evicted');
     assert.equal(endOf({ at: next, live: true }), 'CreatePod');
     const ended = terminating(targeted(failed(created(at), 143)), dueTime + 30_000);
-    assert.equal(endOf({ at: next, pod: ended }), 'CreatePod');
+    assert.equal(endOf({ at: next, pod: ended, live: true }), 'CreatePod');
     assert.equal(endOf({ at: next, pod: succeeded(created(at)) }), 'DONE Succeeded Succeeded');
     const once = { ...next, spec: { ...next.spec, disruptionPolicy: 'Fail' as const } };
     assert.equal(endOf({ at: once, live: true }), 'DONE Failed Evicted');

@@ -265,7 +265,7 @@ describe('decide, ExactlyOnce with Retry', () => {
   const second = created(at, justAfterDue, 2);
 
   it('records the second Pod before it releases it, and lets the first one go', () => {
-    assert.deepEqual(actionTypes(decide(observing({ at, pod: first }))), ['CreatePod']);
+    assert.deepEqual(actionTypes(decide(observing({ at, pod: first, live: true }))), ['CreatePod']);
     const record = decide(observing({ at, pod: first, nextPod: second }));
     assert.deepEqual(actionTypes(record), ['ReleasePod', 'UntrackPod']);
     const [stands] = record.locks;
@@ -298,7 +298,7 @@ describe('decide, ExactlyOnce with Retry', () => {
     assert.deepEqual([actionTypes(fence), fence.locks[0]?.attempts], [['UntrackPod'], 1]);
     const next = withStatus(at, fence.locks[0]);
     assert.deepEqual(actionTypes(decide(observing({ at: next, pod: first, nextPod }))), ['UntrackPod']);
-    assert.deepEqual(actionTypes(decide(observing({ at: next, pod: first }))), ['CreatePod']);
+    assert.deepEqual(actionTypes(decide(observing({ at: next, pod: first, live: true }))), ['CreatePod']);
   });
 
   it('is canceled with a second Pod that is not recorded', () => {
@@ -320,7 +320,7 @@ describe('decide, a lost Pod of ExactlyOnce while the next one is refused', () =
   it('is held until its end stands in the history, and is let go before anything else then', () => {
     const refused = decide(observing({ at, pod: lost, refusal }));
     assert.deepEqual([refused.actions, refused.status?.history?.length], [[], 1]);
-    const look = (pod: Pod) => decide(observing({ at: told(lost), pod }));
+    const look = (pod: Pod) => decide(observing({ at: told(lost), pod, live: true }));
     assert.deepEqual(actionTypes(look(lost)), ['UntrackPod', 'CreatePod']);
     assert.deepEqual(actionTypes(look(withoutFinalizer(lost))), ['CreatePod']);
     assert.deepEqual(actionTypes(decide(observing({ at: told(lost), pod: lost, refusal }))), ['UntrackPod']);
@@ -344,11 +344,11 @@ describe('decide, a lost Pod of ExactlyOnce while the next one is refused', () =
   it('is followed by the next one also where another finalizer keeps it', () => {
     const pod = deleted(created(at));
     const going = { ...pod, spec: { ...pod.spec, schedulingGates: [] } };
-    assert.deepEqual(actionTypes(decide(observing({ at: told(going), pod: going }))), [
+    assert.deepEqual(actionTypes(decide(observing({ at: told(going), pod: going, live: true }))), [
       'UntrackPod',
       'CreatePod',
     ]);
-    const kept = decide(observing({ at: told(going), pod: withoutFinalizer(going) }));
+    const kept = decide(observing({ at: told(going), pod: withoutFinalizer(going), live: true }));
     assert.deepEqual(actionTypes(kept), ['CreatePod']);
   });
 

@@ -80,7 +80,7 @@ describe('an edit that comes too late', () => {
       assert.equal(condition(at.status, 'Accepted'), 'True Armed');
       for (const observed of [
         { at, live: true },
-        { at, pod: evicted(pod) },
+        { at, pod: evicted(pod), live: true },
       ]) {
         assert.equal(actionOf(decide(observing(observed)), 'CreatePod').attempt, 2);
       }
@@ -105,7 +105,7 @@ describe('an edit that comes too late', () => {
 
   it('lets a run go on to further attempts when it asks for the same at another time', () => {
     const { at, pod } = recorded(retry, { schedule: '2031-01-31T09:00:00Z' });
-    const next = decide(observing({ at, pod: evicted(pod) }));
+    const next = decide(observing({ at, pod: evicted(pod), live: true }));
     assert.equal(actionOf(next, 'CreatePod').attempt, 2);
     const nextPod = created(at, justAfterDue, 2);
     const { status } = decide(observing({ at, pod: evicted(pod), nextPod }));

@@ -21,24 +21,24 @@ const hour = 3600 * second;
 
 describe('decide, a second run that a lost node took with it', () => {
   const running = { running: { startedAt: timeText(dueTime + 10 * second) } };
-  const lost = (exitCode: number, policy: 'Fail' | 'Retry') => {
+  const lost = (exitCode: number, policy: 'Fail' | 'Retry', live: boolean) => {
     const at = launched({ disruptionPolicy: policy });
     const pod = withPodStatus(inState(created(at), running, 1, exited(exitCode)), {
       phase: 'Failed',
       conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC' }],
     });
-    return decide(observing({ at, pod, now: dueTime + 4 * hour }));
+    return decide(observing({ at, pod, now: dueTime + 4 * hour, live }));
   };
   for (const exitCode of [0, 3]) {
     it(`does not end as the run before it, whose exit code was ${exitCode}`, () => {
-      const { status } = lost(exitCode, 'Fail');
+      const { status } = lost(exitCode, 'Fail', false);
       assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'Evicted']);
       assert.deepEqual([status?.exitCode, status?.restarts], [undefined, 1]);
       assert.equal(status?.completionTime, '2030-01-31T13:00:00.000Z');
     });
 
     it(`is tried again, although the exit code of the run before it was ${exitCode}`, () => {
-      assert.deepEqual(actionTypes(lost(exitCode, 'Retry')), ['CreatePod']);
+      assert.deepEqual(actionTypes(lost(exitCode, 'Retry', true)), ['CreatePod']);
     });
   }
 });
@@ -46,19 +46,20 @@ describe('decide, a second run that a lost node took with it', () => {
 describe('decide, a command that failed by itself', () => {
   const at = launched({ backoffLimit: 0, disruptionPolicy: 'Retry' });
   const finished = dueTime + 2 * second;
-  const deletedAfter = (ms: number) => {
+  const deletedAfter = (ms: number, live: boolean) => {
     const pod = terminating(failed(created(at), 3), finished + ms + 30 * second);
-    return decide(observing({ at, pod, now: finished + ms + second }));
+    return decide(observing({ at, pod, now: finished + ms + second, live }));
   };
 
   it('is not repeated because a user deletes its Pod later', () => {
-    const decision = deletedAfter(10 * second);
+    const decision = deletedAfter(10 * second, false);
     assert.deepEqual(decision.actions, []);
     assert.deepEqual([decision.status?.reason, decision.status?.exitCode], ['CommandFailed', 3]);
   });
 
   it('counts as disturbed when its Pod was deleted first, by a clock that may go 5 s after', () => {
-    for (const ms of [-second, 5 * second]) assert.deepEqual(actionTypes(deletedAfter(ms)), ['CreatePod']);
+    for (const ms of [-second, 5 * second])
+      assert.deepEqual(actionTypes(deletedAfter(ms, true)), ['CreatePod']);
   });
 
   describe('on a node whose clock is two minutes behind', () => {

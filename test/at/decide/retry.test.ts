@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
+  actionOf,
   actionTypes,
   created,
   decideInParts as decide,
@@ -42,12 +43,12 @@ describe('decide, when another attempt begins', () => {
   const waits = [0, 10, 20, 40, 80, 160, 320, 360, 360];
   for (const [index, wait] of waits.entries()) {
     const { at, pod } = inAttempt(index + 1, time);
-    const look = (now: number) => decide(observing({ at, pod: evicted(pod), now }));
+    const look = (now: number, live: boolean) => decide(observing({ at, pod: evicted(pod), now, live }));
 
     it(`number ${index + 2} is created ${wait} s after the one before it, at the earliest`, () => {
-      assert.deepEqual(actionTypes(look(time + wait * second)), ['CreatePod']);
+      assert.deepEqual(actionTypes(look(time + wait * second, true)), ['CreatePod']);
       if (wait === 0) return;
-      const early = look(time + wait * second - 1);
+      const early = look(time + wait * second - 1, false);
       assert.deepEqual(early.actions, []);
       assert.equal(early.requeueAt, time + wait * second);
       assert.deepEqual([early.status?.phase, early.status?.reason], ['RUNNING', 'Evicted']);
@@ -112,9 +113,45 @@ describe('decide, when another attempt begins', () => {
 
   it('does not wait where the one before it ran for longer', () => {
     const { at, pod } = inAttempt(5, time);
-    const later = decide(observing({ at, pod: evicted(pod), now: time + 3600 * second }));
+    const now = time + 3600 * second;
+    const later = decide(observing({ at, pod: evicted(pod), now, live: true }));
     assert.deepEqual(actionTypes(later), ['CreatePod']);
   });
+});
+
+describe('decide, another attempt while an earlier Pod may be back', () => {
+  const { at, pod } = inAttempt(2, dueTime);
+  const due = dueTime + 10 * second;
+  const lost = { at, pod: evicted(pod), now: due };
+  const back = (attempt: number): Pod => {
+    const late = started(created(at, dueTime + second, attempt));
+    return { ...late, metadata: { ...late.metadata, uid: 'late-uid' } };
+  };
+
+  it('is created only by what the API server itself shows', () => {
+    const cached = decide(observing(lost));
+    assert.deepEqual([cached.need, cached.actions, cached.status], ['pods', [], undefined]);
+    assert.deepEqual(actionTypes(decide(observing({ ...lost, live: true }))), ['CreatePod']);
+    assert.equal(decide(observing({ ...lost, now: due - 1 })).need, undefined, 'before its time');
+  });
+
+  for (const [where, name, facts, reason] of [
+    ['of the attempt before', 'example-at-pod', { earlierPods: [back(1)] }, 'Evicted'],
+    ['under the name of the lost Pod', 'example-at-pod-2', { pod: back(2) }, 'PodLost'],
+  ] as const) {
+    it(`waits until the Pod that a late create brought back has ended, ${where}`, () => {
+      const decision = decide(observing({ ...lost, ...facts, live: true }));
+      assert.deepEqual(actionTypes(decision), ['PatchPod']);
+      const stop = actionOf(decision, 'PatchPod');
+      const { uid, annotations } = (stop.body as Pod).metadata;
+      assert.deepEqual([stop.name, uid], [name, 'late-uid']);
+      assert.equal(annotations?.['cnat.programming-kubernetes.info/stop-reason'], 'Superseded');
+      const { phase, attempts, reason: told, message = '' } = decision.status ?? {};
+      assert.deepEqual([phase, attempts, told], ['RUNNING', 2, reason]);
+      assert.match(message, new RegExp(`^attempt 3 of 10 follows once Pod ${name} has ended: `));
+      assert.ok(decision.requeueAfter !== undefined, 'it is looked at again');
+    });
+  }
 });
 
 describe('decide, another attempt', () => {

@@ -324,7 +324,7 @@ describe('pendingTimeoutSeconds (B7)', () => {
     const pod = unschedulable(created(at));
     const doomed = withStatus(at, decide(observing({ at, pod, now: timeout })).status);
     const { attempt } = actionOf(
-      decide(observing({ at: doomed, pod: evicted(pod), now: timeout })),
+      decide(observing({ at: doomed, pod: evicted(pod), now: timeout, live: true })),
       'CreatePod',
     );
     assert.equal(attempt, 2);

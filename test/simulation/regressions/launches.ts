@@ -325,4 +325,28 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence: 'a Pod that a late create brought back while the watch was down ran beside the next attempt',
+    promise: 'S1',
+    plan: {
+      ...{ seed: 'mwxmqpnp-1381', duration: 5 * minute },
+      deeds: [
+        at(
+          'at-0',
+          {
+            ...{ command: 'job --for=400000', disruptionPolicy: 'Retry' },
+            template: { spec: { terminationGracePeriodSeconds: 1 } },
+          },
+          80_000,
+        ),
+        { at: 96_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+      ],
+      faults: [
+        // Longer pauses between the tries of the watch.
+        { at: 20_000, fault: 'server-down', server: 0, for: 30_000 },
+        { at: 79_000, fault: 'send-meets', method: 'POST', path: '/pods', skip: 0, late: 30_000 },
+        { at: 96_050, fault: 'server-down', server: 0, for: 2000 },
+      ],
+    },
+  },
 ];
