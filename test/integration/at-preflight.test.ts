@@ -1,12 +1,16 @@
 /** Dry runs that are repeated while an At waits, on the real API server. */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
 import type { At } from '../../src/api/at.generated.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
-import { resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { condition } from '../fixtures/at.ts';
+import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
+import { admitPodsBy } from './pod-policy.ts';
+import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 
@@ -19,24 +23,61 @@ const admitted = ({ status }: At) => {
   return found && `${found.status} ${found.reason}`;
 };
 
-/** No Pod fits from now on. Returns what removes the quota. */
-async function fillQuota({ client, namespace }: AtRig): Promise<() => Promise<unknown>> {
-  const key = { namespace, name: 'none' };
-  await client.create(resourceQuotas, { metadata: key, spec: { hard: { pods: '0' } } });
-  const inForce = async () => 'hard' in ((await client.get(resourceQuotas, key)).status ?? {});
-  await eventually(inForce, { message: 'the quota is in force' });
+/** Whether admission refuses Pods of the namespace, of which it has a memory of its own. */
+function isRefused({ client, namespace }: AtRig): Promise<boolean> {
   const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'a' }] } };
-  // Admission has a memory of its own of what quotas there are.
-  const isRefused = () =>
-    client.create(pods, probe, { dryRun: true }).then(
-      () => false,
-      () => true,
-    );
-  await eventually(isRefused, { message: 'admission refuses Pods' });
+  return client.create(pods, probe, { dryRun: true }).then(
+    () => false,
+    () => true,
+  );
+}
+
+/** No Pod fits from now on. Returns what removes the quota. */
+async function fillQuota(rig: AtRig): Promise<() => Promise<unknown>> {
+  const key = await imposeQuota(rig, { pods: '0' });
+  await eventually(() => isRefused(rig), { message: 'admission refuses Pods' });
   return async () => {
-    await client.delete(resourceQuotas, key);
-    await eventually(async () => !(await isRefused()), { message: 'admission takes Pods again' });
+    await rig.client.delete(resourceQuotas, key);
+    await eventually(async () => !(await isRefused(rig)), { message: 'admission takes Pods again' });
   };
+}
+
+/** A policy that forbids all Pods for as long as the namespace has a label. Returns what takes that off. */
+async function forbidByPolicy(t: TestContext, rig: AtRig): Promise<() => Promise<unknown>> {
+  const label = (pods: 'none' | null) => {
+    const body = { metadata: { labels: { pods } } };
+    return rig.client.patch(namespaces, { name: rig.namespace }, { type: 'merge', body });
+  };
+  const validations = [
+    { expression: "!('pods' in namespaceObject.metadata.labels)", message: 'no Pods here' },
+  ];
+  const binding = { validationActions: ['Deny'] };
+  await label('none');
+  await admitPodsBy(t, rig, { verb: 'Validating', policy: { validations }, binding });
+  await eventually(() => isRefused(rig), { message: 'the policy refuses Pods' });
+  return async () => {
+    await label(null);
+    await eventually(async () => !(await isRefused(rig)), { message: 'the policy takes Pods again' });
+  };
+}
+
+/** Far ahead, and refused by a policy with 422, the code of a template that is wrong. */
+async function refusedByPolicy(t: TestContext, schedule: string) {
+  const rig = await AtRig.create(t);
+  const { options, advance } = await timeTravel(t);
+  const registry = new Registry();
+  const lift = await forbidByPolicy(t, rig);
+  await rig.startOperator({ ...options, registry });
+  await rig.createAt({ schedule });
+  const refused = await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected');
+  assert.match(refused.status?.message ?? '', /ValidatingAdmissionPolicy .* denied request: no Pods here/);
+  assert.match(await registry.metrics(), /^rest_client_requests_total\{code="422",method="POST".*\} 1$/m);
+  assert.equal(refused.status?.reason, 'PodRejected');
+  for (const type of ['Accepted', 'Ready']) assert.equal(condition(refused.status, type), 'True Armed');
+  assert.equal(findCondition(refused.status?.conditions, 'Stalled'), undefined);
+  const told = async () => (await rig.events()).length > 0 && rig.events();
+  assert.deepEqual(await eventually(told, { message: 'its Event' }), ['PodRejected (W)']);
+  return { rig, advance, lift };
 }
 
 describe('a dry run of the Pod', { concurrency: true }, () => {
@@ -87,5 +128,24 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
     assert.equal(dryRuns, 2);
     const told = async () => (await rig.events()).length > 0 && rig.events();
     assert.deepEqual(await eventually(told, { message: 'its Event' }), ['PodRejected (W)']);
+  });
+  it('that a policy refuses holds the At until one passes, and leaves it Ready', async (t) => {
+    const { rig, advance, lift } = await refusedByPolicy(t, '2100-01-01T00:00:00Z');
+    await lift();
+    await advance(70 * minute);
+    const passed = await rig.atWhen('admitted', (at) => admitted(at) === 'True Armed');
+    assert.equal(passed.status?.reason, 'Armed');
+    assert.equal(condition(passed.status, 'Ready'), 'True Armed');
+    assert.deepEqual(await rig.events(), ['PodRejected (W)']);
+  });
+
+  it('that a policy refused counts no more once the Pod is created', async (t) => {
+    const due = new Date(Date.now() + 10 * minute).toISOString();
+    const { rig, advance, lift } = await refusedByPolicy(t, due);
+    await lift();
+    await advance(11 * minute);
+    assert.equal(admitted(await rig.inPhase('RUNNING')), 'True Launched');
+    const warnings = (await rig.events()).filter((event) => event.startsWith('PodRejected'));
+    assert.deepEqual(warnings, ['PodRejected (W)']);
   });
 });
