@@ -66,4 +66,37 @@ describe('what the operator has not seen yet', { concurrency: true }, () => {
     await eventually(() => rig.isPodGone(), { message: 'the Pod is gone' });
     hold.end();
   });
+  for (const [outcome, edit] of [
+    ['Missed', { schedule: '2019-04-12T10:12:00Z', startingDeadlineSeconds: 1 }],
+    ['Canceled', { cancel: true }],
+  ] as const) {
+    it(`is no Pod where it writes ${outcome}: it has asked for it by its name`, async (t) => {
+      const { rig, proxy } = await operating(t, 'pods');
+      await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+      await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
+      const from = proxy.asked.length;
+      await rig.editAt(edit);
+      assert.equal((await rig.inPhase('DONE')).status?.outcome, outcome);
+      const asked = proxy.asked.slice(from).map(({ method, path }) => `${method} ${path}`);
+      const space = `/namespaces/${rig.namespace}`;
+      const write = `PATCH /apis/cnat.programming-kubernetes.info/v1alpha1${space}/ats/example-at/status`;
+      const before = asked.slice(0, asked.indexOf(write));
+      assert.ok(before.includes(`GET /api/v1${space}/pods/example-at-pod`), asked.join('\n'));
+      assert.deepEqual(asked.filter((what) => what === write).length, 1);
+    });
+  }
+
+  it('is a launch, of which a deadline that has passed does not say that it was missed', async (t) => {
+    const { rig, hold } = await operating(t, 'pods');
+    const at = await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+    await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
+    hold.begin();
+    const plan = planOf(at);
+    assert.ok(!isCause(plan));
+    const { metadata } = await rig.client.create(pods, buildPod(at, plan, 1));
+    await rig.editAt({ schedule: '2019-04-12T10:12:00Z', startingDeadlineSeconds: 1 });
+    const { status } = await rig.inPhase('RUNNING');
+    assert.equal(status?.podUID, metadata.uid);
+    hold.end();
+  });
 });
