@@ -114,6 +114,26 @@ describe('At with Retry', { concurrency: true }, () => {
     await rig.atWhen('in its third attempt', ({ status }) => status?.attempts === 3);
   });
 
+  it('is tried again after its starting deadline, which is about the first attempt alone', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    // Not in the past: a machine may need more than a moment for the first launch.
+    const schedule = new Date(Date.now()).toISOString();
+    await rig.createAt({ ...retry, schedule, startingDeadlineSeconds: 600, pendingTimeoutSeconds: 0 });
+    await rig.inPhase('RUNNING');
+    await advance(1_200_000);
+    for (const attempt of [1, 2]) {
+      const name = attempt === 1 ? 'example-at-pod' : `example-at-pod-${attempt}`;
+      await rig.setPod({ phase: 'Failed', reason: 'Evicted' }, name);
+      await rig.atWhen('told of the loss', ({ status }) => status?.history?.length === attempt);
+      await advance(60_000);
+      await rig.atWhen('tried again', ({ status }) => status?.attempts === attempt + 1);
+    }
+    await rig.exit(0, 'example-at-pod-3');
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+  });
+
   it('tries ten times at most', async (t) => {
     const rig = await AtRig.create(t);
     const { options, advance } = await timeTravel(t);
