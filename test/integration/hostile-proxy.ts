@@ -2,6 +2,7 @@
  * HostileProxy: stands between a client and the real API server, as proxies and load balancers do, and answers in its
  * place, changes what is asked, or holds answers back, as a test says. It speaks plain HTTP to its client.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, type RequestOptions, request as startRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -25,8 +26,24 @@ export interface OwnAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The API server does as it is asked, and where its answer should come, the connection breaks. */
+export const lostAnswer = 'lost answer';
+
+/** Nothing is passed on, and nothing ever answered, as where packets are dropped. */
+export const noAnswer = 'no answer';
+
+/** An answer whose `Date` is that of another server, whose clock is ahead. */
+export interface OtherServer {
+  readonly aheadMs: number;
+}
+
+/** What the answer goes through. */
+interface Changed {
+  readonly through: Transform;
+}
+
 /** How a request is treated; undefined: it is passed on, and so is its answer. */
-export type Treatment = OwnAnswer | { readonly through: Transform } | undefined;
+export type Treatment = OwnAnswer | OtherServer | Changed | typeof lostAnswer | typeof noAnswer | undefined;
 
 /** What the default backend of an ingress controller says. */
 export const page404: OwnAnswer = {
@@ -64,6 +81,7 @@ export class HostileProxy {
   /** By so much the API server's clock seems to be ahead, milliseconds. */
   aheadMs = 0;
   readonly #server: Server;
+  #port = 0;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #upstream: RequestOptions;
 
@@ -86,7 +104,7 @@ export class HostileProxy {
 
   /** For a client of the proxy. */
   get kubeConfig(): KubeConfig {
-    const { port } = this.#server.address() as AddressInfo;
+    const { port } = this.#address;
     const kubeConfig = new KubeConfig();
     const server = `http://127.0.0.1:${port}`;
     kubeConfig.loadFromClusterAndUser({ name: 'proxy', server, skipTLSVerify: false }, { name: 'test' });
@@ -96,6 +114,25 @@ export class HostileProxy {
   /** Breaks all connections of clients. */
   cut(): void {
     this.#server.closeAllConnections();
+  }
+
+  /** From now on connections are refused, and those that there are break. */
+  async leave(): Promise<void> {
+    this.#port = this.#address.port;
+    const left = new Promise((resolve) => this.#server.close(resolve));
+    this.cut();
+    await left;
+  }
+
+  /** Where it was before it left. */
+  async comeBack(): Promise<void> {
+    const back = once(this.#server, 'listening');
+    this.#server.listen(this.#port, '127.0.0.1');
+    await back;
+  }
+
+  get #address(): AddressInfo {
+    return this.#server.address() as AddressInfo;
   }
 
   #stop(): void {
@@ -109,22 +146,37 @@ export class HostileProxy {
     const asked: Asked = { method: request.method ?? '', path: pathname, query: searchParams };
     this.asked.push(asked);
     const treatment = this.treat(asked);
-    if (treatment !== undefined && 'code' in treatment) {
+    if (treatment === noAnswer) return void request.resume();
+    if (typeof treatment === 'object' && 'code' in treatment) {
       request.resume();
       response.writeHead(treatment.code, treatment.headers).end(treatment.body);
       return;
     }
+    this.#pass(request, response, asked, treatment);
+  }
+
+  #pass(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { path: pathname, query }: Asked,
+    treatment: Exclude<Treatment, OwnAnswer | typeof noAnswer>,
+  ): void {
     const { method } = request;
     const headers = Object.assign({}, request.headers, this.#upstream.headers);
-    const path = `${pathname}?${searchParams}`;
+    const path = `${pathname}?${query}`;
     const upstream = startRequest({ ...this.#upstream, method, path, headers }, (answer) => {
-      const date = new Date(Date.parse(answer.headers.date ?? '') + this.aheadMs).toUTCString();
+      if (treatment === lostAnswer) {
+        response.destroy();
+        return;
+      }
+      const { aheadMs = this.aheadMs, through }: Partial<OtherServer & Changed> = treatment ?? {};
+      const date = new Date(Date.parse(answer.headers.date ?? '') + aheadMs).toUTCString();
       response.writeHead(answer.statusCode ?? 502, { ...answer.headers, date });
       // The first event of a watch may be far away.
       response.flushHeaders();
       const end = () => {};
-      if (treatment === undefined) pipeline(answer, response, end);
-      else pipeline(answer, treatment.through, response, end);
+      if (through === undefined) pipeline(answer, response, end);
+      else pipeline(answer, through, response, end);
     });
     upstream.on('error', () => response.destroy());
     response.on('close', () => upstream.destroy());

@@ -6,25 +6,33 @@ import type { TestContext } from 'node:test';
 import { type Clock, systemClock, type Timer } from '../../src/runtime/clock.ts';
 import type { OperatorOptions } from './at-rig.ts';
 import { HostileProxy } from './hostile-proxy.ts';
+import { eventually } from './support.ts';
 
 /** The system's clock, ahead by as much as a test says. Its timers go along. */
 class TravelingClock implements Clock {
   readonly turn = systemClock.turn;
   #aheadMs = 0;
   readonly #timers = new Set<TravelingTimer>();
+  /** When it was stopped, both of the system's. */
+  #stoppedAt: { readonly now: number; readonly monotonic: number } | undefined;
 
   now(): number {
-    return systemClock.now() + this.#aheadMs;
+    return (this.#stoppedAt?.now ?? systemClock.now()) + this.#aheadMs;
   }
 
   monotonic(): number {
-    return systemClock.monotonic() + this.#aheadMs;
+    return (this.#stoppedAt?.monotonic ?? systemClock.monotonic()) + this.#aheadMs;
+  }
+
+  stop(): void {
+    this.#stoppedAt = { now: systemClock.now(), monotonic: systemClock.monotonic() };
+    for (const timer of this.#timers) timer.halt();
   }
 
   setTimer(delay: number, callback: () => void): Timer {
     const timer = new TravelingTimer(this.monotonic() + delay, callback, () => this.#timers.delete(timer));
     this.#timers.add(timer);
-    timer.set(delay);
+    this.#set(timer);
     return timer;
   }
 
@@ -33,8 +41,13 @@ class TravelingClock implements Clock {
     this.#aheadMs += ms;
     const now = this.monotonic();
     const all = [...this.#timers];
-    for (const timer of all) timer.set(Math.max(0, timer.due - now));
+    for (const timer of all) this.#set(timer);
     await Promise.all(all.filter(({ due }) => due <= now).map(({ over }) => over));
+  }
+
+  #set(timer: TravelingTimer): void {
+    const delay = Math.max(0, timer.due - this.monotonic());
+    if (delay === 0 || this.#stoppedAt === undefined) timer.set(delay);
   }
 }
 
@@ -66,6 +79,11 @@ class TravelingTimer implements Timer {
     this.#timer = systemClock.setTimer(delay, this.#fire);
   }
 
+  /** It does not fire before it is set again. */
+  halt(): void {
+    this.#timer?.cancel();
+  }
+
   cancel(): void {
     this.#timer?.cancel();
     this.#end();
@@ -79,17 +97,33 @@ export interface TimeTravel {
   readonly proxy: HostileProxy;
   /** Sets their time forward. Resolves when what they had to do by then has begun. */
   advance(ms: number): Promise<void>;
+  /** Sets their time forward until it is so, by the limit at most, and gives requests a moment after each step. */
+  advanceUntil(
+    isSo: () => boolean | Promise<boolean>,
+    options: { readonly limitMs: number; readonly stepMs?: number; readonly message?: string },
+  ): Promise<void>;
+  /** From now on their time goes on only as it is set forward, however long anything takes. */
+  stopClock(): void;
 }
 
 export async function timeTravel(t: Pick<TestContext, 'after'>): Promise<TimeTravel> {
   const proxy = await HostileProxy.start(t);
   const clock = new TravelingClock();
+  const advance = (ms: number) => {
+    proxy.aheadMs += ms;
+    return clock.advance(ms);
+  };
   return {
     options: { clock, kubeConfig: proxy.kubeConfig },
     proxy,
-    advance(ms) {
-      proxy.aheadMs += ms;
-      return clock.advance(ms);
+    advance,
+    async advanceUntil(isSo, { limitMs, stepMs = 100, message = 'it is so by then' }) {
+      for (let waitedMs = 0; waitedMs < limitMs && !(await isSo()); waitedMs += stepMs) {
+        await advance(stepMs);
+        await eventually(isSo, { timeout: 100, interval: 20 }).catch(() => {});
+      }
+      await eventually(isSo, { message });
     },
+    stopClock: () => clock.stop(),
   };
 }

@@ -1,0 +1,91 @@
+/** At, when connections between the operator and the API server break, on the real one. */
+import assert from 'node:assert/strict';
+import { Transform } from 'node:stream';
+import { before, describe, it, type TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
+import type { AtSpec } from '../../src/api/at.generated.ts';
+import { AtRig } from './at-rig.ts';
+import { type Asked, Hold, HostileProxy, lostAnswer, type Treatment } from './hostile-proxy.ts';
+import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
+
+before(() => applyCrds());
+
+const isCreate = ({ method, path }: Asked) => method === 'POST' && path.endsWith('/pods');
+
+/** Breaks the connection in the middle of the answer. */
+function brokenAnswer(): { through: Transform } {
+  const transform = (_chunk: unknown, _encoding: string, done: (error: Error) => void) =>
+    done(new Error('the connection breaks'));
+  return { through: new Transform({ transform }) };
+}
+
+/** How the answer to the first create is lost. */
+const losses: Readonly<Record<string, () => Treatment>> = {
+  'before its answer': () => lostAnswer,
+  'in the middle of its answer': brokenAnswer,
+};
+
+/** The answer is lost, and the watch, which would show the Pod, is silent until the API server was asked for it. */
+async function adoptsAfter(t: TestContext, loss: () => Treatment, spec: Partial<AtSpec>): Promise<void> {
+  const rig = await AtRig.create(t);
+  const proxy = await HostileProxy.start(t);
+  const created = await rig.watchPods(t);
+  const watch = new Hold();
+  const asked: string[] = [];
+  proxy.treat = (one) => {
+    if (one.path.endsWith('/pods') && one.query.has('watch')) return { through: watch.through() };
+    if (one.path.endsWith('/pods/example-at-pod')) asked.push(one.method);
+    if (!isCreate(one)) return undefined;
+    asked.push('POST');
+    return asked.length === 1 ? loss() : undefined;
+  };
+  await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+  watch.begin();
+  await rig.createAt(spec);
+  const { status } = await rig.inPhase('RUNNING');
+  watch.end();
+  const pod = await rig.pod();
+  assert.deepEqual([status?.podUID, status?.attempts], [pod.metadata.uid, 1]);
+  assert.deepEqual(asked.slice(0, 2), ['POST', 'GET'], 'it asks what has become of its Pod');
+  assert.equal(asked.filter((method) => method === 'POST').length, 1);
+  const isReleased = async () => ((await rig.pod()).spec.schedulingGates ?? []).length === 0;
+  await eventually(isReleased, { message: 'nothing keeps the Pod from its start' });
+  await rig.exit(0);
+  assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+  assert.equal(created.size, 1);
+}
+
+describe('a connection that breaks after the API server has stored the Pod', { concurrency: true }, () => {
+  for (const [when, loss] of Object.entries(losses)) {
+    for (const launchGuarantee of ['AtLeastOnce', 'ExactlyOnce'] as const) {
+      it(`${when} leaves one Pod, which is adopted, with ${launchGuarantee}`, (t) =>
+        adoptsAfter(t, loss, { launchGuarantee }));
+    }
+  }
+});
+
+describe('an API server that refuses connections for a while', () => {
+  it('has the create of a due At within two seconds after it is back', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, proxy, advanceUntil, stopClock } = await timeTravel(t);
+    const registry = new Registry();
+    await rig.startOperator({ ...options, registry });
+    const { name, due } = await rig.createWaiting(
+      () => proxy.leave(),
+      () => proxy.comeBack(),
+    );
+    await eventually(() => Date.now() > due, { timeout: 150_000, message: 'the At is due' });
+    stopClock();
+    const failures = async () => {
+      const series = /^controller_runtime_reconcile_total\{controller="at",result="error"\} (\d+)$/m;
+      return Number(series.exec(await registry.metrics())?.[1]);
+    };
+    // After so many in a row a backoff without a limit of its own would be longer.
+    await advanceUntil(async () => (await failures()) >= 10, { limitMs: 200_000, stepMs: 500 });
+    await proxy.comeBack();
+    const from = proxy.asked.length;
+    await advanceUntil(() => proxy.asked.slice(from).some(isCreate), { limitMs: 2000 });
+    await eventually(async () => !(await rig.isPodGone(`${name}-pod`)), { message: 'its Pod is there' });
+  });
+});
