@@ -278,4 +278,25 @@ describe('a full quota', () => {
       { timeout: 60_000, message: 'all of them run' },
     );
   });
+  it('is told of the first hundred within 7 s, and of the rest within a minute', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advanceUntil } = await timeTravel(t);
+    await imposeQuota(rig, { pods: '0' });
+    await rig.startOperator(options);
+    const count = 250;
+    const names = Array.from({ length: count }, (_, index) => `at-${index}`);
+    await Promise.all(names.map((name) => rig.createAt({}, name)));
+    const areTold = (least: number) => async () => {
+      const told = (await list(rig.client, rig.namespace)).filter(
+        (at) => launched(at) === 'False PodRejected',
+      );
+      return told.length >= least;
+    };
+    await advanceUntil(areTold(100), { limitMs: 7000, message: 'the first hundred are told' });
+    await advanceUntil(areTold(count), { limitMs: 53_000, stepMs: 500, message: 'all are told' });
+    for (const { status } of await list(rig.client, rig.namespace)) {
+      assert.match(status?.message ?? '', /exceeded quota/);
+      assert.deepEqual([status?.phase, status?.reason], ['PENDING', 'PodRejected']);
+    }
+  });
 });
