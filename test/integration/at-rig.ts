@@ -43,6 +43,8 @@ export interface OperatorOptions {
   readonly tracks?: boolean;
   /** Beside a leader that lives on and does nothing. */
   readonly isStandby?: boolean;
+  /** Milliseconds. */
+  readonly failoverLaunchDelay?: number;
 }
 
 const nodes: Resource<KubernetesObject & { readonly spec?: object }> = {
@@ -84,6 +86,7 @@ export class AtRig {
     clock = systemClock,
     tracks = true,
     isStandby = false,
+    failoverLaunchDelay = 1000,
   }: OperatorOptions = {}): Promise<void> {
     const shared = { clock, log, registry };
     const lease = { namespace: this.namespace, name: 'leader' };
@@ -99,7 +102,7 @@ export class AtRig {
       healthProbeBindAddress: '0',
       ...(isStandby && { leaderElection: { ...lease, identity: 'standby' } }),
     });
-    addAtController(manager, { checksAuthors, defaults, tracks, failoverLaunchDelay: 1000 });
+    addAtController(manager, { checksAuthors, defaults, tracks, failoverLaunchDelay });
     const stop = new AbortController();
     const ended = manager.start(stop.signal);
     ended.catch(() => {});

@@ -6,7 +6,9 @@ import { ats } from '../../src/api/resources.ts';
 import { podUidLabel } from '../../src/at/plan/pod.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
-import { AtRig } from './at-rig.ts';
+import { resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { AtRig, type OperatorOptions } from './at-rig.ts';
+import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { type TimeTravel, timeTravel } from './time-travel.ts';
 
@@ -23,7 +25,7 @@ interface Standby extends TimeTravel {
 }
 
 /** A standby, and accepted Ats that are due in a minute. */
-async function standbyBeside(t: TestContext): Promise<Standby> {
+async function standbyBeside(t: TestContext, given: OperatorOptions = {}): Promise<Standby> {
   const rig = await AtRig.create(t);
   await rig.startOperator();
   const schedule = new Date(Date.now() + 60_000).toISOString();
@@ -34,7 +36,7 @@ async function standbyBeside(t: TestContext): Promise<Standby> {
   );
   await rig.stopOperators();
   const travel = await timeTravel(t);
-  await rig.startOperator({ ...travel.options, isStandby: true });
+  await rig.startOperator({ ...travel.options, ...given, isStandby: true });
   const { proxy, advance } = travel;
   return {
     ...{ ...travel, rig },
@@ -109,5 +111,43 @@ describe('a standby', () => {
       spec: { containers: [{ name: 'main', image: 'busybox' }] },
     });
     await allHavePods(standby);
+  });
+  it('launches nothing, and reads no At, without a delay after which it would', async (t) => {
+    const { proxy, advance, pass } = await standbyBeside(t, { failoverLaunchDelay: 0 });
+    await advance(60_000);
+    for (let second = 0; second < 5; second += 1) await pass();
+    assert.deepEqual(
+      proxy.asked.filter(({ method, path }) => method === 'POST' || /\/ats\/at-\d+$/.test(path)),
+      [],
+    );
+  });
+
+  it('launches a first attempt alone, of an At that is not suspended and that no leader has held', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ disruptionPolicy: 'Retry' }, 'disrupted');
+    await rig.inPhase('RUNNING', 'disrupted');
+    await rig.createAt({ suspend: true }, 'suspended');
+    await rig.atWhen('suspended', ({ status }) => status?.observedGeneration === 1, 'suspended');
+    const quota = await imposeQuota(rig, { pods: '0' });
+    await rig.createAt({}, 'held');
+    await rig.atWhen('held', ({ status }) => status?.reason === 'PodRejected', 'held');
+    const schedule = new Date(Date.now() + 60_000).toISOString();
+    await rig.createAt({ schedule }, 'first');
+    await rig.atWhen('accepted', ({ status }) => status?.observedGeneration === 1, 'first');
+    await rig.stopOperators();
+    await rig.client.delete(resourceQuotas, quota);
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted' }, 'disrupted-pod');
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator({ ...options, isStandby: true });
+    await advance(60_000);
+    const isLaunched = async () => {
+      await advance(500);
+      return !(await rig.isPodGone('first-pod'));
+    };
+    await eventually(isLaunched, { message: 'the first attempt is launched' });
+    for (let looks = 0; looks < 6; looks += 1) await advance(500);
+    const { items } = await rig.client.list(pods, { namespace: rig.namespace });
+    assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), ['disrupted-pod', 'first-pod']);
   });
 });
