@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { on, once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { before, describe, it, type TestContext } from 'node:test';
 import { spawnOperator } from '../../hack/operator-process.ts';
@@ -10,6 +13,7 @@ import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
+import { Hold, HostileProxy, noAnswer } from './hostile-proxy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 
@@ -50,13 +54,18 @@ async function said(child: ChildProcessWithoutNullStreams, message: string): Pro
 }
 
 /** Two processes, the first of which leads, and accepted Ats that are due soon. */
-async function pair(t: TestContext, spec: Partial<AtSpec> = {}, size = count): Promise<Pair> {
+async function pair(
+  t: TestContext,
+  spec: Partial<AtSpec> = {},
+  size = count,
+  kubeconfigOfLeader = process.env.KUBECONFIG ?? '',
+): Promise<Pair> {
   const rig = await AtRig.create(t);
   const { namespace, client } = rig;
   const flags = ['--leader-elect', `--namespaces=${namespace}`];
-  const start = async (message: string) => {
+  const start = async (message: string, kubeconfig = process.env.KUBECONFIG ?? '') => {
     const env = { POD_NAMESPACE: namespace };
-    const child = spawnOperator(process.env.KUBECONFIG ?? '', { flags, env });
+    const child = spawnOperator(kubeconfig, { flags, env });
     child.stderr.resume();
     const closed = once(child, 'close');
     t.after(async () => {
@@ -66,7 +75,7 @@ async function pair(t: TestContext, spec: Partial<AtSpec> = {}, size = count): P
     await said(child, message);
     return child;
   };
-  const leader = await start('leading');
+  const leader = await start('leading', kubeconfigOfLeader);
   const standby = await start('waiting for leadership');
   const due = Math.ceil(Date.now() / 1000) * 1000 + 10_000;
   const schedule = new Date(due).toISOString();
@@ -85,6 +94,27 @@ async function pair(t: TestContext, spec: Partial<AtSpec> = {}, size = count): P
     untilNextLeads: () => said(standby, 'leading'),
     untilDue: (earlierMs = 0) => new Promise((resolve) => setTimeout(resolve, due - earlierMs - Date.now())),
   };
+}
+
+/** How a leader loses the API server. */
+const partitions: Readonly<Record<string, (proxy: HostileProxy, watches: Hold) => unknown>> = {
+  'whose connections are refused': (proxy) => proxy.leave(),
+  'whose requests hang': (proxy, watches) => {
+    watches.begin();
+    proxy.treat = () => noAnswer;
+  },
+};
+
+/** A proxy for the leader alone, and the file that names it. */
+async function wayOfLeader(t: TestContext) {
+  const proxy = await HostileProxy.start(t);
+  const watches = new Hold();
+  proxy.treat = ({ query }) => (query.has('watch') ? { through: watches.through() } : undefined);
+  const directory = await mkdtemp(join(tmpdir(), 'atwatch-failover-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const kubeconfig = join(directory, 'kubeconfig');
+  await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
+  return { proxy, watches, kubeconfig };
 }
 
 /** All Pods are there in time, one for each At. */
@@ -122,6 +152,26 @@ describe('Ats that fall due as the leader goes', () => {
     two.send('SIGCONT');
     await assertRunningOnce(two);
   });
+
+  for (const [what, cutOff] of Object.entries(partitions)) {
+    it(`are launched by the standby, once, beside a leader ${what}`, { timeout: 120_000 }, async (t) => {
+      const { proxy, watches, kubeconfig } = await wayOfLeader(t);
+      const two = await pair(t, {}, count, kubeconfig);
+      await two.untilDue(beforeDueMs);
+      await cutOff(proxy, watches);
+      await assertLaunched(two);
+      await assertRunningOnce(two);
+      watches.end();
+      const { client, namespace } = two.rig;
+      const { items } = await client.list(pods, { namespace });
+      const own = new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+      for (const { metadata, status } of (await client.list(ats, { namespace })).items) {
+        assert.equal(status?.podUID, own.get(`${metadata.name}-pod`), metadata.name);
+      }
+      await two.rig.exit(0, 'at-0-pod');
+      assert.equal((await two.rig.inPhase('DONE', 'at-0')).status?.outcome, 'Succeeded');
+    });
+  }
 
   it('are recorded and released under ExactlyOnce', { timeout: 120_000 }, async (t) => {
     const two = await pair(t, { launchGuarantee: 'ExactlyOnce' });
