@@ -1,0 +1,192 @@
+/** What counts against the limits of a run, on a real API server. The kubelet's part is the test's. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import type { ContainerState, ContainerStatus } from '../../src/kubernetes/objects.ts';
+import { parseTime } from '../../src/kubernetes/time.ts';
+import { AtRig, seconds } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
+
+before(() => applyCrds());
+
+/** A container after so many restarts, in this state, and how its run before that has ended. */
+function container(
+  name: string,
+  restartCount: number,
+  state: ContainerState,
+  lastState: ContainerState = {},
+): ContainerStatus {
+  const image = { image: 'busybox', imageID: '', ready: false };
+  return { name, ...image, restartCount, state, lastState };
+}
+
+/** A run from one instant to another, epoch milliseconds. */
+function run(exitCode: number, from: number, to: number): ContainerState {
+  const reason = exitCode === 0 ? 'Completed' : 'Error';
+  return { terminated: { exitCode, reason, startedAt: seconds(from), finishedAt: seconds(to) } };
+}
+
+const backOff = { waiting: { reason: 'CrashLoopBackOff' } };
+const initializing = { waiting: { reason: 'PodInitializing' } };
+const running = (since: number): ContainerState => ({ running: { startedAt: seconds(since) } });
+
+const isStopped = (rig: AtRig, name = 'example-at-pod') =>
+  eventually(async () => (await rig.pod(name)).spec.activeDeadlineSeconds === 1, {
+    message: 'it is stopped',
+  });
+
+/** Once the operator has looked at everything that was there before, the Pod is not stopped. */
+async function assertGoesOn(rig: AtRig, name = 'example-at-pod'): Promise<void> {
+  const { metadata } = await rig.pod(name);
+  const later = `after-${metadata.resourceVersion}`;
+  await rig.createAt({ pendingTimeoutSeconds: 0 }, later);
+  await rig.inPhase('RUNNING', later);
+  assert.notEqual((await rig.pod(name)).spec.activeDeadlineSeconds, 1, 'it is not stopped');
+}
+
+describe('backoffLimit', { concurrency: true }, () => {
+  it('counts the failures of init containers, of the command and of what runs beside it together', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    const initContainers = [{ name: 'fetch', image: 'busybox' }];
+    const containers = [{ name: 'main' }, { name: 'helper', image: 'busybox' }];
+    await rig.createAt({
+      ...{ command: 'true', backoffLimit: 3 },
+      template: { spec: { initContainers, containers } },
+    });
+    await rig.inPhase('RUNNING');
+    const time = parseTime((await rig.pod()).metadata.creationTimestamp ?? '');
+    const failure = run(1, time, time);
+    const fetch = container('fetch', 1, run(0, time, time), failure);
+    const main = container('main', 1, running(time), failure);
+    const helper = container('helper', 1, running(time), failure);
+    await rig.setPod({
+      ...{ phase: 'Running', startTime: seconds(time) },
+      ...{ initContainerStatuses: [fetch], containerStatuses: [main, helper] },
+    });
+    await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing');
+    await assertGoesOn(rig);
+    await rig.setPod({ containerStatuses: [main, container('helper', 1, backOff, failure)] });
+    await isStopped(rig);
+    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'BackoffLimitExceeded']);
+    assert.match(status?.message ?? '', /^container helper failed 2 times/);
+  });
+
+  it('is there in full for each attempt, while restarts adds up', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ disruptionPolicy: 'Retry', backoffLimit: 2 });
+    await rig.inPhase('RUNNING');
+    const fail = async (name: string, failures: number) => {
+      const time = parseTime((await rig.pod(name)).metadata.creationTimestamp ?? '');
+      const main = container('busybox', failures - 1, backOff, run(7, time, time));
+      await rig.setPod({ phase: 'Running', startTime: seconds(time), containerStatuses: [main] }, name);
+      return time;
+    };
+    const time = await fail('example-at-pod', 2);
+    await rig.atWhen('failing', ({ status }) => status?.restarts === 1);
+    const cut = container('busybox', 1, run(137, time, time));
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted', containerStatuses: [cut] });
+    await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2);
+    await fail('example-at-pod-2', 2);
+    const failing = await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing');
+    assert.equal(failing.status?.restarts, 2);
+    await assertGoesOn(rig, 'example-at-pod-2');
+    await fail('example-at-pod-2', 3);
+    await isStopped(rig, 'example-at-pod-2');
+    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' }, 'example-at-pod-2');
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.reason, status?.restarts], ['BackoffLimitExceeded', 3]);
+    assert.deepEqual(
+      status?.history?.map(({ reason, restarts }) => [reason, restarts]),
+      [
+        ['Evicted', 1],
+        ['BackoffLimitExceeded', 2],
+      ],
+    );
+  });
+});
+
+// Spans of time are so long that a slow machine adds nothing to them that counts.
+describe('activeDeadlineSeconds', () => {
+  it('is there in full for each attempt', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    await rig.createAt({
+      ...{ disruptionPolicy: 'Retry', activeDeadlineSeconds: 36_000, pendingTimeoutSeconds: 0 },
+    });
+    await rig.inPhase('RUNNING');
+    await rig.start();
+    await rig.atWhen('started', ({ status }) => status?.startTime !== undefined);
+    await advance(30_000_000);
+    await assertGoesOn(rig);
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
+    await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2);
+    const startedAt = Date.now() + 30_000_000;
+    await rig.setPod(
+      {
+        ...{ phase: 'Running', startTime: seconds(startedAt) },
+        containerStatuses: [container('busybox', 0, running(startedAt))],
+      },
+      'example-at-pod-2',
+    );
+    await rig.atWhen('started again', ({ status }) => status?.startTime === formatted(startedAt));
+    await advance(30_000_000);
+    await assertGoesOn(rig, 'example-at-pod-2');
+    await advance(6_001_000);
+    await isStopped(rig, 'example-at-pod-2');
+    await rig.exit(143, 'example-at-pod-2');
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.reason, status?.attempts], ['DeadlineExceeded', 2]);
+  });
+});
+
+/** As status has it. */
+function formatted(epochMs: number): string {
+  return new Date(Math.floor(epochMs / 1000) * 1000).toISOString();
+}
+
+describe('pendingTimeoutSeconds', { concurrency: true }, () => {
+  const initContainers = [{ name: 'fetch', image: 'busybox' }];
+  const spec = {
+    ...{ command: 'true', pendingTimeoutSeconds: 6000, backoffLimit: 100 },
+    template: { spec: { initContainers, containers: [{}] } },
+  };
+
+  /** An At whose Pod has an init container. `show` tells of it; its times are in seconds after the Pod's creation. */
+  async function initializingAt(t: TestContext) {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    await rig.createAt(spec);
+    await rig.inPhase('RUNNING');
+    await rig.bind(t);
+    const created = parseTime((await rig.pod()).metadata.creationTimestamp ?? '');
+    const show = async (fetch: (at: (second: number) => number) => ContainerStatus) => {
+      await rig.setPod({
+        ...{ phase: 'Pending', startTime: seconds(created) },
+        initContainerStatuses: [fetch((second) => created + second * 1000)],
+        containerStatuses: [container('busybox', 0, initializing)],
+      });
+    };
+    return { rig, advance: (second: number) => advance(second * 1000), show };
+  }
+
+  it('does not count the work of an init container, and counts what it waits for its next start', async (t) => {
+    const { rig, advance, show } = await initializingAt(t);
+    await show((at) => container('fetch', 0, running(at(0))));
+    await advance(28_000);
+    await assertGoesOn(rig);
+    await show((at) => container('fetch', 0, backOff, run(1, at(0), at(25_000))));
+    await assertGoesOn(rig);
+    await advance(3100);
+    await isStopped(rig);
+    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'CrashLoopBackOff']);
+    assert.equal(status?.startTime, undefined);
+  });
+});
