@@ -1,6 +1,6 @@
 /** At with disruptionPolicy Retry on a real API server: what is tried again, when, and what never is. */
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { type PodStatus, pods } from '../../src/kubernetes/objects.ts';
@@ -44,6 +44,24 @@ const stops: readonly {
     status: () => {
       const containerStatuses = [{ ...main, state: { waiting: { reason: 'ImagePullBackOff' } } }];
       return { phase: 'Pending', startTime: seconds(Date.now()), containerStatuses };
+    },
+  },
+  {
+    reason: 'PendingTimeout',
+    spec: { pendingTimeoutSeconds: 60 },
+    status: () => {
+      const containerStatuses = [{ ...main, state: { waiting: { reason: 'ContainerCreating' } } }];
+      return { phase: 'Pending', startTime: seconds(Date.now()), containerStatuses };
+    },
+  },
+  {
+    reason: 'BackoffLimitExceeded',
+    spec: { backoffLimit: 1 },
+    status: () => {
+      const { state: lastState } = ended(1);
+      const state = { waiting: { reason: 'CrashLoopBackOff' } };
+      const containerStatuses = [{ ...main, restartCount: 1, state, lastState }];
+      return { phase: 'Running', startTime: seconds(Date.now()), containerStatuses };
     },
   },
   {
@@ -134,7 +152,7 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
   });
 
-  it('tries ten times at most', async (t) => {
+  it('tries ten times at most, and fails then for the last reason', async (t) => {
     const rig = await AtRig.create(t);
     const { options, advance } = await timeTravel(t);
     const created = await rig.watchPods(t);
@@ -144,13 +162,17 @@ describe('At with Retry', { concurrency: true }, () => {
     for (let attempt = 1; attempt <= 10; attempt += 1) {
       const name = attempt === 1 ? 'example-at-pod' : `example-at-pod-${attempt}`;
       await rig.atWhen(`in attempt ${attempt}`, ({ status }) => status?.podName === name);
-      await rig.client.delete(pods, { namespace: rig.namespace, name }, { gracePeriodSeconds: 0 });
+      if (attempt === 10) await rig.setPod({ phase: 'Failed', reason: 'Evicted' }, name);
+      else await rig.client.delete(pods, { namespace: rig.namespace, name }, { gracePeriodSeconds: 0 });
       await rig.atWhen('told of the loss', ({ status }) => status?.history?.length === attempt);
       await advance(360_000);
     }
     const { status } = await rig.inPhase('DONE');
-    assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Failed', 'PodLost', 10]);
-    assert.equal(created.size, 10);
+    assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Failed', 'Evicted', 10]);
+    assert.deepEqual(new Set(status?.history?.slice(0, 9).map(({ reason }) => reason)), new Set(['PodLost']));
+    await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
+    await rig.inPhase('RUNNING', 'afterwards');
+    assert.equal(created.size, 11, 'ten, and that of the At afterwards');
   });
 
   it('does not run again what ended by itself and was deleted before status could tell it', async (t) => {
@@ -203,7 +225,8 @@ describe('At with Retry', { concurrency: true }, () => {
   });
 
   for (const { reason, spec, status } of stops) {
-    it(`does not run again what was stopped for ${reason}, and deleted before it had ended`, async (t) => {
+    /** Its Pod is on a node, and was told to stop. */
+    const stopping = async (t: TestContext) => {
       const rig = await AtRig.create(t);
       const { options, advance } = await timeTravel(t);
       const created = await rig.watchPods(t);
@@ -216,11 +239,29 @@ describe('At with Retry', { concurrency: true }, () => {
       await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1, {
         message: 'it is stopped',
       });
-      const key = { namespace: rig.namespace, name: 'example-at-pod' };
+      const assertOver = async () => {
+        const { status } = await rig.inPhase('DONE');
+        assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Failed', reason, 1]);
+        assert.equal(created.size, 1);
+      };
+      return { rig, key: { namespace: rig.namespace, name: 'example-at-pod' }, assertOver };
+    };
+
+    it(`does not run again what was stopped for ${reason}, and deleted before it had ended`, async (t) => {
+      const { rig, key, assertOver } = await stopping(t);
       await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
-      const done = (await rig.inPhase('DONE')).status;
-      assert.deepEqual([done?.outcome, done?.reason, done?.attempts], ['Failed', reason, 1]);
-      assert.equal(created.size, 1);
+      await assertOver();
+    });
+
+    it(`does not run again what was stopped for ${reason}, and drained before it had ended`, async (t) => {
+      const { rig, key, assertOver } = await stopping(t);
+      await rig.client.evict(key, {});
+      const { metadata, status } = await rig.pod();
+      assert.ok(metadata.deletionTimestamp, 'it has a grace period');
+      assert.ok(status?.conditions?.some(({ type }) => type === 'DisruptionTarget'));
+      await rig.setPod({ phase: 'Failed', containerStatuses: [ended(0)] });
+      await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+      await assertOver();
     });
   }
 

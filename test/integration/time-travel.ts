@@ -92,7 +92,7 @@ class TravelingTimer implements Timer {
 
 export interface TimeTravel {
   /** Of operators that go along. */
-  readonly options: Pick<OperatorOptions, 'clock' | 'kubeConfig'>;
+  readonly options: Required<Pick<OperatorOptions, 'clock' | 'kubeConfig'>>;
   /** All their requests. */
   readonly proxy: HostileProxy;
   /** Sets their time forward. Resolves when what they had to do by then has begun. */
