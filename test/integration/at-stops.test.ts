@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { events } from '../../src/runtime/events/event.ts';
 import { AtRig, seconds } from './at-rig.ts';
+import { HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 before(() => applyCrds());
 
@@ -57,6 +60,54 @@ describe('a command that fails and is started again', () => {
       ...['Launched', 'CommandFailing (W)', 'Completed'],
     ]);
     assert.doesNotMatch((await rig.notes()).join(), /no such/);
+  });
+
+  it('costs one status write and one Warning at the first, whatever its Pod shows in between', async (t) => {
+    const rig = await AtRig.create(t);
+    const proxy = await HostileProxy.start(t);
+    await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+    await rig.createAt();
+    await rig.inPhase('RUNNING');
+    await rig.start();
+    const writes = async () => {
+      const name = `after-${(await rig.pod()).metadata.resourceVersion}`;
+      await rig.createAt({}, name);
+      await rig.inPhase('RUNNING', name);
+      return proxy.asked.filter(({ path }) => path.endsWith('/example-at/status')).length;
+    };
+    const before = await writes();
+    const [container] = (await rig.pod()).status?.containerStatuses ?? [];
+    assert.ok(container);
+    for (const failures of [1, 2, 3, 4]) {
+      const restartCount = failures - 1;
+      const time = seconds(Date.now());
+      const message = `failure ${failures}`;
+      const terminated = { exitCode: 7, reason: 'Error', message, startedAt: time, finishedAt: time };
+      const lastState = { terminated };
+      const backOff = (left: string) => ({ waiting: { reason: 'CrashLoopBackOff', message: left } });
+      for (const shown of [
+        { restartCount, state: { terminated } },
+        { restartCount, state: backOff('back-off 20 s'), lastState },
+        { restartCount, state: backOff('back-off 10 s'), lastState },
+        { restartCount: failures, state: { running: { startedAt: time } }, lastState },
+      ]) {
+        await rig.setPod({ containerStatuses: [{ ...container, ...shown }] });
+        const count = (await writes()) - before;
+        assert.ok(count <= failures, `${count} status writes for ${failures} failures`);
+      }
+      assert.equal((await rig.at()).status?.message, message);
+    }
+    await rig.exit(0);
+    const told = async () => (await rig.events()).includes('Completed') && rig.events();
+    assert.deepEqual(await eventually(told, { message: 'the last Event' }), [
+      ...['Launched', 'CommandFailing (W)', 'Completed'],
+    ]);
+    const { items } = await rig.client.list(events, { namespace: rig.namespace });
+    const warnings = items.filter(({ reason }) => reason === 'CommandFailing');
+    assert.deepEqual(
+      warnings.map(({ series }) => series),
+      [undefined],
+    );
   });
 });
 
@@ -121,19 +172,73 @@ describe('a cancel', { concurrency: true }, () => {
     assert.ok(await rig.isPodGone());
     assert.ok(Date.now() - stoppedAt >= 10_000, 'it had its time');
   });
+});
 
-  it('stops the run of an At that is being deleted and that a finalizer holds', async (t) => {
-    const rig = await running(t, { disruptionPolicy: 'Retry' });
+describe('a run of an At that is being deleted and that a finalizer holds', { concurrency: true }, () => {
+  /** An At with Retry that runs, and is being deleted then. The operator knows that. */
+  async function leaving(t: TestContext, spec: Parameters<AtRig['createAt']>[0] = {}) {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator(options);
+    await rig.createAt({ ...spec, disruptionPolicy: 'Retry' });
+    await rig.inPhase('RUNNING');
+    await rig.bind(t);
     const key = { namespace: rig.namespace, name: 'example-at' };
     const hold = (finalizers: string[] | null) =>
       rig.client.patch(ats, key, { type: 'merge', body: { metadata: { finalizers } } });
     await hold(['example.com/hold']);
     t.after(() => hold(null).catch(() => {}));
     await rig.client.delete(ats, key);
+    await rig.atWhen('being deleted', ({ metadata, status }) => {
+      return metadata.deletionTimestamp !== undefined && status?.observedGeneration === metadata.generation;
+    });
+    const assertOver = async (outcome: string, reason: string) => {
+      const { status } = await rig.inPhase('DONE');
+      assert.deepEqual([status?.outcome, status?.reason, status?.attempts], [outcome, reason, 1]);
+      await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
+      await rig.inPhase('RUNNING', 'afterwards');
+      assert.equal(created.size, 2, 'its own, and that of the At afterwards');
+    };
+    return { rig, advance, key: { ...key, name: 'example-at-pod' }, assertOver };
+  }
+
+  it('is stopped by a cancel', async (t) => {
+    const { rig, key, assertOver } = await leaving(t);
+    await rig.start();
     await rig.editAt({ cancel: true });
     await isStopped(rig);
-    await rig.client.delete(pods, { ...key, name: 'example-at-pod' });
-    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
-    assert.ok(await rig.isPodGone('example-at-pod-2'));
+    await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+    await assertOver('Canceled', 'Canceled');
+  });
+
+  it('is stopped by its deadline', async (t) => {
+    const { rig, advance, key, assertOver } = await leaving(t, { activeDeadlineSeconds: 60 });
+    await rig.start();
+    await rig.atWhen('started', ({ status }) => status?.startTime !== undefined);
+    await advance(61_000);
+    await isStopped(rig);
+    await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+    await assertOver('Failed', 'DeadlineExceeded');
+  });
+
+  it('is stopped when its image has not come in time', async (t) => {
+    const { rig, advance, assertOver } = await leaving(t, { pendingTimeoutSeconds: 60 });
+    const waiting = { reason: 'ImagePullBackOff', message: 'no such image' };
+    const main = { name: 'busybox', image: 'busybox', imageID: '', ready: false, restartCount: 0 };
+    await rig.setPod({
+      ...{ phase: 'Pending', startTime: seconds(Date.now()) },
+      containerStatuses: [{ ...main, state: { waiting } }],
+    });
+    await advance(61_000);
+    await isStopped(rig);
+    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
+    await assertOver('Failed', 'ImagePullBackOff');
+  });
+
+  it('is not repeated after an eviction', async (t) => {
+    const { rig, assertOver } = await leaving(t);
+    await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
+    await assertOver('Failed', 'Evicted');
   });
 });
