@@ -32,14 +32,14 @@ async function done(namespace: Namespace, name: string): Promise<AtStatus> {
   return status;
 }
 
-describe('At on a real node, what ends a run', { concurrency: true }, () => {
-  let operator: OperatorUnderTest;
-  before(async () => {
-    await installCrds();
-    operator = await operatorUnderTest();
-  });
-  after(() => operator?.remove());
+let operator: OperatorUnderTest;
+before(async () => {
+  await installCrds();
+  operator = await operatorUnderTest();
+});
+after(() => operator?.remove());
 
+describe('At on a real node, what ends a run', { concurrency: true }, () => {
   it('a command that keeps failing', async (t) => {
     const namespace = await withNamespace(t);
     // The kubelet waits ten seconds before the third start: time to see the run fail and go on.
@@ -335,5 +335,62 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     await run(namespace, 'words', { command: 'echo $(WORD) "a  b"', template });
     await done(namespace, 'words');
     assert.equal(await namespace.kubectl('logs', 'words-pod'), 'value a  b');
+  });
+});
+
+describe('At on a real node, a run that fails', { concurrency: true }, () => {
+  it('keeps the end of the output, printable, unless it is to be left out', async (t) => {
+    const namespace = await withNamespace(t);
+    const command =
+      "for line in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do printf 'é\\t%0100d\\033[31m\\007\\r\\n' $line; done; printf '\\033[1mno space left\\033[0m\\a\\n'; exit 3";
+    const spec = { shell: '/bin/sh', command, backoffLimit: 0 };
+    await run(namespace, 'told', spec);
+    await run(namespace, 'untold', { ...spec, outputInStatus: false });
+    const { exitCode, message = '' } = await done(namespace, 'told');
+    assert.equal(exitCode, 3);
+    assert.match(message, /no space left$/);
+    assert.match(message, /0015/, 'the lines before the last one');
+    const bytes = Buffer.byteLength(message);
+    assert.ok(bytes > 900 && bytes <= 1024, `${bytes} bytes`);
+    assert.doesNotMatch(message, /[^\P{Cc}\t\n]|\[31m|\ufffd/u);
+    const untold = await done(namespace, 'untold');
+    assert.equal(untold.exitCode, 3);
+    assert.doesNotMatch(JSON.stringify(untold), /space|0015/);
+    assert.match(await namespace.kubectl('logs', 'untold-pod'), /no space left/);
+  });
+
+  it('is ended by a helper container that keeps failing, which is named, although the command works', async (t) => {
+    const namespace = await withNamespace(t);
+    const helper = { name: 'helper', image: 'busybox', command: ['false'] };
+    const containers = [{ name: 'main' }, helper];
+    const template = { spec: { terminationGracePeriodSeconds: 1, containers } };
+    await run(namespace, 'helped', { command: 'sleep 600', backoffLimit: 1, template });
+    const status = await done(namespace, 'helped');
+    assert.deepEqual([status.outcome, status.reason], ['Failed', 'BackoffLimitExceeded']);
+    assert.match(status.message ?? '', /^container helper failed/);
+  });
+
+  it('is ended by an init container that waits too long for its next start', async (t) => {
+    const namespace = await withNamespace(t);
+    const command = ['sh', '-c', 'sleep 4; exit 1'];
+    const template = {
+      spec: { initContainers: [{ name: 'fetch', image: 'busybox', command }], containers: [{}] },
+    };
+    // The kubelet waits 10 s after the second failure, and twice as long after each one that follows.
+    await run(namespace, 'stuck', {
+      command: 'true',
+      pendingTimeoutSeconds: 15,
+      backoffLimit: 100,
+      template,
+    });
+    const status = await done(namespace, 'stuck');
+    // The kubelet calls it waiting some time after it has begun to wait.
+    assert.match(`${status.outcome} ${status.reason}`, /^Failed (CrashLoopBackOff|PendingTimeout)$/);
+    assert.equal(status.startTime, undefined);
+    const { metadata, status: shown } = await namespace.getJson<Pod>('pod/stuck-pod');
+    const [fetch] = shown?.initContainerStatuses ?? [];
+    const worked = 4000 * (fetch?.restartCount ?? 0);
+    const waited = Date.parse(status.completionTime ?? '') - Date.parse(metadata.creationTimestamp ?? '');
+    assert.ok(waited >= 15_000 + worked, `it ended after ${waited} ms, of which it worked for ${worked}`);
   });
 });

@@ -21,6 +21,25 @@ interface Pod {
   readonly metadata: { readonly name: string; readonly uid: string; readonly creationTimestamp: string };
 }
 
+interface FinishedPod {
+  readonly status: {
+    readonly containerStatuses: readonly [
+      { readonly state: { readonly terminated: { readonly finishedAt: string } } },
+    ];
+  };
+}
+
+/** When the status was last written, by the clock of the API server, which is also the node's. Epoch milliseconds. */
+async function statusWrittenAt(namespace: Namespace, what: string): Promise<number> {
+  const text = await namespace.kubectl('get', what, '--output=json', '--show-managed-fields');
+  const { metadata }: { metadata: { managedFields: { subresource?: string; time: string }[] } } =
+    JSON.parse(text);
+  const times = metadata.managedFields
+    .filter(({ subresource }) => subresource === 'status')
+    .map(({ time }) => Date.parse(time));
+  return Math.max(...times);
+}
+
 function atObject(name: string, schedule: number, spec: object = { command: 'echo YAY' }): object {
   return {
     apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
@@ -83,6 +102,23 @@ describe('At on a real node', () => {
     const { outcome, exitCode } = (await namespace.getJson<At>('at/failing')).status;
     assert.deepEqual({ outcome, exitCode }, { outcome: 'Failed', exitCode: 3 });
     assert.equal((await namespace.kubectl('get', 'pods', '--output=name')).split('\n').length, 1);
+  });
+
+  it('is DONE in status within 2 s of the end of its command', async (t) => {
+    const namespace = await withNamespace(t);
+    const delays: number[] = [];
+    // A busy machine may delay one or the other; a pause of our own delays all of them.
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await namespace.apply(atObject(name, Date.now(), { command: 'true' }));
+      await waitForDone(namespace, name);
+      const pod = await namespace.getJson<FinishedPod>(`pod/${name}-pod`);
+      const ended = pod.status.containerStatuses[0].state.terminated.finishedAt;
+      // Both in whole seconds, the rest of which is dropped.
+      const delay = (await statusWrittenAt(namespace, `at/${name}`)) - Date.parse(ended);
+      if (delay <= 2000) return;
+      delays.push(delay);
+    }
+    assert.fail(`${delays} ms after the end of each`);
   });
 
   it('is neither early nor lost when the operator is killed while it waits', async (t) => {
