@@ -8,7 +8,9 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchersCom } from '../../src/api/resources.ts';
-import { Shop } from './configwatcher-shop.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
+import { events, Shop } from './configwatcher-shop.ts';
+import { compact } from './etcd.ts';
 import { eventually } from './support.ts';
 
 const bookCrd = '../shared/books/k8spatterns/io/operator-config-watcher-crd.yml';
@@ -103,6 +105,49 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     assert.equal((await state()).history?.[0]?.restarted, 4);
   });
 
+  it('in its place when the operator starts: what is seen then is the baseline, and that is said once', async (t) => {
+    const shop = await Shop.watched(t, 2);
+    const { client, namespace } = shop;
+    const watcher = () => shop.watcher();
+    const state = async (): Promise<ConfigWatcherStatus> =>
+      JSON.parse((await watcher()).metadata.annotations?.['k8spatterns.io/observed'] ?? '{}');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(2);
+    await shop.stopOperator();
+    await controlPlane.kubectl(['apply', '--namespace', namespace, `--filename=${bookCrd}`]);
+    await eventually(async () => (await watcher()).status === undefined, patience);
+    await shop.patchConfigMap({ data: { message: 'third' } });
+
+    const operator = new OperatorProcess(t, namespace);
+    const { appliedHash, restartCount } = await eventually(async () => {
+      const found = await state();
+      return found.appliedHash !== undefined && found;
+    }, patience);
+    await shop.quiet();
+    assert.deepEqual([shop.seen.length, restartCount], [4, 0], 'nothing is restarted');
+    assert.deepEqual([(await state()).appliedHash, (await state()).pending], [appliedHash, undefined]);
+    await shop.olderThanEdits();
+    await shop.patchConfigMap({ data: { message: 'fourth' } });
+    await eventually(async () => {
+      const found = await state();
+      return found.restartCount === 1 && found.pending === undefined;
+    }, patience);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 6, 'the next edit restarts each Pod once');
+    assert.equal((await watcher()).status, undefined);
+
+    await shop.untilEvent('StatusUnavailable');
+    const { items } = await client.list(events, { namespace });
+    const told = items.filter(({ reason }) => reason === 'StatusUnavailable');
+    assert.deepEqual(
+      told.map(({ type, series }) => [type, series?.count]),
+      [['Warning', undefined]],
+    );
+    const lines = operator.output.split('\n').filter((line) => line.includes('has no status'));
+    assert.equal(lines.length, 1, lines.join('\n'));
+  });
+
   it("the second group's manifests work beside the first, on the same Pods", async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
@@ -131,6 +176,34 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
   });
 });
 
+describe('the second group', { timeout: 240_000 }, () => {
+  it('is followed when it is installed after the operator has started, which goes on with the first', async (t) => {
+    await controlPlane.kubectl(['delete', '--kustomize=crds/com', '--ignore-not-found', '--timeout=60s']);
+    const shop = await Shop.watched(t, 1);
+    const { client, namespace } = shop;
+    const labels = { app: 'webapp' };
+    await shop.createConfigMap({ message: 'first' }, 'other-config');
+    const key = { namespace, name: 'of-the-second-group' };
+    const spec = { configMap: 'other-config', podSelector: labels, ...atOnce };
+    await controlPlane.kubectl(['apply', '--server-side', '--kustomize=crds/com']);
+    // The API server may need a moment to serve the kind.
+    await eventually(() => client.create(configWatchersCom, { metadata: key, spec }), patience);
+    const status = async () => (await client.get(configWatchersCom, key)).status ?? {};
+    await eventually(async () => (await status()).appliedHash !== undefined, patience);
+    await shop.patchConfigMap({ data: { message: 'second' } }, 'other-config');
+    await eventually(async () => {
+      const { restartCount, pending } = await status();
+      return restartCount === 1 && pending === undefined;
+    }, patience);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2, 'a watcher of it restarts the Pod');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3, 'and so does one of the first group');
+  });
+});
+
 describe('a ConfigWatcher outlives', { timeout: 240_000 }, () => {
   it('an API server that dies in mid-restart: each Pod is restarted once', async (t) => {
     const shop = await inMidRestart(t);
@@ -139,6 +212,32 @@ describe('a ConfigWatcher outlives', { timeout: 240_000 }, () => {
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(4);
     assert.deepEqual([shop.seen.length, lastRestart?.restarted], [8, 4]);
+  });
+
+  it('the loss of the past in mid-restart, which leaves its watches without a place to go on from', async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(4);
+    const operator = new OperatorProcess(t, shop.namespace);
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length > 4, { ...patience, interval: 10 });
+    await controlPlane.stopApiServer();
+    await compact(controlPlane);
+    await controlPlane.startApiServer();
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(4);
+    assert.deepEqual([shop.seen.length, lastRestart?.restarted], [8, 4]);
+    const expired = /^informer_expired_total\{resource="(pods|configmaps)[^}]*\} [1-9]/m;
+    await eventually(async () => expired.test(await operator.metrics()), {
+      ...patience,
+      message: 'a watch could not go on from where it was',
+    });
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.restarted(2);
+    await shop.allReady(4);
+    assert.equal(shop.seen.length, 12);
   });
 
   it('the removal of its CRD, with which nothing is restarted, and its return', async (t) => {

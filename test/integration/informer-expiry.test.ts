@@ -2,34 +2,19 @@
  * Each needs a control plane of its own: they write to etcd, compact it, and kill the API server.
  */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
-import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
+import { startControlPlane } from '../../local-cluster/control-plane.ts';
 import { configMaps } from '../../src/kubernetes/objects.ts';
 import { Informers } from '../../src/runtime/cache/informers.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
 import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
+import { base64, compact, etcd } from './etcd.ts';
 import { Audience, assertSameAsServer, connectByProxy, informersOn } from './informer-cluster.ts';
 import { eventually } from './support.ts';
-
-/** Asks etcd, by the JSON gateway on its socket. */
-async function etcd(plane: ControlPlane, path: string, body: object): Promise<Record<string, unknown>> {
-  const socketPath = join(plane.directory, 'etcd', 'client:1');
-  return await new Promise((resolve, reject) => {
-    const call = request({ socketPath, path, method: 'POST' }, async (response) => {
-      const text = Buffer.concat(await response.toArray()).toString();
-      if (response.statusCode === 200) resolve(JSON.parse(text));
-      else reject(new Error(`etcd answered ${response.statusCode}: ${text}`));
-    });
-    call.on('error', reject);
-    call.end(JSON.stringify(body));
-  });
-}
 
 it('finds what it missed when its resource version was compacted away', { timeout: 180_000 }, async (t) => {
   const plane = await startControlPlane({ controllerManager: false, scheduler: false, signal: t.signal });
@@ -75,9 +60,7 @@ it('finds what it missed when its resource version was compacted away', { timeou
   for (const name of ['deleted', 'again']) await client.delete(configMaps, { namespace, name });
   await create('again');
   await create('new');
-  const { header } = await etcd(plane, '/v3/kv/range', { key: base64('/') });
-  const revision = Reflect.get(header as object, 'revision');
-  await etcd(plane, '/v3/kv/compaction', { revision, physical: true });
+  await compact(plane);
   // Without the restart the API server would serve the past from its memory.
   await plane.stopApiServer();
   await plane.startApiServer();
@@ -129,7 +112,3 @@ it('hears of every object that one revision deleted', { timeout: 180_000 }, asyn
   );
   assert.equal(informer.lister.size, 1);
 });
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64');
-}
