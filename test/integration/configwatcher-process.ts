@@ -1,6 +1,7 @@
 /** The whole operator as a child process that can be killed, with everything it says. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { TestContext } from 'node:test';
+import type { SpawnOptions } from '../../hack/operator-process.ts';
 import { eventually } from './support.ts';
 
 const program = new URL('../../src/main.ts', import.meta.url).pathname;
@@ -9,15 +10,28 @@ export class OperatorProcess {
   /** Standard output and error. */
   output = '';
   readonly #child: ChildProcess;
-  readonly #ended: Promise<unknown>;
+  /** Resolves when it has ended, however. */
+  readonly ended: Promise<unknown>;
 
   /** For one namespace. Killed at the end of the test at the latest. */
-  constructor(t: Pick<TestContext, 'after'>, namespace: string, args: readonly string[] = []) {
+  constructor(
+    t: Pick<TestContext, 'after'>,
+    namespace: string,
+    args: readonly string[] = [],
+    { nodeFlags = [], env = {} }: Pick<SpawnOptions, 'nodeFlags' | 'env'> = {},
+  ) {
     const own = ['--metrics-bind-address=127.0.0.1:0', '--health-probe-bind-address=0', '--log-level=debug'];
     const child = spawn(
       process.execPath,
-      ['--disable-warning=ExperimentalWarning', program, `--namespaces=${namespace}`, ...own, ...args],
-      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, POD_NAMESPACE: namespace } },
+      [
+        '--disable-warning=ExperimentalWarning',
+        ...nodeFlags,
+        program,
+        `--namespaces=${namespace}`,
+        ...own,
+        ...args,
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, POD_NAMESPACE: namespace, ...env } },
     );
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
@@ -25,13 +39,13 @@ export class OperatorProcess {
         this.output += data;
       });
     }
-    this.#ended = new Promise((resolve) => child.on('close', resolve));
+    this.ended = new Promise((resolve) => child.on('close', resolve));
     t.after(() => this.kill());
   }
 
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
-    await this.#ended;
+    await this.ended;
   }
 
   /** Resolves once it has logged this. */
