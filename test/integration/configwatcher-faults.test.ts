@@ -9,16 +9,11 @@ import { TransportError } from '../../src/runtime/client/api-error.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
-import { type Asked, HostileProxy, type OwnAnswer } from './hostile-proxy.ts';
+import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
 import { eventually, isGone } from './support.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
-
-function failure(code: number, reason: string): OwnAnswer {
-  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason });
-  return { code, body, headers: { 'content-type': 'application/json' } };
-}
 
 /** Asks for events after a version: what a list, or a stream that begins with one, brings is not meant. */
 function isConfigMapWatch({ path, query }: Asked): boolean {

@@ -29,21 +29,22 @@ export interface OwnAnswer {
 /** The API server does as it is asked, and where its answer should come, the connection breaks. */
 export const lostAnswer = 'lost answer';
 
-/** Nothing is passed on, and nothing ever answered, as where packets are dropped. */
-export const noAnswer = 'no answer';
-
-/** An answer whose `Date` is that of another server, whose clock is ahead. */
-export interface OtherServer {
-  readonly aheadMs: number;
+/** A request that is neither passed on nor answered, as on a connection that is dead. */
+export interface Silence {
+  /** Called when the client gives it up, with how long it has waited, milliseconds. */
+  readonly onGivenUp: (afterMs: number) => void;
 }
 
-/** What the answer goes through. */
-interface Changed {
-  readonly through: Transform;
-}
+export const noAnswer: Silence = { onGivenUp: () => {} };
 
 /** How a request is treated; undefined: it is passed on, and so is its answer. */
-export type Treatment = OwnAnswer | OtherServer | Changed | typeof lostAnswer | typeof noAnswer | undefined;
+export type Treatment = OwnAnswer | { readonly through: Transform } | typeof lostAnswer | Silence | undefined;
+
+/** What an API server says of a request that it does not carry out. */
+export function failure(code: number, reason: string): OwnAnswer {
+  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason });
+  return { code, body, headers: { 'content-type': 'application/json' } };
+}
 
 /** What the default backend of an ingress controller says. */
 export const page404: OwnAnswer = {
@@ -146,31 +147,35 @@ export class HostileProxy {
     const asked: Asked = { method: request.method ?? '', path: pathname, query: searchParams };
     this.asked.push(asked);
     const treatment = this.treat(asked);
-    if (treatment === noAnswer) return void request.resume();
-    if (typeof treatment === 'object' && 'code' in treatment) {
+    if (treatment === undefined || treatment === lostAnswer) {
+      this.#passOn(request, response, asked, treatment);
+    } else if ('through' in treatment) {
+      this.#passOn(request, response, asked, treatment.through);
+    } else if ('code' in treatment) {
       request.resume();
       response.writeHead(treatment.code, treatment.headers).end(treatment.body);
-      return;
+    } else {
+      const since = performance.now();
+      request.resume();
+      response.on('close', () => treatment.onGivenUp(performance.now() - since));
     }
-    this.#pass(request, response, asked, treatment);
   }
 
-  #pass(
+  #passOn(
     request: IncomingMessage,
     response: ServerResponse,
     { path: pathname, query }: Asked,
-    treatment: Exclude<Treatment, OwnAnswer | typeof noAnswer>,
+    through: Transform | typeof lostAnswer | undefined,
   ): void {
     const { method } = request;
     const headers = Object.assign({}, request.headers, this.#upstream.headers);
     const path = `${pathname}?${query}`;
     const upstream = startRequest({ ...this.#upstream, method, path, headers }, (answer) => {
-      if (treatment === lostAnswer) {
+      if (through === lostAnswer) {
         response.destroy();
         return;
       }
-      const { aheadMs = this.aheadMs, through }: Partial<OtherServer & Changed> = treatment ?? {};
-      const date = new Date(Date.parse(answer.headers.date ?? '') + aheadMs).toUTCString();
+      const date = new Date(Date.parse(answer.headers.date ?? '') + this.aheadMs).toUTCString();
       response.writeHead(answer.statusCode ?? 502, { ...answer.headers, date });
       // The first event of a watch may be far away.
       response.flushHeaders();
