@@ -1,6 +1,7 @@
 /** What is a change of the content, and what is written down of it: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { Shop } from './configwatcher-shop.ts';
 
 const timeout = 120_000;
@@ -9,6 +10,80 @@ const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
+
+/** So many keys, with names of that length, all of them with one value. */
+function entries(count: number, nameLength: number, value: string): Record<string, string> {
+  const name = (index: number) => `${String(index).padStart(5, '0')}${'k'.repeat(nameLength - 5)}`;
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), value]));
+}
+
+interface SizeRow {
+  readonly what: string;
+  readonly before: Record<string, string>;
+  readonly edit: Record<string, string>;
+  /** What status says of it. */
+  readonly changedKeys: readonly string[];
+}
+
+const mebibyte = 1024 * 1024;
+/** As many names of 90 bytes as 1 KiB has room for. */
+const longNames = Math.floor(1024 / 90);
+
+const sizes: readonly SizeRow[] = [
+  { what: 'without data', before: {}, edit: { message: 'second' }, changedKeys: ['message'] },
+  {
+    what: 'of 1 MiB',
+    before: { blob: 'x'.repeat(mebibyte - 'blob'.length) },
+    edit: { blob: `${'x'.repeat(mebibyte - 'blob'.length - 1)}y` },
+    changedKeys: ['blob'],
+  },
+  {
+    what: 'with 10 000 keys',
+    before: entries(10_000, 9, 'a'),
+    edit: entries(10_000, 9, 'b'),
+    changedKeys: [...Object.keys(entries(20, 9, '')), '+9980'],
+  },
+  {
+    what: 'with 10 000 keys of long names',
+    before: entries(10_000, 90, 'a'),
+    edit: entries(10_000, 90, 'b'),
+    changedKeys: [...Object.keys(entries(longNames, 90, '')), `+${10_000 - longNames}`],
+  },
+];
+
+describe('a ConfigWatcher of a ConfigMap', { concurrency: 4 }, () => {
+  for (const { what, before, edit, changedKeys } of sizes) {
+    it(`${what} restarts each Pod once for an edit of data, and none for one of metadata`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      await client.create(configMaps, {
+        metadata: { namespace, name: 'webapp-config' },
+        ...(Object.keys(before).length > 0 && { data: before }),
+      });
+      await shop.deploy(2);
+      await shop.startOperator();
+      await shop.watch(atOnce);
+      const { appliedHash, history = [] } = await shop.baselined();
+      assert.deepEqual([history, shop.seen.length], [[], 2]);
+      await shop.patchConfigMap({ metadata: { labels: { touched: 'yes' }, annotations: { note: 'yes' } } });
+      await shop.quiet();
+      const touched = await shop.status();
+      assert.deepEqual([touched.appliedHash, touched.pending, shop.seen.length], [appliedHash, undefined, 2]);
+
+      await shop.patchConfigMap({ data: edit });
+      const status = await shop.restarted(1);
+      await shop.allReady(2);
+      const { lastRestart } = status;
+      assert.deepEqual([lastRestart?.restarted, status.history?.length, shop.seen.length], [2, 1, 4]);
+      assert.deepEqual(lastRestart?.trigger?.changedKeys, changedKeys);
+      assert.notEqual(status.appliedHash, appliedHash);
+      const bytes = Buffer.byteLength(JSON.stringify(status));
+      assert.ok(bytes < 8 * 1024, `a status of ${bytes} bytes`);
+    });
+  }
+});
 
 describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('restarts for an edit of binary data, and for a key that becomes binary with the same bytes', {
