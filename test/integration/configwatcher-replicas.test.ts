@@ -1,6 +1,7 @@
 /** Several operators that all act, with no election between them, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { Shop } from './configwatcher-shop.ts';
 
@@ -39,4 +40,50 @@ describe('two operators without an election', () => {
       );
     });
   }
+});
+
+describe('three operators without an election', () => {
+  it('by Auto restart each Pod of all kinds of owners once for each of two contents', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.deploy(1, 'Deployment', 'held');
+    await shop.deploy(2, 'StatefulSet', 'db');
+    await shop.deploy(1, 'StatefulSet', 'by-hand');
+    await shop.deploy(2, 'DaemonSet', 'agent');
+    const pods = 8;
+    const held = { type: 'merge', body: { spec: { paused: true } } } as const;
+    await client.patch(deployments, { namespace, name: 'held' }, held);
+    const onDelete = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
+    const byHand = { type: 'merge', body: onDelete } as const;
+    await client.patch(statefulSets, { namespace, name: 'by-hand' }, byHand);
+    for (let replica = 0; replica < 3; replica++) await shop.startOperator();
+    const strategy = { type: 'Auto' } as const;
+    await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy });
+    await shop.baselined();
+    for (const [count, message] of [
+      [1, 'second'],
+      [2, 'third'],
+    ] as const) {
+      await shop.patchConfigMap({ data: { message } });
+      const { lastRestart } = await shop.restarted(count);
+      await shop.allReady(pods);
+      assert.deepEqual([lastRestart?.restarted, lastRestart?.failed], [pods, 0]);
+    }
+    await shop.quiet();
+    const { history, restartCount } = await shop.status();
+    assert.deepEqual([shop.seen.length, restartCount, history?.length], [3 * pods, 2, 2]);
+    const generations = async (kind: 'Deployment' | 'StatefulSet' | 'DaemonSet', ...names: string[]) =>
+      Promise.all(names.map((name) => shop.generation(kind, name)));
+    assert.deepEqual(
+      await generations('Deployment', 'webapp', 'held'),
+      [3, 2],
+      'a template for each content',
+    );
+    assert.deepEqual(await generations('StatefulSet', 'db', 'by-hand'), [3, 2]);
+    assert.deepEqual(await generations('DaemonSet', 'agent'), [3]);
+  });
 });

@@ -116,7 +116,7 @@ export class Shop {
   readonly #broken = new Set<string>();
   readonly #nodes: string[] = [];
   readonly #stopping = new AbortController();
-  #operator: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+  readonly #operators: { readonly stop: AbortController; readonly ended: Promise<void> }[] = [];
   #kubelet: Promise<void>;
 
   static async open(t: TestContext): Promise<Shop> {
@@ -239,7 +239,7 @@ export class Shop {
     await this.client.patchStatus(pods, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
-  /** Resolves when the operator has looked at everything there is. */
+  /** Resolves when the operator has looked at everything there is. Another one that runs already goes on beside it. */
   async startOperator({
     secretAccess = false,
     annotationController = false,
@@ -290,15 +290,17 @@ export class Shop {
       },
     });
     const stop = new AbortController();
-    this.#operator = { stop, ended: manager.start(stop.signal) };
-    this.#operator.ended.catch(ready.reject);
+    const ended = manager.start(stop.signal);
+    this.#operators.push({ stop, ended });
+    ended.catch(ready.reject);
     await ready.promise;
   }
 
+  /** Of several, all. */
   async stopOperator(): Promise<void> {
-    this.#operator?.stop.abort();
-    await this.#operator?.ended;
-    this.#operator = undefined;
+    const operators = this.#operators.splice(0);
+    for (const { stop } of operators) stop.abort();
+    for (const { ended } of operators) await ended;
   }
 
   async label(pod: string, labels: Readonly<Record<string, string>>): Promise<void> {
