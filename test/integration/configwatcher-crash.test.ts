@@ -1,6 +1,7 @@
 /** Crashes, failovers and storms of edits: one restart per change on a real API server, whatever happens. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { contentHash } from '../../src/configwatcher/plan/config-hash.ts';
 import { configMaps } from '../../src/kubernetes/objects.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
@@ -173,5 +174,49 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.allReady(1);
     // A Pod that lives for a second only may never be seen here.
     assert.ok(shop.seen.length <= 1 + restartCount, `${shop.seen.length} Pods of ${restartCount} restarts`);
+  });
+
+  it('has the last of fifty edits a second in all Pods, for as few restarts as its cooldown allows', {
+    timeout,
+  }, async (t) => {
+    const replicas = 3;
+    const base = 2000;
+    const shop = await Shop.watched(t, replicas, {
+      debounce: { quiet: '1s', max: '3s' },
+      cooldown: { base: `${base / 1000}s`, max: '1m' },
+    });
+    await shop.olderThanEdits();
+    const begun = performance.now();
+    const edits: Promise<unknown>[] = [];
+    for (let edit = 1; edit <= 500; edit++) {
+      // The next one comes in time, however long the API server needs for this one.
+      edits.push(shop.patchConfigMap({ data: { message: `edit ${edit}` } }));
+      await eventually(() => performance.now() >= begun + 20 * edit, { interval: 5 });
+    }
+    await Promise.all(edits);
+    const lastSecond = Math.floor(Date.now() / 1000) * 1000;
+    const { data = {} } = await shop.patchConfigMap({ data: { message: 'the last' } });
+    const lastHash = contentHash({ kind: 'ConfigMap', name: 'webapp-config' }, { data });
+    const { restartCount = 0, history = [] } = await shop.until(
+      'the last content is applied',
+      ({ pending, appliedHash }) => pending === undefined && appliedHash === lastHash,
+    );
+    const most = 1 + Math.ceil((performance.now() - begun) / base);
+    const left = await shop.allReady(replicas);
+    await shop.quiet();
+    const settled = await shop.status();
+    assert.deepEqual([settled.restartCount, settled.appliedHash], [restartCount, lastHash], 'and no more');
+    assert.ok(restartCount >= 1 && restartCount <= most, `${restartCount} restarts, ${most} at most`);
+    const starts = history.map(({ startTime = '' }) => Date.parse(startTime)).reverse();
+    const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
+    assert.ok(
+      gaps.every((gap) => gap >= base),
+      `${gaps} ms between the starts`,
+    );
+    for (const { metadata } of left) {
+      const created = Date.parse(metadata.creationTimestamp ?? '');
+      assert.ok(created >= lastSecond, `${metadata.name} is of ${metadata.creationTimestamp}`);
+    }
+    assert.ok(shop.seen.length <= replicas * (1 + restartCount), `${shop.seen.length} Pods in all`);
   });
 });
