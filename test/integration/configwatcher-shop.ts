@@ -20,7 +20,7 @@ import {
 } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { connect } from '../../src/runtime/client/connect.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
 import { applyCrds, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
@@ -245,6 +245,7 @@ export class Shop {
     annotationController = false,
     isPatchJailed = (): boolean => true,
     kubeConfig = testKubeConfig(),
+    clock = systemClock as Clock,
     namespaces = [this.namespace],
     log = silentLogger as Logger,
     /** Name of the Pod that the operator takes for its own. */
@@ -258,7 +259,7 @@ export class Shop {
         const connection = connect({
           kubeConfig,
           gate,
-          clock: systemClock,
+          clock,
           log,
           registry,
           userAgent: 'atwatch-test',
@@ -267,7 +268,7 @@ export class Shop {
         onConnect(connection.client);
         return connection;
       },
-      clock: systemClock,
+      clock,
       log,
       registry,
       server: kubeConfig.getCurrentCluster()?.server ?? '',

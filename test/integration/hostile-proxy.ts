@@ -81,6 +81,8 @@ export class HostileProxy {
   treat: (asked: Asked) => Treatment = () => undefined;
   /** By so much the API server's clock seems to be ahead, milliseconds. */
   aheadMs = 0;
+  /** Requests without an answer, other than watches. */
+  open = 0;
   readonly #server: Server;
   #port = 0;
   readonly #agent = new Agent({ keepAlive: true });
@@ -146,6 +148,10 @@ export class HostileProxy {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://proxy');
     const asked: Asked = { method: request.method ?? '', path: pathname, query: searchParams };
     this.asked.push(asked);
+    if (!searchParams.has('watch')) {
+      this.open++;
+      response.on('close', () => this.open--);
+    }
     const treatment = this.treat(asked);
     if (treatment === undefined || treatment === lostAnswer) {
       this.#passOn(request, response, asked, treatment);

@@ -104,6 +104,8 @@ export interface TimeTravel {
   ): Promise<void>;
   /** From now on their time goes on only as it is set forward, however long anything takes. */
   stopClock(): void;
+  /** The same when no request is under way, which would time out. */
+  advanceAtRest(ms: number): Promise<void>;
 }
 
 export async function timeTravel(t: Pick<TestContext, 'after'>): Promise<TimeTravel> {
@@ -123,6 +125,16 @@ export async function timeTravel(t: Pick<TestContext, 'after'>): Promise<TimeTra
         await eventually(isSo, { timeout: 100, interval: 20 }).catch(() => {});
       }
       await eventually(isSo, { message });
+    },
+    async advanceAtRest(ms) {
+      let looks = 0;
+      const isAtRest = () => {
+        // One that has just been sent is not there yet.
+        looks = proxy.open === 0 ? looks + 1 : 0;
+        return looks === 3;
+      };
+      await eventually(isAtRest, { interval: 10, message: 'no request is under way' });
+      await advance(ms);
     },
     stopClock: () => clock.stop(),
   };
