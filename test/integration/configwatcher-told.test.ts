@@ -59,6 +59,60 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.deepEqual(data, { message: changed, other });
   });
 
+  it('names the first source of its spec that has changed, its keys, and who changed it', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    /** As a tool that applies does, under a name of its own. */
+    const apply = (name: string, fieldManager: string, data: Readonly<Record<string, string>>) =>
+      client.patch(
+        configMaps,
+        { namespace, name },
+        {
+          type: 'apply',
+          body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data },
+          fieldManager,
+          force: true,
+        },
+      );
+    await shop.createConfigMap({ message: 'first' });
+    await apply('zebra', 'zebra-keeper', { one: '1', two: '2', three: '3', four: '4' });
+    await apply('ant', 'ant-keeper', { one: '1' });
+    await shop.deploy(1);
+    await shop.startOperator();
+    const sources = ['zebra', 'ant'].map((name) => ({ kind: 'ConfigMap' as const, name }));
+    await shop.watch({ ...atOnce, sources, suspend: true });
+    await shop.baselined();
+
+    // The one that changes last is the first one that the spec names; somebody else writes to it besides, and no data.
+    await apply('ant', 'ant-keeper', { one: 'changed' });
+    await shop.until('that is seen', ({ pending }) => pending?.reason === 'Suspended');
+    await apply('zebra', 'zebra-keeper', { one: '1', two: 'changed', three: 'changed', five: 'new' });
+    await shop.patchConfigMap({ metadata: { labels: { touched: 'yes' } } }, 'zebra');
+    await shop.until('both are seen', (status) => {
+      return status.sources?.filter(({ pendingHash }) => pendingHash !== undefined).length === 2;
+    });
+    await shop.edit({ suspend: false });
+    const { lastRestart, history } = await shop.restarted(1);
+    const trigger = { kind: 'ConfigMap', name: 'zebra', manager: 'zebra-keeper' };
+    assert.deepEqual(lastRestart?.trigger, { ...trigger, changedKeys: ['five', 'four', 'three', 'two'] });
+    assert.deepEqual(history?.[0]?.trigger, trigger);
+
+    await shop.allReady(1);
+    await shop.stopOperator();
+    await apply('ant', 'another', { one: 'changed again' });
+    await shop.startOperator();
+    const { lastRestart: second } = await shop.restarted(2);
+    assert.deepEqual(
+      second?.trigger,
+      { kind: 'ConfigMap', name: 'ant', manager: 'another' },
+      'which keys differ is not known of an edit that nobody saw',
+    );
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3);
+  });
+
   it('writes down every change that restarts none of the Pods, because no controller would replace them', {
     timeout,
   }, async (t) => {

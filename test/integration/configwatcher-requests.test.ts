@@ -1,0 +1,111 @@
+/** What a ConfigWatcher asks the API server for, and in which order, and what it writes down: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configWatchers } from '../../src/api/resources.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
+import { Shop } from './configwatcher-shop.ts';
+import { type Asked, HostileProxy } from './hostile-proxy.ts';
+import { historyOf } from './object-history.ts';
+import { eventually } from './support.ts';
+
+const timeout = 180_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+function isPodList({ method, path, query }: Asked): boolean {
+  return method === 'GET' && path.endsWith('/pods') && query.get('watch') === null;
+}
+
+describe('a ConfigWatcher', { concurrency: 2 }, () => {
+  it('writes its baseline once, with hashes, counts and conditions', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.createConfigMap({ more: 'first' }, 'extra');
+    await shop.deploy(2);
+    const history = await historyOf(t, shop, configWatchers);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, sources: [{ kind: 'ConfigMap', name: 'extra' }] });
+    await shop.baselined();
+    // Each gives it a look that changes nothing; a write of its own would come before that of the change.
+    await shop.patchConfigMap({ metadata: { labels: { look: 'again' } } });
+    await shop.patchConfigMap({ metadata: { labels: { look: 'again' } } }, 'extra');
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    const written = await eventually(
+      () => {
+        // Before the first write it has the default of a new watcher.
+        const statuses = history.flatMap(({ object: { status } }) => (status?.conditions ? [status] : []));
+        return statuses.some(({ pending }) => pending !== undefined) && statuses;
+      },
+      { message: 'the history has the change' },
+    );
+    assert.deepEqual(
+      written.slice(0, 2).map(({ pending }) => pending !== undefined),
+      [false, true],
+      'one write, and then that of the change',
+    );
+    const { conditions = [], sources = [], ...baseline } = written[0] ?? {};
+    assert.match(baseline.appliedHash ?? '', /^v1:[0-9a-f]{64}$/);
+    assert.deepEqual(
+      sources.map(({ name }) => name),
+      ['webapp-config', 'extra'],
+    );
+    for (const { hash } of sources) assert.match(hash ?? '', /^v1:[0-9a-f]{64}$/);
+    const { observedGeneration, matchedPods, stalePods, restartCount } = baseline;
+    assert.deepEqual([observedGeneration, matchedPods, stalePods, restartCount], [1, 2, 0, 0]);
+    assert.deepEqual(Object.fromEntries(conditions.map(({ type, status }) => [type, status])), {
+      Ready: 'True',
+      SourceAvailable: 'True',
+      PodsMatched: 'True',
+      Progressing: 'False',
+    });
+  });
+
+  it('takes its cutoff from a consistent list after it has read the change, and spares what is newer', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const proxy = await HostileProxy.start(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    const old = await shop.allReady(2);
+    await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+    await shop.watch({ ...atOnce, suspend: true });
+    await shop.baselined();
+    // A Pod that was made in the second of the edit may have the old content.
+    await shop.olderThanEdits();
+    const from = proxy.asked.length;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { pending } = await shop.until('it is held', (status) => status.pending?.reason === 'Suspended');
+    const asked = proxy.asked.slice(from);
+    const readAt = asked.findIndex(({ method, path }) => {
+      return method === 'GET' && path.endsWith('/configmaps/webapp-config');
+    });
+    const listedAt = asked.findIndex((one, index) => index > readAt && isPodList(one));
+    const writtenAt = asked.findIndex(({ method, path }) => method === 'PUT' && path.endsWith('/status'));
+    assert.ok(
+      readAt >= 0 && readAt < listedAt && listedAt < writtenAt,
+      `${readAt}, ${listedAt}, ${writtenAt}`,
+    );
+    assert.equal(asked[listedAt]?.query.has('resourceVersion'), false, 'the store answers, not a cache');
+    const created = old.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
+    assert.equal(Date.parse(pending?.cutoff ?? ''), Math.max(...created));
+
+    // A Pod that was made in the second of the change may be older than it.
+    const changedAt = Date.parse(pending?.since ?? '');
+    await eventually(() => Date.now() >= changedAt + 1000, { interval: 20 });
+    const scale = { type: 'merge', body: { spec: { replicas: 3 } } } as const;
+    await client.patch(deployments, { namespace, name: 'webapp' }, scale);
+    const isOld = (uid = '') => old.some(({ metadata }) => metadata.uid === uid);
+    const [fresh] = (await shop.allReady(3)).filter(({ metadata }) => !isOld(metadata.uid));
+    await shop.edit({ suspend: false });
+    const { lastRestart } = await shop.restarted(1);
+    const left = await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedFresh, shop.seen.length], [2, 1, 5]);
+    assert.ok(left.some(({ metadata }) => metadata.uid === fresh?.metadata.uid));
+    assert.equal(
+      left.some(({ metadata }) => isOld(metadata.uid)),
+      false,
+    );
+  });
+});
