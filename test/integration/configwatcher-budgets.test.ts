@@ -5,6 +5,7 @@ import type { Logger } from '../../src/runtime/logger.ts';
 import { forbidEvictions } from './configwatcher-evictions.ts';
 import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
@@ -174,5 +175,49 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.deepEqual([refusals.length, new Set(refusals).size], [3, 3], lines.join('\n'));
     assert.ok(lines.length <= 10, lines.join('\n'));
     assert.equal(shop.seen.length, 3);
+  });
+
+  it('logs a refusal that stays the same once an hour, and another one at once', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const { options, proxy, advanceAtRest } = await timeTravel(t);
+    const lines: string[] = [];
+    const logged = (words: string) => lines.filter((line) => line.endsWith(words)).length;
+    const tries = () => proxy.asked.filter(({ path }) => path.endsWith('/eviction')).length;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await forbidEvictions(shop, 1);
+    await shop.startOperator({ ...options, log: recordingLogger(lines) });
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const byBudget = 'a disruption budget keeps a Pod';
+    await eventually(() => logged(byBudget) === 1, {
+      timeout: 60_000,
+      message: 'the first refusal is logged',
+    });
+
+    let seconds = 0;
+    /** The Pod is not tried in the first part of the time, and is in the second. */
+    const nextTry = async (...parts: readonly number[]) => {
+      const before = tries();
+      for (const part of parts) {
+        await advanceAtRest(part * 1000);
+        seconds += part;
+      }
+      await eventually(() => tries() > before, { message: `another try in ${parts.join(' and ')} seconds` });
+    };
+    while (tries() < 13) await nextTry(16);
+    while (logged(byBudget) < 2 && seconds < 7200) await nextTry(50, 25);
+    assert.ok(seconds > 2700 && seconds < 5400, `logged again after ${seconds} seconds`);
+    assert.ok(tries() < 80, `${tries()} tries in ${seconds} seconds`);
+    assert.equal(logged(byBudget), 2);
+
+    const spec = { minAvailable: 1, selector: { matchLabels: { app: 'webapp' } } };
+    await client.create(podDisruptionBudgets, { metadata: { namespace, name: 'other' }, spec });
+    await nextTry(50, 25);
+    const bySeveral = 'a Pod has more than one disruption budget';
+    await eventually(() => logged(bySeveral) === 1, { message: 'the other refusal is logged' });
+    assert.deepEqual([logged(byBudget), shop.seen.length], [2, 1]);
   });
 });

@@ -6,6 +6,7 @@ import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { HostileProxy } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
@@ -35,6 +36,49 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     await shop.restarted(1);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 4);
+  });
+
+  it('is not Stalled by a Pod that takes its grace period to end, but is where it takes longer', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { options, proxy, advanceAtRest } = await timeTravel(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.createWorkload(2, 'StatefulSet', 'webapp', { nodes: 1, graceSeconds: 600 });
+    await shop.allReady(2);
+    await shop.startOperator(options);
+    await shop.watch({ ...atOnce, strategy: { progressDeadlineSeconds: 20 } });
+    await shop.baselined();
+    const node = `${shop.namespace}-0`;
+    // Its kubelet ends no Pod.
+    shop.deadNodes.add(node);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const isLeaving = async () =>
+      (await shop.pods()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length === 1;
+    await eventually(isLeaving, { timeout: 40_000, message: 'one Pod is on its way out' });
+    const looks = () =>
+      proxy.asked.filter(({ path, query }) => {
+        return path.endsWith('/pods') && query.get('labelSelector') === 'app=webapp' && !query.has('watch');
+      }).length;
+    // A look begins only when the one before is over.
+    for (let look = 0; look < 3; look++) {
+      const before = looks();
+      await advanceAtRest(120_000);
+      await eventually(() => looks() > before, { message: 'the operator looks at the Pods' });
+    }
+    const { pending, conditions, stalePods } = await shop.status();
+    assert.deepEqual([pending?.reason, stalePods, await isLeaving()], ['InProgress', 1, true]);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    await advanceAtRest(400_000);
+    await shop.until('it is Stalled', (status) => status.pending?.reason === 'Stalled');
+    assert.equal(shop.seen.length, 2, 'the other Pod serves on');
+    shop.deadNodes.delete(node);
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
   });
 
   it('of an API server that asks to wait evicts no sooner than that', { timeout }, async (t) => {
@@ -111,6 +155,9 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
         .reverse()
         .slice(0, 5),
     );
+    const trigger = { kind: 'ConfigMap', name: 'webapp-config', manager: 'atwatch-test' };
+    assert.deepEqual(restarts.at(-1)?.trigger, { ...trigger, changedKeys: ['message'] });
+    for (const entry of history) assert.deepEqual(entry.trigger, trigger, 'without the names of keys');
   });
 
   it('by Auto evicts the Pods of a Deployment whose strategy is Recreate, one at a time', {
