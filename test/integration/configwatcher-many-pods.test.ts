@@ -1,81 +1,111 @@
-/** Thousands of Pods under one watcher, each with a lot in it: what the operator keeps of them is little. */
+/** Thousands of Pods under one watcher: they are listed in pages, and what the operator keeps of them is little. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { startOperator } from '../../hack/operator-process.ts';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, pods } from '../../src/kubernetes/objects.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
+import { type Asked, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
-const count = 1200;
-/** Of each Pod that is not needed; 24 MB in all, and twice that with what it is parsed from. */
-const ballast = 'x'.repeat(20_000);
 /** Megabytes of heap that the operator gets: enough for itself, a page of Pods and its notes, and for no more. */
 const heap = 64;
-const patience = { timeout: 180_000, interval: 250 };
+const patience = { timeout: 240_000, interval: 250 };
 
-it('a ConfigWatcher restarts very many big Pods in little memory', {
-  timeout: 600_000,
-}, async (t) => {
-  await applyCrds();
-  const { client } = connectToTestCluster();
-  const namespace = await withNamespace(t);
-  const key = { namespace, name: 'webapp-config' };
-  const { metadata } = await client.create(configMaps, { metadata: key, data: { message: 'first' } });
-  // A controller that brings nothing back; a ConfigMap stands in for it.
-  const { name, uid = '' } = metadata;
-  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }];
-  await client.create(configWatchers, {
-    metadata: key,
-    spec: {
-      configMap: name,
-      podSelector: { app: 'webapp' },
-      debounce: { quiet: '0s' },
-      // Nothing comes back that the canary could wait for.
-      strategy: { maxUnavailable: '100%', canary: false },
-    },
-  });
+/** A list of the Pods of the watcher, or a page of it. */
+function isOfPods({ method, path, query }: Asked): boolean {
+  return method === 'GET' && path.endsWith('/pods') && query.has('labelSelector') && !query.has('watch');
+}
+
+/** One operator of this namespace, behind the proxy. Rejects `died` when it ends by itself. */
+async function startBehind(t: TestContext, { kubeConfig }: HostileProxy, namespace: string) {
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-many-pods-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
-  const logFile = join(directory, 'operator.log');
-  process.env.NODE_OPTIONS = `--max-old-space-size=${heap}`;
-  const operator = await startOperator(process.env.KUBECONFIG ?? '', logFile, {
+  const file = join(directory, 'kubeconfig');
+  await writeFile(file, kubeConfig.exportConfig());
+  const operator = await startOperator(file, join(directory, 'operator.log'), {
     flags: [`--namespaces=${namespace}`],
+    env: { NODE_OPTIONS: `--max-old-space-size=${heap}` },
   });
   t.after(() => operator.stop());
   const died = operator.ended.then(async () => {
     throw new Error(`the operator has ended: ${await operator.lastLines(5)}`);
   });
-  const until = async (holds: (status: ConfigWatcherStatus) => boolean) => {
-    const seen = async () => {
-      const { status = {} } = await client.get(configWatchers, key);
-      return holds(status) && status;
-    };
-    return Promise.race([eventually(seen, patience), died]);
-  };
-  await until(({ appliedHash }) => appliedHash !== undefined);
-  // No scheduler may place them, which would take longer than the restart.
-  const spec = { schedulerName: 'nobody', containers: [{ name: 'app', image: 'webapp' }] };
-  await inParallel(count, 32, async (index) => {
-    const labels = { app: 'webapp' };
-    const annotations = { ballast };
-    await client.create(pods, {
-      metadata: { namespace, name: `pod-${index}`, labels, annotations, ownerReferences },
-      spec,
+  return { died };
+}
+
+describe('a ConfigWatcher', () => {
+  for (const { size, count, ballast } of [
+    // 24 MB in all, and twice that with what it is parsed from.
+    { size: 'big', count: 1200, ballast: 'x'.repeat(20_000) },
+    { size: 'small', count: 10_000, ballast: '' },
+  ]) {
+    it(`restarts ${count} ${size} Pods, which it lists in pages, in little memory`, {
+      timeout: 900_000,
+    }, async (t) => {
+      await applyCrds();
+      const { client } = connectToTestCluster();
+      const namespace = await withNamespace(t);
+      const key = { namespace, name: 'webapp-config' };
+      const { metadata } = await client.create(configMaps, { metadata: key, data: { message: 'first' } });
+      // A controller that brings nothing back; a ConfigMap stands in for it.
+      const { name, uid = '' } = metadata;
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }];
+      await client.create(configWatchers, {
+        metadata: key,
+        spec: {
+          configMap: name,
+          podSelector: { app: 'webapp' },
+          debounce: { quiet: '0s' },
+          // Nothing comes back that the canary could wait for.
+          strategy: { maxUnavailable: '100%', canary: false },
+        },
+      });
+      const proxy = await HostileProxy.start(t);
+      const { died } = await startBehind(t, proxy, namespace);
+      const until = async (holds: (status: ConfigWatcherStatus) => boolean) => {
+        const seen = async () => {
+          const { status = {} } = await client.get(configWatchers, key);
+          return holds(status) && status;
+        };
+        return Promise.race([eventually(seen, patience), died]);
+      };
+      await until(({ appliedHash }) => appliedHash !== undefined);
+      // No scheduler may place them, which would take longer than the restart.
+      const spec = { schedulerName: 'nobody', containers: [{ name: 'app', image: 'webapp' }] };
+      await inParallel(count, 32, async (index) => {
+        const labels = { app: 'webapp' };
+        const annotations = { ballast };
+        await client.create(pods, {
+          metadata: { namespace, name: `pod-${index}`, labels, annotations, ownerReferences },
+          spec,
+        });
+        // A Pod that has not started reads the new content anyway, and is left alone.
+        const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } as const;
+        const podKey = { namespace, name: `pod-${index}` };
+        await client.patchStatus(pods, podKey, { type: 'merge', body: { status } });
+      });
+      await until(({ matchedPods }) => matchedPods === count);
+      await client.patch(configMaps, key, { type: 'merge', body: { data: { message: 'second' } } });
+      const { lastRestart, pending } = await until(({ restartCount }) => restartCount === 1);
+      assert.deepEqual([lastRestart?.restarted, pending], [count, undefined]);
+      const left = await client.list(pods, { namespace, metadataOnly: true });
+      assert.equal(left.items.length, 0);
+
+      const pages = proxy.asked.filter(isOfPods).map(({ query }) => query);
+      const limits = pages.map((query) => Number(query.get('limit')));
+      t.diagnostic(`pages of up to ${limits.join(', ')} Pods`);
+      assert.ok(
+        limits.every((limit) => limit > 0),
+        'no list is without a limit',
+      );
+      const firstPages = limits.filter((_, index) => !pages[index]?.has('continue'));
+      assert.ok(Math.max(...firstPages) <= 500, 'how large Pods are is found out with a small page');
+      assert.ok(firstPages.length < pages.length, 'one page does not hold them all');
     });
-    // A Pod that has not started reads the new content anyway, and is left alone.
-    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } as const;
-    const podKey = { namespace, name: `pod-${index}` };
-    await client.patchStatus(pods, podKey, { type: 'merge', body: { status } });
-  });
-  await until(({ matchedPods }) => matchedPods === count);
-  await client.patch(configMaps, key, { type: 'merge', body: { data: { message: 'second' } } });
-  const { lastRestart, pending } = await until(({ restartCount }) => restartCount === 1);
-  assert.deepEqual([lastRestart?.restarted, pending], [count, undefined]);
-  const left = await client.list(pods, { namespace, metadataOnly: true });
-  assert.equal(left.items.length, 0);
+  }
 });
