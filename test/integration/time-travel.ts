@@ -97,6 +97,8 @@ export interface TimeTravel {
   readonly proxy: HostileProxy;
   /** Sets their time forward. Resolves when what they had to do by then has begun. */
   advance(ms: number): Promise<void>;
+  /** The same when no request is under way, which would time out. */
+  advanceAtRest(ms: number): Promise<void>;
   /** Sets their time forward until it is so, by the limit at most, and gives requests a moment after each step. */
   advanceUntil(
     isSo: () => boolean | Promise<boolean>,
@@ -104,8 +106,6 @@ export interface TimeTravel {
   ): Promise<void>;
   /** From now on their time goes on only as it is set forward, however long anything takes. */
   stopClock(): void;
-  /** The same when no request is under way, which would time out. */
-  advanceAtRest(ms: number): Promise<void>;
 }
 
 export async function timeTravel(t: Pick<TestContext, 'after'>): Promise<TimeTravel> {
