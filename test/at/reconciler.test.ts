@@ -37,7 +37,7 @@ describe('AtReconciler', () => {
     const { world, operator } = due();
     world.createStranger('example-at-pod');
     const result = await operator.reconcile();
-    assert.deepEqual(world.requests, ['POST pods', 'GET ats', 'GET pods', 'PATCH ats/status']);
+    assert.deepEqual(world.requests, ['POST pods', 'GET pods', 'GET ats', 'PATCH ats/status']);
     assert.deepEqual(operator.events, ['PodNameConflict (W)']);
     assert.match(operator.lines.join(), /^warn .*example-at-pod/);
     assert.deepEqual(result, { requeueAfter: 250, priority: retryPriority });
@@ -403,8 +403,8 @@ describe('AtReconciler, with ExactlyOnce', () => {
     world.requests.length = 0;
     await operator.reconcile();
     assert.deepEqual(world.requests, [
-      'GET ats',
       'GET pods',
+      'GET ats',
       'DELETE pods',
       'PATCH pods',
       'PATCH ats/status',
@@ -449,7 +449,7 @@ describe('AtReconciler, with Retry', () => {
     world.requests.length = 0;
     world.now += 250;
     await operator.reconcile();
-    assert.deepEqual(world.requests, ['GET ats', 'GET pods', 'GET pods', 'POST pods']);
+    assert.deepEqual(world.requests, ['GET pods', 'GET pods', 'GET ats', 'POST pods']);
     operator.faults = [];
     await operator.reconcile();
     assert.equal(world.ats.get('example-at')?.status?.attempts, 2);

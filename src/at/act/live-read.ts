@@ -1,9 +1,10 @@
 /** Live read: the truth, from the API server itself, for a decision that must not rest on a cache. */
+import type { At } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import type { Need, Observed } from '../facts/observed.ts';
-import { currentAttempt, findAmong, isOurs, podNames, podsAt } from '../facts/own-pod.ts';
+import { currentAttempt, findAmong, isOurs, podNames, podsAt, recordedAttempts } from '../facts/own-pod.ts';
 import { runOf } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import type { AtParts } from './at-parts.ts';
@@ -22,19 +23,25 @@ export async function readLive(
 ): Promise<Answer<Observed>> {
   const { namespace = '', name, uid } = observed.at.metadata;
   const options = { signal, timeout: readTimeoutMs };
-  const answer = await found(client.get(ats, { namespace, name }, options));
-  const at = answer && sanitize(answer);
-  memory.read(observed.at, at);
-  if (at === undefined || at.metadata.uid !== uid) {
-    return { next: 'end', result: { requeueAfter: conflictDelayMs } };
-  }
-  const { earlier, current, next } = podNames(at);
-  // Those of earlier attempts, too: a late create may have brought one back.
-  const names = need === 'pods' ? [...earlier, current, ...(next === undefined ? [] : [next])] : [];
   const read = new Map<string, Pod | undefined>();
-  for (const podName of names) {
-    read.set(podName, await found(client.get(pods, { namespace, name: podName }, options)));
-  }
+  let before: At;
+  let { at } = observed;
+  // The At last, and Pods again where an attempt was recorded meanwhile: what status says of a Pod that is gone is then
+  // newer than its absence, and that a recorded Pod is gone was read after it had been recorded.
+  do {
+    before = at;
+    for (const podName of need === 'pods' ? namesOf(before) : []) {
+      read.set(podName, await found(client.get(pods, { namespace, name: podName }, options)));
+    }
+    const answer = await found(client.get(ats, { namespace, name }, options));
+    const shown = answer && sanitize(answer);
+    memory.read(observed.at, shown);
+    if (shown === undefined || shown.metadata.uid !== uid) {
+      return { next: 'end', result: { requeueAfter: conflictDelayMs } };
+    }
+    at = shown;
+  } while (need === 'pods' && !hasSameAttempt(before, at));
+  const { current, next } = podNames(at);
   const cached = findAmong(observed);
   const seen = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
   const known = { ...observed, at, ...seen, live: true, now: clock.now() };
@@ -46,6 +53,16 @@ export async function readLive(
     [read.get(current), read.get(next ?? '')].some((pod) => pod !== undefined && !isOurs(known, pod));
   const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
   return { next: 'decide', facts: { ...known, retryDelay } };
+}
+
+function hasSameAttempt(one: At, other: At): boolean {
+  return recordedAttempts(one) === recordedAttempts(other) && one.status?.podUID === other.status?.podUID;
+}
+
+/** Those of earlier attempts, too: a late create may have brought one back. */
+function namesOf(at: At): readonly string[] {
+  const { earlier, current, next } = podNames(at);
+  return [...earlier, current, ...(next === undefined ? [] : [next])];
 }
 
 /** A Pod that this read alone may have shown: when it goes before status records it, its run is not repeated. */
