@@ -151,6 +151,12 @@ function wasWhole(history: History, owner: KubernetesObject, taken: Pod): boolea
   return reportsReady(taken) && readyBeside(history, owner, taken) + 1 >= wantedBy(owner);
 }
 
+/** Whether its owner is there and wants Pods: where users took these away, nothing of it is missing. */
+function isWanted(history: History, pod: Pod): boolean {
+  const owner = ownerOf(history, pod);
+  return owner !== undefined && wantedBy(owner) > 0;
+}
+
 /** The restart that the Pod is taken away for, where that has to try its content with one owner. */
 function restartWithCanary(history: History, pod: Pod): WatcherRun | undefined {
   const [run, ...more] = history.watchers.selecting(pod, history.time, calmFor);
@@ -164,8 +170,8 @@ export const oneOwnerFirst: NamedPromise = {
   name: 'R3',
   sentence: 'a new content takes Pods of one owner that serves, and of others once a Pod is Ready with it',
   start(history) {
-    /** By restart: the owners that were whole when a Pod of theirs was taken away first, and since when. */
-    const touched = new Map<string, Map<string, number>>();
+    /** By restart: the owners that were whole when a Pod of theirs was taken away first, with such a Pod, and since when. */
+    const touched = new Map<string, Map<string, { readonly pod: Pod; readonly since: number }>>();
     return {
       request(request): Found {
         const pod = takenAway(history, request);
@@ -174,13 +180,15 @@ export const oneOwnerFirst: NamedPromise = {
         if (pod === undefined || run === undefined || owner === undefined) return undefined;
         const { spec, status } = run.watcher;
         const id = `${run.uid} ${status?.lastRestart?.id}`;
-        const owners = touched.get(id) ?? new Map<string, number>();
+        const owners = touched.get(id) ?? new Map();
         const { uid = '' } = owner.metadata;
         if (owners.has(uid) || !wasWhole(history, owner, pod)) return undefined;
         // One that makes no progress gives its place back.
         const deadline = (spec.strategy?.progressDeadlineSeconds ?? 600) * 1000;
-        const others = [...owners.values()].filter((since) => history.time - since < deadline);
-        touched.set(id, owners.set(uid, history.time));
+        const others = [...owners.values()].filter(
+          (one) => history.time - one.since < deadline && isWanted(history, one.pod),
+        );
+        touched.set(id, owners.set(uid, { pod, since: history.time }));
         if (!isCalm(history)) return undefined;
         return others.length > 0 && !isTried(history, run)
           ? { text: `${pod.metadata.name} was taken away for a content that no Pod runs yet`, clue: 'canary' }

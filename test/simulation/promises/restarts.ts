@@ -304,7 +304,8 @@ function raisedWatcher(
 
 /** Whether there was a change since the one before. */
 function isFounded(run: WatcherRun): boolean {
-  const since = (run.raises.at(-2)?.time ?? run.baselineAt ?? run.createdAt) - recordedWithin;
+  // The first content was looked at before it could be recorded, long before where status could not be written.
+  const since = (run.raises.at(-2)?.time ?? run.createdAt) - recordedWithin;
   const founded = run.rekeyedAt === undefined ? run.changes : [...run.changes, run.rekeyedAt];
   return run.raiseCount <= run.changeCount && founded.some((change) => change >= since);
 }
