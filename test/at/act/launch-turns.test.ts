@@ -155,6 +155,22 @@ describe('creates that are refused for one cause', () => {
     assert.equal(crowd.launched.size, 9);
   });
 
+  it('give the turn of an At that has no use for it to the next one at once', () => {
+    const clock = new FakeClock();
+    const woken: string[] = [];
+    const turns = new LaunchTurns(clock, (key) => woken.push(key));
+    for (let index = 0; index < 9; index += 1) {
+      turns.failed({ key: `shop/at-${index}`, namespace: 'shop', version: '1' }, cause, quota);
+    }
+    turns.passOn('shop/at-0');
+    assert.equal(turns.size, 9, 'it has no turn yet');
+    clock.advance(250);
+    assert.deepEqual([woken, turns.hasTurn('shop/at-0')], [['shop/at-0'], true]);
+    turns.passOn('shop/at-0');
+    assert.deepEqual([woken, turns.hasTurn('shop/at-0')], [['shop/at-0', 'shop/at-1'], false]);
+    assert.deepEqual([turns.hasTurn('shop/at-1'), turns.size], [true, 8]);
+  });
+
   it('let the next one wait for its turn as long as one is on its way, however long that takes', () => {
     const clock = new FakeClock();
     const woken: string[] = [];

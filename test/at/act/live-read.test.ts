@@ -66,6 +66,30 @@ describe('a live read', () => {
     assert.deepEqual(answer.facts.earlierPods, [back]);
   });
 
+  it('reads the At after its Pods, and these again where an attempt was recorded meanwhile', async () => {
+    const at = waiting();
+    const recorded = launched();
+    const pod = created(at);
+    let isCreated = false;
+    const asked: string[] = [];
+    const get = async (resource: unknown, { name }: { readonly name: string }) => {
+      asked.push(name);
+      if (resource === ats) {
+        // Another replica creates and records the Pod just after its absence was read.
+        isCreated = true;
+        return recorded;
+      }
+      if (isCreated && name === pod.metadata.name) return pod;
+      throw new ApiError('not there', 404, { reason: 'NotFound' });
+    };
+    const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory: new Memory() };
+    const answer = await readLive(parts, 'pods', observing({ at }), new AbortController().signal);
+    const [name, next] = ['example-at-pod', 'example-at-pod-2'];
+    assert.deepEqual(asked, [name, 'example-at', name, next, 'example-at']);
+    assert.ok(answer.next === 'decide');
+    assert.deepEqual([answer.facts.at.status?.podUID, answer.facts.pod], ['pod-uid-1', pod]);
+  });
+
   it('takes the 404 of a proxy, which says nothing of the object, for no answer', async () => {
     for (const isAtRead of [true, false]) {
       const get = async (resource: unknown) => {

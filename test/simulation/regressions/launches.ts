@@ -349,4 +349,50 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'Ats whose names strangers have took turns of ten seconds each among those that a webhook had refused',
+    promise: 'L1',
+    plan: {
+      ...{ seed: 'x-0', duration: 5 * minute },
+      deeds: [
+        ...Array.from({ length: 14 }, (_, index) => [
+          pod(`at-${index}-pod`),
+          at(`at-${index}`, {}, 10),
+        ]).flat(),
+        ...[62_000, 75_000, 90_000, 110_000].map((when, index) => at(`good-${index}`, {}, when)),
+      ],
+      faults: [
+        {
+          ...{ at: minute, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 67_000 },
+          message: 'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a replica that was stopped between its reads of an At and its Pod made a Pod again that had run and was gone',
+    promise: 'S1',
+    plan: {
+      ...{ seed: 'x-14', duration: 3 * minute, replicas: 2 },
+      deeds: [
+        at(
+          'at-0',
+          {
+            ...{ command: 'job --for=400000', disruptionPolicy: 'Retry' },
+            template: { spec: { terminationGracePeriodSeconds: 1 } },
+          },
+          30_000,
+        ),
+        { at: 46_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
+      ],
+      faults: [
+        {
+          ...{ at: 29_000, fault: 'aimed', on: 'At RUNNING Launched', after: 0 },
+          strike: { at: 0, fault: 'sigstop', replica: 1, for: 31_910 },
+        },
+      ],
+    },
+  },
 ];
