@@ -81,6 +81,10 @@ export class HostileProxy {
   treat: (asked: Asked) => Treatment = () => undefined;
   /** By so much the API server's clock seems to be ahead, milliseconds. */
   aheadMs = 0;
+  /** By so much more the clock of the server that answers this seems to be ahead, milliseconds. */
+  aheadFor: (asked: Asked) => number = () => 0;
+  /** Answers come without Audit-Id, as from what is not Kubernetes. */
+  hidesAuditId = false;
   /** Requests without an answer, other than watches. */
   open = 0;
   readonly #server: Server;
@@ -170,10 +174,11 @@ export class HostileProxy {
   #passOn(
     request: IncomingMessage,
     response: ServerResponse,
-    { path: pathname, query }: Asked,
+    asked: Asked,
     through: Transform | typeof lostAnswer | undefined,
   ): void {
     const { method } = request;
+    const { path: pathname, query } = asked;
     const headers = Object.assign({}, request.headers, this.#upstream.headers);
     const path = `${pathname}?${query}`;
     const upstream = startRequest({ ...this.#upstream, method, path, headers }, (answer) => {
@@ -181,7 +186,9 @@ export class HostileProxy {
         response.destroy();
         return;
       }
-      const date = new Date(Date.parse(answer.headers.date ?? '') + this.aheadMs).toUTCString();
+      if (this.hidesAuditId) delete answer.headers['audit-id'];
+      const aheadMs = this.aheadMs + this.aheadFor(asked);
+      const date = new Date(Date.parse(answer.headers.date ?? '') + aheadMs).toUTCString();
       response.writeHead(answer.statusCode ?? 502, { ...answer.headers, date });
       // The first event of a watch may be far away.
       response.flushHeaders();
