@@ -1,0 +1,58 @@
+/** At, when the process that leads is asked to end while its work is under way, on the real API server. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, it } from 'node:test';
+import { parseTime } from '../../src/kubernetes/time.ts';
+import { leases } from '../../src/runtime/leader/lease.ts';
+import { AtRig } from './at-rig.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
+import { type Asked, HostileProxy, noAnswer } from './hostile-proxy.ts';
+import { applyCrds, eventually } from './support.ts';
+
+const isCreate = ({ method, path }: Asked) => method === 'POST' && path.endsWith('/pods');
+
+before(() => applyCrds());
+
+it('a leader that SIGTERM finds in a create that hangs ends with 0 and gives its Lease back', {
+  timeout: 240_000,
+}, async (t) => {
+  const rig = await AtRig.create(t);
+  const proxy = await HostileProxy.start(t);
+  proxy.treat = (asked) => (isCreate(asked) ? noAnswer : undefined);
+  const directory = await mkdtemp(join(tmpdir(), 'atwatch-terminated-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const kubeconfig = join(directory, 'kubeconfig');
+  await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
+  const created = await rig.watchPods(t);
+  const holders: { readonly name: string; readonly renewedAt: number }[] = [];
+  await rig.watch(t, leases, (_, { spec }) => {
+    const { holderIdentity: name = '', renewTime = '' } = spec ?? {};
+    holders.push({ name, renewedAt: parseTime(renewTime) });
+  });
+
+  const env = { KUBECONFIG: kubeconfig };
+  const leader = new OperatorProcess(t, rig.namespace, ['--leader-elect'], { env });
+  await leader.logged('"msg":"leading"');
+  const standby = new OperatorProcess(t, rig.namespace, ['--leader-elect']);
+  await standby.logged('"msg":"waiting for leadership"');
+  await rig.createAt({ launchGuarantee: 'ExactlyOnce' });
+  await eventually(() => proxy.asked.some(isCreate), { message: 'the create is under way', interval: 5 });
+  const askedAt = Date.now();
+  await leader.kill('SIGTERM');
+  assert.equal(await leader.ended, 0, leader.output.slice(-2000));
+  await standby.logged('"msg":"leading"');
+
+  const [first] = holders;
+  const end = holders.findIndex(({ name }) => name === '');
+  const [released, next] = holders.slice(end);
+  assert.ok(end > 0 && released && next, `the Lease is given back: ${JSON.stringify(holders)}`);
+  assert.ok(holders.slice(0, end).every(({ name }) => name === first?.name));
+  assert.ok(next.name !== '' && next.name !== first?.name, next.name);
+  // A write takes 5 s at most, and a drain 20 s: the create was not waited for any longer than it may take.
+  const tookMs = released.renewedAt - askedAt;
+  assert.ok(tookMs < 15_000, `the Lease was given back after ${tookMs} ms`);
+  const { status } = await rig.inPhase('RUNNING', 'example-at', 60_000);
+  assert.deepEqual([...created], [status?.podUID]);
+});
