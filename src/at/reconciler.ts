@@ -52,9 +52,6 @@ export class AtReconciler implements Reconciler {
   }
 
   async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
-    const { turns } = this.#options;
-    const key = requestKey(request);
-    const hadTurn = turns.hasTurn(key);
     try {
       const isLeft = await this.#letGo(request, context);
       const result = await this.#loop.reconcile(request, context);
@@ -66,8 +63,6 @@ export class AtReconciler implements Reconciler {
       // A read that a launch waits for: it must run soon after the API server is back.
       const isWaitedFor = error instanceof TransportError && at && isDue(at, this.#options.clock.now());
       throw isWaitedFor ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error }) : error;
-    } finally {
-      if (hadTurn) turns.passOn(key);
     }
   }
 
@@ -78,6 +73,9 @@ export class AtReconciler implements Reconciler {
       const { memory, turns, preflights } = this.#options;
       const all = [memory, turns, this.#actuator, this.#configErrors, preflights];
       for (const kept of all) kept?.forget(key);
+    } else if (at.spec.suspend === true) {
+      // It would not use its turn.
+      this.#options.turns.passOn(requestKey(request));
     }
     return at && this.#factsOf(at, request);
   }

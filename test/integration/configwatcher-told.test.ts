@@ -192,7 +192,11 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
     await shop.createConfigMap({ message: 'first' });
-    await createPods(shop, ['bare-0', 'bare-1']);
+    // Of a Pod without a node that terminates, the garbage collector says sooner or later that it has failed.
+    const spec = { nodeName: 'nowhere', terminationGracePeriodSeconds: 0, containers: [plainContainer] };
+    for (const name of ['bare-0', 'bare-1']) {
+      await client.create(pods, { metadata: { namespace, name, labels: { app: 'webapp' } }, spec });
+    }
     await shop.allReady(2);
     const holdBack = (finalizers: string[]) =>
       client.patch(

@@ -97,9 +97,8 @@ export class CreateFailures {
 
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */
   notAuthorized(at: At, message: string, sentAt: number): Wait {
-    const { memory, turns } = this.#options;
+    const { memory } = this.#options;
     this.#heldUp(at, sentAt);
-    turns.passOn(candidateOf(at).key);
     const failure = { reason: atReason.notAuthorized, message };
     return { waitMs: delayAfter(memory.refused(at)), failure, since: Number.NEGATIVE_INFINITY };
   }

@@ -118,19 +118,12 @@ export class LaunchTurns {
     this.#grant(line, line.window);
   }
 
-  /** Whether the At may try its create, and has not done so yet. */
-  hasTurn(key: string): boolean {
-    return this.#lineOf.get(key)?.trying.has(key) ?? false;
-  }
-
-  /** The At has no use for its turn, such as where its name is taken: the next one has it. */
+  /** The At has no use for a turn, such as where its name is taken: the next one has it. */
   passOn(key: string): void {
     const line = this.#lineOf.get(key);
-    if (!line?.trying.has(key)) {
-      return;
-    }
+    const hadTurn = line?.trying.has(key);
     this.forget(key);
-    this.#grant(line, Math.max(1, line.window));
+    if (line !== undefined && hadTurn) this.#grant(line, Math.max(1, line.window));
   }
 
   /** Nothing of this name waits any more. */

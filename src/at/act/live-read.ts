@@ -3,6 +3,7 @@ import type { At } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
+import { requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, isOurs, podNames, podsAt, recordedAttempts } from '../facts/own-pod.ts';
 import { runOf } from '../plan/run.ts';
@@ -16,11 +17,37 @@ export const readTimeoutMs = 5000;
 
 /** The facts as the API server shows them. An At that is gone, or another one by now, ends the pass. */
 export async function readLive(
-  { client, clock, memory }: Pick<AtParts, 'client' | 'clock' | 'memory'>,
+  { client, clock, memory, turns }: Pick<AtParts, 'client' | 'clock' | 'memory' | 'turns'>,
   need: Need,
   observed: Observed,
   signal: AbortSignal,
 ): Promise<Answer<Observed>> {
+  const shown = await readTogether({ client, memory }, need, observed, signal);
+  if (shown === undefined) {
+    return { next: 'end', result: { requeueAfter: conflictDelayMs } };
+  }
+  const { at, read } = shown;
+  const { current, next } = podNames(at);
+  const cached = findAmong(observed);
+  const seen = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
+  const known = { ...observed, at, ...seen, live: true, now: clock.now() };
+  remember(memory, known);
+  const isTaken = [current, next ?? ''].some((podName) => isForeign(known, read.get(podName)));
+  if (isTaken) turns.passOn(requestKey({ namespace: at.metadata.namespace ?? '', name: at.metadata.name }));
+  // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
+  // look comes later each time.
+  const isInVain = isTaken && (observed.ambiguous === true || observed.behind === true);
+  const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
+  return { next: 'decide', facts: { ...known, retryDelay } };
+}
+
+/** The At and what stands at its names; undefined where the At is gone, or another one by now. */
+async function readTogether(
+  { client, memory }: Pick<AtParts, 'client' | 'memory'>,
+  need: Need,
+  observed: Observed,
+  signal: AbortSignal,
+): Promise<{ readonly at: At; readonly read: ReadonlyMap<string, Pod | undefined> } | undefined> {
   const { namespace = '', name, uid } = observed.at.metadata;
   const options = { signal, timeout: readTimeoutMs };
   const read = new Map<string, Pod | undefined>();
@@ -37,22 +64,15 @@ export async function readLive(
     const shown = answer && sanitize(answer);
     memory.read(observed.at, shown);
     if (shown === undefined || shown.metadata.uid !== uid) {
-      return { next: 'end', result: { requeueAfter: conflictDelayMs } };
+      return undefined;
     }
     at = shown;
   } while (need === 'pods' && !hasSameAttempt(before, at));
-  const { current, next } = podNames(at);
-  const cached = findAmong(observed);
-  const seen = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
-  const known = { ...observed, at, ...seen, live: true, now: clock.now() };
-  remember(memory, known);
-  // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
-  // look comes later each time.
-  const isInVain =
-    (observed.ambiguous === true || observed.behind === true) &&
-    [read.get(current), read.get(next ?? '')].some((pod) => pod !== undefined && !isOurs(known, pod));
-  const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
-  return { next: 'decide', facts: { ...known, retryDelay } };
+  return { at, read };
+}
+
+function isForeign(o: Observed, pod: Pod | undefined): boolean {
+  return pod !== undefined && !isOurs(o, pod);
 }
 
 function hasSameAttempt(one: At, other: At): boolean {

@@ -114,19 +114,19 @@ function placeNow(
   serving: number,
 ): ConfigWatcherStatusPendingOwner | undefined {
   const isWhole = serving > 0 && serving >= wanted;
-  return place && isWhole && place.available < place.wanted ? { ...place, wanted, available: wanted } : place;
+  return place && isWhole && place.available < place.wanted ? { ...place, available: place.wanted } : place;
 }
 
 function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {
   const { now, strategy, memory } = input;
-  const atStart = input.places.find(({ uid }) => uid === group.key);
-  const wanted = wantedPods(group, atStart);
+  const known = input.places.find(({ uid }) => uid === group.key);
+  const wanted = wantedPods(group, known);
   const from = availableFrom(minReadyOf(group, input), seasoned);
   const isAvailable = (pod: PodFacts) =>
     isNew(pod, input) ? (from(pod) ?? Number.POSITIVE_INFINITY) <= now : pod.ready;
   const { stale, fresh, terminating, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
-  const place = placeNow(atStart, wanted, serving);
+  const place = placeNow(known, wanted, serving);
   const ofUnknownSize = facts.wanted === undefined;
   // An owner that does not say how many Pods it wants is back when all that there are serve.
   const lacks =

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import { ats } from '../../../src/api/resources.ts';
+import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { readLive } from '../../../src/at/act/live-read.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
@@ -18,6 +19,8 @@ import {
   withStatus,
 } from '../../fixtures/at.ts';
 
+const turns = new LaunchTurns(new FakeClock());
+
 /** What is remembered of a launch after a read that has shown these. */
 async function remembered(at: At, pod: Pod) {
   const get = async (resource: unknown, { name }: { readonly name: string }) => {
@@ -28,7 +31,7 @@ async function remembered(at: At, pod: Pod) {
   const client = { get } as unknown as Client;
   const memory = new Memory();
   const { signal } = new AbortController();
-  await readLive({ client, clock: new FakeClock(), memory }, 'pods', observing({ at }), signal);
+  await readLive({ client, clock: new FakeClock(), memory, turns }, 'pods', observing({ at }), signal);
   return memory.recall(at).launch;
 }
 
@@ -57,7 +60,12 @@ describe('a live read', () => {
       if (name === back.metadata.name) return back;
       throw new ApiError('not there', 404, { reason: 'NotFound' });
     };
-    const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory: new Memory() };
+    const parts = {
+      client: { get } as unknown as Client,
+      clock: new FakeClock(),
+      memory: new Memory(),
+      turns,
+    };
     const cached = observing({ at, earlierPods: [created(at, justAfterDue, 2)] });
     const answer = await readLive(parts, 'pods', cached, new AbortController().signal);
     const others = [2, 3, 4, 5].map((attempt) => `example-at-pod-${attempt}`);
@@ -82,7 +90,12 @@ describe('a live read', () => {
       if (isCreated && name === pod.metadata.name) return pod;
       throw new ApiError('not there', 404, { reason: 'NotFound' });
     };
-    const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory: new Memory() };
+    const parts = {
+      client: { get } as unknown as Client,
+      clock: new FakeClock(),
+      memory: new Memory(),
+      turns,
+    };
     const answer = await readLive(parts, 'pods', observing({ at }), new AbortController().signal);
     const [name, next] = ['example-at-pod', 'example-at-pod-2'];
     assert.deepEqual(asked, [name, 'example-at', name, next, 'example-at']);
@@ -97,7 +110,7 @@ describe('a live read', () => {
         throw new ApiError('GET https://api/…: HTTP 404: <html>', 404, { code: 404, message: '<html>' });
       };
       const memory = new Memory();
-      const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory };
+      const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory, turns };
       const { signal } = new AbortController();
       await assert.rejects(readLive(parts, 'pods', observing({ at: launched() }), signal), /HTTP 404/);
       assert.equal(memory.recall(launched()).behind, false, 'nothing is remembered as gone');

@@ -180,7 +180,7 @@ export const oneOwnerFirst: NamedPromise = {
         if (pod === undefined || run === undefined || owner === undefined) return undefined;
         const { spec, status } = run.watcher;
         const id = `${run.uid} ${status?.lastRestart?.id}`;
-        const owners = touched.get(id) ?? new Map();
+        const owners = touched.get(id) ?? new Map<string, { readonly pod: Pod; readonly since: number }>();
         const { uid = '' } = owner.metadata;
         if (owners.has(uid) || !wasWhole(history, owner, pod)) return undefined;
         // One that makes no progress gives its place back.
