@@ -66,19 +66,22 @@ export class StandbyLaunch {
   }
 
   /**
-   * The At is launchable no more. Which Pod was created here is remembered: a leader that finds the Pod gone and
-   * nothing recorded does not create it a second time.
+   * The At is launchable no more. Which Pod was created here, or seen by a read, is remembered: a leader that finds the
+   * Pod gone and nothing recorded does not create it a second time.
    */
   forget(at: At): void {
     const key = requestKey(requestFor(at));
     this.#actuator.forget(key);
-    this.#options.turns.forget(key);
-    if (!this.hasLaunched(at.metadata.uid ?? '')) this.#options.memory.forget(key);
+    const { memory, turns } = this.#options;
+    turns.forget(key);
+    const isKnown = this.hasLaunched(at.metadata.uid ?? '') || memory.recall(at).launch !== undefined;
+    if (!isKnown) memory.forget(key);
   }
 
   /** It is DONE, or gone. */
   #settle(at: At): void {
-    if (this.#launched.delete(at.metadata.uid ?? '')) this.#options.memory.forget(requestKey(requestFor(at)));
+    this.#launched.delete(at.metadata.uid ?? '');
+    this.#options.memory.forget(requestKey(requestFor(at)));
   }
 
   /** Nothing is launched from now on. What is remembered passes to the leader that this process becomes. */

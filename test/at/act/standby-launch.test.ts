@@ -14,8 +14,8 @@ import { accepted, created, dueTime, finished, launched } from '../../fixtures/a
 
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 
-/** A standby whose caches show this At without a Pod, and what it sends. */
-function standby(at: At, { stoppedMs = 0 } = {}) {
+/** A standby whose caches show this At without a Pod, also where another replica has made it, and what it sends. */
+function standby(at: At, { stoppedMs = 0, isMade = false } = {}) {
   const sent: string[] = [];
   const clock = new FakeClock({ now: dueTime + 1500 });
   const turns = new LaunchTurns(clock);
@@ -24,10 +24,12 @@ function standby(at: At, { stoppedMs = 0 } = {}) {
       sent.push(resource === ats ? 'get at' : 'get pod');
       clock.advance(stoppedMs);
       if (resource === ats) return at;
+      if (isMade) return created(at);
       throw new ApiError('not there', 404, { reason: 'NotFound' });
     },
     create: async () => {
       sent.push('create');
+      if (isMade) throw new ApiError('it exists', 409, { reason: 'AlreadyExists' });
       return created(at);
     },
     patchStatus: async () => {
@@ -107,6 +109,16 @@ describe('a standby', () => {
       for (const handler of handlers) end(handler);
       assert.deepEqual([memory.size, it.hasLaunched('at-uid')], [0, false]);
     }
+  });
+
+  it('remembers which Pod a read has shown of an At that is launchable no more', async () => {
+    const at = accepted();
+    const { launch, standby: it, memory, handlers } = standby(at, { isMade: true });
+    await launch();
+    it.forget(at);
+    assert.deepEqual([it.hasLaunched('at-uid'), memory.recall(at).launch?.podUID], [false, 'pod-uid-1']);
+    for (const { onDelete } of handlers) onDelete?.(at);
+    assert.equal(memory.size, 0);
   });
 
   it('remembers nothing of an At that it has not launched', async () => {
