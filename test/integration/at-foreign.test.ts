@@ -92,16 +92,12 @@ function touchable({ metadata, spec }: Pod): object {
 async function held(
   t: TestContext,
   spec: Partial<AtSpec>,
-): Promise<{ rig: AtRig; finalize: () => Promise<void> }> {
+): Promise<{ rig: AtRig; finalize: () => Promise<unknown> }> {
   const rig = await AtRig.create(t);
   await rig.createAt(spec);
-  const hold = async (finalizers: string[] | null) => {
-    const body = { metadata: { finalizers } };
-    await rig.client.patch(ats, { namespace: rig.namespace, name }, { type: 'merge', body });
-  };
-  await hold(['example.com/hold']);
+  const finalize = await rig.holdAt(t);
   await rig.startOperator();
-  return { rig, finalize: () => hold(null) };
+  return { rig, finalize };
 }
 
 describe('what other hands have written', { concurrency: true }, () => {

@@ -11,16 +11,14 @@ import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { type AtStory, atStories } from '../fixtures/at-stories.ts';
 import { AtRig } from './at-rig.ts';
+import { countWrites, isSpare, type KilledLife, killAtEach, lifeOf } from './kill-points.ts';
 import { applyCrds, eventually } from './support.ts';
 
 const killer = new URL('./at-killer.mjs', import.meta.url).href;
 const program = new URL('../../dist/atwatch.js', import.meta.url).pathname;
 const timeout = 240_000;
 
-interface Life {
-  /** As in `POST pods #1`, over all processes. */
-  readonly writes: readonly string[];
-  readonly kills: readonly string[];
+interface Life extends KilledLife {
   /** uids of all Pods there ever were. */
   readonly podUids: ReadonlySet<string>;
   /** Of those, the ones that a node could have had. */
@@ -67,17 +65,16 @@ async function live(t: TestContext, story: AtStory, killAt = ''): Promise<Life> 
   });
   const operating = operate(rig.namespace, killAt, end.signal, seen);
   const isTried = () => /^killed|\(dry run\)/m.test(seen.output);
-  const found = (pattern: RegExp) => [...seen.output.matchAll(pattern)].map(([, name = '']) => name);
   const isOver = async () => {
     if (!isGone) {
       await story.step(rig, last, isTried);
       return false;
     }
     if (killAt === '') {
-      return count(found(/^write (.*)$/gm))['POST events'] === story.writes['POST events'];
+      return countWrites(lifeOf(seen.output).writes)['POST events'] === story.writes['POST events'];
     }
     // The watch may show the end before the answer reaches the operator that is to be killed by it.
-    return found(/^killed (.*)$/gm).length > 0 || isSpare(story, killAt);
+    return lifeOf(seen.output).kills.length > 0 || isSpare(story, killAt);
   };
   try {
     await eventually(isOver, { timeout: 60_000, message: `the At is over, killed ${killAt}` });
@@ -86,20 +83,7 @@ async function live(t: TestContext, story: AtStory, killAt = ''): Promise<Life> 
     await operating;
   }
   const { status = {} } = last;
-  const [writes, kills] = [found(/^write (.*)$/gm), found(/^killed (.*)$/gm)];
-  return { writes, kills, podUids, releasedUids, status };
-}
-
-/** How many writes there are of each kind. */
-function count(writes: readonly string[]): Record<string, number> {
-  const kinds = Object.groupBy(writes, (write) => write.replace(/ #\d+$/, ''));
-  return Object.fromEntries(Object.entries(kinds).map(([kind, all]) => [kind, all?.length ?? 0]));
-}
-
-/** Whether it is a write that another life may not have: a slow machine writes a status more. */
-function isSpare({ writes }: AtStory, killAt: string): boolean {
-  const [, kind = '', number = ''] = /^\w+ (.*) #(\d+)$/.exec(killAt) ?? [];
-  return Number(number) > (writes[kind] ?? 0);
+  return { ...lifeOf(seen.output), podUids, releasedUids, status };
 }
 
 /** The end without what times and names of processes leave in it. */
@@ -110,34 +94,17 @@ function endOf({ status: { phase, outcome, reason, exitCode, attempts }, podUids
   };
 }
 
-function assertSameEnd(story: AtStory, killAt: string, life: Life, recorded: Life): void {
-  assert.deepEqual(life.kills, life.kills.length === 0 && isSpare(story, killAt) ? [] : [killAt]);
-  assert.deepEqual(endOf(life), endOf(recorded), `killed ${killAt}`);
-}
-
 describe('an At whose operator is killed with SIGKILL', { concurrency: 4 }, () => {
   before(() => applyCrds());
 
   for (const story of atStories) {
     it(`at any write of a run ${story.name}, runs once and ends`, { timeout }, async (t) => {
       const recorded = await live(t, story);
-      const { name, own } = story;
-      assert.deepEqual(recorded.kills, []);
       assert.deepEqual([recorded.status.phase, recorded.status.outcome], ['DONE', story.outcome]);
-      const counts = count(recorded.writes);
-      for (const [kind, least] of Object.entries(story.writes)) {
-        assert.ok((counts[kind] ?? 0) >= least, `${counts[kind] ?? 0} × ${kind} in a run ${name}`);
-      }
-      const points = recorded.writes.filter((write) => own.test(write));
-      const kills = [`before ${recorded.writes[0]}`, ...points.map((write) => `after ${write}`)];
-      const next = kills.values();
-      const worker = async () => {
-        for (const killAt of next) {
-          const life = await live(t, story, killAt);
-          assertSameEnd(story, killAt, life, recorded);
-        }
-      };
-      await Promise.all([worker(), worker(), worker()]);
+      const again = (killAt: string) => live(t, story, killAt);
+      await killAtEach(story, recorded, 3, again, (life, killAt) => {
+        assert.deepEqual(endOf(life), endOf(recorded), `killed ${killAt}`);
+      });
     });
   }
 });

@@ -91,12 +91,8 @@ describe('the next attempt of an At with Retry', { concurrency: true }, () => {
     await attempted(rig, 'example-at', 3, Date.now() + aheadMs);
     await rig.startOperator();
     await rig.atWhen('waiting', ({ status }) => status?.reason === 'PodLost');
-    const key = { namespace: rig.namespace, name: 'example-at' };
-    const hold = (finalizers: string[] | null) =>
-      rig.client.patch(ats, key, { type: 'merge', body: { metadata: { finalizers } } });
-    await hold(['example.com/hold']);
-    t.after(() => hold(null).catch(() => {}));
-    await rig.client.delete(ats, key);
+    await rig.holdAt(t);
+    await rig.client.delete(ats, { namespace: rig.namespace, name: 'example-at' });
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Failed', 'PodLost', 3]);
     await rig.createAt({}, 'afterwards');

@@ -159,6 +159,15 @@ export class AtRig {
     return this.client.patch(ats, this.#key(name), { type: 'merge', body: { spec } });
   }
 
+  /** A finalizer of another controller, until it is taken off or the test ends. Returns what takes it off. */
+  async holdAt(t: Pick<TestContext, 'after'>, name = 'example-at'): Promise<() => Promise<unknown>> {
+    const patch = (finalizers: string[] | null) =>
+      this.client.patch(ats, this.#key(name), { type: 'merge', body: { metadata: { finalizers } } });
+    await patch(['example.com/hold']);
+    t.after(() => patch(null).catch(() => {}));
+    return () => patch(null);
+  }
+
   at(name = 'example-at'): Promise<At> {
     return this.client.get(ats, this.#key(name));
   }

@@ -23,6 +23,18 @@ async function operating(t: TestContext, plural: 'ats' | 'pods') {
   return { ...travel, rig, hold };
 }
 
+/** An At whose Pod a replica has created that was stopped before it could write that, while the watch of Pods is held. */
+async function launchedUnseen(t: TestContext) {
+  const { rig, hold } = await operating(t, 'pods');
+  const at = await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+  await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
+  hold.begin();
+  const plan = planOf(at);
+  assert.ok(!isCause(plan));
+  const { metadata } = await rig.client.create(pods, buildPod(at, plan, 1));
+  return { rig, hold, podUID: metadata.uid };
+}
+
 /** Resolves when the operator has looked at everything that was there before. */
 async function lookedAt(rig: AtRig, name: string): Promise<void> {
   await rig.createAt({}, name);
@@ -52,17 +64,10 @@ describe('what the operator has not seen yet', { concurrency: true }, () => {
   });
 
   it('is a launch, of which a cancel speaks', async (t) => {
-    const { rig, hold } = await operating(t, 'pods');
-    const at = await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
-    await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
-    hold.begin();
-    // Sent by a replica that was stopped before it could write what it had done.
-    const plan = planOf(at);
-    assert.ok(!isCause(plan));
-    const { metadata } = await rig.client.create(pods, buildPod(at, plan, 1));
+    const { rig, hold, podUID } = await launchedUnseen(t);
     await rig.editAt({ cancel: true });
     const { status } = await rig.inPhase('DONE');
-    assert.deepEqual([status?.outcome, status?.podUID], ['Canceled', metadata.uid]);
+    assert.deepEqual([status?.outcome, status?.podUID], ['Canceled', podUID]);
     await eventually(() => rig.isPodGone(), { message: 'the Pod is gone' });
     hold.end();
   });
@@ -87,16 +92,10 @@ describe('what the operator has not seen yet', { concurrency: true }, () => {
   }
 
   it('is a launch, of which a deadline that has passed does not say that it was missed', async (t) => {
-    const { rig, hold } = await operating(t, 'pods');
-    const at = await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
-    await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
-    hold.begin();
-    const plan = planOf(at);
-    assert.ok(!isCause(plan));
-    const { metadata } = await rig.client.create(pods, buildPod(at, plan, 1));
+    const { rig, hold, podUID } = await launchedUnseen(t);
     await rig.editAt({ schedule: '2019-04-12T10:12:00Z', startingDeadlineSeconds: 1 });
     const { status } = await rig.inPhase('RUNNING');
-    assert.equal(status?.podUID, metadata.uid);
+    assert.equal(status?.podUID, podUID);
     hold.end();
   });
 });

@@ -184,12 +184,9 @@ describe('a run of an At that is being deleted and that a finalizer holds', { co
     await rig.createAt({ ...spec, disruptionPolicy: 'Retry' });
     await rig.inPhase('RUNNING');
     await rig.bind(t);
-    const key = { namespace: rig.namespace, name: 'example-at' };
-    const hold = (finalizers: string[] | null) =>
-      rig.client.patch(ats, key, { type: 'merge', body: { metadata: { finalizers } } });
-    await hold(['example.com/hold']);
-    t.after(() => hold(null).catch(() => {}));
-    await rig.client.delete(ats, key);
+    await rig.holdAt(t);
+    const { namespace } = rig;
+    await rig.client.delete(ats, { namespace, name: 'example-at' });
     await rig.atWhen('being deleted', ({ metadata, status }) => {
       return metadata.deletionTimestamp !== undefined && status?.observedGeneration === metadata.generation;
     });
@@ -200,7 +197,7 @@ describe('a run of an At that is being deleted and that a finalizer holds', { co
       await rig.inPhase('RUNNING', 'afterwards');
       assert.equal(created.size, 2, 'its own, and that of the At afterwards');
     };
-    return { rig, advance, key: { ...key, name: 'example-at-pod' }, assertOver };
+    return { rig, advance, key: { namespace, name: 'example-at-pod' }, assertOver };
   }
 
   it('is stopped by a cancel', async (t) => {

@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { Shop } from './configwatcher-shop.ts';
+import { countWrites, isSpare, type KilledLife, type KillStory, killAtEach, lifeOf } from './kill-points.ts';
 import { eventually } from './support.ts';
 
 const killer = new URL('./at-killer.mjs', import.meta.url).href;
@@ -16,14 +17,10 @@ const replicas = 2;
 /** Lives at the same time, of each story. */
 const workers = 2;
 
-interface Story {
+interface Story extends KillStory {
   readonly type: 'Evict' | 'Delete' | 'RolloutRestart';
   /** The Pods of a StatefulSet have the same names in each life, and so have the writes that concern them. */
   readonly kind: 'StatefulSet' | 'Deployment';
-  /** How many writes of each kind every life has. */
-  readonly writes: Readonly<Record<string, number>>;
-  /** Those of its writes at which it is killed: between them the stories have every kind. */
-  readonly own: RegExp;
   /** How many templates the owner has had in the end. */
   readonly generations: number;
 }
@@ -50,10 +47,7 @@ const stories: readonly Story[] = [
   },
 ];
 
-interface Life {
-  /** As in `PATCH deployments/webapp #1`, over all processes. */
-  readonly writes: readonly string[];
-  readonly kills: readonly string[];
+interface Life extends KilledLife {
   /** What does not depend on names and times. */
   readonly end: object;
 }
@@ -82,22 +76,6 @@ async function operate(
   return () => processes.map(({ output }) => output).join('');
 }
 
-function found(text: string, pattern: RegExp): string[] {
-  return [...text.matchAll(pattern)].map(([, name = '']) => name);
-}
-
-/** How many writes there are of each kind. */
-function count(writes: readonly string[]): Record<string, number> {
-  const kinds = Object.groupBy(writes, (write) => write.replace(/ #\d+$/, ''));
-  return Object.fromEntries(Object.entries(kinds).map(([kind, all]) => [kind, all?.length ?? 0]));
-}
-
-/** Whether it is a write that another life may not have: a slow machine writes a status more. */
-function isSpare({ writes }: Story, killAt: string): boolean {
-  const [, kind = '', number = ''] = /^\w+ (.*) #(\d+)$/.exec(killAt) ?? [];
-  return Number(number) > (writes[kind] ?? 0);
-}
-
 function endOf({ restartCount, history, lastRestart, pending, stalePods }: ConfigWatcherStatus): object {
   const { restarted, failed, trigger } = lastRestart ?? {};
   return {
@@ -120,8 +98,6 @@ async function live(t: TestContext, story: Story, killAt = ''): Promise<Life> {
   await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy: { type } });
   const end = new AbortController();
   const output = await operate(t, shop.namespace, killAt, end.signal);
-  const writes = () => found(output(), /^write (.*)$/gm);
-  const kills = () => found(output(), /^killed (.*)$/gm);
   try {
     await shop.baselined();
     await shop.olderThanEdits();
@@ -129,14 +105,16 @@ async function live(t: TestContext, story: Story, killAt = ''): Promise<Life> {
     const last = await shop.restarted(1);
     await shop.allReady(replicas);
     // Events are sent behind the status.
-    const isOver = () =>
-      killAt === ''
-        ? (count(writes())['POST events'] ?? 0) >= (story.writes['POST events'] ?? 0)
-        : kills().length > 0 || isSpare(story, killAt);
+    const isOver = () => {
+      const { writes, kills } = lifeOf(output());
+      return killAt === ''
+        ? (countWrites(writes)['POST events'] ?? 0) >= (story.writes['POST events'] ?? 0)
+        : kills.length > 0 || isSpare(story, killAt);
+    };
     await eventually(isOver, { timeout: 60_000, message: `all is written, or killed ${killAt}` });
     const generation = await shop.generation(kind);
     return {
-      ...{ writes: writes(), kills: kills() },
+      ...lifeOf(output()),
       end: { ...endOf(last), pods: shop.seen.length, generation },
     };
   } catch (cause) {
@@ -149,30 +127,18 @@ async function live(t: TestContext, story: Story, killAt = ''): Promise<Life> {
 
 describe('a ConfigWatcher whose operator is killed with SIGKILL', { concurrency: stories.length }, () => {
   for (const story of stories) {
-    const { type, kind, own, generations } = story;
+    const { type, kind, generations } = story;
     it(`at any write of a restart by ${type} restarts each Pod of a ${kind} once`, { timeout }, async (t) => {
       const recorded = await live(t, story);
-      assert.deepEqual(recorded.kills, []);
       const once = { restartCount: 1, restarts: 1, restarted: replicas, failed: 0, trigger: 'webapp-config' };
       assert.deepEqual(recorded.end, {
         ...once,
         ...{ pending: undefined, stalePods: 0, pods: 2 * replicas, generation: generations },
       });
-      const counts = count(recorded.writes);
-      for (const [what, least] of Object.entries(story.writes)) {
-        assert.ok((counts[what] ?? 0) >= least, `${counts[what] ?? 0} × ${what}`);
-      }
-      const points = recorded.writes.filter((write) => own.test(write));
-      const kills = [`before ${recorded.writes[0]}`, ...points.map((write) => `after ${write}`)];
-      const next = kills.values();
-      const worker = async () => {
-        for (const killAt of next) {
-          const life = await live(t, story, killAt);
-          assert.deepEqual(life.kills, life.kills.length === 0 && isSpare(story, killAt) ? [] : [killAt]);
-          assert.deepEqual(life.end, recorded.end, `killed ${killAt}`);
-        }
-      };
-      await Promise.all(Array.from({ length: workers }, worker));
+      const again = (killAt: string) => live(t, story, killAt);
+      await killAtEach(story, recorded, workers, again, (life, killAt) => {
+        assert.deepEqual(life.end, recorded.end, `killed ${killAt}`);
+      });
     });
   }
 });

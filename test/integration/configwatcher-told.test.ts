@@ -14,11 +14,12 @@ async function createPods(
   { client, namespace }: Shop,
   names: readonly string[],
   ownerReferences: Pod['metadata']['ownerReferences'] = [],
+  spec: Omit<Pod['spec'], 'containers'> = {},
 ): Promise<void> {
   for (const name of names) {
     await client.create(pods, {
       metadata: { namespace, name, labels: { app: 'webapp' }, ownerReferences },
-      spec: { containers: [plainContainer] },
+      spec: { ...spec, containers: [plainContainer] },
     });
   }
 }
@@ -193,10 +194,8 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const { client, namespace } = shop;
     await shop.createConfigMap({ message: 'first' });
     // Of a Pod without a node that terminates, the garbage collector says sooner or later that it has failed.
-    const spec = { nodeName: 'nowhere', terminationGracePeriodSeconds: 0, containers: [plainContainer] };
-    for (const name of ['bare-0', 'bare-1']) {
-      await client.create(pods, { metadata: { namespace, name, labels: { app: 'webapp' } }, spec });
-    }
+    const spec = { nodeName: 'nowhere', terminationGracePeriodSeconds: 0 };
+    await createPods(shop, ['bare-0', 'bare-1'], [], spec);
     await shop.allReady(2);
     const holdBack = (finalizers: string[]) =>
       client.patch(

@@ -3,7 +3,7 @@ import type { At } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
-import { requestKey } from '../../runtime/controller/reconciler.ts';
+import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, isOurs, podNames, podsAt, recordedAttempts } from '../facts/own-pod.ts';
 import { runOf } from '../plan/run.ts';
@@ -33,7 +33,7 @@ export async function readLive(
   const known = { ...observed, at, ...seen, live: true, now: clock.now() };
   remember(memory, known);
   const isTaken = [current, next ?? ''].some((podName) => isForeign(known, read.get(podName)));
-  if (isTaken) turns.passOn(requestKey({ namespace: at.metadata.namespace ?? '', name: at.metadata.name }));
+  if (isTaken) turns.passOn(requestKey(requestFor(at)));
   // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
   // look comes later each time.
   const isInVain = isTaken && (observed.ambiguous === true || observed.behind === true);

@@ -19,20 +19,30 @@ import {
   withStatus,
 } from '../../fixtures/at.ts';
 
-const turns = new LaunchTurns(new FakeClock());
+type Get = (resource: unknown, key: { readonly name: string }) => Promise<At | Pod | undefined>;
+
+const { signal } = new AbortController();
+
+/** For a read by `get`, which gives undefined for what is not there. */
+function partsFor(get: Get) {
+  const getOrThrow: Get = async (...asked) => {
+    const object = await get(...asked);
+    if (object === undefined) throw new ApiError('not there', 404, { reason: 'NotFound' });
+    return object;
+  };
+  const clock = new FakeClock();
+  const client = { get: getOrThrow } as unknown as Client;
+  return { client, clock, memory: new Memory(), turns: new LaunchTurns(clock) };
+}
 
 /** What is remembered of a launch after a read that has shown these. */
 async function remembered(at: At, pod: Pod) {
-  const get = async (resource: unknown, { name }: { readonly name: string }) => {
+  const parts = partsFor(async (resource, { name }) => {
     if (resource === ats) return at;
-    if (name === pod.metadata.name) return pod;
-    throw new ApiError('not there', 404, { reason: 'NotFound' });
-  };
-  const client = { get } as unknown as Client;
-  const memory = new Memory();
-  const { signal } = new AbortController();
-  await readLive({ client, clock: new FakeClock(), memory, turns }, 'pods', observing({ at }), signal);
-  return memory.recall(at).launch;
+    return name === pod.metadata.name ? pod : undefined;
+  });
+  await readLive(parts, 'pods', observing({ at }), signal);
+  return parts.memory.recall(at).launch;
 }
 
 describe('a live read', () => {
@@ -54,20 +64,13 @@ describe('a live read', () => {
     const at = withStatus(first, { ...first.status, attempts: 4, podUID: 'pod-uid-4' });
     const back = created(at);
     const asked: string[] = [];
-    const get = async (resource: unknown, { name }: { readonly name: string }) => {
+    const parts = partsFor(async (resource, { name }) => {
       if (resource === ats) return at;
       asked.push(name);
-      if (name === back.metadata.name) return back;
-      throw new ApiError('not there', 404, { reason: 'NotFound' });
-    };
-    const parts = {
-      client: { get } as unknown as Client,
-      clock: new FakeClock(),
-      memory: new Memory(),
-      turns,
-    };
+      return name === back.metadata.name ? back : undefined;
+    });
     const cached = observing({ at, earlierPods: [created(at, justAfterDue, 2)] });
-    const answer = await readLive(parts, 'pods', cached, new AbortController().signal);
+    const answer = await readLive(parts, 'pods', cached, signal);
     const others = [2, 3, 4, 5].map((attempt) => `example-at-pod-${attempt}`);
     assert.deepEqual(asked.toSorted(), ['example-at-pod', ...others]);
     assert.ok(answer.next === 'decide');
@@ -80,23 +83,16 @@ describe('a live read', () => {
     const pod = created(at);
     let isCreated = false;
     const asked: string[] = [];
-    const get = async (resource: unknown, { name }: { readonly name: string }) => {
+    const parts = partsFor(async (resource, { name }) => {
       asked.push(name);
       if (resource === ats) {
         // Another replica creates and records the Pod just after its absence was read.
         isCreated = true;
         return recorded;
       }
-      if (isCreated && name === pod.metadata.name) return pod;
-      throw new ApiError('not there', 404, { reason: 'NotFound' });
-    };
-    const parts = {
-      client: { get } as unknown as Client,
-      clock: new FakeClock(),
-      memory: new Memory(),
-      turns,
-    };
-    const answer = await readLive(parts, 'pods', observing({ at }), new AbortController().signal);
+      return isCreated && name === pod.metadata.name ? pod : undefined;
+    });
+    const answer = await readLive(parts, 'pods', observing({ at }), signal);
     const [name, next] = ['example-at-pod', 'example-at-pod-2'];
     assert.deepEqual(asked, [name, 'example-at', name, next, 'example-at']);
     assert.ok(answer.next === 'decide');
@@ -105,15 +101,12 @@ describe('a live read', () => {
 
   it('takes the 404 of a proxy, which says nothing of the object, for no answer', async () => {
     for (const isAtRead of [true, false]) {
-      const get = async (resource: unknown) => {
+      const parts = partsFor(async (resource) => {
         if (resource === ats && isAtRead) return launched();
         throw new ApiError('GET https://api/…: HTTP 404: <html>', 404, { code: 404, message: '<html>' });
-      };
-      const memory = new Memory();
-      const parts = { client: { get } as unknown as Client, clock: new FakeClock(), memory, turns };
-      const { signal } = new AbortController();
+      });
       await assert.rejects(readLive(parts, 'pods', observing({ at: launched() }), signal), /HTTP 404/);
-      assert.equal(memory.recall(launched()).behind, false, 'nothing is remembered as gone');
+      assert.equal(parts.memory.recall(launched()).behind, false, 'nothing is remembered as gone');
     }
   });
 });

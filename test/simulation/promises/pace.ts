@@ -166,12 +166,18 @@ function restartWithCanary(history: History, pod: Pod): WatcherRun | undefined {
   return isRunning && spec.strategy?.canary !== false ? run : undefined;
 }
 
+/** The first Pod of an owner that was whole until it was taken away, and when that was. */
+interface Touched {
+  readonly pod: Pod;
+  readonly since: number;
+}
+
 export const oneOwnerFirst: NamedPromise = {
   name: 'R3',
   sentence: 'a new content takes Pods of one owner that serves, and of others once a Pod is Ready with it',
   start(history) {
-    /** By restart: the owners that were whole when a Pod of theirs was taken away first, with such a Pod, and since when. */
-    const touched = new Map<string, Map<string, { readonly pod: Pod; readonly since: number }>>();
+    /** By restart and uid of the owner. */
+    const touched = new Map<string, Map<string, Touched>>();
     return {
       request(request): Found {
         const pod = takenAway(history, request);
@@ -180,7 +186,7 @@ export const oneOwnerFirst: NamedPromise = {
         if (pod === undefined || run === undefined || owner === undefined) return undefined;
         const { spec, status } = run.watcher;
         const id = `${run.uid} ${status?.lastRestart?.id}`;
-        const owners = touched.get(id) ?? new Map<string, { readonly pod: Pod; readonly since: number }>();
+        const owners = touched.get(id) ?? new Map<string, Touched>();
         const { uid = '' } = owner.metadata;
         if (owners.has(uid) || !wasWhole(history, owner, pod)) return undefined;
         // One that makes no progress gives its place back.

@@ -14,6 +14,12 @@ const unrecordedLaunch: Partial<Plan> = {
 };
 const longRun = at('at-0', { schedule: '2024-01-01T00:00:30Z', command: 'job --for=100000' });
 
+/** Runs for longer than anything here lasts, again and again. */
+const longRetry = {
+  ...{ command: 'job --for=400000', disruptionPolicy: 'Retry' },
+  template: { spec: { terminationGracePeriodSeconds: 1 } },
+};
+
 export const launches: readonly Regression[] = [
   {
     sentence:
@@ -331,14 +337,7 @@ export const launches: readonly Regression[] = [
     plan: {
       ...{ seed: 'mwxmqpnp-1381', duration: 5 * minute },
       deeds: [
-        at(
-          'at-0',
-          {
-            ...{ command: 'job --for=400000', disruptionPolicy: 'Retry' },
-            template: { spec: { terminationGracePeriodSeconds: 1 } },
-          },
-          80_000,
-        ),
+        at('at-0', longRetry, 80_000),
         { at: 96_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
       ],
       faults: [
@@ -377,14 +376,7 @@ export const launches: readonly Regression[] = [
     plan: {
       ...{ seed: 'x-14', duration: 3 * minute, replicas: 2 },
       deeds: [
-        at(
-          'at-0',
-          {
-            ...{ command: 'job --for=400000', disruptionPolicy: 'Retry' },
-            template: { spec: { terminationGracePeriodSeconds: 1 } },
-          },
-          30_000,
-        ),
+        at('at-0', longRetry, 30_000),
         { at: 46_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
       ],
       faults: [
