@@ -203,8 +203,12 @@ export function operatorLateness(at: At, launchTime: number, scheduledTime: numb
     return 0;
   }
   const late = Math.max(0, lateness(at, launchTime, scheduledTime));
-  // When a user did something is known to the second, the rest is dropped: less than one is no lateness.
-  return late === launchTime - scheduledTime ? late : Math.floor(late / 1000) * 1000;
+  if (late === launchTime - scheduledTime) {
+    return late;
+  }
+  // When a user did something is known to the second, and so is when a Pod was created: one second between them can be
+  // next to nothing.
+  return late < 2000 ? 0 : Math.floor(late / 1000) * 1000;
 }
 
 /**

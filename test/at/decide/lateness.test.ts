@@ -45,6 +45,23 @@ describe('decide, LaunchedLate', () => {
   }
 });
 
+describe('decide, operatorDelaySeconds', () => {
+  const delayAfter = (ms: number) => {
+    const metadata = { creationTimestamp: timeText(dueTime) };
+    const at = waiting({ schedule: '2019-04-12T10:12:00Z' }, metadata);
+    const launchTime = dueTime + ms;
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+    const decision = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
+    return decision.status?.operatorDelaySeconds;
+  };
+
+  it('is absent where a creation at the end of its second explains it', () => {
+    assert.equal(delayAfter(1000), undefined);
+    assert.equal(delayAfter(1990), undefined);
+    assert.equal(delayAfter(2000), 2);
+  });
+});
+
 describe('decide, a launch that the API server held up', () => {
   it('is late for everybody to see, and no failure of the operator', () => {
     const held = decide(
