@@ -103,14 +103,16 @@ function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
 
 /**
  * Lets the scheduler have the Pod that status records. Where that comes late, status says so first: from its launch the
- * Pod waits for its start, and no process must take the time before for that wait. Crash window before the release: the
- * Pod waits, gated, until the next process finds it recorded.
+ * Pod waits for its start, and no process must take the time before for that wait. The API server shows the Pod before:
+ * one that was released long ago keeps its time, although the cache still has the gate. Crash window before the release:
+ * the Pod waits, gated, until the next process finds it recorded.
  */
-export function release(o: Observed, running: Running): StatusFirst | Steps {
+export function release(o: Observed, running: Running): Draft {
   const { launch, run, view, events } = running;
   const status = steadyStatus(o, running);
   const recordedAt = parseTime(status.launchTime ?? '');
   if (o.now - recordedAt > lateReleaseMs) {
+    if (!o.live) return readLive;
     const launchTime = formatMilliTime(o.now);
     const late = launch.attempt === 1 ? latenessOf(o, run) : {};
     return { first: { ...status, launchTime, ...late }, events };

@@ -107,7 +107,9 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
 
   it('says when it releases the Pod before it does, where that comes later', () => {
     const at = recorded();
-    const late = observing({ at, pod: created(at), now: dueTime + 3_600_000 });
+    const cached = observing({ at, pod: created(at), now: dueTime + 3_600_000 });
+    assert.equal(decide(cached).need, 'pods', 'it may be released, and the cache behind');
+    const late = { ...cached, live: true };
     assert.deepEqual(effectTypes(late).slice(0, 2), ['WriteStatus', 'ReleasePod']);
     const { status } = decide(late);
     assert.equal(status?.launchTime, '2030-01-31T10:00:00.000Z');
@@ -117,7 +119,9 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
   it('writes whole milliseconds, whatever the clock has', () => {
     const { status } = decide(observing({ at, pod: created(at), now: justAfterDue + 0.25 }));
     assert.equal(status?.latenessMilliseconds, 1);
-    const late = decide(observing({ at: recorded(), pod: created(at), now: dueTime + 60_000.25 }));
+    const late = decide(
+      observing({ at: recorded(), pod: created(at), now: dueTime + 60_000.25, live: true }),
+    );
     assert.equal(late.status?.latenessMilliseconds, 60_000);
   });
 
@@ -200,7 +204,7 @@ describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
   });
 
   it('counts no time before the release as time that the Pod waits', () => {
-    const late = observing({ at, pod, now: dueTime + 3_600_000 });
+    const late = observing({ at, pod, now: dueTime + 3_600_000, live: true });
     const release = decide(late);
     assert.deepEqual(actionTypes(release), ['ReleasePod']);
     const next = withStatus(at, release.status);
@@ -279,7 +283,7 @@ describe('decide, ExactlyOnce with Retry', () => {
     const recorded = withStatus(at, record);
     // The process that recorded it died before the release; the next one finds it an hour later.
     const now = dueTime + 3_600_000;
-    const late = { at: recorded, pod: second, earlierPods: [withoutFinalizer(first)], now };
+    const late = { at: recorded, pod: second, earlierPods: [withoutFinalizer(first)], now, live: true };
     const release = decide(observing(late));
     assert.deepEqual(effectTypes(observing(late)).slice(0, 2), ['WriteStatus', 'ReleasePod']);
     assert.equal(release.locks[0]?.launchTime, timeText(now).replace('Z', '.000Z'));

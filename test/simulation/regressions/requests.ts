@@ -135,4 +135,28 @@ export const requests: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'of three active replicas without election two did not see that a Pod had been released: each wrote its own launchTime and released it again, many times a second',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'mwxvy4zj-8316-2', duration: 5 * minute, replicas: 3, servers: 2 },
+      deeds: [
+        at(
+          'at-12',
+          {
+            schedule: '2024-01-01T00:03:34Z',
+            launchGuarantee: 'ExactlyOnce',
+            image: 'absent',
+            command: 'job --for=20000 --exit=0 --fails=0 --on-term=0',
+          },
+          0,
+        ),
+      ],
+      faults: [
+        { at: 119_629, fault: 'watch-meets', times: 5, resource: 'pods', what: 'mute' },
+        { at: 179_683, fault: 'close-watches' },
+      ],
+    },
+  },
 ];
