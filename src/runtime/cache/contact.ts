@@ -1,5 +1,6 @@
 /** Contact: when a reflector last heard from the API server, and when that showed what there is. Monotonic ms. */
 import type { Clock } from '../clock.ts';
+import { stalenessLimit } from '../limits.ts';
 
 export class Contact {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -15,10 +16,16 @@ export class Contact {
     this.#lastAt = this.#clock.monotonic();
   }
 
-  /** It has shown what there is: by a load, a change or a bookmark. */
+  /** It has shown what there is: by a load, or by a bookmark, which comes after all changes. */
   shown(): void {
     this.made();
     this.#shownAt = this.#lastAt;
+  }
+
+  /** It has shown a change. After a long silence that may be an old one, and more are still to come. */
+  changed(): void {
+    if (this.staleness > stalenessLimit) this.made();
+    else this.shown();
   }
 
   /** Milliseconds; `Infinity` before the first one. */

@@ -70,8 +70,10 @@ export interface Informer<T extends KubernetesObject> {
   sinceLastContact(): number;
   /**
    * Milliseconds (monotonic) since the API server last showed what there is: the collection was loaded, or a change or a
-   * bookmark came; `Infinity` before the first time. What happened since then may be unknown here. Before a write that
-   * cannot be undone, read the object itself when this is more than about a minute, the time between two bookmarks.
+   * bookmark came; `Infinity` before the first time. A change that comes after more than {@link stalenessLimit} does not
+   * count, because others may follow it; the next bookmark does. What happened since then may be unknown here. Before a
+   * write that cannot be undone, read the object itself when this is more than about a minute, the time between two
+   * bookmarks.
    */
   staleness(): number;
 }

@@ -215,13 +215,17 @@ export class Reflector<T extends KubernetesObject> {
     if (event.type === 'BOOKMARK') {
       const { resourceVersion } = event.object.metadata;
       if (resourceVersion !== undefined) this.#target.advance(resourceVersion);
-      this.#progressed();
+      this.#contact.shown();
+      this.#recovery.progressed();
       return false;
     }
     const object = this.#target.prepare(event.object);
     const changed = object !== undefined && this.#target.apply(event.type, object);
     const isNew = changed || this.#target.position !== before;
-    if (isNew) this.#progressed();
+    if (isNew) {
+      this.#contact.changed();
+      this.#recovery.progressed();
+    }
     return isNew;
   }
 
@@ -235,11 +239,6 @@ export class Reflector<T extends KubernetesObject> {
     this.#useInitialEvents = true;
     this.#contact.shown();
     this.#recovery.loaded();
-  }
-
-  #progressed(): void {
-    this.#contact.shown();
-    this.#recovery.progressed();
   }
 
   #opened(): void {

@@ -91,7 +91,14 @@ export class SimulatedLink implements WireLink {
       this.#partitioned[direction] = false;
       const held = this.#held[direction];
       this.#held[direction] = [];
-      for (const { wire, run, since } of held) this.#retransmit(wire, direction, run, since);
+      // Oldest first: with it arrives what was sent after it on its connection.
+      const waits = new Map<Wire, number>();
+      for (const { wire, run, since } of held) {
+        const outage = this.#simulation.elapsed - since;
+        const wait = waits.get(wire) ?? this.random.next() * Math.min(outage, slowestRetransmission);
+        waits.set(wire, wait);
+        this.#retransmit(wire, direction, run, outage, wait);
+      }
     }
   }
 
@@ -171,8 +178,7 @@ export class SimulatedLink implements WireLink {
     return usual * (0.5 + draw);
   }
 
-  #retransmit(wire: Wire, direction: Direction, run: () => void, since: number): void {
-    const outage = this.#simulation.elapsed - since;
+  #retransmit(wire: Wire, direction: Direction, run: () => void, outage: number, wait: number): void {
     // What the client has thrown away never arrives; the server learns that it has.
     if (wire.isClosed) {
       wire.lostAtServer();
@@ -183,7 +189,6 @@ export class SimulatedLink implements WireLink {
       wire.lostAtClient('read ETIMEDOUT');
       return;
     }
-    const wait = this.random.next() * Math.min(outage, slowestRetransmission);
     this.#simulation.schedule(wire.arrival(direction, this.#simulation.elapsed, wait), run);
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { UnreadableEventError } from '../../../src/runtime/client/watch-stream.ts';
+import { stalenessLimit } from '../../../src/runtime/limits.ts';
 import { cut, ReflectorRig, refusesInitialEvents } from './reflector-rig.ts';
 import { apiError, foreignError } from './scripted-client.ts';
 import { added, bookmark, deleted, failed, initialEventsEnd, modified, widget } from './widget.ts';
@@ -260,6 +261,19 @@ describe('Reflector contact', () => {
     await second.end();
     assert.equal(rig.reflector.sinceLastContact, 0, '2 s sooner than asked for by this clock');
     assert.equal(rig.reflector.staleness, 448_000, 'that end has shown nothing');
+  });
+
+  it('ends a long silence with a bookmark, and not with a change that may be one of many', async () => {
+    const first = await rig.loaded();
+    await rig.clock.advanceAsync(stalenessLimit + 1);
+    await first.send(modified({ name: 'a', rv: 11 }));
+    assert.equal(rig.reflector.sinceLastContact, 0);
+    assert.equal(rig.reflector.staleness, stalenessLimit + 1);
+    await first.send(bookmark(11));
+    assert.equal(rig.reflector.staleness, 0);
+    await rig.clock.advanceAsync(stalenessLimit);
+    await first.send(modified({ name: 'a', rv: 12 }));
+    assert.equal(rig.reflector.staleness, 0);
   });
 
   it('is no connection that was opened, no replay, no early end and no line that cannot be read', async () => {
