@@ -57,7 +57,7 @@ export interface WatcherRun {
   changeCount: number;
   /** When a source got other keys while a change of it was owed: whether those had changed cannot be known. */
   rekeyedAt: number | undefined;
-  /** When `pending` was cleared last. */
+  /** When all was applied last: `pending` was cleared, or a change applied at once because no Pod matched. */
   appliedAt: number | undefined;
   /** When the status was written last by a client that is no replica. */
   forgedAt: number | undefined;
@@ -310,7 +310,8 @@ function recordStatus(
     run.baselineAt = time;
     run.settledContent = run.content;
   }
-  if (old !== undefined && pending === undefined) {
+  const isApplied = old !== undefined || before?.appliedHash !== after?.appliedHash;
+  if (pending === undefined && isApplied) {
     run.appliedAt = time;
     run.settledContent = run.content;
   }

@@ -122,6 +122,16 @@ describe('L3, a restart begins in time', () => {
     assert.deepEqual(made.broken, []);
   });
 
+  it('counts no change that was applied at once, because no Pod matched', () => {
+    const made = edited('L3').pass(10);
+    const two = { appliedHash: 'v1:two' };
+    made.change('configwatchers', watcher('w', two, noCooldown), 'MODIFIED', 'replica-0').pass(minute);
+    made.change('configmaps', config('three'), 'MODIFIED', 'alice').pass(second);
+    const status = { ...two, pending: { ...pending, started: new Date(made.time).toISOString() } };
+    made.change('configwatchers', watcher('w', status, noCooldown), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.broken, []);
+  });
+
   it('is broken by a change that waits on after its debounce', () => {
     const made = edited('L3').pass(100);
     made.change('configwatchers', watcher('w', { ...applied, pending }, noCooldown), 'MODIFIED', 'replica-0');
