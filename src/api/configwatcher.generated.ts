@@ -262,7 +262,7 @@ export interface ConfigWatcherStatusPendingOwner {
   readonly uid: string;
   /** How many Pods it wanted. */
   readonly wanted: number;
-  /** How many of them were available. */
+  /** How many of them were available; all of them, once they have been available since. */
   readonly available: number;
 }
 
