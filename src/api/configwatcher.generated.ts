@@ -88,8 +88,8 @@ export interface ConfigWatcherSpecStrategy {
   readonly unmanagedPods?: ConfigWatcherSpecStrategyUnmanagedPods;
   /**
    * What to do with Pods that run to an end, as those of a Job do (restartPolicy Never or OnFailure). Delete
-   * takes them all at once: their owner makes others in its own time, so maxUnavailable does not apply.
-   * Default Skip.
+   * takes them all at once, after the canary where there is one: their owner makes others in its own time, so
+   * maxUnavailable does not apply. Default Skip.
    */
   readonly jobPods?: ConfigWatcherSpecStrategyJobPods;
   /**

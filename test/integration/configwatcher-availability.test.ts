@@ -24,6 +24,34 @@ async function shopOf(t: Parameters<typeof Shop.open>[0], names: readonly string
 }
 
 describe('a ConfigWatcher', { concurrency: 3 }, () => {
+  it('takes a Pod that nothing brings back only once a new one of a Deployment works', {
+    timeout,
+  }, async (t) => {
+    const shop = await shopOf(t, ['web']);
+    const { client, namespace } = shop;
+    const bare = { namespace, name: 'bare' };
+    const labels = { app: 'webapp' };
+    const spec = { containers: [{ name: 'app', image: 'mini-http-server' }] };
+    await client.create(pods, { metadata: { ...bare, labels }, spec });
+    await shop.allReady(2);
+    await shop.watch({ ...atOnce, strategy: { unmanagedPods: 'Delete', progressDeadlineSeconds: 15 } });
+    await shop.baselined();
+    shop.breaksPods = true;
+    await shop.patchConfigMap({ data: { message: 'bad' } });
+    await shop.until('the broken Pod is told', ({ conditions }) =>
+      Boolean(conditions?.some(({ reason }) => reason === 'NewPodsNotAvailable')),
+    );
+    assert.equal((await client.get(pods, bare)).metadata.deletionTimestamp, undefined);
+
+    shop.breaksPods = false;
+    await shop.patchConfigMap({ data: { message: 'good' } });
+    await shop.until('the good content is applied', ({ pending }) => pending === undefined, {
+      timeout: 90_000,
+    });
+    const [web, ...others] = await shop.allReady(1);
+    assert.deepEqual([web?.metadata.name.startsWith('web-'), others], [true, []]);
+  });
+
   for (const trouble of ['breaksPods', 'crashesPods'] as const) {
     it(`whose content ${trouble} takes down one of twelve Deployments, and is mended by the next edit`, {
       timeout,

@@ -58,16 +58,21 @@ function ownPodLast(batch: readonly PodFacts[], { sorted, ownPod }: RestartInput
   return batch.filter(({ name }) => name !== ownPod || sorted.stale.length === 1);
 }
 
-function unmanagedOf(group: PodGroup, input: RestartInput): Pick<Entry, 'group' | 'progress' | 'stall'> {
+/** @param waits an owner is to show first that the content works. */
+function unmanagedOf(
+  group: PodGroup,
+  input: RestartInput,
+  waits: boolean,
+): Pick<Entry, 'group' | 'progress' | 'stall'> {
   const { memory, now, strategy } = input;
   const { stale, terminating } = group;
   const counts = { left: stale.length + terminating.length, ready: 0 };
   const progress = progressOf(counts, memory.progress.get(group.key), now);
-  const late =
-    isLate(progress, now, strategy.progressDeadline) && !terminating.some(({ goneBy = 0 }) => goneBy > now);
+  const ends = terminating.some(({ goneBy = 0 }) => goneBy > now);
+  const late = !waits && !ends && isLate(progress, now, strategy.progressDeadline);
   return {
     group,
-    progress,
+    progress: waits ? { ...progress, waits } : progress,
     stall: late ? { group, because: 'Deadline', refusal: refusalOf(memory, group), pods: [] } : undefined,
   };
 }
@@ -203,8 +208,9 @@ export function planRestart(facts: RestartInput): Plan {
   const active = isStopped ? [] : [...holders, ...begin];
   const inPlace = placesAfter(entries, [...holders, ...begin], input);
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
-  const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input));
-  const unmanaged = isStopped ? [] : alone.flatMap(({ group }) => group.stale);
+  const waits = isCanary && [...holders, ...begin].some(wasAvailable);
+  const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input, waits));
+  const unmanaged = isStopped || waits ? [] : alone.flatMap(({ group }) => group.stale);
   const refused = [...entries.flatMap(({ turn }) => turn.refused), ...unmanaged.map(({ uid }) => uid)];
   const open = entries.filter(({ lacks }) => lacks);
   return {
@@ -230,7 +236,7 @@ export function planRestart(facts: RestartInput): Plan {
       ...refused.map((uid) => memory.refusals.get(uid)?.retryAt).filter((time) => (time ?? 0) > now),
       ...inPlace.map(({ nextAvailableAt }) => nextAvailableAt),
       ...inPlace.filter(({ group }) => group.facts.rollout?.isBehind).map(() => now + behindWaitMs),
-      ...[...inPlace, ...alone]
+      ...[...inPlace, ...(waits ? [] : alone)]
         .filter(({ stall }) => !stall)
         .map(({ progress }) => progress.since + strategy.progressDeadline),
     ]),

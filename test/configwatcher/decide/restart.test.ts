@@ -263,6 +263,21 @@ describe('the next batch', () => {
     const pods = [barePod(), barePod()];
     assert.equal(plan({ pods, spec: { strategy: { unmanagedPods: 'Delete' } } }).batch.length, 2);
   });
+
+  it('takes those only once an owner has shown that the content works, and no deadline passes meanwhile', () => {
+    const owned = several(4);
+    const bare = barePod();
+    const strategy = { unmanagedPods: 'Delete', progressDeadlineSeconds: 60 } as const;
+    const facts = { pods: [...owned, bare], owners: ownedBy(4), spec: { strategy }, proven: false };
+    const first = plan(facts);
+    assert.deepEqual(names(first.batch), names(owned.slice(0, 1)));
+    const memory = { ...emptyMemory, progress: first.progress };
+    const later = plan({ ...facts, memory, now: now + 60_000 });
+    assert.ok(later.stalled.every(({ group }) => group.owner.kind !== 'Pod'));
+    assert.ok(plan({ ...facts, proven: true }).batch.includes(bare));
+    const atOnce = plan({ ...facts, spec: { strategy: { ...strategy, canary: false } } });
+    assert.ok(atOnce.batch.includes(bare));
+  });
 });
 
 describe('a refused Pod', () => {
