@@ -55,10 +55,19 @@ export class ConfigWatcherReconciler implements Reconciler {
     return isCurrent ? this.#factsOf(request, cached, signal) : this.#live(request, signal);
   }
 
-  async #live(request: Request, signal: AbortSignal): Promise<WatcherFacts | undefined> {
+  /** @param known what the watcher is in place of, which holds where it is still that version. */
+  async #live(
+    request: Request,
+    signal: AbortSignal,
+    known?: WatcherFacts,
+  ): Promise<WatcherFacts | undefined> {
     const { clock, store } = this.#options;
     const readAt = clock.monotonic();
-    return this.#factsOf(request, await store.live(request, signal), signal, readAt);
+    const live = await store.live(request, signal);
+    if (known && live && isSameVersion(known.watcher, live)) {
+      return { ...known, readAt, isOld: this.#age.isOld(readAt) };
+    }
+    return this.#factsOf(request, live, signal, readAt);
   }
 
   /** @param readAt when the API server itself was asked, monotonic ms; absent for what the watch has shown. */
@@ -90,7 +99,7 @@ export class ConfigWatcherReconciler implements Reconciler {
   async #read(need: Need, facts: WatcherFacts, { signal }: ReconcileContext): Promise<Answer<WatcherFacts>> {
     const { watcher, knownSince } = facts;
     if (need === 'watcher') {
-      const live = await this.#live(requestFor(watcher), signal);
+      const live = await this.#live(requestFor(watcher), signal, facts);
       return live ? { next: 'decide', facts: live } : { next: 'end', result: {} };
     }
     const read = this.#options.observer.answer(need, watcher, facts, { knownSince, signal });
@@ -105,6 +114,11 @@ export class ConfigWatcherReconciler implements Reconciler {
     this.#actuator.forget(key);
     this.#options.observer.forget(known.watcher);
   }
+}
+
+function isSameVersion(one: ConfigWatcher, other: ConfigWatcher): boolean {
+  const [left, right] = [one.metadata, other.metadata];
+  return left.uid === right.uid && left.resourceVersion === right.resourceVersion;
 }
 
 /** The facts with what was read, or with the right that is missing for it. */

@@ -67,6 +67,18 @@ describe('a restart whose watch is silent for long', () => {
     assert.equal(world.restarts.length, 2);
   });
 
+  it('reads a source that its watch does not show once with each look, the watcher or not', async () => {
+    const { world, operator } = await heldUp();
+    world.deleteConfigMap();
+    operator.sync('configMap');
+    world.edit({ message: 'second' });
+    world.step(silence);
+    const before = world.requests.length;
+    await operator.reconcile();
+    const reads = world.requests.slice(before).filter((request) => request.startsWith('get config'));
+    assert.deepEqual(reads, ['get configmaps', 'get configwatchers']);
+  });
+
   it('ends a big batch after the writes in flight', async () => {
     const { world, operator } = await bigBatch();
     world.step(silence);
