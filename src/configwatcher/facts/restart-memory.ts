@@ -115,6 +115,9 @@ const maxForbiddenBackoff = 30_000;
 const patience = 12;
 const slowBackoff = 60_000;
 
+/** By so much what is known of the server's time may move on while it is waited for: its answers have whole seconds. */
+const clockMargin = 1000;
+
 function backoffAfter(cause: EvictionRefusal['cause'], attempts: number): number {
   const growing = firstBackoff * 2 ** Math.min(attempts - 1, 10);
   if (cause === 'Forbidden') return Math.min(maxForbiddenBackoff, growing);
@@ -122,13 +125,14 @@ function backoffAfter(cause: EvictionRefusal['cause'], attempts: number): number
 }
 
 function refusalAfter(
-  { cause, retryAfter = 0, message }: PodOutcome & { result: 'Refused' },
+  { cause, retryAfter, message }: PodOutcome & { result: 'Refused' },
   previous: EvictionRefusal | undefined,
   now: number,
   jitter: number,
 ): EvictionRefusal {
   const attempts = (previous?.attempts ?? 0) + 1;
-  const wait = Math.max(retryAfter, backoffAfter(cause, attempts)) * (1 + 0.2 * jitter);
+  const asked = retryAfter === undefined ? 0 : retryAfter + clockMargin;
+  const wait = Math.max(asked, backoffAfter(cause, attempts)) * (1 + 0.2 * jitter);
   return { cause, attempts, retryAt: now + Math.ceil(wait), message: message.slice(0, 512) };
 }
 
