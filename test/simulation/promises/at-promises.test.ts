@@ -235,6 +235,12 @@ describe('R1, results are true', () => {
     made.change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');
     assert.deepEqual(made.broken, ['R1 run again']);
   });
+  it('is kept by the first attempt of AtLeastOnce that a replica makes again which was shown nothing of it', () => {
+    const made = launched('R1').change('pods', atPod('a-pod', 'first', 'a'), 'DELETED', 'alice');
+    made.change('pods', atPod('a-pod-2', 'second', 'a', succeeded), 'ADDED', 'replica-0');
+    made.change('pods', atPod('a-pod', 'again', 'a'), 'ADDED', 'replica-1');
+    assert.deepEqual(made.broken, []);
+  });
 });
 
 describe('R5, absence is proven', () => {

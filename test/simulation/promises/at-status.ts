@@ -6,6 +6,7 @@ import { type Finding, type Found, type History, kept, type NamedPromise } from 
 import { type AtRun, isGated, type RunPod } from '../runs.ts';
 import { waitOf } from './basis.ts';
 import { isHeld } from './exactly-once.ts';
+import { isInWindow } from './launches.ts';
 
 const phases = ['PENDING', 'RUNNING', 'DONE'];
 
@@ -60,7 +61,8 @@ export const phasesNeverGoBack: NamedPromise = {
 
 export const resultsAreTrue: NamedPromise = {
   name: 'R1',
-  sentence: "what a run's end was is what status says; a command that ended with 0 is never run again",
+  sentence:
+    "what a run's end was is what status says; a command that ended with 0 is never run again, the windows of AtLeastOnce aside",
   start: (history) => ({
     change(entry) {
       if (entry.resource === 'pods' && mayRunNow(entry)) return runAgain(history, entry);
@@ -109,8 +111,10 @@ function mayRunNow({ change, object, previous }: ChangeEntry): boolean {
 function runAgain(history: History, { object, by }: ChangeEntry): Finding | undefined {
   const run = history.runs.ofPod(object.metadata.uid);
   // A user who writes the status decides which Pod the run is.
-  if (run?.forgedAt !== undefined) return undefined;
-  const succeeded = run?.pods.find(
+  if (run === undefined || run.forgedAt !== undefined) return undefined;
+  const pod = run.pods.find(({ uid }) => uid === object.metadata.uid);
+  if (pod !== undefined && isInWindow(history, pod, run)) return undefined;
+  const succeeded = run.pods.find(
     (one) => one.uid !== object.metadata.uid && one.succeeded && one.stop === undefined,
   );
   return succeeded === undefined || isUnseen(history, succeeded, by)

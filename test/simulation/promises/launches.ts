@@ -40,13 +40,25 @@ function isReleased({ pod }: RunPod): boolean {
   return !schedulingGates.some(({ name }) => name === 'cnat.programming-kubernetes.info/recorded');
 }
 
+function isAtLeastOnce({ at: { spec } }: AtRun): boolean {
+  return (spec.launchGuarantee ?? 'AtLeastOnce') === 'AtLeastOnce';
+}
+
+function ofSameAttempt({ pods }: AtRun, pod: RunPod): RunPod[] {
+  return pods.filter((one) => one !== pod && one.attempt === pod.attempt);
+}
+
+/** Whether it lies in the windows of AtLeastOnce: an attempt is made again by a sender that could not know of its Pod. */
+export function isInWindow(history: History, pod: RunPod, run: AtRun): boolean {
+  const earlier = ofSameAttempt(run, pod);
+  return isAtLeastOnce(run) && earlier.length > 0 && !earlier.some((one) => knew(history, pod, run, one));
+}
+
 function twice(history: History, { pod, run }: { pod: RunPod; run: AtRun }): Finding | undefined {
-  const { launchGuarantee = 'AtLeastOnce' } = run.at.spec;
-  const earlier = run.pods.filter((one) => one !== pod && one.attempt === pod.attempt);
+  const earlier = ofSameAttempt(run, pod);
   const text = `${pod.namespace}/${pod.name} was created for the same attempt again`;
-  if (launchGuarantee === 'AtLeastOnce') {
-    // The two windows: the sender could not know of the Pod before it.
-    return earlier.some((one) => knew(history, pod, run, one)) ? { text, clue: 'known' } : undefined;
+  if (isAtLeastOnce(run)) {
+    return earlier.length === 0 || isInWindow(history, pod, run) ? undefined : { text, clue: 'known' };
   }
   return isReleased(pod) && earlier.some(isReleased) ? { text, clue: 'released twice' } : undefined;
 }
@@ -74,8 +86,7 @@ function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun })
 /** The gate of a Pod is off, and that of another one of the same attempt was. */
 function releasedWrongly({ runs }: History, uid: string | undefined): Finding | undefined {
   const [pod, run] = [runs.pod(uid), runs.ofPod(uid)];
-  const isGuarded = (run?.at.spec.launchGuarantee ?? 'AtLeastOnce') !== 'AtLeastOnce';
-  if (pod === undefined || run === undefined || !isGuarded || !isReleased(pod)) return undefined;
+  if (pod === undefined || run === undefined || isAtLeastOnce(run) || !isReleased(pod)) return undefined;
   return run.pods.some((one) => one !== pod && one.attempt === pod.attempt && isReleased(one))
     ? { text: `${pod.name} was released to run a second time`, clue: 'released twice' }
     : undefined;
