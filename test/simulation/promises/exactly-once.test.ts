@@ -36,4 +36,16 @@ describe('L7, nothing stays held', () => {
     const held = (status: object) => failed('L7', status).calm(3_600_000).broken;
     assert.deepEqual([running, told, done].map(held), [[], ['L7 held'], ['L7 held']]);
   });
+
+  it('is kept by a Pod that never ran, and whose At ended a moment ago', () => {
+    const completionTime = new Date(begin + 3_600_000).toISOString();
+    const { status: _, ...waiting } = failedPod(true);
+    const made = new HandMade(['L7'])
+      .add({ type: 'replica', time: begin, replica: 'replica-0', state: 'started' })
+      .change('ats', at('a', 0, { launchGuarantee }), 'ADDED', 'alice')
+      .change('pods', waiting, 'ADDED', 'replica-0')
+      .change('ats', at('a', 0, { launchGuarantee }, { ...done, completionTime }), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.calm(3_600_001).broken, []);
+    assert.deepEqual(made.calm(3_600_000).broken, ['L7 held']);
+  });
 });

@@ -111,7 +111,10 @@ function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt 
   if (isForged(run) || history.time - Math.max(history.disturbedAt, run.editedAt) < heldFor) return undefined;
   const isGone = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
   const isOver = isGone || status?.phase === 'DONE' || isInHistory(run.at, uid);
-  if (isOver && isHeld(pod) && history.time - Math.max(run.goneAt ?? 0, endedAt ?? 0) > heldFor) {
+  // A Pod that never ran has no end of its own.
+  const doneAt = Date.parse(status?.completionTime ?? '') || 0;
+  const overSince = Math.max(run.goneAt ?? 0, endedAt ?? 0, doneAt);
+  if (isOver && isHeld(pod) && history.time - overSince > heldFor) {
     return { text: `${name} is held, and ${metadata.name} is over`, clue: 'held' };
   }
   return !isOver && isGated(pod) && status?.podUID === uid
