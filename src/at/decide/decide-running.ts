@@ -209,11 +209,13 @@ function endedStatus(
 
 function decideAlive(o: Observed, running: Running): Draft {
   const { view, events } = running;
-  if (!isOurs(o, view.pod)) {
-    return { actions: [], status: steadyStatus(o, running), events, requeueAfter: strippedPollMs };
-  }
+  const isStripped = !isOurs(o, view.pod);
   if (view.deletionDue !== undefined) {
-    return decideTerminating(o, running, view.deletionDue + deletionSlackMs);
+    const steps = decideTerminating(o, running, view.deletionDue + deletionSlackMs);
+    return isStripped ? { ...steps, requeueAfter: strippedPollMs } : steps;
+  }
+  if (isStripped) {
+    return { actions: [], status: steadyStatus(o, running), events, requeueAfter: strippedPollMs };
   }
   if (view.stop !== undefined) {
     return followStop(o, running, view.stop);

@@ -23,6 +23,7 @@ import {
   second,
   started,
   succeeded,
+  targeted,
   terminating,
   timeText,
   waiting,
@@ -411,6 +412,13 @@ describe('decide, a Pod whose ownerReference a user took away', () => {
   it('is not written, and looked at again', () => {
     const decision = decide(observing({ at, pod: ownedBy(started(created(at)), undefined) }));
     assert.deepEqual(decision.actions, []);
+    assert.equal(decision.requeueAfter, 10_000);
+  });
+
+  it('that goes away is told with the reason, without a write to it', () => {
+    const going = terminating(targeted(started(created(launched()))), dueTime + 30 * second);
+    const decision = decide(observing({ at: launched(), pod: ownedBy(going, undefined) }));
+    assert.deepEqual([decision.actions, decision.status?.reason], [[], 'Evicted']);
     assert.equal(decision.requeueAfter, 10_000);
   });
 

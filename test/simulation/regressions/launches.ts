@@ -387,4 +387,18 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'the owner of a Pod was taken away as it was evicted: the eviction that a read had shown was not recorded, and the At ended as PodLost',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'x-0', duration: 2 * minute, replicas: 3 },
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:01:06Z', image: 'absent' }, 0),
+        podMeets(67_000, 'strip-owner'),
+        podMeets(67_000, 'evict'),
+      ],
+      faults: [{ at: 3845, fault: 'stale-cache', server: 0, for: 80_000 }],
+    },
+  },
 ];
