@@ -125,8 +125,8 @@ export class CreateFailures {
 }
 
 /** As whom the At waits for its turn. */
-function candidateOf({ metadata: { namespace = '', name, uid, generation } }: At): Candidate {
-  return { key: requestKey({ namespace, name }), namespace, version: `${uid}/${generation}` };
+function candidateOf({ metadata: { namespace = '', name, uid = '', generation = 1 } }: At): Candidate {
+  return { key: requestKey({ namespace, name }), namespace, version: { uid, generation } };
 }
 
 /** `cause` names what fails alike for others; it is undefined for an answer about this Pod alone. */

@@ -16,10 +16,15 @@ const maxIntervalWithoutAnswerMs = 2000;
 /** Each At that waits has a try within this time, as far as the bounds allow it. */
 const roundMs = 300_000;
 
+/** Which At it is, and which edit of it. */
+export interface Version {
+  readonly uid: string;
+  readonly generation: number;
+}
+
 /** An At in the line. */
 export interface Place {
-  /** Its uid and generation. */
-  readonly version: string;
+  readonly version: Version;
   readonly failure: Cause;
   readonly since: number;
 }
@@ -99,7 +104,7 @@ export class LaunchLine {
   }
 
   /** It is the turn of this At, or it uses its turn. */
-  try(key: string, version: string, now: number): void {
+  try(key: string, version: Version, now: number): void {
     if (!this.trying.has(key)) this.#wasNewcomer = this.#newcomers.has(key);
     this.leave(key);
     this.trying.set(key, { version, since: now });

@@ -7,15 +7,15 @@
  */
 import type { Clock } from '../../runtime/clock.ts';
 import type { Cause } from '../plan/cause.ts';
-import { LaunchLine } from './launch-line.ts';
+import { LaunchLine, type Version } from './launch-line.ts';
 
 /** An At that asks for its turn. */
 export interface Candidate {
   /** `namespace/name`. */
   readonly key: string;
   readonly namespace: string;
-  /** Its uid and generation: an edit is worth a try of its own. */
-  readonly version: string;
+  /** An edit is worth a try of its own. */
+  readonly version: Version;
 }
 
 /** The At waits: for so long at most, and why. */
@@ -60,19 +60,19 @@ export class LaunchTurns {
     if (line === undefined) {
       return undefined;
     }
-    const trying = line.trying.get(key);
     const place = line.placeOf(key);
-    if (place === undefined && trying === undefined) {
+    const known = line.trying.get(key) ?? place;
+    if (known === undefined) {
       line.joinNew(key, { version, failure: line.failure, since: now });
       this.#lineOf.set(key, line);
       return waitOf(line, key, line.failure, now);
     }
-    if ((trying ?? place)?.version !== version) {
+    if (isEdited(known.version, version)) {
       this.forget(key);
       return undefined;
     }
     if (place === undefined || (line.next(now) === key && now >= line.nextTurnAt)) {
-      line.try(key, version, now);
+      line.try(key, known.version, now);
       return undefined;
     }
     return waitOf(line, key, place.failure, now);
@@ -188,6 +188,11 @@ export class LaunchTurns {
       this.#wake(key);
     }
   }
+}
+
+/** A cache that is behind what a read has shown has an older version, which is no edit. */
+function isEdited(known: Version, { uid, generation }: Version): boolean {
+  return uid !== known.uid || generation > known.generation;
 }
 
 function waitOf(line: LaunchLine, key: string, failure: Cause, now: number): Wait {

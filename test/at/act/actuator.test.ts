@@ -255,10 +255,10 @@ describe('the create of a Pod whose author is asked about', () => {
     const clock = new FakeClock();
     const turns = new LaunchTurns(clock);
     // It has its turn in the line of those that a full quota refuses.
-    const { namespace = '', name, uid, generation } = at.metadata;
+    const { namespace = '', name, uid = '', generation = 1 } = at.metadata;
     const key = `${namespace}/${name}`;
     const quota = { reason: 'PodRejected', message: 'exceeded quota' };
-    turns.failed({ key, namespace, version: `${uid}/${generation}` }, 'quota', quota);
+    turns.failed({ key, namespace, version: { uid, generation } }, 'quota', quota);
     clock.advance(250);
     const actuator = new Actuator({
       client: {

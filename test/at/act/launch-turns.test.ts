@@ -24,8 +24,8 @@ class Crowd {
     for (let index = 0; index < count; index += 1) this.reconcile(`shop/at-${index}`);
   }
 
-  reconcile(key: string, version = '1'): void {
-    const candidate = { key, namespace: key.split('/')[0] ?? '', version };
+  reconcile(key: string, generation = 1): void {
+    const candidate = { key, namespace: key.split('/')[0] ?? '', version: { uid: 'u', generation } };
     if (this.launched.has(key) || this.turns.ask(candidate) !== undefined) return;
     this.tries.push(key);
     this.times.push(this.clock.monotonic());
@@ -141,9 +141,9 @@ describe('creates that are refused for one cause', () => {
   it('of an At that is edited are tried at once', () => {
     const crowd = new Crowd(20);
     crowd.forgetTries();
-    crowd.reconcile('shop/at-3', '1');
+    crowd.reconcile('shop/at-3', 1);
     assert.deepEqual(crowd.tries, []);
-    crowd.reconcile('shop/at-3', '2');
+    crowd.reconcile('shop/at-3', 2);
     assert.deepEqual(crowd.tries, ['shop/at-3']);
   });
 
@@ -160,7 +160,11 @@ describe('creates that are refused for one cause', () => {
     const woken: string[] = [];
     const turns = new LaunchTurns(clock, (key) => woken.push(key));
     for (let index = 0; index < 9; index += 1) {
-      turns.failed({ key: `shop/at-${index}`, namespace: 'shop', version: '1' }, cause, quota);
+      turns.failed(
+        { key: `shop/at-${index}`, namespace: 'shop', version: { uid: 'u', generation: 1 } },
+        cause,
+        quota,
+      );
     }
     clock.advance(250);
     assert.deepEqual(woken, ['shop/at-0']);
@@ -175,7 +179,7 @@ describe('creates that are refused for one cause', () => {
     const woken: string[] = [];
     const turns = new LaunchTurns(clock, (key) => woken.push(key));
     const [first, second] = ['first', 'second'].map((name) => {
-      return { key: `shop/${name}`, namespace: 'shop', version: '1' };
+      return { key: `shop/${name}`, namespace: 'shop', version: { uid: 'u', generation: 1 } };
     }) as [Candidate, Candidate];
     const fail = (candidate: Candidate) =>
       turns.failed(candidate, 'no answer', quota, { isAnswered: false }).waitMs;
@@ -204,7 +208,7 @@ describe('one At that is refused', () => {
   it('is tried again after 250 ms, doubling to ten seconds, also if nothing wakes it', () => {
     const clock = new FakeClock();
     const turns = new LaunchTurns(clock);
-    const candidate = { key: 'shop/at', namespace: 'shop', version: '1' };
+    const candidate = { key: 'shop/at', namespace: 'shop', version: { uid: 'u', generation: 1 } };
     const waits: number[] = [];
     for (let tries = 0; tries < 8; tries += 1) {
       assert.equal(turns.ask(candidate), undefined);
@@ -216,10 +220,32 @@ describe('one At that is refused', () => {
     assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
   });
 
+  it('waits as long where a cache that is behind shows it before an edit, and not where it was edited', () => {
+    const clock = new FakeClock();
+    const turns = new LaunchTurns(clock);
+    const at = (generation: number, uid = 'u') => ({
+      key: 'shop/at',
+      namespace: 'shop',
+      version: { uid, generation },
+    });
+    const waits: number[] = [];
+    for (let tries = 0; tries < 4; tries += 1) {
+      clock.advance(waits.at(-1) ?? 0);
+      assert.equal(turns.ask(at(1)), undefined);
+      assert.equal(turns.ask(at(3)), undefined, 'as a read shows it');
+      waits.push(turns.failed(at(3), cause, quota).waitMs);
+    }
+    assert.deepEqual(waits, [250, 500, 1000, 2000]);
+    assert.notEqual(turns.ask(at(1)), undefined);
+    assert.equal(turns.ask(at(4)), undefined);
+    assert.equal(turns.failed(at(4), cause, quota).waitMs, 250);
+    assert.equal(turns.ask(at(1, 'other')), undefined);
+  });
+
   it('waits two seconds at most where nothing answers', () => {
     const clock = new FakeClock();
     const turns = new LaunchTurns(clock);
-    const candidate = { key: 'shop/at', namespace: 'shop', version: '1' };
+    const candidate = { key: 'shop/at', namespace: 'shop', version: { uid: 'u', generation: 1 } };
     let waitMs = 0;
     for (let tries = 0; tries < 8; tries += 1) {
       turns.ask(candidate);

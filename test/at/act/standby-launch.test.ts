@@ -78,8 +78,9 @@ describe('a standby', () => {
   it('looks no sooner than at its turn at an At of a namespace whose quota is full', async () => {
     const { sent, turns, launch } = standby(accepted());
     const quota = { reason: 'PodRejected', message: 'exceeded quota: q' };
+    const version = { uid: 'u', generation: 1 };
     for (const name of 'abcdefgh') {
-      turns.failed({ key: `default/${name}`, namespace: 'default', version: '1' }, 'q pods', quota);
+      turns.failed({ key: `default/${name}`, namespace: 'default', version }, 'q pods', quota);
     }
     assert.deepEqual(await launch(), { requeueAfter: 250 }, 'the next turn is that of the newcomer');
     assert.deepEqual(sent, []);

@@ -159,4 +159,24 @@ export const requests: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'an At was edited, and the cache of a standby was behind: each look with the older version took it out of the line of those that are refused',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'x-0', duration: 3 * minute, replicas: 2, election: true },
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:00:44Z' }, 0),
+        { at: 46_917, do: 'patch', resource: 'ats', name: 'at-0', body: { spec: { suspend: true } } },
+        { at: 47_997, do: 'patch', resource: 'ats', name: 'at-0', body: { spec: { suspend: false } } },
+      ],
+      faults: [
+        {
+          ...{ at: 10_000, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 100_000 },
+          message: 'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
+        },
+        { at: 15_000, fault: 'stale-cache', server: 0, for: 120_000 },
+      ],
+    },
+  },
 ];
