@@ -20,10 +20,12 @@ export function factsOf(
   }: Pick<AtParts, 'clock' | 'pods' | 'departed' | 'tracks' | 'defaults' | 'memory'>,
 ): Observed {
   const { namespace = '' } = at.metadata;
+  const ended = memory.endedPod(at);
+  const shown = departed.of(at);
   return {
     at,
     ...podsAt(at, (name) => pods.get(namespace, name)),
-    departed: departed.of(at),
+    departed: ended ? [...shown.filter(({ metadata }) => metadata.uid !== ended.metadata.uid), ended] : shown,
     now: clock.now(),
     live: false,
     tracks,

@@ -4,6 +4,7 @@ import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
+import { endedByItself } from '../facts/observe-pod.ts';
 import type { LiveNeed, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, isOurs, podNames, podsAt, recordedAttempts } from '../facts/own-pod.ts';
 import { runOf } from '../plan/run.ts';
@@ -35,6 +36,8 @@ export async function readLive(
   const seen = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
   const known = { ...observed, at, ...seen, live: true, now: clock.now() };
   remember(memory, known);
+  const ended = [known.nextPod, known.pod].find((pod) => pod && isOurs(known, pod) && endedByItself(pod));
+  if (ended) memory.ended(observed.at, ended);
   const isTaken = [current, next ?? ''].some((podName) => isForeign(known, read.get(podName)));
   if (isTaken) turns.passOn(requestKey(requestFor(at)));
   // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next

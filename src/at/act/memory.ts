@@ -3,6 +3,7 @@
  * any time; a decision without it is slower or more careful, never wrong.
  */
 import type { At } from '../../api/at.generated.ts';
+import type { Pod } from '../../kubernetes/objects.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
@@ -18,6 +19,8 @@ interface Recollection {
   heldUpSince?: number;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
+  /** The Pod that a live read has shown last to have ended. */
+  ended?: Pod;
   /** resourceVersion of the At from which a status was decided that came too late. */
   overtaken?: string | undefined;
   /** Refusals in a row. */
@@ -114,6 +117,16 @@ export class Memory {
   read(at: At, live: At | undefined): void {
     const isSame = live !== undefined && live.metadata.uid === at.metadata.uid;
     this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
+  }
+
+  /** A live read has shown how this Pod of the At ended, which the watch may never show. */
+  ended(at: At, pod: Pod): void {
+    this.#entry(at).ended = pod;
+  }
+
+  /** That Pod, as long as its end does not stand in status. */
+  endedPod(at: At): Pod | undefined {
+    return this.#known(at)?.ended;
   }
 
   /** A status decided from this version met a newer one. */

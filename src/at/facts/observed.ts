@@ -41,7 +41,7 @@ export interface Observed {
   readonly nextPod: Pod | undefined;
   /** The same for those before it: a late create may have brought one back. */
   readonly earlierPods: readonly Pod[];
-  /** Pods of this At that the watch has shown going away, each as it was shown last. */
+  /** Pods of this At that the watch has shown going away, or a read to have ended, each as it was shown last. */
   readonly departed: readonly Pod[];
   /** Epoch milliseconds. */
   readonly now: number;

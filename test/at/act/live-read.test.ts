@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import { ats } from '../../../src/api/resources.ts';
+import { factsOf } from '../../../src/at/act/at-facts.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { readLive } from '../../../src/at/act/live-read.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
@@ -15,6 +16,8 @@ import {
   launched,
   observing,
   ownedBy,
+  started,
+  succeeded,
   waiting,
   withStatus,
 } from '../../fixtures/at.ts';
@@ -57,6 +60,19 @@ describe('a live read', () => {
     const once = waiting({ launchGuarantee: 'ExactlyOnce' });
     assert.equal(await remembered(once, created(once)), undefined);
     assert.equal(await remembered(launched(), created(launched())), undefined);
+  });
+
+  it('remembers how a Pod ended that may be gone before that is recorded', async () => {
+    const ended = succeeded(created(launched()));
+    const parts = partsFor(async (resource, { name }) => {
+      if (resource === ats) return launched();
+      return name === ended.metadata.name ? ended : undefined;
+    });
+    await readLive(parts, 'pods', observing({ at: launched() }), signal);
+    const shown = started(created(launched()));
+    const none = { pods: { get: () => undefined }, departed: { of: () => [shown] }, tracks: true };
+    const facts = factsOf(launched(), { ...parts, ...none } as unknown as Parameters<typeof factsOf>[1]);
+    assert.deepEqual(facts.departed, [ended], 'it says more than what the watch has shown last');
   });
 
   it('reads the Pods of all earlier attempts, too, and believes no cache about them', async () => {

@@ -401,4 +401,23 @@ export const launches: readonly Regression[] = [
       faults: [{ at: 3845, fault: 'stale-cache', server: 0, for: 80_000 }],
     },
   },
+  {
+    sentence:
+      'a read had shown that the Pod succeeded while statuses were refused and the watch showed nothing; once the Pod was gone its end was lost',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'x-0', duration: 2 * minute, replicas: 2 },
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:00:44Z', command: 'job --for=10' }, 0),
+        podMeets(60_000, 'delete'),
+      ],
+      faults: [
+        { at: 15_779, fault: 'stale-cache', server: 0, for: 104_221 },
+        {
+          ...{ at: 42_959, fault: 'refuse', method: 'PATCH', path: '/ats/at-0/status', code: 500 },
+          ...{ message: 'overloaded', for: 13_252 },
+        },
+      ],
+    },
+  },
 ];

@@ -90,7 +90,7 @@ export function budget(name: string): Deed {
 }
 
 /** The first Pod of the At `at-0` meets that. */
-export function podMeets(when: number, what: 'force-delete' | 'strip-owner' | 'evict'): Deed {
+export function podMeets(when: number, what: 'delete' | 'force-delete' | 'strip-owner' | 'evict'): Deed {
   return { at: when, do: 'pod', label: ['app', 'at-0'], index: 0, what };
 }
 
