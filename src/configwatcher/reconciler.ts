@@ -93,7 +93,9 @@ export class ConfigWatcherReconciler implements Reconciler {
       ...{ watcher, knownSince, isOld: this.#age.isOld(readAt) },
       ...(readAt !== undefined && { readAt }),
     };
-    return withForbidden(facts, observer.observe(watcher, facts, { knownSince, signal }));
+    // Where the watch of watchers is behind, that of their sources may be, which with annotations is the same one.
+    const afresh = readAt !== undefined;
+    return withForbidden(facts, observer.observe(watcher, facts, { afresh, knownSince, signal }));
   }
 
   async #read(need: Need, facts: WatcherFacts, { signal }: ReconcileContext): Promise<Answer<WatcherFacts>> {

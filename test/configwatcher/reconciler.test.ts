@@ -46,6 +46,22 @@ describe('an edited ConfigMap', () => {
     assert.equal(world.watcher.status?.pending, undefined);
   });
 
+  it('reads the sources with it, whose watch may be behind as well', async () => {
+    const { world, operator } = await settled({ debounce: { quiet: '20s', max: '1m' } });
+    const other = new Operator(world, 'other');
+    world.edit({ message: 'second' });
+    operator.sync('configMap');
+    other.sync();
+    await other.reconcile();
+    await operator.reconcile();
+    await operator.reconcile();
+    const second = world.watcher.status?.pending?.hash;
+    world.edit({ message: 'third' });
+    world.step(5000);
+    await operator.reconcile();
+    assert.notEqual(world.watcher.status?.pending?.hash, second);
+  });
+
   it('writes a status again later each time while another client replaces it', async () => {
     const { world, operator } = await settled();
     const { status: before } = world.watcher;

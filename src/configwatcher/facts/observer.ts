@@ -84,15 +84,15 @@ export class Observer {
   }
 
   /**
-   * With the sources; those whose object did not move come from memory. The instant is the one after the read:
-   * what was written to a source while it was read is no later.
+   * With the sources; those whose object did not move come from memory, unless all are to be read afresh. The instant is
+   * the one after the read: what was written to a source while it was read is no later.
    */
   async observe(
     watcher: ConfigWatcher,
     observed: Observed,
-    { knownSince, signal }: Pick<ReadRequest, 'knownSince' | 'signal'>,
+    options: Pick<ReadRequest, 'afresh' | 'knownSince' | 'signal'>,
   ): Promise<Observed> {
-    const sources = await this.#readSources(watcher, observed, { afresh: false, knownSince, signal });
+    const sources = await this.#readSources(watcher, observed, options);
     return { ...observed, sources, now: this.now() };
   }
 
