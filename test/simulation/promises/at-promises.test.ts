@@ -99,6 +99,16 @@ describe('S6, edits come too late', () => {
     assert.deepEqual(retried().change('pods', other, 'ADDED', 'replica-0').broken, ['S6']);
   });
 
+  it('is kept by one with another Pod than a first one that was never released, and replaced after an edit', () => {
+    const gated = { schedulingGates: [{ name: 'cnat.programming-kubernetes.info/recorded' }] };
+    const before = { ...atPod('a-pod', 'before', 'a'), spec: { containers: [], ...gated } };
+    const first = { ...atPod('a-pod', 'first', 'a'), spec: other.spec };
+    const made = new HandMade(['S6']).change('ats', at('a'), 'ADDED', 'alice');
+    made.change('pods', before, 'ADDED', 'replica-0').change('pods', before, 'DELETED', 'replica-0');
+    made.change('pods', first, 'ADDED', 'replica-0').change('pods', first, 'DELETED', 'alice');
+    assert.deepEqual(made.change('pods', other, 'ADDED', 'replica-0').broken, []);
+  });
+
   it('is kept by one after attempts that a user has written into the status', () => {
     const forged = { ...at('a'), status: { phase: 'PENDING', attempts: 3 } };
     const made = retried().change('ats', forged, 'MODIFIED', 'alice');

@@ -183,9 +183,11 @@ export const editsComeTooLate: NamedPromise = {
       if (creation === undefined || creation.pod.attempt === 1) return undefined;
       // What a user has written into the status counts as attempts that no replica has made.
       if (creation.run.forgedAt !== undefined) return undefined;
-      const first = creation.run.pods.find(({ attempt }) => attempt === 1);
+      // One that is gated was never the run, and may have been made before an edit.
+      const firsts = creation.run.pods.filter((pod) => pod.attempt === 1 && isReleased(pod));
+      const [first] = firsts;
       if (first === undefined) return undefined;
-      return madeFrom(first) === madeFrom(creation.pod)
+      return firsts.some((pod) => madeFrom(pod) === madeFrom(creation.pod))
         ? kept
         : { text: `${creation.pod.name} runs something else than ${first.name}` };
     },
