@@ -47,5 +47,12 @@ describe('L7, nothing stays held', () => {
       .change('ats', at('a', 0, { launchGuarantee }, { ...done, completionTime }), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.calm(3_600_001).broken, []);
     assert.deepEqual(made.calm(3_600_000).broken, ['L7 held']);
+    const metadata = { ...waiting.metadata, deletionTimestamp: completionTime };
+    const replaced = new HandMade(['L7'])
+      .add({ type: 'replica', time: begin, replica: 'replica-0', state: 'started' })
+      .change('ats', at('a', 0, { launchGuarantee }), 'ADDED', 'alice')
+      .change('pods', { ...waiting, metadata }, 'ADDED', 'replica-0')
+      .change('ats', at('a', 0, { launchGuarantee }, told), 'MODIFIED', 'replica-0');
+    assert.deepEqual(replaced.calm(3_600_001).broken, []);
   });
 });

@@ -105,15 +105,19 @@ export const nothingIsHeld: NamedPromise = {
   }),
 };
 
+function timeOf(text = ''): number {
+  return Date.parse(text) || 0;
+}
+
 function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt }: RunPod): Found {
   const { status, metadata } = run.at;
   if (!isGated(created) && !isHeld(created)) return undefined;
   if (isForged(run) || history.time - Math.max(history.disturbedAt, run.editedAt) < heldFor) return undefined;
   const isGone = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
   const isOver = isGone || status?.phase === 'DONE' || isInHistory(run.at, uid);
-  // A Pod that never ran has no end of its own.
-  const doneAt = Date.parse(status?.completionTime ?? '') || 0;
-  const overSince = Math.max(run.goneAt ?? 0, endedAt ?? 0, doneAt);
+  // A Pod that never ran has no end of its own, and goes where another attempt follows.
+  const [doneAt, deletedAt] = [status?.completionTime, pod.metadata.deletionTimestamp].map(timeOf);
+  const overSince = Math.max(run.goneAt ?? 0, endedAt ?? 0, doneAt ?? 0, deletedAt ?? 0);
   if (isOver && isHeld(pod) && history.time - overSince > heldFor) {
     return { text: `${name} is held, and ${metadata.name} is over`, clue: 'held' };
   }
