@@ -11,12 +11,7 @@ import { isAlreadyExists, isNotFound, TransportError } from '../../runtime/clien
 import type { ObjectKey } from '../../runtime/client/client.ts';
 import type { JsonPatchOperation } from '../../runtime/client/patch.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
-import {
-  type ReconcileContext,
-  RetryError,
-  requestFor,
-  requestKey,
-} from '../../runtime/controller/reconciler.ts';
+import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
 import { describeError } from '../../runtime/error-chain.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -68,8 +63,7 @@ export class Actuator {
     return this.#failures.wait(at)?.waitMs;
   }
 
-  async read(need: Need, observed: Observed, { signal }: ReconcileContext): Promise<Answer<Observed>> {
-    if (need === 'turn') return this.#failures.turn(observed);
+  read(need: Need, observed: Observed, { signal }: ReconcileContext): Promise<Answer<Observed>> {
     return readLive(this.#options, need, observed, signal);
   }
 
@@ -160,7 +154,7 @@ export class Actuator {
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<Observed>> {
-    const { client, clock, memory, turns } = this.#options;
+    const { client, clock, memory } = this.#options;
     const { at } = observed;
     const pausedMs = memory.gatedWaitMs(at, clock.monotonic());
     if (pausedMs > 0) return { next: 'end', result: { requeueAfter: pausedMs, priority: retryPriority } };
@@ -169,8 +163,6 @@ export class Actuator {
     const askedAt = clock.monotonic();
     const authorization = await this.#authorize(at, signal);
     if ('refusal' in authorization) {
-      // It asks nothing about the cause that the others wait for. While nobody is authorized, one asks for all.
-      if (authorization.isKnown) turns.passOn(requestKey(requestFor(at)));
       return this.#failures.hold(observed, this.#failures.notAuthorized(at, authorization.refusal, askedAt));
     }
     const pod = withAuthor(made, authorization);
@@ -227,15 +219,13 @@ export class Actuator {
   async #authorize(
     at: At,
     signal: AbortSignal,
-  ): Promise<{ readonly username?: string } | { readonly refusal: string; readonly isKnown: boolean }> {
+  ): Promise<{ readonly username?: string } | { readonly refusal: string }> {
     const { authorCheck } = this.#options;
     if (authorCheck === undefined) return {};
     try {
-      const answer = await authorCheck.authorize(at, signal);
-      return 'refusal' in answer ? { ...answer, isKnown: true } : answer;
+      return await authorCheck.authorize(at, signal);
     } catch (error) {
-      const refusal = `it is not known whether its author may create Pods: ${describeError(error)}`;
-      return { refusal, isKnown: false };
+      return { refusal: `it is not known whether its author may create Pods: ${describeError(error)}` };
     }
   }
 

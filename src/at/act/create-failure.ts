@@ -38,14 +38,6 @@ export class CreateFailures {
     return this.#options.turns.ask(candidateOf(at));
   }
 
-  /** Whether it is its turn, for a decision that turns on that. */
-  turn(observed: Observed): Answer<Observed> {
-    const wait = this.wait(observed.at);
-    return wait === undefined
-      ? { next: 'decide', facts: { ...observed, hasTurn: true } }
-      : this.hold(observed, wait);
-  }
-
   /** Nothing refused the create. */
   admitted(at: At): void {
     this.#options.turns.admitted(candidateOf(at).key);

@@ -5,7 +5,7 @@ import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import { endedByItself } from '../facts/observe-pod.ts';
-import type { LiveNeed, Observed } from '../facts/observed.ts';
+import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, isOurs, podNames, podsAt, recordedAttempts } from '../facts/own-pod.ts';
 import { runOf } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';
@@ -13,16 +13,13 @@ import type { AtParts } from './at-parts.ts';
 import { delayAfter } from './create-answer.ts';
 import { conflictDelayMs, found } from './settle.ts';
 
-/** Of a status that others write meanwhile; after that the pass ends. */
-const maxReads = 3;
-
 /** For a read that a launch waits for. */
 export const readTimeoutMs = 5000;
 
-/** The facts as the API server shows them. An At that is gone, is another one by now, or changes with each read ends the pass. */
+/** The facts as the API server shows them. An At that is gone, or another one by now, ends the pass. */
 export async function readLive(
   { client, clock, memory, turns }: Pick<AtParts, 'client' | 'clock' | 'memory' | 'turns'>,
-  need: LiveNeed,
+  need: Need,
   observed: Observed,
   signal: AbortSignal,
 ): Promise<Answer<Observed>> {
@@ -47,21 +44,22 @@ export async function readLive(
   return { next: 'decide', facts: { ...known, retryDelay } };
 }
 
-/** The At and what stands at its names; undefined where the At is gone, is another one by now, or changes with each read. */
+/** The At and what stands at its names; undefined where the At is gone, or another one by now. */
 async function readTogether(
   { client, memory }: Pick<AtParts, 'client' | 'memory'>,
-  need: LiveNeed,
+  need: Need,
   observed: Observed,
   signal: AbortSignal,
 ): Promise<{ readonly at: At; readonly read: ReadonlyMap<string, Pod | undefined> } | undefined> {
   const { namespace = '', name, uid } = observed.at.metadata;
   const options = { signal, timeout: readTimeoutMs };
   const read = new Map<string, Pod | undefined>();
+  let before: At;
   let { at } = observed;
   // The At last, and Pods again where an attempt was recorded meanwhile: what status says of a Pod that is gone is then
   // newer than its absence, and that a recorded Pod is gone was read after it had been recorded.
-  for (let reads = 0; reads < maxReads; reads++) {
-    const before = at;
+  do {
+    before = at;
     for (const podName of need === 'pods' ? namesOf(before) : []) {
       read.set(podName, await found(client.get(pods, { namespace, name: podName }, options)));
     }
@@ -72,9 +70,8 @@ async function readTogether(
       return undefined;
     }
     at = shown;
-    if (need === 'at' || hasSameAttempt(before, at)) return { at, read };
-  }
-  return undefined;
+  } while (need === 'pods' && !hasSameAttempt(before, at));
+  return { at, read };
 }
 
 function isForeign(o: Observed, pod: Pod | undefined): boolean {

@@ -14,10 +14,10 @@ import { currentAttempt, isDisrupted, isGated, isOurs, maxAttempts } from '../fa
 import { retryPriority } from '../facts/queue-priority.ts';
 import { isCause } from '../plan/cause.ts';
 import { isTerminating, takesPodsAlong } from '../plan/phase.ts';
-import { type Plan, planOf } from '../plan/plan.ts';
+import { planOf } from '../plan/plan.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
-import { askTurn, type Draft, nothing, readLive, type Steps } from './decision.ts';
+import { type Draft, nothing, readLive, type Steps } from './decision.ts';
 import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { disruptedEvents, earliestAfter, endOf, withEnded } from './history.ts';
@@ -62,9 +62,8 @@ function showAttempt(draft: Draft): Draft {
 
 function decideLaunched(o: Observed, launch: Attempt): Draft {
   const { view } = launch;
-  const look = view === undefined && !o.live ? lookFor(o, launch) : undefined;
-  if (look !== undefined) {
-    return look;
+  if (view === undefined && !o.live) {
+    return readLive;
   }
   const { status: recorded, events } = launchStatus(o, launch);
   // What the run waited for is found out each time.
@@ -81,18 +80,6 @@ function decideLaunched(o: Observed, launch: Attempt): Draft {
   }
   const ending = endingOf(view, tellsOutput(o));
   return ending === undefined ? decideAlive(o, running) : decideEnded(o, running, ending);
-}
-
-/**
- * What must be known before a Pod counts as gone that the cache does not have: the API server's word, and where its end is
- * recorded and the next attempt due, first whether that may be created. Undefined where it may not: why is all there is to
- * say.
- */
-function lookFor(o: Observed, launch: Attempt): Draft | undefined {
-  const { status = {} } = o.at;
-  const isEnded = endOf(status)?.podUID === launch.podUID && mayRetry(o, launch, status);
-  if (!isEnded || o.hasTurn === true || o.now < earliestAfter(status, undefined)) return readLive;
-  return o.refusal === undefined ? askTurn : undefined;
 }
 
 /** The Pod is gone. If that was this operator's doing, status says why. */
@@ -172,7 +159,8 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
   }
   const cause = holdCause(o, o.nextPod, attempt);
   if (cause === undefined) {
-    return createNext(o, plan, attempt);
+    // A late create may have brought an earlier Pod back since the watch showed it gone.
+    return o.live ? create(o, plan, attempt) : readLive;
   }
   // One Event is recorded, as for the first attempt, and the create is repeated without a deadline.
   const { message } = cause;
@@ -185,15 +173,6 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
     requeueAfter: o.retryDelay,
     priority: retryPriority,
   };
-}
-
-/**
- * A late create may have brought an earlier Pod back since the watch showed it gone. Not even that is read before its turn:
- * there may be thousands of which one asks for all.
- */
-function createNext(o: Observed, plan: Plan, attempt: number): Draft {
-  if (o.live) return create(o, plan, attempt);
-  return o.hasTurn === true ? readLive : askTurn;
 }
 
 /** The status with the end of this attempt in its history, and its Event where none was recorded before. */

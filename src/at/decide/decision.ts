@@ -73,6 +73,3 @@ export const nothing: Steps = { actions: [], events: [] };
 
 /** Asks for the truth before something that cannot be undone. */
 export const readLive: Question<Need> = { need: 'pods' };
-
-/** Asks whether a further attempt may be created now, before anything is read for it. */
-export const askTurn: Question<Need> = { need: 'turn' };

@@ -76,13 +76,9 @@ export interface Observed {
   readonly unwritable?: number;
   /** Why the create that was tried just now, or that waits for its turn, has made no Pod. */
   readonly refusal?: Cause;
-  /** It is the turn of this At to send the create of a further attempt; absent until it was asked for. */
-  readonly hasTurn?: boolean;
   /** Milliseconds to wait before the next try of something that was refused; grows with each. */
   readonly retryDelay: number;
 }
 
 /** What only the API server knows for certain: the At, or the At with the Pods at its names. */
-export type LiveNeed = 'at' | 'pods';
-/** The same, or whether it is the turn of this At to send its create. */
-export type Need = LiveNeed | 'turn';
+export type Need = 'at' | 'pods';

@@ -252,14 +252,6 @@ describe('the create of a Pod whose author is asked about', () => {
   /** What became of it, and the Pods that were created. */
   async function createFor(authorize: AuthorCheck['authorize']) {
     const sent: Pod[] = [];
-    const clock = new FakeClock();
-    const turns = new LaunchTurns(clock);
-    // It has its turn in the line of those that a full quota refuses.
-    const { namespace = '', name, uid = '', generation = 1 } = at.metadata;
-    const key = `${namespace}/${name}`;
-    const quota = { reason: 'PodRejected', message: 'exceeded quota' };
-    turns.failed({ key, namespace, version: { uid, generation } }, 'quota', quota);
-    clock.advance(250);
     const actuator = new Actuator({
       client: {
         create: async (_resource: unknown, object: Pod) => {
@@ -267,13 +259,12 @@ describe('the create of a Pod whose author is asked about', () => {
           return { ...object, metadata: { ...object.metadata, uid: 'pod-uid' } };
         },
       } as unknown as Client,
-      ...{ clock, memory: new Memory(), turns },
+      ...{ clock: new FakeClock(), memory: new Memory(), turns: new LaunchTurns(new FakeClock()) },
       authorCheck: { authorize } as AuthorCheck,
       recorder: { record: () => assert.fail('no Event') },
     });
     const action = { type: 'CreatePod', pod, attempt: 1 } as const;
-    const performed = await actuator.perform(action, observing({ at }), context);
-    return { performed, sent, waiting: turns.size };
+    return { performed: await actuator.perform(action, observing({ at }), context), sent };
   }
 
   it('names the author on the Pod', async () => {
@@ -283,15 +274,15 @@ describe('the create of a Pod whose author is asked about', () => {
   });
 
   it('is not sent when the author may not create Pods, and the next decision knows why', async () => {
-    const { performed, sent, waiting } = await createFor(async () => ({ refusal: 'no' }));
-    assert.deepEqual([sent, waiting], [[], 0], 'it gives its turn to the next one');
+    const { performed, sent } = await createFor(async () => ({ refusal: 'no' }));
+    assert.deepEqual(sent, []);
     assert.ok(performed.next === 'decide');
     assert.deepEqual(performed.facts.refusal, { reason: 'NotAuthorized', message: 'no' });
   });
 
   it('is not sent either while the API server has no answer', async () => {
-    const { performed, sent, waiting } = await createFor(() => Promise.reject(new Error('timeout')));
-    assert.deepEqual([sent, waiting], [[], 1], 'the others would ask in vain, too');
+    const { performed, sent } = await createFor(() => Promise.reject(new Error('timeout')));
+    assert.deepEqual(sent, []);
     assert.ok(performed.next === 'decide');
     assert.match(performed.facts.refusal?.message ?? '', /^it is not known whether .*: timeout$/);
   });

@@ -93,18 +93,6 @@ describe('a live read', () => {
     assert.deepEqual(answer.facts.earlierPods, [back]);
   });
 
-  it('ends the pass where another client changes what status records with each read', async () => {
-    const at = launched();
-    let reads = 0;
-    const parts = partsFor(async (resource) => {
-      if (resource !== ats) return undefined;
-      reads += 1;
-      return withStatus(at, { ...at.status, podUID: `pod-uid-${reads + 1}` });
-    });
-    const answer = await readLive(parts, 'pods', observing({ at }), signal);
-    assert.deepEqual([answer, reads], [{ next: 'end', result: { requeueAfter: 1000 } }, 3]);
-  });
-
   it('reads the At after its Pods, and these again where an attempt was recorded meanwhile', async () => {
     const at = waiting();
     const recorded = launched();

@@ -50,9 +50,8 @@ describe('decide, about a Pod that is gone', () => {
     const again = withStatus(at, { ...at.status, attempts: 2, podName: 'example-at-pod-2', podUID });
     const departed = [evicted(created(at, justAfterDue, 2))];
     assert.equal(endOf({ at: again, departed }), 'RUNNING Evicted', 'while the next attempt waits');
-    // Only before that is created, and at its turn, the API server is asked.
-    assert.equal(endOf({ at, departed: [evicted(pod)] }), 'need turn');
-    assert.equal(endOf({ at, departed: [evicted(pod)], hasTurn: true }), 'need pods');
+    // Only before that is created, the API server is asked.
+    assert.equal(endOf({ at, departed: [evicted(pod)] }), 'need pods');
     assert.equal(endOf({ at, departed: [evicted(pod)], live: true }), 'CreatePod');
   });
 

@@ -128,10 +128,9 @@ describe('decide, another attempt while an earlier Pod may be back', () => {
     return { ...late, metadata: { ...late.metadata, uid: 'late-uid' } };
   };
 
-  it('is created only by what the API server itself shows, which is read at its turn', () => {
+  it('is created only by what the API server itself shows', () => {
     const cached = decide(observing(lost));
-    assert.deepEqual([cached.need, cached.actions, cached.status], ['turn', [], undefined]);
-    assert.equal(decide(observing({ ...lost, hasTurn: true })).need, 'pods');
+    assert.deepEqual([cached.need, cached.actions, cached.status], ['pods', [], undefined]);
     assert.deepEqual(actionTypes(decide(observing({ ...lost, live: true }))), ['CreatePod']);
     assert.equal(decide(observing({ ...lost, now: due - 1 })).need, undefined, 'before its time');
   });

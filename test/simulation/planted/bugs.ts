@@ -116,8 +116,8 @@ const ofAt: readonly PlantedBug[] = [
     name: 'lost because not in the cache',
     sentence: 'a Pod that the cache does not show is lost',
     file: at.running,
-    find: 'const look = view === undefined && !o.live ? lookFor(o, launch) : undefined;',
-    replace: 'const look = undefined as Draft | undefined;',
+    find: 'if (view === undefined && !o.live) {',
+    replace: 'if (false) {',
     promise: 'R5',
   },
   {
