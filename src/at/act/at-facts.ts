@@ -1,5 +1,6 @@
 /** At facts: what the leader and a standby know of an At alike when a pass begins. */
 import type { At } from '../../api/at.generated.ts';
+import { withPod } from '../facts/departed-pods.ts';
 import type { Observed } from '../facts/observed.ts';
 import { podsAt } from '../facts/own-pod.ts';
 import type { AtParts } from './at-parts.ts';
@@ -25,7 +26,7 @@ export function factsOf(
   return {
     at,
     ...podsAt(at, (name) => pods.get(namespace, name)),
-    departed: ended ? [...shown.filter(({ metadata }) => metadata.uid !== ended.metadata.uid), ended] : shown,
+    departed: ended === undefined ? shown : withPod(shown, ended),
     now: clock.now(),
     live: false,
     tracks,

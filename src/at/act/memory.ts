@@ -124,7 +124,7 @@ export class Memory {
     this.#entry(at).ended = pod;
   }
 
-  /** That Pod, as long as its end does not stand in status. */
+  /** That Pod; it is kept until the At is DONE or gone. */
   endedPod(at: At): Pod | undefined {
     return this.#known(at)?.ended;
   }

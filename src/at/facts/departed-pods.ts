@@ -116,7 +116,7 @@ export class DepartedPods {
 }
 
 /** Each Pod once, as it was shown last, or as it ended. */
-function withPod(pods: readonly Pod[], pod: Pod): readonly Pod[] {
+export function withPod(pods: readonly Pod[], pod: Pod): readonly Pod[] {
   const known = pods.find(({ metadata }) => metadata.uid === pod.metadata.uid);
   if (known !== undefined && endedByItself(known) && !endedByItself(pod)) return pods;
   return [...pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid), pod];

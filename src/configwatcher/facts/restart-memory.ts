@@ -26,7 +26,7 @@ export interface OwnerProgress {
   readonly ready: number;
   /** Epoch ms of the last step forward, or of the last look at which it was not its turn. */
   readonly since: number;
-  /** It was not its turn at the last look: all places were taken. */
+  /** It was not its turn at the last look: all places were taken, or the canary was not over. */
   readonly waits?: true;
 }
 

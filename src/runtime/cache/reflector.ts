@@ -81,7 +81,7 @@ export class Reflector<T extends KubernetesObject> {
     return this.#contact.age;
   }
 
-  /** The same, where only a load, a change or a bookmark counts. */
+  /** The same, where only a load, a bookmark or, unless it ends a long silence, a change counts. */
   get staleness(): number {
     return this.#contact.staleness;
   }

@@ -5,6 +5,7 @@ import { FakeClock } from '../../fake/clock.ts';
 
 const quota = { reason: 'PodRejected', message: 'exceeded quota: q' };
 const cause = 'q pods';
+const version = { uid: 'u', generation: 1 };
 
 /** Ats of one namespace, whose creates are refused until there is room. */
 class Crowd {
@@ -160,11 +161,7 @@ describe('creates that are refused for one cause', () => {
     const woken: string[] = [];
     const turns = new LaunchTurns(clock, (key) => woken.push(key));
     for (let index = 0; index < 9; index += 1) {
-      turns.failed(
-        { key: `shop/at-${index}`, namespace: 'shop', version: { uid: 'u', generation: 1 } },
-        cause,
-        quota,
-      );
+      turns.failed({ key: `shop/at-${index}`, namespace: 'shop', version }, cause, quota);
     }
     clock.advance(250);
     assert.deepEqual(woken, ['shop/at-0']);
@@ -179,7 +176,7 @@ describe('creates that are refused for one cause', () => {
     const woken: string[] = [];
     const turns = new LaunchTurns(clock, (key) => woken.push(key));
     const [first, second] = ['first', 'second'].map((name) => {
-      return { key: `shop/${name}`, namespace: 'shop', version: { uid: 'u', generation: 1 } };
+      return { key: `shop/${name}`, namespace: 'shop', version };
     }) as [Candidate, Candidate];
     const fail = (candidate: Candidate) =>
       turns.failed(candidate, 'no answer', quota, { isAnswered: false }).waitMs;
@@ -208,7 +205,7 @@ describe('one At that is refused', () => {
   it('is tried again after 250 ms, doubling to ten seconds, also if nothing wakes it', () => {
     const clock = new FakeClock();
     const turns = new LaunchTurns(clock);
-    const candidate = { key: 'shop/at', namespace: 'shop', version: { uid: 'u', generation: 1 } };
+    const candidate = { key: 'shop/at', namespace: 'shop', version };
     const waits: number[] = [];
     for (let tries = 0; tries < 8; tries += 1) {
       assert.equal(turns.ask(candidate), undefined);
@@ -245,7 +242,7 @@ describe('one At that is refused', () => {
   it('waits two seconds at most where nothing answers', () => {
     const clock = new FakeClock();
     const turns = new LaunchTurns(clock);
-    const candidate = { key: 'shop/at', namespace: 'shop', version: { uid: 'u', generation: 1 } };
+    const candidate = { key: 'shop/at', namespace: 'shop', version };
     let waitMs = 0;
     for (let tries = 0; tries < 8; tries += 1) {
       turns.ask(candidate);

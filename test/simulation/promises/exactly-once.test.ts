@@ -14,12 +14,16 @@ function failedPod(isHeld: boolean) {
   return { ...pod, metadata: { ...pod.metadata, finalizers } };
 }
 
-/** The Pod has failed and is held, and this is the status. */
-function failed(promise: string, status: object): HandMade {
+/** The Pod is held, and has failed unless another one is given, and this is the status. */
+function failed(
+  promise: string,
+  status: object,
+  pod: Parameters<HandMade['change']>[1] = failedPod(true),
+): HandMade {
   return new HandMade([promise])
     .add({ type: 'replica', time: begin, replica: 'replica-0', state: 'started' })
     .change('ats', at('a', 0, { launchGuarantee }), 'ADDED', 'alice')
-    .change('pods', failedPod(true), 'ADDED', 'replica-0')
+    .change('pods', pod, 'ADDED', 'replica-0')
     .change('ats', at('a', 0, { launchGuarantee }, { ...status }), 'MODIFIED', 'replica-0');
 }
 
@@ -40,19 +44,11 @@ describe('L7, nothing stays held', () => {
   it('is kept by a Pod that never ran, and whose At ended a moment ago', () => {
     const completionTime = new Date(begin + 3_600_000).toISOString();
     const { status: _, ...waiting } = failedPod(true);
-    const made = new HandMade(['L7'])
-      .add({ type: 'replica', time: begin, replica: 'replica-0', state: 'started' })
-      .change('ats', at('a', 0, { launchGuarantee }), 'ADDED', 'alice')
-      .change('pods', waiting, 'ADDED', 'replica-0')
-      .change('ats', at('a', 0, { launchGuarantee }, { ...done, completionTime }), 'MODIFIED', 'replica-0');
+    const made = failed('L7', { ...done, completionTime }, waiting);
     assert.deepEqual(made.calm(3_600_001).broken, []);
     assert.deepEqual(made.calm(3_600_000).broken, ['L7 held']);
     const metadata = { ...waiting.metadata, deletionTimestamp: completionTime };
-    const replaced = new HandMade(['L7'])
-      .add({ type: 'replica', time: begin, replica: 'replica-0', state: 'started' })
-      .change('ats', at('a', 0, { launchGuarantee }), 'ADDED', 'alice')
-      .change('pods', { ...waiting, metadata }, 'ADDED', 'replica-0')
-      .change('ats', at('a', 0, { launchGuarantee }, told), 'MODIFIED', 'replica-0');
+    const replaced = failed('L7', told, { ...waiting, metadata });
     assert.deepEqual(replaced.calm(3_600_001).broken, []);
   });
 });

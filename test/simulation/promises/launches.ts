@@ -3,7 +3,7 @@ import type { At } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry } from '../entry.ts';
 import { type Finding, type History, kept, type NamedPromise, type Seen } from '../history.ts';
-import { type AtRun, attemptOf, type RunPod } from '../runs.ts';
+import { type AtRun, attemptOf, isGated, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { basesOf, waitOf } from './basis.ts';
 
@@ -36,8 +36,7 @@ function knew(history: History, { attempt, createdBy }: RunPod, run: AtRun, earl
 }
 
 function isReleased({ pod }: RunPod): boolean {
-  const { schedulingGates = [] } = pod.spec as { schedulingGates?: readonly { name: string }[] };
-  return !schedulingGates.some(({ name }) => name === 'cnat.programming-kubernetes.info/recorded');
+  return !isGated(pod);
 }
 
 function isAtLeastOnce({ at: { spec } }: AtRun): boolean {
@@ -87,7 +86,7 @@ function createdWrongly(history: History, creation: { pod: RunPod; run: AtRun })
 function releasedWrongly({ runs }: History, uid: string | undefined): Finding | undefined {
   const [pod, run] = [runs.pod(uid), runs.ofPod(uid)];
   if (pod === undefined || run === undefined || isAtLeastOnce(run) || !isReleased(pod)) return undefined;
-  return run.pods.some((one) => one !== pod && one.attempt === pod.attempt && isReleased(one))
+  return ofSameAttempt(run, pod).some(isReleased)
     ? { text: `${pod.name} was released to run a second time`, clue: 'released twice' }
     : undefined;
 }
