@@ -15,9 +15,14 @@ async function run(namespace: Namespace, name: string, spec: object): Promise<vo
   });
 }
 
-/** Resolves when the container runs. A Pod that is not there yet cannot be waited for, the At can. */
-async function started(namespace: Namespace, name: string): Promise<void> {
+/** Resolves when the Pod is there. One that is not there yet cannot be waited for, the At can. */
+async function launched(namespace: Namespace, name: string): Promise<void> {
   await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=30s', `at/${name}`);
+}
+
+/** Resolves when the container runs. */
+async function started(namespace: Namespace, name: string): Promise<void> {
+  await launched(namespace, name);
   await namespace.kubectl(
     'wait',
     '--for=jsonpath={.status.phase}=Running',
@@ -137,7 +142,8 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     const startupProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1000 };
     const initContainers = [{ ...sidecar, startupProbe }];
     const template = { spec: { terminationGracePeriodSeconds: 1, initContainers, containers: [{}] } };
-    await run(namespace, 'unstarted', { command: 'true', pendingTimeoutSeconds: 20, template });
+    await run(namespace, 'unstarted', { command: 'true', pendingTimeoutSeconds: 30, template });
+    await launched(namespace, 'unstarted');
     await namespace.kubectl(
       'wait',
       '--for=jsonpath={.status.initContainerStatuses[0].state.running}',
@@ -149,7 +155,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.equal(status.startTime, undefined);
     const { metadata } = await namespace.getJson<Pod>('pod/unstarted-pod');
     const waited = Date.parse(status.completionTime ?? '') - Date.parse(metadata.creationTimestamp ?? '');
-    assert.ok(waited >= 20_000, `it ended after ${waited} ms`);
+    assert.ok(waited >= 30_000, `it ended after ${waited} ms`);
   });
 
   it('a deadline, which keeps Pod and log', async (t) => {
