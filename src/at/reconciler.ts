@@ -73,8 +73,8 @@ export class AtReconciler implements Reconciler {
       const { memory, turns, preflights } = this.#options;
       const all = [memory, turns, this.#actuator, this.#configErrors, preflights];
       for (const kept of all) kept?.forget(key);
-    } else if (at.spec.suspend === true) {
-      // It would not use its turn.
+    } else if (at.spec.suspend === true && phaseOf(at) === 'PENDING') {
+      // It would not use its turn; what has begun is not held back, nor are its further attempts.
       this.#options.turns.passOn(requestKey(request));
     }
     return at && this.#factsOf(at, request);
