@@ -203,7 +203,7 @@ export function operatorLateness(at: At, launchTime: number, scheduledTime: numb
     return 0;
   }
   const late = Math.max(0, lateness(at, launchTime, scheduledTime));
-  if (late === launchTime - scheduledTime) {
+  if (possibleFrom(at) + 1000 <= scheduledTime) {
     return late;
   }
   // When a user did something is known to the second, and so is when a Pod was created: one second between them can be
@@ -216,12 +216,17 @@ export function operatorLateness(at: At, launchTime: number, scheduledTime: numb
  * or was resumed could not start earlier. An edit that no status has shown yet was seen just now.
  */
 function lateness(at: At, launchTime: number, scheduledTime: number): number {
-  const { generation = 1, creationTimestamp = '' } = at.metadata;
+  const { generation = 1 } = at.metadata;
   const handled = Math.max(1, at.status?.observedGeneration ?? 1);
   if (generation > handled) {
     return 0;
   }
-  const resumed = findCondition(at.status?.conditions, atCondition.suspended)?.lastTransitionTime ?? '';
-  const possible = [parseTime(creationTimestamp), parseTime(resumed)].filter((time) => !Number.isNaN(time));
-  return launchTime - Math.max(scheduledTime, ...possible);
+  return launchTime - Math.max(scheduledTime, possibleFrom(at));
+}
+
+/** The second in which the At was created, or resumed after that: epoch milliseconds. */
+function possibleFrom({ metadata, status }: At): number {
+  const resumed = findCondition(status?.conditions, atCondition.suspended)?.lastTransitionTime ?? '';
+  const times = [metadata.creationTimestamp ?? '', resumed].map(parseTime);
+  return Math.max(...times.filter((time) => !Number.isNaN(time)));
 }

@@ -46,9 +46,9 @@ describe('decide, LaunchedLate', () => {
 });
 
 describe('decide, operatorDelaySeconds', () => {
-  const delayAfter = (ms: number) => {
+  const delayAfter = (ms: number, schedule = '2019-04-12T10:12:00Z') => {
     const metadata = { creationTimestamp: timeText(dueTime) };
-    const at = waiting({ schedule: '2019-04-12T10:12:00Z' }, metadata);
+    const at = waiting({ schedule }, metadata);
     const launchTime = dueTime + ms;
     const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
     const decision = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
@@ -59,6 +59,15 @@ describe('decide, operatorDelaySeconds', () => {
     assert.equal(delayAfter(1000), undefined);
     assert.equal(delayAfter(1990), undefined);
     assert.equal(delayAfter(2000), 2);
+  });
+
+  it('is absent where it may also have been created after its instant in the same second', () => {
+    for (const ms of [0, 400]) {
+      const schedule = new Date(dueTime + ms).toISOString();
+      assert.equal(delayAfter(ms + 1500, schedule), undefined);
+      assert.equal(delayAfter(ms + 2000, schedule), 2);
+    }
+    assert.equal(delayAfter(2500, new Date(dueTime + 1000).toISOString()), 1, 'a second later it was there');
   });
 });
 
