@@ -5,7 +5,7 @@ import { LaunchTurns } from '../../src/at/act/launch-turns.ts';
 import { Memory } from '../../src/at/act/memory.ts';
 import { trackedAts } from '../../src/at/facts/pod-owner.ts';
 import { AtReconciler } from '../../src/at/reconciler.ts';
-import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
+import { controllerOf, type KubernetesObject, type Pod } from '../../src/kubernetes/objects.ts';
 import type { IndexFunction, Lister } from '../../src/runtime/cache/lister.ts';
 import { ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import { isEnded } from '../../src/runtime/client/written.ts';
@@ -80,6 +80,7 @@ export class Operator {
     this.knows = [];
     this.#read = undefined;
     const { world } = this;
+    const ended: Pod[] = [];
     const clock = {
       now: () => world.now + this.skew,
       monotonic: () => world.now,
@@ -108,7 +109,10 @@ export class Operator {
         () => [],
       ),
       pods: listerOf(() => this.pods, trackedAts),
-      departed: { of: () => [] },
+      departed: {
+        of: ({ metadata }) => ended.filter((pod) => controllerOf(pod)?.uid === metadata.uid),
+        keep: (pod) => void ended.push(pod),
+      },
       tracks: this.tracks,
     });
   }

@@ -24,7 +24,7 @@ import { retryPriority } from '../facts/queue-priority.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
-import { delayAfter, isTestFailed, launchTimeOf, maxDelayMs, mayHaveHappened } from './create-answer.ts';
+import { isTestFailed, launchTimeOf, maxDelayMs, mayHaveHappened } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
@@ -45,7 +45,15 @@ export class Actuator {
   constructor(
     options: Pick<
       AtParts,
-      'client' | 'clock' | 'memory' | 'turns' | 'authorCheck' | 'recorder' | 'onDryRun' | 'onStatus'
+      | 'client'
+      | 'clock'
+      | 'departed'
+      | 'memory'
+      | 'turns'
+      | 'authorCheck'
+      | 'recorder'
+      | 'onDryRun'
+      | 'onStatus'
     >,
   ) {
     this.#options = options;
@@ -235,8 +243,8 @@ export class Actuator {
    */
   #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
     this.#failures.admitted(observed.at);
-    const retryDelay = delayAfter(this.#options.memory.refused(observed.at));
-    return readLive(this.#options, 'pods', { ...observed, retryDelay }, signal);
+    this.#options.memory.answered(observed.at);
+    return readLive(this.#options, 'pods', observed, signal);
   }
 }
 

@@ -1,6 +1,5 @@
 /** At facts: what the leader and a standby know of an At alike when a pass begins. */
 import type { At } from '../../api/at.generated.ts';
-import { withPod } from '../facts/departed-pods.ts';
 import type { Observed } from '../facts/observed.ts';
 import { podsAt } from '../facts/own-pod.ts';
 import type { AtParts } from './at-parts.ts';
@@ -21,12 +20,10 @@ export function factsOf(
   }: Pick<AtParts, 'clock' | 'pods' | 'departed' | 'tracks' | 'defaults' | 'memory'>,
 ): Observed {
   const { namespace = '' } = at.metadata;
-  const ended = memory.endedPod(at);
-  const shown = departed.of(at);
   return {
     at,
     ...podsAt(at, (name) => pods.get(namespace, name)),
-    departed: ended === undefined ? shown : withPod(shown, ended),
+    departed: departed.of(at),
     now: clock.now(),
     live: false,
     tracks,

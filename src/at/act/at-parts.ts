@@ -17,7 +17,7 @@ export interface AtParts {
   readonly recorder: EventRecorder;
   readonly ats: Lister<At>;
   readonly pods: Lister<Pod>;
-  readonly departed: Pick<DepartedPods, 'of'>;
+  readonly departed: Pick<DepartedPods, 'of' | 'keep'>;
   /** Whether Pods of ExactlyOnce get a finalizer: only where the right to take it off cannot go before the Pod. */
   readonly tracks: boolean;
   /** What the operator was started with for fields that an At leaves open. */

@@ -7,6 +7,7 @@ import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import { endedByItself } from '../facts/observe-pod.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, isOurs, podNames, podsAt, recordedAttempts } from '../facts/own-pod.ts';
+import { transformPod } from '../facts/transform.ts';
 import { runOf } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import type { AtParts } from './at-parts.ts';
@@ -18,7 +19,13 @@ export const readTimeoutMs = 5000;
 
 /** The facts as the API server shows them. An At that is gone, or another one by now, ends the pass. */
 export async function readLive(
-  { client, clock, memory, turns }: Pick<AtParts, 'client' | 'clock' | 'memory' | 'turns'>,
+  {
+    client,
+    clock,
+    departed,
+    memory,
+    turns,
+  }: Pick<AtParts, 'client' | 'clock' | 'departed' | 'memory' | 'turns'>,
   need: Need,
   observed: Observed,
   signal: AbortSignal,
@@ -34,13 +41,12 @@ export async function readLive(
   const known = { ...observed, at, ...seen, live: true, now: clock.now() };
   remember(memory, known);
   const ended = [known.nextPod, known.pod].find((pod) => pod && isOurs(known, pod) && endedByItself(pod));
-  if (ended) memory.ended(observed.at, ended);
+  if (ended) departed.keep(transformPod(ended));
   const isTaken = [current, next ?? ''].some((podName) => isForeign(known, read.get(podName)));
-  if (isTaken) turns.passOn(requestKey(requestFor(at)));
-  // Neither a create without an answer has made that Pod, nor does a cache that is behind show more of it. The next
-  // look comes later each time.
-  const isInVain = isTaken && (observed.ambiguous === true || observed.behind === true);
-  const retryDelay = isInVain ? delayAfter(memory.lookedInVain(observed.at)) : observed.retryDelay;
+  if (!isTaken) return { next: 'decide', facts: known };
+  turns.passOn(requestKey(requestFor(at)));
+  // No watch tells when a stranger's Pod goes. The next look comes later each time.
+  const retryDelay = delayAfter(memory.nameTaken(observed.at));
   return { next: 'decide', facts: { ...known, retryDelay } };
 }
 

@@ -3,7 +3,6 @@
  * any time; a decision without it is slower or more careful, never wrong.
  */
 import type { At } from '../../api/at.generated.ts';
-import type { Pod } from '../../kubernetes/objects.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
@@ -19,8 +18,6 @@ interface Recollection {
   heldUpSince?: number;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
-  /** The Pod that a live read has shown last to have ended. */
-  ended?: Pod;
   /** resourceVersion of the At from which a status was decided that came too late. */
   overtaken?: string | undefined;
   /** Refusals in a row. */
@@ -54,10 +51,15 @@ export class Memory {
     };
   }
 
+  /** What became of the last create is known. */
+  answered(at: At): void {
+    this.#entry(at).ambiguous = false;
+  }
+
   /** The API server has answered the create with 201. */
   created(at: At): void {
+    this.answered(at);
     const entry = this.#entry(at);
-    entry.ambiguous = false;
     entry.refusals = 0;
     entry.turnedAwaySince = undefined;
   }
@@ -88,10 +90,8 @@ export class Memory {
 
   /** A create was refused. Returns how often in a row. */
   refused(at: At): number {
-    const entry = this.#entry(at);
-    entry.ambiguous = false;
-    entry.refusals += 1;
-    return entry.refusals;
+    this.answered(at);
+    return this.nameTaken(at);
   }
 
   /** A create that was sent then was turned away for a reason that passes by itself. Returns since when in a row. */
@@ -101,8 +101,8 @@ export class Memory {
     return entry.turnedAwaySince;
   }
 
-  /** What became of a create is unknown, and another Pod has its name. Returns how often in a row that was seen. */
-  lookedInVain(at: At): number {
+  /** A live read has shown another Pod at the name of the next one. Returns how often in a row, with refusals. */
+  nameTaken(at: At): number {
     const entry = this.#entry(at);
     entry.refusals += 1;
     return entry.refusals;
@@ -117,16 +117,6 @@ export class Memory {
   read(at: At, live: At | undefined): void {
     const isSame = live !== undefined && live.metadata.uid === at.metadata.uid;
     this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
-  }
-
-  /** A live read has shown how this Pod of the At ended, which the watch may never show. */
-  ended(at: At, pod: Pod): void {
-    this.#entry(at).ended = pod;
-  }
-
-  /** That Pod; it is kept until the At is DONE or gone. */
-  endedPod(at: At): Pod | undefined {
-    return this.#known(at)?.ended;
   }
 
   /** A status decided from this version met a newer one. */

@@ -27,13 +27,13 @@ export class DepartedPods {
     this.#ats = atInformer;
     pods.addHandler({
       onAdd: (pod) => {
-        if (endedByItself(pod)) this.#keep(pod);
+        if (endedByItself(pod)) this.keep(pod);
       },
       onUpdate: (previous, pod) => {
-        if (controllerOf(previous)?.uid !== controllerOf(pod)?.uid) this.#keep(previous);
-        if (endedByItself(pod) && !endedByItself(previous)) this.#keep(pod);
+        if (controllerOf(previous)?.uid !== controllerOf(pod)?.uid) this.keep(previous);
+        if (endedByItself(pod) && !endedByItself(previous)) this.keep(pod);
       },
-      onDelete: (pod) => this.#keep(pod),
+      onDelete: (pod) => this.keep(pod),
     });
     atInformer.addHandler({
       onAdd: (at) => this.#shown(at),
@@ -56,7 +56,8 @@ export class DepartedPods {
     return this.#byAt.get(metadata.uid ?? '') ?? [];
   }
 
-  #keep(pod: Pod): void {
+  /** How a Pod of an At was shown last: by the watch, or by a read of its end that the watch may never show. */
+  keep(pod: Pod): void {
     // What is gated has not run.
     if (isGated(pod)) return;
     const at = this.#atOf(pod);
@@ -116,7 +117,7 @@ export class DepartedPods {
 }
 
 /** Each Pod once, as it was shown last, or as it ended. */
-export function withPod(pods: readonly Pod[], pod: Pod): readonly Pod[] {
+function withPod(pods: readonly Pod[], pod: Pod): readonly Pod[] {
   const known = pods.find(({ metadata }) => metadata.uid === pod.metadata.uid);
   if (known !== undefined && endedByItself(known) && !endedByItself(pod)) return pods;
   return [...pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid), pod];

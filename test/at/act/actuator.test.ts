@@ -17,7 +17,7 @@ import type { Client } from '../../../src/runtime/client/client.ts';
 import { RetryError } from '../../../src/runtime/controller/reconciler.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, created, dueTime, observing } from '../../fixtures/at.ts';
+import { accepted, created, dueTime, noDeparted, observing } from '../../fixtures/at.ts';
 
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 const at = accepted();
@@ -40,6 +40,7 @@ async function warningsOf(strict: Answer, lenient: Answer): Promise<string[]> {
   const actuator = new Actuator({
     client: { create } as unknown as Client,
     clock: new FakeClock(),
+    departed: noDeparted,
     memory: new Memory(),
     turns: new LaunchTurns(new FakeClock()),
     recorder: { record: (_resource, _at, { note }) => warnings.push(note) },
@@ -55,6 +56,7 @@ async function createFailing(error: Error, memory: Memory, ambiguous: boolean): 
   const actuator = new Actuator({
     client: { create: () => Promise.reject(error) } as unknown as Client,
     clock: new FakeClock(),
+    departed: noDeparted,
     memory,
     turns: new LaunchTurns(new FakeClock()),
     recorder: { record: () => assert.fail('no Event') },
@@ -95,7 +97,7 @@ describe('a create that succeeded', () => {
     const memory = new Memory();
     const actuator = new Actuator({
       client: { create: async () => pod } as unknown as Client,
-      ...{ clock: new FakeClock(), memory, turns: new LaunchTurns(new FakeClock()) },
+      ...{ clock: new FakeClock(), memory, departed: noDeparted, turns: new LaunchTurns(new FakeClock()) },
       recorder: { record: () => assert.fail('no Event') },
     });
     const [plan, image] = [planOf(at), 'registry.example/tools:1'];
@@ -120,7 +122,7 @@ describe('a create that succeeded', () => {
       const [clock, memory] = [new FakeClock({ now: createdAt + answeredAfter }), new Memory()];
       const actuator = new Actuator({
         client: { create: async () => created(at, createdAt) } as unknown as Client,
-        ...{ clock, memory, turns: new LaunchTurns(clock) },
+        ...{ clock, memory, departed: noDeparted, turns: new LaunchTurns(clock) },
         recorder: { record: () => assert.fail('no Event') },
       });
       await actuator.perform({ type: 'CreatePod', pod, attempt: 1 }, observing({ at }), context);
@@ -136,7 +138,7 @@ describe('a create of a Pod that starts nothing', () => {
     let creates = 0;
     const actuator = new Actuator({
       client: { create: async () => ++creates && pod } as unknown as Client,
-      ...{ clock, memory, turns: new LaunchTurns(clock) },
+      ...{ clock, memory, departed: noDeparted, turns: new LaunchTurns(clock) },
       recorder: { record: () => assert.fail('no Event') },
     });
     const gated = { ...pod, spec: { ...pod.spec, schedulingGates: [{ name: recordedGate }] } };
@@ -189,6 +191,7 @@ async function deletesFor(action: Action): Promise<unknown[]> {
   const actuator = new Actuator({
     client: { delete: async (...call: unknown[]) => calls.push(call) } as unknown as Client,
     clock: new FakeClock(),
+    departed: noDeparted,
     memory: new Memory(),
     turns: new LaunchTurns(new FakeClock()),
     recorder: { record: () => assert.fail('no Event') },
@@ -259,7 +262,12 @@ describe('the create of a Pod whose author is asked about', () => {
           return { ...object, metadata: { ...object.metadata, uid: 'pod-uid' } };
         },
       } as unknown as Client,
-      ...{ clock: new FakeClock(), memory: new Memory(), turns: new LaunchTurns(new FakeClock()) },
+      ...{
+        clock: new FakeClock(),
+        memory: new Memory(),
+        departed: noDeparted,
+        turns: new LaunchTurns(new FakeClock()),
+      },
       authorCheck: { authorize } as AuthorCheck,
       recorder: { record: () => assert.fail('no Event') },
     });
@@ -311,7 +319,12 @@ describe('a Pod that is held for an At that is gone', () => {
     };
     const actuator = new Actuator({
       client: client as unknown as Client,
-      ...{ clock: new FakeClock(), memory: new Memory(), turns: new LaunchTurns(new FakeClock()) },
+      ...{
+        clock: new FakeClock(),
+        memory: new Memory(),
+        departed: noDeparted,
+        turns: new LaunchTurns(new FakeClock()),
+      },
       recorder: { record: () => assert.fail('no Event') },
     });
     await actuator.letGo({ namespace: 'shop', name: 'example-at' }, [orphan], context);
@@ -342,7 +355,7 @@ describe('a status that a proxy answers with 404', () => {
     clock.advance(dueTime + 1000 - clock.now());
     const actuator = new Actuator({
       client: { patchStatus: () => Promise.reject(page) } as unknown as Client,
-      ...{ clock, memory, turns: new LaunchTurns(clock) },
+      ...{ clock, memory, departed: noDeparted, turns: new LaunchTurns(clock) },
       recorder: { record: () => assert.fail('no Event') },
     });
     const action = { type: 'WriteStatus', status: { phase: 'RUNNING' }, asLock: true } as const;

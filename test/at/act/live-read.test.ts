@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import { ats } from '../../../src/api/resources.ts';
-import { factsOf } from '../../../src/at/act/at-facts.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { readLive } from '../../../src/at/act/live-read.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
+import { transformPod } from '../../../src/at/facts/transform.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
@@ -16,7 +16,6 @@ import {
   launched,
   observing,
   ownedBy,
-  started,
   succeeded,
   waiting,
   withStatus,
@@ -35,7 +34,9 @@ function partsFor(get: Get) {
   };
   const clock = new FakeClock();
   const client = { get: getOrThrow } as unknown as Client;
-  return { client, clock, memory: new Memory(), turns: new LaunchTurns(clock) };
+  const kept: Pod[] = [];
+  const departed = { of: () => kept, keep: (pod: Pod) => void kept.push(pod) };
+  return { client, clock, departed, memory: new Memory(), turns: new LaunchTurns(clock), kept };
 }
 
 /** What is remembered of a launch after a read that has shown these. */
@@ -69,10 +70,7 @@ describe('a live read', () => {
       return name === ended.metadata.name ? ended : undefined;
     });
     await readLive(parts, 'pods', observing({ at: launched() }), signal);
-    const shown = started(created(launched()));
-    const none = { pods: { get: () => undefined }, departed: { of: () => [shown] }, tracks: true };
-    const facts = factsOf(launched(), { ...parts, ...none } as unknown as Parameters<typeof factsOf>[1]);
-    assert.deepEqual(facts.departed, [ended], 'it says more than what the watch has shown last');
+    assert.deepEqual(parts.kept, [transformPod(ended)], 'as the watch shows Pods');
   });
 
   it('reads the Pods of all earlier attempts, too, and believes no cache about them', async () => {
@@ -113,6 +111,24 @@ describe('a live read', () => {
     assert.deepEqual(asked, [name, 'example-at', name, next, 'example-at']);
     assert.ok(answer.next === 'decide');
     assert.deepEqual([answer.facts.at.status?.podUID, answer.facts.pod], ['pod-uid-1', pod]);
+  });
+
+  it('waits longer each time for the end of a Pod of somebody else, also at the name of the next attempt', async () => {
+    const at = launched({ disruptionPolicy: 'Retry' });
+    const stranger = ownedBy(created(at, justAfterDue, 2), 'another-uid');
+    let isThere = true;
+    const parts = partsFor(async (resource, { name }) => {
+      if (resource === ats) return at;
+      return isThere && name === stranger.metadata.name ? stranger : undefined;
+    });
+    const delays: number[] = [];
+    for (const there of [true, true, true, false]) {
+      isThere = there;
+      const answer = await readLive(parts, 'pods', observing({ at, nextPod: stranger }), signal);
+      assert.ok(answer.next === 'decide');
+      delays.push(answer.facts.retryDelay);
+    }
+    assert.deepEqual(delays, [250, 500, 1000, 250]);
   });
 
   it('takes the 404 of a proxy, which says nothing of the object, for no answer', async () => {

@@ -10,7 +10,7 @@ import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, created, dueTime, finished, launched } from '../../fixtures/at.ts';
+import { accepted, created, dueTime, finished, launched, noDeparted } from '../../fixtures/at.ts';
 
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 
@@ -43,7 +43,7 @@ function standby(at: At, { stoppedMs = 0, isMade = false } = {}) {
     ...{ client: client as unknown as Client, clock, tracks: true },
     ats: { get: () => at, list: () => [at], byIndex: () => [] } as never,
     pods: { get: () => undefined, list: () => [], byIndex: () => [] } as never,
-    departed: { of: () => [] },
+    departed: noDeparted,
     atInformer: {
       addHandler: (handler) => {
         handlers.push(handler);
