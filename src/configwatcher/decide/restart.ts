@@ -186,6 +186,12 @@ function provesContent(entry: Entry, input: RestartInput): boolean {
   return isBack && serving > 0 && wasAvailable(entry) && group.fresh.some((pod) => isNew(pod, input));
 }
 
+/** Whether the owner may yet show that the content works: one whose eviction is refused for a while still may. */
+function mayProve(entry: Entry): boolean {
+  const { group, lacks, stall, yields } = entry;
+  return wasAvailable(entry) && (lacks || group.stale.length > 0) && stall === undefined && !yields;
+}
+
 /** Where a rollout is used if possible, a template that may not be changed does not stop the restart: Pods are evicted. */
 function withoutTemplates(input: RestartInput, groups: readonly PodGroup[]): RestartInput {
   if (input.strategy.rollout !== 'WherePossible' || input.rolloutRight !== 'Denied') return input;
@@ -208,7 +214,7 @@ export function planRestart(facts: RestartInput): Plan {
   const active = isStopped ? [] : [...holders, ...begin];
   const inPlace = placesAfter(entries, [...holders, ...begin], input);
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
-  const waits = isCanary && [...holders, ...begin].some(wasAvailable);
+  const waits = isCanary && entries.some(mayProve);
   const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input, waits));
   const unmanaged = isStopped || waits ? [] : alone.flatMap(({ group }) => group.stale);
   const refused = [...entries.flatMap(({ turn }) => turn.refused), ...unmanaged.map(({ uid }) => uid)];

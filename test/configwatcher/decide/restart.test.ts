@@ -275,6 +275,14 @@ describe('the next batch', () => {
     const later = plan({ ...facts, memory, now: now + 60_000 });
     assert.ok(later.stalled.every(({ group }) => group.owner.kind !== 'Pod'));
     assert.ok(plan({ ...facts, proven: true }).batch.includes(bare));
+    const refusals = owned.map(
+      ({ uid }) => ({ uid, result: 'Refused', cause: 'Budget', message: '' }) as const,
+    );
+    const refused = remember(memory, refusals, now, () => 0);
+    const places = [{ kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 4, available: 4 }];
+    const held = { ...facts, memory: refused, places, now: now + 100 };
+    assert.deepEqual(names(plan(held).batch), [], 'its eviction is refused for now');
+    assert.ok(plan({ ...held, now: now + 60_000 }).batch.includes(bare), 'it is stuck');
     const atOnce = plan({ ...facts, spec: { strategy: { ...strategy, canary: false } } });
     assert.ok(atOnce.batch.includes(bare));
   });
