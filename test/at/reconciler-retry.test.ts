@@ -47,24 +47,36 @@ describe('AtReconciler, with Retry', () => {
     assert.equal(world.ats.get('example-at')?.status?.attempts, 2);
   });
 
-  it('waits longer with each refusal of its next Pod, also where it is suspended meanwhile', async () => {
-    const world = new World(dueTime);
-    world.createAt({ disruptionPolicy: 'Retry' });
-    const operator = new Operator(world);
-    await seeAndReconcile(operator);
-    await seeAndReconcile(operator);
-    world.editAt({ suspend: true });
-    world.setPod('example-at-pod', { phase: 'Failed', reason: 'Evicted' });
-    world.createFault = 'refused';
-    const tries: number[] = [];
-    for (let second = 0; second < 60; second += 1) {
-      const sent = world.requests.filter((request) => request === 'POST pods').length;
+  const meanwhile: readonly (readonly [string, (world: World) => void])[] = [
+    ['it is suspended meanwhile', (world) => world.editAt({ suspend: true })],
+    [
+      'a Pod of somebody else has the name of the first one',
+      (world) => {
+        world.removePods();
+        world.createStranger('example-at-pod');
+      },
+    ],
+  ];
+  for (const [name, change] of meanwhile)
+    it(`waits longer with each refusal of its next Pod, also where ${name}`, async () => {
+      const world = new World(dueTime);
+      world.createAt({ disruptionPolicy: 'Retry' });
+      const operator = new Operator(world);
       await seeAndReconcile(operator);
-      if (world.requests.filter((request) => request === 'POST pods').length > sent) tries.push(second);
-      world.now += 1000;
-    }
-    assert.ok(tries.length > 4 && tries.length < 12, `it was tried in the seconds ${tries}`);
-  });
+      await seeAndReconcile(operator);
+      world.setPod('example-at-pod', { phase: 'Failed', reason: 'Evicted' });
+      world.createFault = 'refused';
+      await seeAndReconcile(operator);
+      change(world);
+      const tries: number[] = [];
+      for (let second = 0; second < 60; second += 1) {
+        const sent = world.requests.filter((request) => request === 'POST pods').length;
+        await seeAndReconcile(operator);
+        if (world.requests.filter((request) => request === 'POST pods').length > sent) tries.push(second);
+        world.now += 1000;
+      }
+      assert.ok(tries.length > 4 && tries.length < 12, `it was tried in the seconds ${tries}`);
+    });
 
   it('counts a Pod once that was evicted before status showed it', async () => {
     const { world, operator } = await inSecondPod();

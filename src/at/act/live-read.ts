@@ -42,10 +42,10 @@ export async function readLive(
   remember(memory, known);
   const ended = [known.nextPod, known.pod].find((pod) => pod && isOurs(known, pod) && endedByItself(pod));
   if (ended) departed.keep(transformPod(ended));
-  const isTaken = [current, next ?? ''].some((podName) => isForeign(known, read.get(podName)));
-  if (!isTaken) return { next: 'decide', facts: known };
+  // Under the name of a recorded Pod nothing is created any more, whoever has it now.
+  if (!isForeign(known, read.get(next ?? current))) return { next: 'decide', facts: known };
   turns.passOn(requestKey(requestFor(at)));
-  // No watch tells when a stranger's Pod goes. The next look comes later each time.
+  // The watch need not tell when a stranger's Pod goes. The next look comes later each time.
   const retryDelay = delayAfter(memory.nameTaken(observed.at));
   return { next: 'decide', facts: { ...known, retryDelay } };
 }

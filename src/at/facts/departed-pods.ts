@@ -1,6 +1,6 @@
 /**
- * Departed Pods: the last that the watch has shown of Pods that ended, went away, or were taken from their At, before
- * their end stood in its status. A run that has ended stays ended: its Pod may be deleted before the turn of its At
+ * Departed Pods: the last that the watch, or a live read, has shown of Pods that ended, went away, or were taken from
+ * their At, before their end stood in its status. A run that has ended stays ended: its Pod may be deleted before the turn of its At
  * comes, and only what was shown before tells then that the command had ended by itself.
  * Kept on standbys, too, so that the next leader knows as much.
  */

@@ -68,6 +68,16 @@ describe('the Pods that went away', () => {
     assert.deepEqual(departed.of(at), [pod]);
   });
 
+  it('are kept as a read has shown them, once each, and never for an At that is DONE', () => {
+    const { ats, departed } = watching(at);
+    departed.keep(started(created(at)));
+    departed.keep(pod);
+    assert.deepEqual(departed.of(at), [pod]);
+    ats.shown(finished());
+    departed.keep(pod);
+    assert.equal(departed.size, 0);
+  });
+
   it('are forgotten with their At, and when another attempt is recorded', () => {
     for (const end of ['gone', 'next']) {
       const { pods, ats, departed } = watching(at);
