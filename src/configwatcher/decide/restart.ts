@@ -186,7 +186,7 @@ function provesContent(entry: Entry, input: RestartInput): boolean {
   return isBack && serving > 0 && wasAvailable(entry) && group.fresh.some((pod) => isNew(pod, input));
 }
 
-/** Whether the owner may yet show that the content works: one whose eviction is refused for a while still may. */
+/** Whether the owner, which served before, may yet show that the content works: also one that is refused for a while. */
 function mayProve(entry: Entry): boolean {
   const { group, lacks, stall, yields } = entry;
   return wasAvailable(entry) && (lacks || group.stale.length > 0) && stall === undefined && !yields;
@@ -249,7 +249,8 @@ export function planRestart(facts: RestartInput): Plan {
     progress: new Map([
       ...alone.map(({ group, progress }) => [group.key, progress] as const),
       ...entries.map(
-        (entry) => [entry.group.key, waitsForPlace(entry, inPlace) ? put(entry) : entry.progress] as const,
+        (entry) =>
+          [entry.group.key, waitsForPlace(entry, inPlace, memory) ? put(entry) : entry.progress] as const,
       ),
     ]),
   };
@@ -270,9 +271,9 @@ function stallsOf(entries: readonly Entry[], alone: readonly Pick<Entry, 'stall'
 }
 
 /** All places are taken: the time does not count. An owner that is refused or stuck has had its turn. */
-function waitsForPlace(entry: Entry, inPlace: readonly Entry[]): boolean {
-  const { group, stall, turn } = entry;
-  const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0;
+function waitsForPlace(entry: Entry, inPlace: readonly Entry[], memory: RestartMemory): boolean {
+  const { group, stall } = entry;
+  const isOver = group.stale.length === 0 || stall !== undefined || refusalOf(memory, group) !== undefined;
   return !inPlace.includes(entry) && !isOver;
 }
 
