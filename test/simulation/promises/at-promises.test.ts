@@ -51,6 +51,14 @@ describe('S1, one Pod per attempt', () => {
     assert.deepEqual(again(made).broken, ['S1 known']);
   });
 
+  it('allows it to a replica that was shown the first as a Pod without an owner alone', () => {
+    const made = launched('S1', { by: 'replica-1' });
+    const pod = atPod('a-pod', 'first', 'a');
+    const object = { ...pod, metadata: { ...pod.metadata, ownerReferences: [] } };
+    made.add({ type: 'seen', time: made.time, replica: 'replica-0', resource: 'pods', object, gone: false });
+    assert.deepEqual(again(made).broken, []);
+  });
+
   it('is broken by it also where the replica was shown that the first one went away', () => {
     const made = launched('S1', { by: 'replica-1' }).show('replica-0', 'pods', 'a-pod');
     made.pass(10 * second);

@@ -27,9 +27,12 @@ function knew(history: History, { attempt, createdBy }: RunPod, run: AtRun, earl
   const before = sentAt - waitOf(history, sentAt);
   const states = history.replicas.get(replica ?? '')?.seen.get(earlier.uid) ?? [];
   // Also one that it was shown to go away since: that a run has begun is remembered. The watch for metadata alone is
-  // the other kind's, and may be ahead of that of the Ats.
+  // the other kind's, and may be ahead of that of the Ats. Without its owner it is anybody's Pod.
   const isShown = ({ time, gone, object }: Seen) =>
-    !gone && time <= before && (object as Partial<Pod>).spec !== undefined;
+    !gone &&
+    time <= before &&
+    (object as Partial<Pod>).spec !== undefined &&
+    controllerOf(object)?.uid === run.uid;
   if (states.some(isShown)) return true;
   const { status } = (history.knownBy(replica, run.uid, before)?.object as At | undefined) ?? {};
   return status?.podUID === earlier.uid || (status?.attempts ?? 0) >= attempt || status?.phase === 'DONE';
