@@ -50,7 +50,7 @@ describe('AtReconciler, with Retry', () => {
   const meanwhile: readonly (readonly [string, (world: World) => void])[] = [
     ['it is suspended meanwhile', (world) => world.editAt({ suspend: true })],
     [
-      'a Pod of somebody else has the name of the first one',
+      "a stranger's Pod has the name of the first one",
       (world) => {
         world.removePods();
         world.createStranger('example-at-pod');

@@ -42,7 +42,7 @@ export async function readLive(
   remember(memory, known);
   const ended = [known.nextPod, known.pod].find((pod) => pod && isOurs(known, pod) && endedByItself(pod));
   if (ended) departed.keep(transformPod(ended));
-  // Under the name of a recorded Pod nothing is created any more, whoever has it now.
+  // Under the name of a recorded Pod nothing is created any more.
   if (!isForeign(known, read.get(next ?? current))) return { next: 'decide', facts: known };
   turns.passOn(requestKey(requestFor(at)));
   // The watch need not tell when a stranger's Pod goes. The next look comes later each time.

@@ -113,7 +113,7 @@ describe('a live read', () => {
     assert.deepEqual([answer.facts.at.status?.podUID, answer.facts.pod], ['pod-uid-1', pod]);
   });
 
-  it('waits longer each time for the end of a Pod of somebody else, also at the name of the next attempt', async () => {
+  it("waits longer each time for the end of a stranger's Pod, also at the name of the next attempt", async () => {
     const at = launched({ disruptionPolicy: 'Retry' });
     const stranger = ownedBy(created(at, justAfterDue, 2), 'another-uid');
     let isThere = true;
