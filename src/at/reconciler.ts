@@ -14,10 +14,11 @@ import {
   RetryError,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
-import { Actuator, maxUnansweredDelayMs } from './act/actuator.ts';
+import { Actuator } from './act/actuator.ts';
 import { factsOf } from './act/at-facts.ts';
 import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
+import { maxUnansweredDelayMs } from './act/create-answer.ts';
 import type { Preflights } from './act/preflights.ts';
 import { conflictDelayMs } from './act/settle.ts';
 import { decide } from './decide/decide.ts';

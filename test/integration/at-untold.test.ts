@@ -8,6 +8,7 @@ import { type KubernetesObject, pods, type Resource } from '../../src/kubernetes
 import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
+import { failure, HostileProxy } from './hostile-proxy.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -117,6 +118,30 @@ describe('a webhook that does not answer in time', () => {
     await rig.atWhen('refused for its time limit', isTold);
     release({});
     await rig.inPhase('RUNNING');
+  });
+});
+
+describe('a read that a launch waits for', () => {
+  it('is told of where it fails, and the At runs once it is answered', async (t) => {
+    const rig = await AtRig.create(t);
+    const proxy = await HostileProxy.start(t);
+    let isFailing = false;
+    // Whether the Pod was made is then for the read to find out.
+    proxy.treat = ({ method, path }) =>
+      isFailing && /^(GET|POST) \/api\/v1\/namespaces\/[^/]+\/pods(\/|$)/.test(`${method} ${path}`)
+        ? failure(500, 'InternalError')
+        : undefined;
+    await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+    isFailing = true;
+    await rig.createAt();
+    const message = /^what there is of its Pod could not be read: .*InternalError/;
+    const { status } = await rig.atWhen('told of the read', (at) => message.test(at.status?.message ?? ''));
+    assert.deepEqual([status?.phase, status?.reason], ['PENDING', 'CreateFailed']);
+    await eventually(async () => (await rig.events()).includes('CreateFailed (W)'));
+    isFailing = false;
+    const ran = await rig.inPhase('RUNNING');
+    assert.equal(ran.status?.operatorDelaySeconds, undefined);
+    assert.ok(!(await rig.events()).includes('LaunchedLate (W)'));
   });
 });
 

@@ -3,7 +3,7 @@
  * it goes into memory and into what the next decision sees.
  */
 import type { At } from '../../api/at.generated.ts';
-import { atAnnotation, atReason } from '../../api/at-constants.ts';
+import { atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import { findPresence } from '../../runtime/cache/presence.ts';
@@ -24,7 +24,14 @@ import { retryPriority } from '../facts/queue-priority.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
-import { isTestFailed, launchTimeOf, maxDelayMs, mayHaveHappened } from './create-answer.ts';
+import { withAuthor } from './author-check.ts';
+import {
+  isTestFailed,
+  launchTimeOf,
+  maxDelayMs,
+  maxUnansweredDelayMs,
+  mayHaveHappened,
+} from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
@@ -32,9 +39,6 @@ import { readLive, readTimeoutMs } from './live-read.ts';
 import { redact } from './redact.ts';
 import { found, settled } from './settle.ts';
 import { StatusWriter } from './status-writer.ts';
-
-/** Before a create without an answer is tried again. */
-export const maxUnansweredDelayMs = 2000;
 
 export class Actuator {
   readonly #options;
@@ -71,8 +75,16 @@ export class Actuator {
     return this.#failures.wait(at)?.waitMs;
   }
 
-  read(need: Need, observed: Observed, { signal }: ReconcileContext): Promise<Answer<Observed>> {
-    return readLive(this.#options, need, observed, signal);
+  /** @throws errors of the client, but for those that status is to tell. */
+  async read(need: Need, observed: Observed, { signal }: ReconcileContext): Promise<Answer<Observed>> {
+    const sentAt = this.#options.clock.monotonic();
+    try {
+      return await readLive(this.#options, need, observed, signal);
+    } catch (error) {
+      const failed = signal.aborted ? undefined : this.#failures.unread(observed, error, sentAt);
+      if (failed === undefined) throw error;
+      return this.#failures.hold(observed, failed);
+    }
   }
 
   /** @throws {RetryError} when the outcome of a create is unknown; other errors as the client's. */
@@ -246,12 +258,4 @@ export class Actuator {
     this.#options.memory.answered(observed.at);
     return readLive(this.#options, 'pods', observed, signal);
   }
-}
-
-/** The Pod with the name of the user who asked for it; the rest of what is recorded is not for all who may read Pods. */
-function withAuthor(pod: Pod, { username }: { readonly username?: string | undefined }): Pod {
-  if (username === undefined) return pod;
-  const { metadata } = pod;
-  const annotations = { ...metadata.annotations, [atAnnotation.author]: username };
-  return { ...pod, metadata: { ...metadata, annotations } };
 }

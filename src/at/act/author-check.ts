@@ -4,7 +4,7 @@
  */
 import type { At } from '../../api/at.generated.ts';
 import { atAnnotation } from '../../api/at-constants.ts';
-import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
+import type { KubernetesObject, Pod, Resource } from '../../kubernetes/objects.ts';
 import { earliest, parseTime } from '../../kubernetes/time.ts';
 import type { CallOptions } from '../../runtime/client/call-options.ts';
 import type { Client } from '../../runtime/client/client.ts';
@@ -140,4 +140,12 @@ function readAuthor(stamp: string | undefined) {
 
 function isStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/** The Pod with the name of the user who asked for it; the rest of what is recorded is not for all who may read Pods. */
+export function withAuthor(pod: Pod, { username }: { readonly username?: string | undefined }): Pod {
+  if (username === undefined) return pod;
+  const { metadata } = pod;
+  const annotations = { ...metadata.annotations, [atAnnotation.author]: username };
+  return { ...pod, metadata: { ...metadata, annotations } };
 }

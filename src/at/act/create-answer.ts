@@ -108,6 +108,8 @@ function isUnauthorized(error: unknown): boolean {
 
 /** Before a create is tried again. */
 export const maxDelayMs = 10_000;
+/** The same after one without an answer. */
+export const maxUnansweredDelayMs = 2000;
 
 /** 250 ms, doubled by each refusal in a row. */
 export function delayAfter(refusals: number): number {

@@ -8,9 +8,11 @@ import type { Pod } from '../../kubernetes/objects.ts';
 import { ApiError, isInvalid, TransportError } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestKey } from '../../runtime/controller/reconciler.ts';
+import { describeError } from '../../runtime/error-chain.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import type { Observed } from '../facts/observed.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
+import { isDue } from '../plan/due.ts';
 import type { AtParts } from './at-parts.ts';
 import {
   addedField,
@@ -19,6 +21,7 @@ import {
   isInvalidPod,
   isRefusal,
   maxDelayMs,
+  maxUnansweredDelayMs,
   mayHaveHappened,
 } from './create-answer.ts';
 import type { Candidate, Wait } from './launch-turns.ts';
@@ -66,6 +69,23 @@ export class CreateFailures {
     return cause === undefined
       ? { waitMs, failure, since: Number.NEGATIVE_INFINITY }
       : turns.failed(candidateOf(at), cause, failure, { since, isAnswered });
+  }
+
+  /**
+   * The read that a create waits for has failed. Undefined where no launch waits for it, and for a second read of the
+   * same pass: without it nothing more can be decided.
+   *
+   * @param sentAt monotonic milliseconds.
+   */
+  unread({ at, refusal }: Observed, error: unknown, sentAt: number): Wait | undefined {
+    const { clock, memory } = this.#options;
+    if (refusal !== undefined || !isDue(at, clock.now())) return undefined;
+    this.#heldUp(at, sentAt);
+    const message = `what there is of its Pod could not be read: ${describeError(error)}`;
+    const most = error instanceof TransportError ? maxUnansweredDelayMs : maxDelayMs;
+    const waitMs = Math.min(most, delayAfter(memory.lookedInVain(at)));
+    const forMs = clock.now() - (memory.recall(at).heldUpSince ?? clock.now());
+    return { waitMs, failure: { reason: atReason.createFailed, message }, since: clock.monotonic() - forMs };
   }
 
   /** Returns for how many milliseconds the request has failed. */

@@ -46,7 +46,7 @@ export async function readLive(
   if (!isForeign(known, read.get(next ?? current))) return { next: 'decide', facts: known };
   turns.passOn(requestKey(requestFor(at)));
   // The watch need not tell when a stranger's Pod goes. The next look comes later each time.
-  const retryDelay = delayAfter(memory.nameTaken(observed.at));
+  const retryDelay = delayAfter(memory.lookedInVain(observed.at));
   return { next: 'decide', facts: { ...known, retryDelay } };
 }
 

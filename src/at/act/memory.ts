@@ -91,7 +91,7 @@ export class Memory {
   /** A create was refused. Returns how often in a row. */
   refused(at: At): number {
     this.answered(at);
-    return this.nameTaken(at);
+    return this.lookedInVain(at);
   }
 
   /** A create that was sent then was turned away for a reason that passes by itself. Returns since when in a row. */
@@ -101,8 +101,11 @@ export class Memory {
     return entry.turnedAwaySince;
   }
 
-  /** A live read has shown another Pod at the name of the next one. Returns how often in a row, with refusals. */
-  nameTaken(at: At): number {
+  /**
+   * A live read has shown another Pod at the name of the next one, or has failed. Returns how often in a row, with
+   * refusals.
+   */
+  lookedInVain(at: At): number {
     const entry = this.#entry(at);
     entry.refusals += 1;
     return entry.refusals;

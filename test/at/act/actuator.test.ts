@@ -363,3 +363,56 @@ describe('a status that a proxy answers with 404', () => {
     assert.equal(memory.recall(at).heldUpSince, clock.now());
   });
 });
+
+describe('a live read that fails', () => {
+  const failure = new ApiError('etcdserver: request timed out', 500, {});
+
+  function reading(startAt: number, error: Error) {
+    const clock = new FakeClock();
+    clock.advance(startAt - clock.now());
+    const actuator = new Actuator({
+      client: { get: () => Promise.reject(error) } as unknown as Client,
+      ...{ clock, memory: new Memory(), departed: noDeparted, turns: new LaunchTurns(clock) },
+      recorder: { record: () => assert.fail('no Event') },
+    });
+    return { clock, actuator };
+  }
+
+  /** What becomes of reads that fail with this, from the instant on: after which wait, and what is told. */
+  async function lookInVain(error: Error, untilMs: number) {
+    const { clock, actuator } = reading(dueTime, error);
+    const looks: { readonly afterMs: number; readonly told?: string | undefined; readonly wait: number }[] =
+      [];
+    while (clock.now() < dueTime + untilMs) {
+      const afterMs = clock.now() - dueTime;
+      const answer = await actuator.read('pods', observing({ at, ambiguous: true }), context);
+      const isEnd = answer.next === 'end';
+      const wait = (isEnd ? answer.result.requeueAfter : answer.facts.retryDelay) ?? 0;
+      looks.push({ afterMs, told: isEnd ? undefined : answer.facts.refusal?.message, wait });
+      clock.advance(wait);
+    }
+    return looks;
+  }
+
+  for (const [error, most] of [
+    [failure, 10_000],
+    [new TransportError('connection reset', true), 2000],
+  ] as const) {
+    it(`is told from 2 s on, and repeated less and less often: ${error.name}`, async () => {
+      const looks = await lookInVain(error, 40_000);
+      assert.deepEqual([looks[0]?.wait, looks.at(-1)?.wait], [250, most]);
+      const message = `what there is of its Pod could not be read: ${error.message}`;
+      for (const { afterMs, told } of looks) assert.equal(told, afterMs < 2000 ? undefined : message);
+    });
+  }
+
+  it('fails the pass where no launch waits for it, where it was told already, and at the end of the process', async () => {
+    const early = reading(dueTime - 1000, failure).actuator;
+    await assert.rejects(early.read('pods', observing({ at }), context), failure);
+    const { actuator } = reading(dueTime + 5000, failure);
+    const refusal = { reason: 'CreateFailed', message: '' } as const;
+    await assert.rejects(actuator.read('pods', observing({ at, refusal }), context), failure);
+    const ended = { ...context, signal: AbortSignal.abort() };
+    await assert.rejects(actuator.read('pods', observing({ at }), ended), failure);
+  });
+});
