@@ -249,8 +249,7 @@ export function planRestart(facts: RestartInput): Plan {
     progress: new Map([
       ...alone.map(({ group, progress }) => [group.key, progress] as const),
       ...entries.map(
-        (entry) =>
-          [entry.group.key, waitsForPlace(entry, inPlace, memory) ? put(entry) : entry.progress] as const,
+        (entry) => [entry.group.key, waitsForPlace(entry, inPlace) ? put(entry) : entry.progress] as const,
       ),
     ]),
   };
@@ -271,9 +270,9 @@ function stallsOf(entries: readonly Entry[], alone: readonly Pick<Entry, 'stall'
 }
 
 /** All places are taken: the time does not count. An owner that is refused or stuck has had its turn. */
-function waitsForPlace(entry: Entry, inPlace: readonly Entry[], memory: RestartMemory): boolean {
-  const { group, stall } = entry;
-  const isOver = group.stale.length === 0 || stall !== undefined || refusalOf(memory, group) !== undefined;
+function waitsForPlace(entry: Entry, inPlace: readonly Entry[]): boolean {
+  const { group, stall, turn } = entry;
+  const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0;
   return !inPlace.includes(entry) && !isOver;
 }
 

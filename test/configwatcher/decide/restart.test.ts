@@ -228,27 +228,6 @@ describe('the next batch', () => {
     assert.deepEqual(names(refused.batch), [], 'nor do others go on because of it');
   });
 
-  it('counts the time of an owner that was refused, also while it has no place', () => {
-    const owners = Array.from({ length: 3 }, (_, index) => ({ ...webapp, uid: `rs-${index}` }));
-    const pods = owners.flatMap((controller) => several(2, { controller }));
-    const refusals = pods.map(
-      ({ uid }) => ({ uid, result: 'Refused', cause: 'Budget', message: '' }) as const,
-    );
-    const facts = {
-      ...{ pods, spec: { strategy: { maxOwners: 1 } } },
-      owners: new Map(
-        owners.map((reference) => [reference.uid, { reference, wanted: 2, makesSelectedPods: true }]),
-      ),
-    };
-    const memory = remember(emptyMemory, refusals, now - 60_000, () => 0);
-    const { places, progress } = plan({ ...facts, memory });
-    assert.ok(places.length < 3, 'not all of them are in their places');
-    assert.deepEqual(
-      [...progress.values()].map(({ waits = false }) => waits),
-      [false, false, false],
-    );
-  });
-
   describe('of rollouts', () => {
     const strategy = { type: 'RolloutRestart' } as const;
     const rolling = (name: string, restartedFor?: string) => {
