@@ -217,6 +217,25 @@ describe('AtReconciler', () => {
     });
   }
 
+  it('launches what has been due for long after a read alone, also where that failed before', async () => {
+    const world = new World(longBeforeDue);
+    world.createAt();
+    const operator = new Operator(world);
+    await operator.reconcile();
+    operator.syncAts();
+    world.now = dueTime + 60_000;
+    world.isDown = true;
+    for (let pass = 0; pass < 12; pass += 1) {
+      await operator.reconcile();
+      world.now += 250;
+    }
+    assert.ok(!world.requests.includes('POST pods'));
+    world.isDown = false;
+    world.requests.length = 0;
+    await operator.reconcile();
+    assert.deepEqual(world.requests, ['GET pods', 'GET ats', 'POST pods']);
+  });
+
   it('starts nothing that was suspended while the answer was missing', async () => {
     const { world, operator } = due('lostBefore');
     await operator.reconcile();

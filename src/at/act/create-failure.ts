@@ -79,13 +79,20 @@ export class CreateFailures {
    */
   unread({ at, refusal }: Observed, error: unknown, sentAt: number): Wait | undefined {
     const { clock, memory } = this.#options;
-    if (refusal !== undefined || !isDue(at, clock.now())) return undefined;
-    this.#heldUp(at, sentAt);
-    const message = `what there is of its Pod could not be read: ${describeError(error)}`;
-    const most = error instanceof TransportError ? maxUnansweredDelayMs : maxDelayMs;
-    const waitMs = Math.min(most, delayAfter(memory.lookedInVain(at)));
-    const forMs = clock.now() - (memory.recall(at).heldUpSince ?? clock.now());
-    return { waitMs, failure: { reason: atReason.createFailed, message }, since: clock.monotonic() - forMs };
+    const since = memory.unread(at, sentAt);
+    const isUnanswered = error instanceof TransportError;
+    if (refusal !== undefined || !isDue(at, clock.now()) || !(isUnanswered || error instanceof ApiError)) {
+      return undefined;
+    }
+    const waitMs = Math.min(
+      isUnanswered ? maxUnansweredDelayMs : maxDelayMs,
+      delayAfter(memory.lookedInVain(at)),
+    );
+    // What a create has met says more; two sentences that take turns would be a write each.
+    const reason = atReason.createFailed;
+    const told = at.status?.reason === reason ? at.status.message : undefined;
+    const message = told ?? `what there is of its Pod could not be read: ${describeError(error)}`;
+    return { waitMs, failure: { reason, message }, since };
   }
 
   /** Returns for how many milliseconds the request has failed. */

@@ -13,6 +13,8 @@ interface Recollection {
   readonly uid: string;
   launch?: NonNullable<Observed['launch']>;
   ambiguous: boolean;
+  /** Since when the reads have failed that its launch waits for: monotonic milliseconds. */
+  unreadSince?: number | undefined;
   untried: boolean;
   /** Since when creates have failed, or a status that they wait for, for whatever reason: epoch milliseconds. */
   heldUpSince?: number;
@@ -40,12 +42,13 @@ export class Memory {
     return this.#entries.size;
   }
 
-  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'untried' | 'behind' | 'heldUpSince'> {
+  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'unread' | 'untried' | 'behind' | 'heldUpSince'> {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
       behind: entry !== undefined && isBehind(at, entry),
       ambiguous: entry?.ambiguous ?? false,
+      unread: entry?.unreadSince !== undefined,
       untried: entry?.untried ?? false,
       ...(entry?.heldUpSince === undefined ? {} : { heldUpSince: entry.heldUpSince }),
     };
@@ -119,7 +122,16 @@ export class Memory {
   /** A live read has shown this in place of `at`. */
   read(at: At, live: At | undefined): void {
     const isSame = live !== undefined && live.metadata.uid === at.metadata.uid;
-    this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
+    const entry = this.#entry(at);
+    entry.read = isSame ? live.metadata.resourceVersion : gone;
+    entry.unreadSince = undefined;
+  }
+
+  /** A live read that was sent then has failed. Returns since when in a row, monotonic milliseconds. */
+  unread(at: At, sentAt: number): number {
+    const entry = this.#entry(at);
+    entry.unreadSince ??= sentAt;
+    return entry.unreadSince;
   }
 
   /** A status decided from this version met a newer one. */
@@ -155,7 +167,12 @@ export class Memory {
       return;
     }
     entry.untried = false;
-    if (entry.launch === undefined && !entry.ambiguous && entry.refusals === 0) {
+    if (
+      entry.launch === undefined &&
+      !entry.ambiguous &&
+      entry.unreadSince === undefined &&
+      entry.refusals === 0
+    ) {
       this.#entries.delete(requestKey(requestFor(at)));
     }
   }

@@ -44,8 +44,8 @@ const maxReasonBytes = 900;
 
 /** For an At of which neither status nor memory nor a Pod shows a launch. */
 export function decidePending(o: Observed): Draft {
-  // A read that has failed holds up the launch, as a create that fails does.
-  if (o.ambiguous && !o.live && o.refusal === undefined) {
+  // A read that has failed holds up the launch, as a create that fails does, until there is one.
+  if ((o.ambiguous || o.unread) && !o.live && o.refusal === undefined) {
     return readLive;
   }
   return withoutOutdated(o, decideWaiting(o));

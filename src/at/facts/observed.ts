@@ -57,6 +57,8 @@ export interface Observed {
     };
   /** From memory: a create was sent and no answer came, so that the Pod may exist. */
   readonly ambiguous?: boolean;
+  /** From memory: the read has failed that the launch waits for, and none has been answered since. */
+  readonly unread?: boolean;
   /** From memory: the API server has shown this process a newer At than the cache does. */
   readonly behind?: boolean;
   /** From memory: this process accepted the spec and has not tried its Pod yet. */

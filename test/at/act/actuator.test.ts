@@ -17,7 +17,7 @@ import type { Client } from '../../../src/runtime/client/client.ts';
 import { RetryError } from '../../../src/runtime/controller/reconciler.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, created, dueTime, noDeparted, observing } from '../../fixtures/at.ts';
+import { accepted, created, dueTime, noDeparted, observing, withStatus } from '../../fixtures/at.ts';
 
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 const at = accepted();
@@ -379,13 +379,13 @@ describe('a live read that fails', () => {
   }
 
   /** What becomes of reads that fail with this, from the instant on: after which wait, and what is told. */
-  async function lookInVain(error: Error, untilMs: number) {
+  async function lookInVain(error: Error, untilMs: number, of = at) {
     const { clock, actuator } = reading(dueTime, error);
     const looks: { readonly afterMs: number; readonly told?: string | undefined; readonly wait: number }[] =
       [];
     while (clock.now() < dueTime + untilMs) {
       const afterMs = clock.now() - dueTime;
-      const answer = await actuator.read('pods', observing({ at, ambiguous: true }), context);
+      const answer = await actuator.read('pods', observing({ at: of }), context);
       const isEnd = answer.next === 'end';
       const wait = (isEnd ? answer.result.requeueAfter : answer.facts.retryDelay) ?? 0;
       looks.push({ afterMs, told: isEnd ? undefined : answer.facts.refusal?.message, wait });
@@ -405,6 +405,13 @@ describe('a live read that fails', () => {
       for (const { afterMs, told } of looks) assert.equal(told, afterMs < 2000 ? undefined : message);
     });
   }
+
+  it('leaves in status what a create has met', async () => {
+    const message = 'failed calling webhook "w"';
+    const held = withStatus(at, { ...at.status, reason: 'CreateFailed', message });
+    const looks = await lookInVain(failure, 10_000, held);
+    assert.deepEqual([...new Set(looks.map(({ told }) => told))], [undefined, message]);
+  });
 
   it('fails the pass where no launch waits for it, where it was told already, and at the end of the process', async () => {
     const early = reading(dueTime - 1000, failure).actuator;
