@@ -46,20 +46,7 @@ export class Actuator {
   readonly #statuses: StatusWriter;
   readonly #hourly = new HourlyEvents();
 
-  constructor(
-    options: Pick<
-      AtParts,
-      | 'client'
-      | 'clock'
-      | 'departed'
-      | 'memory'
-      | 'turns'
-      | 'authorCheck'
-      | 'recorder'
-      | 'onDryRun'
-      | 'onStatus'
-    >,
-  ) {
+  constructor(options: Omit<AtParts, 'ats' | 'pods' | 'tracks' | 'defaults'>) {
     this.#options = options;
     this.#failures = new CreateFailures(options);
     this.#statuses = new StatusWriter(options);
