@@ -97,14 +97,14 @@ function turnOfRollout(group: PodGroup, input: RestartInput): Turn | undefined {
 }
 
 /** Those that were refused for a cause of their own go to the end of the line: they never keep the others. */
-function lineOf(stale: readonly PodFacts[], group: PodGroup, { memory }: RestartInput): PodFacts[] {
+function lineOf(group: PodGroup, { memory }: RestartInput): PodFacts[] {
   const tries = ({ uid }: PodFacts) => {
     const { cause, attempts = 0 } = memory.refusals.get(uid) ?? {};
     // A missing right concerns them all: one Pod is enough to find out when it is granted.
     return cause === 'Forbidden' ? 0 : attempts;
   };
   const isOfItself = ({ uid }: PodFacts) => Number(isOfPodAlone(memory, uid));
-  return stale
+  return group.stale
     .filter(({ ready }) => ready)
     .sort(
       (left, right) =>
@@ -120,10 +120,10 @@ function turnOfPods({ group, wanted, serving }: OwnerAvailability, input: Restar
   const room = Math.max(0, unavailableLimit(strategy.maxUnavailable, wanted) - missing);
   // Stale Pods that are not Ready serve no requests: they are restarted at once and use none of the room. So a
   // content that kept the first batch from getting Ready is mended by the next edit.
-  const others = group.stale.filter(({ name }) => name !== input.ownPod);
   // The operator's own Pod goes last.
-  const stale = others.length > 0 ? others : group.stale;
-  const chosen = [...stale.filter(({ ready }) => !ready), ...lineOf(stale, group, input).slice(0, room)];
+  const others = group.stale.filter(({ name }) => name !== input.ownPod);
+  const line = others.length > 0 ? { ...group, stale: others } : group;
+  const chosen = [...line.stale.filter(({ ready }) => !ready), ...lineOf(line, input).slice(0, room)];
   const refused = chosen.filter(({ uid }) => isRefused(input, uid) || isKept(group, uid, input));
   return {
     ...noTurn,

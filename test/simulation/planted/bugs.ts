@@ -362,8 +362,8 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'all at once',
     sentence: 'maxUnavailable is not looked at',
     file: watcher.turn,
-    find: '...lineOf(stale, group, input).slice(0, room)];',
-    replace: '...lineOf(stale, group, input)];',
+    find: '...lineOf(line, input).slice(0, room)];',
+    replace: '...lineOf(line, input)];',
     promise: 'R3',
   },
   {
