@@ -1,7 +1,7 @@
 /**
  * Departed Pods: the last that the watch, or a live read, has shown of Pods that ended, went away, or were taken from
- * their At, before their end stood in its status. A run that has ended stays ended: its Pod may be deleted before the turn of its At
- * comes, and only what was shown before tells then that the command had ended by itself.
+ * their At, before their end stood in its status. A run that has ended stays ended: its Pod may be deleted before the
+ * turn of its At comes, and only what was shown before tells then that the command had ended by itself.
  * Kept on standbys, too, so that the next leader knows as much.
  */
 import type { At } from '../../api/at.generated.ts';
