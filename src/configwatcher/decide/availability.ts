@@ -8,7 +8,7 @@ import { watcherReason } from '../../api/configwatcher-constants.ts';
 import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
-import { isLate, progressOf } from './owner-progress.ts';
+import { lateAt, progressOf } from './owner-progress.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
 import { recordOf } from './restart-record.ts';
@@ -37,8 +37,8 @@ export interface OwnerAvailability {
   /** New Pods that show that the content breaks them. */
   readonly broken: readonly PodFacts[];
   readonly progress: OwnerProgress;
-  /** It has made no progress for the whole deadline. */
-  readonly isLate: boolean;
+  /** See {@link lateAt}. */
+  readonly lateAt: number;
   /** Epoch ms at which a further Pod becomes available if it stays Ready; absent for none. */
   readonly nextAvailableAt: number | undefined;
 }
@@ -139,15 +139,14 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
     memory.progress.get(group.key),
     now,
   );
-  const endsInTime = terminating.some(({ goneBy = 0 }) => goneBy > now);
-  const late = isLate(progress, now, strategy.progressDeadline) && !endsInTime;
-  const broken = place ? brokenPods(group, from, late, input) : [];
+  const deadline = lateAt(progress, terminating, strategy.progressDeadline);
+  const broken = place ? brokenPods(group, from, now >= deadline, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
   const breaks =
     lacks || (stale.length > 0 && broken.length > (place?.wanted ?? 0) - (place?.available ?? 0));
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {
-    ...{ group, wanted, serving, place, lacks, progress, isLate: late },
+    ...{ group, wanted, serving, place, lacks, progress, lateAt: deadline },
     isBack: place !== undefined && stale.length === 0 && !lacks,
     broken: breaks ? broken : [],
     nextAvailableAt: earliest(next),

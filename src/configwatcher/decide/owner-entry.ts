@@ -63,7 +63,7 @@ function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartI
   }
   if (turn.held) return { group, because: turn.held, refusal, pods: [] };
   const isOpen = lacks || group.stale.length + group.terminating.length > 0;
-  return isOpen && owner.isLate
+  return isOpen && now >= owner.lateAt
     ? { group, because: lateReason(owner, refusal, now), refusal, pods: [] }
     : undefined;
 }

@@ -3,6 +3,7 @@
  * long. Time in which an owner waits for its turn does not count.
  */
 
+import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
 
 /** The progress after a look at the owner's Pods. */
@@ -16,7 +17,15 @@ export function progressOf(
   return before;
 }
 
-/** @param deadline ms without a step forward. */
-export function isLate({ since }: OwnerProgress, now: number, deadline: number): boolean {
-  return now - since >= deadline;
+/**
+ * When an owner that gets no further is late, epoch ms: not while Pods of it end within their grace periods.
+ *
+ * @param deadline ms without a step forward.
+ */
+export function lateAt(
+  { since }: OwnerProgress,
+  terminating: readonly Pick<PodFacts, 'goneBy'>[],
+  deadline: number,
+): number {
+  return Math.max(since + deadline, ...terminating.map(({ goneBy = 0 }) => goneBy));
 }

@@ -17,7 +17,7 @@ import {
 import type { OwnerRecord } from '../facts/state.ts';
 import { isNew, judgeAvailability } from './availability.ts';
 import { type Entry, entryOf, type Stall } from './owner-entry.ts';
-import { isLate, progressOf } from './owner-progress.ts';
+import { lateAt, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
 import { groupPods, groupUnmanaged, type PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
@@ -63,15 +63,16 @@ function unmanagedOf(
   group: PodGroup,
   input: RestartInput,
   waits: boolean,
-): Pick<Entry, 'group' | 'progress' | 'stall'> {
+): Pick<Entry, 'group' | 'progress' | 'lateAt' | 'stall'> {
   const { memory, now, strategy } = input;
   const { stale, terminating } = group;
   const counts = { left: stale.length + terminating.length, ready: 0 };
   const progress = progressOf(counts, memory.progress.get(group.key), now);
-  const ends = terminating.some(({ goneBy = 0 }) => goneBy > now);
-  const late = !waits && !ends && isLate(progress, now, strategy.progressDeadline);
+  const deadline = lateAt(progress, terminating, strategy.progressDeadline);
+  const late = !waits && now >= deadline;
   return {
     group,
+    lateAt: deadline,
     progress: waits ? { ...progress, waits } : progress,
     stall: late ? { group, because: 'Deadline', refusal: refusalOf(memory, group), pods: [] } : undefined,
   };
@@ -244,7 +245,8 @@ export function planRestart(facts: RestartInput): Plan {
       ...inPlace.filter(({ group }) => group.facts.rollout?.isBehind).map(() => now + behindWaitMs),
       ...[...inPlace, ...(waits ? [] : alone)]
         .filter(({ stall }) => !stall)
-        .map(({ progress }) => progress.since + strategy.progressDeadline),
+        .map((owner) => owner.lateAt)
+        .filter((time) => time > now),
     ]),
     progress: new Map([
       ...alone.map(({ group, progress }) => [group.key, progress] as const),

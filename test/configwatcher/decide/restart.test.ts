@@ -363,6 +363,22 @@ describe('a stall', () => {
     assert.equal(progressed(pods, pods.slice(1), 60_000).stalled.length, 0);
   });
 
+  it('waits for a Pod that ends within its grace period, and is not looked for meanwhile', () => {
+    const bare = { strategy: { ...spec.strategy, unmanagedPods: 'Delete' } } as const;
+    const pods = stuck();
+    const ends = { terminating: true, ready: false, goneBy: now + 90_000 };
+    for (const [before, made, given] of [
+      [pods, [...pods.slice(0, 2), { ...pods[2]!, ...ends }, pods[3]!], spec],
+      [[barePod({ uid: 'bare' })], [{ ...barePod({ uid: 'bare' }), ...ends }], bare],
+    ] as const) {
+      const { progress, places } = plan({ pods: before, spec: given });
+      const at = (ms: number) =>
+        plan({ pods: made, spec: given, now: now + ms, places, memory: { ...emptyMemory, progress } });
+      assert.deepEqual([at(70_000).stalled.length, at(70_000).lookAgainAt], [0, now + 90_000]);
+      assert.equal(at(90_000).stalled.length, 1);
+    }
+  });
+
   it('does not come for an owner that waits for its turn, and counts from that on', () => {
     const owners = Array.from({ length: 11 }, (_, index) => ({ ...webapp, uid: `rs-${index}` }));
     const pods = owners.flatMap((controller) => several(2, { controller }));
