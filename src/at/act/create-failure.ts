@@ -38,7 +38,11 @@ export class CreateFailures {
 
   /** Undefined when the At may send its create now. */
   wait(at: At): Wait | undefined {
-    return this.#options.turns.ask(candidateOf(at));
+    const { clock, memory, turns } = this.#options;
+    const wait = turns.ask(candidateOf(at));
+    // What keeps others of its namespace from being created keeps this one as well.
+    if (wait !== undefined) memory.waits(at, clock.now());
+    return wait;
   }
 
   /** Nothing refused the create. */

@@ -18,6 +18,8 @@ interface Recollection {
   untried: boolean;
   /** Since when creates have failed, or a status that they wait for, for whatever reason: epoch milliseconds. */
   heldUpSince?: number;
+  /** Since when it waits because creates of others fail: epoch milliseconds. */
+  waitsSince?: number;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** resourceVersion of the At from which a status was decided that came too late. */
@@ -42,7 +44,9 @@ export class Memory {
     return this.#entries.size;
   }
 
-  recall(at: At): Pick<Observed, 'launch' | 'ambiguous' | 'unread' | 'untried' | 'behind' | 'heldUpSince'> {
+  recall(
+    at: At,
+  ): Pick<Observed, 'launch' | 'ambiguous' | 'unread' | 'untried' | 'behind' | 'heldUpSince' | 'waitsSince'> {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
@@ -51,6 +55,7 @@ export class Memory {
       unread: entry?.unreadSince !== undefined,
       untried: entry?.untried ?? false,
       ...(entry?.heldUpSince === undefined ? {} : { heldUpSince: entry.heldUpSince }),
+      ...(entry?.waitsSince === undefined ? {} : { waitsSince: entry.waitsSince }),
     };
   }
 
@@ -89,6 +94,11 @@ export class Memory {
   /** A create has failed, or a status that it waits for, for whatever reason. @param since epoch milliseconds. */
   heldUp(at: At, since: number): void {
     this.#entry(at).heldUpSince ??= since;
+  }
+
+  /** Creates of others fail, and so would this one. @param since epoch milliseconds. */
+  waits(at: At, since: number): void {
+    this.#entry(at).waitsSince ??= since;
   }
 
   /** A create was refused. Returns how often in a row. */

@@ -18,7 +18,7 @@ import { buildPod } from '../plan/pod.ts';
 import { type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { effective, imageFor } from './defaults.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
-import { create, holdCause, holdEvent, operatorLateness } from './launch.ts';
+import { create, holdCause, holdCondition, holdEvent, operatorLateness } from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
 import { resumedEvent, specEvents } from './spec-events.ts';
@@ -174,7 +174,7 @@ function launch(o: Observed, plan: Plan): Draft {
  * stood still: that of a process which has just begun to lead, or whose connection was dead.
  */
 function isFromLongAgo({ at, now }: Observed, { dueAt }: Plan): boolean {
-  return operatorLateness(at, now, dueAt) > restsOnCacheMs;
+  return holdCondition(at) === undefined && operatorLateness(at, now, dueAt) > restsOnCacheMs;
 }
 
 /** Due, but the API server refuses the Pod: one Event is recorded, and the create is repeated until the deadline. */

@@ -7,7 +7,7 @@ import type { At, AtStatus } from '../../api/at.generated.ts';
 import { atAnnotation, atCondition, atEvent, atPodName, atReason } from '../../api/at-constants.ts';
 import { findCondition, type NewCondition } from '../../kubernetes/conditions.ts';
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
-import { parseTime } from '../../kubernetes/time.ts';
+import { earliest, parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
@@ -126,15 +126,24 @@ function historyBefore(o: Observed): AtStatus['history'] {
 
 const disruptions: ReadonlySet<string> = new Set([atReason.evicted, atReason.podLost]);
 
-/** Milliseconds by which the operator was late: until its creates failed, also where no condition shows that. */
+/**
+ * Milliseconds by which the operator was late: until its creates failed, also where no condition shows that. Where status
+ * told so before this process met it, another one was refused, and since when is not known.
+ */
 export function operatorDelayOf(
   o: Observed,
   attempt: number,
   launchTime: number,
   scheduledTime: number | undefined,
 ): number {
-  const until = Math.min(launchTime, o.heldUpSince ?? launchTime);
-  return attempt > 1 || scheduledTime === undefined ? 0 : operatorLateness(o.at, until, scheduledTime);
+  const { at } = o;
+  const heldUpSince = heldUpFrom(o) ?? launchTime;
+  const toldAt = parseTime(holdCondition(at)?.lastTransitionTime ?? '');
+  const isKnown = Number.isNaN(toldAt) || Math.floor(heldUpSince / 1000) * 1000 <= toldAt;
+  if (attempt > 1 || scheduledTime === undefined || !isKnown) {
+    return 0;
+  }
+  return operatorLateness(at, Math.min(launchTime, heldUpSince), scheduledTime);
 }
 
 /**
@@ -168,40 +177,53 @@ function launchEvent(
   const created = `created Pod ${podName}${author === undefined ? '' : ` for ${author}`}`;
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
   if (late > lateAfterMs) {
-    const note = `${created} ${Math.round(late / 1000)} s late`;
-    const reason = excuseOf(o, scheduledTime);
-    return reason !== undefined
+    const note = `${created} ${seconds(late)} late`;
+    const reason = holdReason(o);
+    if (reason === undefined) {
+      return { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
+    }
+    const own = operatorDelayOf(o, attempt, launchTime, scheduledTime);
+    return own > lateAfterMs
       ? {
+          type: 'Warning',
+          reason: atEvent.launchedLate,
+          action: 'CreatePod',
+          note: `${note}: the operator took ${seconds(own)}, then came ${reason}`,
+        }
+      : {
           type: 'Normal',
           reason: atEvent.launched,
           action: 'CreatePod',
           note: `${note}, after ${reason}`,
-        }
-      : { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
+        };
   }
   const note = attempt === 1 ? created : `${created}, attempt ${attempt}`;
   return { type: 'Normal', reason: atEvent.launched, action: 'CreatePod', note };
 }
 
-/** Why the Pod is late where the create was sent in time and has been repeated since. */
-function excuseOf(o: Observed, scheduledTime = 0): string | undefined {
-  const { at, heldUpSince } = o;
-  const wasInTime = heldUpSince !== undefined && lateness(at, heldUpSince, scheduledTime) <= lateAfterMs;
+/** What kept the Pod from being created. */
+function holdReason(o: Observed): string | undefined {
   // An Event showed each cause of a refusal.
-  return holdCondition(at)?.reason ?? (wasInTime ? 'requests that failed' : undefined);
+  return holdCondition(o.at)?.reason ?? (heldUpFrom(o) === undefined ? undefined : 'requests that failed');
+}
+
+/** Since when something else than the operator keeps the Pod from being created, as far as this process knows. */
+function heldUpFrom({ heldUpSince, waitsSince }: Observed): number | undefined {
+  return earliest([heldUpSince, waitsSince]);
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
 }
 
 /** The condition that says why the API server has not taken the Pod so far. */
-function holdCondition(at: At): Condition | undefined {
+export function holdCondition(at: At): Condition | undefined {
   const launched = findCondition(at.status?.conditions, atCondition.launched);
   return launched?.status === 'False' ? launched : undefined;
 }
 
 /** Milliseconds by which the operator alone made the first launch of the At late, at least 0. */
 export function operatorLateness(at: At, launchTime: number, scheduledTime: number): number {
-  if (holdCondition(at) !== undefined) {
-    return 0;
-  }
   const late = Math.max(0, lateness(at, launchTime, scheduledTime));
   if (possibleFrom(at) + 1000 <= scheduledTime) {
     return late;

@@ -72,6 +72,8 @@ export interface Observed {
    * is not to blame for the time that has passed since.
    */
   readonly heldUpSince?: number;
+  /** From memory: since when the At waits because creates of others of its namespace fail; epoch milliseconds. */
+  readonly waitsSince?: number;
   /** The last dry run of the Pod, where status does not show yet what it has come to. */
   readonly preflight?: Preflight;
   /** How often in a row the API server has found the status of this At not valid, the last time just now. */

@@ -84,6 +84,31 @@ describe('a create that is turned away', () => {
   });
 });
 
+describe('an At that waits because the creates of others are refused', () => {
+  it('is not late through the fault of the operator', () => {
+    const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];
+    const turns = new LaunchTurns(clock);
+    const failures = new CreateFailures({ clock, memory, turns });
+    assert.equal(failures.wait(at), undefined);
+    assert.equal(memory.recall(at).waitsSince, undefined);
+    for (let index = 0; index < 8; index++) {
+      const { namespace = '' } = at.metadata;
+      const candidate = {
+        key: `${namespace}/${index}`,
+        namespace,
+        version: { uid: `${index}`, generation: 1 },
+      };
+      turns.failed(candidate, 'full', { reason: 'PodRejected', message: 'exceeded quota' });
+    }
+    clock.advance(100);
+    assert.equal(failures.wait(at)?.failure.reason, 'PodRejected');
+    clock.advance(60_000);
+    failures.wait(at);
+    const { waitsSince, heldUpSince } = memory.recall(at);
+    assert.deepEqual([waitsSince, heldUpSince], [dueTime + 100, undefined]);
+  });
+});
+
 describe('a create that is not answered', () => {
   const failAfter = (passed: number) => {
     const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];

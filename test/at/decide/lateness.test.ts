@@ -100,5 +100,31 @@ describe('decide, a launch that the API server held up', () => {
     const late = heldUp(7000);
     assert.deepEqual(eventReasons(late), ['LaunchedLate (W)']);
     assert.equal(late.status?.operatorDelaySeconds, 7);
+    const waiting = { at, pod: created(at, launchTime), launch, now: launchTime, waitsSince: dueTime + 400 };
+    const others = decide(observing({ ...waiting, heldUpSince: dueTime + 30_000 }));
+    assert.equal(others.status?.operatorDelaySeconds, undefined, 'creates of others failed before');
+  });
+
+  it('is the failure of the operator until its first create was refused, where status tells that, too', () => {
+    const refusal = { reason: 'PodRejected', message: 'exceeded quota' };
+    const launchTime = dueTime + 60_000;
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+    const launched = (heldUpSince?: number) => {
+      const held = decide(observing({ at: accepted(), now: dueTime + 30_000, refusal }));
+      const at = withStatus(accepted(), held.status);
+      const known = heldUpSince === undefined ? {} : { heldUpSince: dueTime + heldUpSince };
+      return decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime, ...known }));
+    };
+    const late = launched(30_000);
+    assert.deepEqual(eventReasons(late), ['LaunchedLate (W)']);
+    assert.equal(
+      late.events[0]?.note,
+      'created Pod example-at-pod 60 s late: the operator took 30 s, then came PodRejected',
+    );
+    assert.equal(late.status?.operatorDelaySeconds, 30);
+    for (const decision of [launched(200), launched(), launched(40_000)]) {
+      assert.deepEqual(eventReasons(decision), ['Launched']);
+      assert.equal(decision.status?.operatorDelaySeconds, undefined, 'another process was refused before');
+    }
   });
 });
