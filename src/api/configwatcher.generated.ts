@@ -240,6 +240,16 @@ export interface ConfigWatcherStatusPending {
   /** Whether the new Pods of a first owner have become available, so that others may follow. */
   readonly proven?: boolean;
   /**
+   * The label selector of the Pods that the change is owed to. Absent where it is longer than 512 characters,
+   * or the status has no more room.
+   */
+  readonly podSelector?: string;
+  /**
+   * Number of Pods with an older content that podSelector in spec, edited since, does not select any more.
+   * They are not restarted.
+   */
+  readonly abandonedPods?: number;
+  /**
    * How many contents in a row have replaced one whose Pods did not become available. They wait for no window
    * and, up to the third, for no cooldown.
    */
@@ -765,6 +775,8 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
             from: { type: 'string', format: 'date-time' },
             total: { type: 'integer', format: 'int32', minimum: 0 },
             proven: { type: 'boolean' },
+            podSelector: { type: 'string', maxLength: 512 },
+            abandonedPods: { type: 'integer', format: 'int32', minimum: 0 },
             repairs: { type: 'integer', format: 'int32', minimum: 0 },
             owners: {
               type: 'array',

@@ -80,6 +80,17 @@ export function labelSelectorText(selector: LabelSelector): string {
   return printLabelSelector(requirements);
 }
 
+/** Whether a text is a label selector that the API server takes, and not one that selects everything. */
+export function isLabelSelector(text: string): boolean {
+  try {
+    const requirements = parseLabelSelector(text);
+    for (const requirement of requirements) assertLegal(requirement);
+    return requirements.length > 0;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Whether an object has the labels that a selector selects, as a function of the object.
  *

@@ -109,7 +109,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6]);
   });
 
-  it('restarts neither what was made after a change that waits nor what a narrower selector leaves out', {
+  it('restarts neither what was made after a change that waits nor what a narrower selector leaves out, and tells of that', {
     timeout,
   }, async (t) => {
     const shop = await Shop.watched(t, 2, { suspend: true, podSelector: { deployment: 'webapp' } });
@@ -134,7 +134,11 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.patchConfigMap({ data: { message: 'third' } });
     await shop.until('the next change is recorded', ({ pending }) => pending?.reason === 'Suspended');
     await select(shop, { deployment: 'late' });
-    assert.equal((await shop.restarted(2)).lastRestart?.restarted, 1);
+    const { lastRestart: narrow, stalePods, conditions = [] } = await shop.restarted(2);
+    assert.deepEqual([narrow?.restarted, stalePods], [1, 2]);
+    assert.equal(conditions.find(({ type }) => type === 'Progressing')?.reason, 'RestartAbandoned');
+    const { note = '' } = await shop.untilEvent('RestartAbandoned');
+    assert.match(note, /\b2 Pods with an older content left: the spec no longer /);
     await select(shop, { deployment: null });
     await shop.until('all are selected', ({ matchedPods }) => matchedPods === 3);
     await shop.quiet();

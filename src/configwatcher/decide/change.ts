@@ -9,6 +9,7 @@ import type { Pending, WatcherState } from '../facts/state.ts';
 import { combinedHash, type SourceHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Comparison, replacesImmutable } from './comparison.ts';
+import { abandonedPods, owedTo } from './left-out.ts';
 import { isRunning } from './pending.ts';
 import { sortPods, stalenessOf } from './pod-groups.ts';
 import { closed, restartedPods } from './restart-record.ts';
@@ -17,7 +18,7 @@ export interface Change {
   readonly state: WatcherState;
   /** The sources of an edit that this pass saw first. */
   readonly edited: readonly SourceContent[];
-  /** A restart ends here, before so many of its Pods: the spec no longer names what it was for. */
+  /** A restart ends here, before so many of its Pods: the spec no longer asks for it. */
   readonly abandoned?: number;
 }
 
@@ -111,9 +112,9 @@ function countOvertaken(
 ): Pick<WatcherState, 'lastRestart'> {
   const { pending, lastRestart } = state;
   if (!pods || !lastRestart || !pending || !isRunning(pending)) return {};
-  const stale = sortPods(pods, spec, stalenessOf(state)).stale.length;
+  const left = sortPods(pods, spec, stalenessOf(state)).stale.length + abandonedPods(state);
   return {
-    lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, stale) },
+    lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, left) },
   };
 }
 
@@ -151,14 +152,16 @@ function recordEdit(
   const waits = pending !== undefined && !isRunning(pending);
   // A running restart has begun; the edit is a change of its own, with a debounce of its own.
   const since = waits ? pending.since : Math.max(now, (pending?.started ?? 0) + 1);
+  const owed = pods && [...pods, ...(observed.leftOut ?? [])];
   const cutoff = cutoffOf(
     state,
     comparison.changed,
-    pods?.filter((pod) => !pod.startsLater),
+    owed?.filter((pod) => !pod.startsLater),
     now,
   );
   const from = fromOf(state, comparison.changed, pods ?? [], now);
   const repairs = repairsOf(state);
+  const podSelector = owedTo(observed, spec);
   const { started, owners, total } = pending ?? {};
   const next: Pending = {
     hash,
@@ -166,6 +169,7 @@ function recordEdit(
     ...(started !== undefined && { started }),
     ...(cutoff !== undefined && { cutoff }),
     ...(from !== undefined && { from }),
+    ...(podSelector !== undefined && { podSelector }),
     ...(repairs > 0 && { repairs }),
     // They keep their places: what was taken away from them is still to come back.
     ...(owners && { owners }),
@@ -221,7 +225,7 @@ function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): C
   const state = withoutPending(next);
   if (!pending) return { state, edited: [] };
   if (!pods) return 'pods';
-  const left = sortPods(pods, spec, stalenessOf(observed.state)).stale.length;
+  const left = sortPods(pods, spec, stalenessOf(observed.state)).stale.length + abandonedPods(observed.state);
   const isUnderWay = pending.started !== undefined && lastRestart && lastRestart.completion === undefined;
   return {
     state: isUnderWay ? closed({ ...state, ...countOvertaken(observed.state, pods, spec) }, now) : state,

@@ -18,10 +18,11 @@ import { strategies } from '../plan/strategies.ts';
 import { type Change, mayNotListPods, recordChange, widened } from './change.ts';
 import { compare } from './comparison.ts';
 import { type Effect, type Steps, uidOf } from './decision.ts';
+import { withLeftOut } from './left-out.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
-import { eventsOf } from './watcher-events.ts';
+import { eventsOf, leftOutEvents } from './watcher-events.ts';
 
 /** How soon to see whether a missing right has been granted. */
 const retryForbidden = 30_000;
@@ -153,12 +154,14 @@ function stepsOf(observed: Observed): Steps | Need {
   const { spec, forbidden: missing } = observed;
   if ('invalid' in spec) return refuseSpec(observed, spec.invalid);
   if (missing) return refuseForbidden(observed, spec, `${missing.verb} ${missing.resource}`);
+  const owed = withLeftOut(observed, spec, observed.state);
+  if (typeof owed === 'string') return owed;
   const comparison = compare(spec, observed.state, observed.sources);
-  const change = recordChange(observed, spec, comparison);
+  const change = recordChange({ ...observed, state: owed }, spec, comparison);
   if (typeof change === 'string') return change;
-  const step = hasPending(change.state)
-    ? advance(observed, spec, comparison, change.state)
-    : atRest(observed, change);
+  const next = withLeftOut(observed, spec, change.state);
+  if (typeof next === 'string') return next;
+  const step = hasPending(next) ? advance(observed, spec, comparison, next) : atRest(observed, change);
   if (typeof step === 'string') return step;
   const stated = {
     ...withReplacement(observed, withRestartNow(observed, step.state)),
@@ -173,7 +176,10 @@ function stepsOf(observed: Observed): Steps | Need {
     edits: Math.min(1, comparison.edited.length),
     ...(step.abandoned !== undefined && { abandoned: step.abandoned }),
     skippedOfJobs: step.sorted?.ofJobs.length ?? 0,
-    events: eventsOf(observed, spec, change.edited, { ...step, state }),
+    events: [
+      ...leftOutEvents(observed.state, owed, step),
+      ...eventsOf(observed, spec, change.edited, { ...step, state }),
+    ],
     memory: step.memory,
     ...(step.requeueAfter !== undefined && { requeueAfter: step.requeueAfter }),
   };

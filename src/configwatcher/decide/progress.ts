@@ -21,6 +21,7 @@ import { changeId, combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import type { Comparison } from './comparison.ts';
 import type { Action } from './decision.ts';
+import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
@@ -93,7 +94,7 @@ function start(situation: Situation, pods: readonly PodFacts[], cutoff: number |
     ...pending,
     started: Math.max(now, pending.since),
     ...(cutoff !== undefined && { cutoff }),
-    total: sorted.stale.length,
+    total: sorted.stale.length + abandonedPods({ pending }),
   };
   return {
     ...situation,
@@ -123,16 +124,18 @@ function memoryOf({ observed: { memory }, state: { lastRestart } }: Situation): 
 /** No stale Pod is left, and the others are available: the content is applied. */
 function complete({ observed, comparison, state }: Situation, memory: RestartMemory): Step {
   const { pending, ...rest } = state;
+  const abandoned = abandonedPods(state);
   const appliedHash = combinedHash(comparison.wanted);
   return {
     state: {
       ...closed(rest, observed.now),
       sources: comparison.wanted,
       ...(appliedHash !== undefined && { appliedHash }),
-      stalePods: 0,
+      stalePods: abandoned,
     },
     memory: { ...emptyMemory, id: memory.id },
     actions: [],
+    ...(abandoned > 0 && { abandoned }),
   };
 }
 
@@ -241,10 +244,17 @@ function pollOf({ stalled }: Plan): number {
   return stalled.some(({ because }) => because === 'Deadline') ? pollStalledMs : pollRunningMs;
 }
 
-/** The newest Pod cannot be younger than the cutoff unless the cutoff was forged, or the server's clock was set. */
-function boundedCutoff(pending: Pending, pods: readonly PodFacts[]): number | undefined {
-  if (pending.cutoff === undefined || pods.length === 0) return undefined;
-  return Math.min(pending.cutoff, Math.max(...pods.map(({ created }) => created)));
+/**
+ * No Pod that the change is owed to is as young as the cutoff only where the cutoff was forged, or the server's clock was
+ * set.
+ */
+function boundedCutoff(
+  { cutoff }: Pending,
+  pods: readonly PodFacts[],
+  leftOut: readonly PodFacts[] = [],
+): number | undefined {
+  if (cutoff === undefined || pods.length === 0) return undefined;
+  return Math.min(cutoff, Math.max(...[...pods, ...leftOut].map(({ created }) => created)));
 }
 
 /** One step of the pending change of `state`. */
@@ -276,7 +286,7 @@ export function advance(
   if (!running && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
   const { pods } = observed;
   if (!pods) return 'pods';
-  const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods);
+  const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods, observed.leftOut);
   // Timestamps have whole seconds: only a Pod made in a later second than the cutoff is distinguishable from a stale
   // one, so nothing may be replaced before that second has begun; nor again after the server's clock was set back
   // behind it, when every replacement would look stale.

@@ -1,6 +1,6 @@
 /**
  * Status size: below 8 KiB, whatever the spec names. Where it would be larger, what only people read is left
- * out, step by step; what decisions turn on (hashes, instants, counts) never is.
+ * out, step by step; what a restart turns on (hashes, instants, counts) never is.
  *
  * The steps that concern what is read back from the status come first: a second pass finds them done, and so
  * comes to the same end.
@@ -104,6 +104,14 @@ function shortenSources(status: ConfigWatcherStatus): ConfigWatcherStatus | unde
   return sizeOf(shortened) < sizeOf(sources) ? { ...status, sources: shortened } : undefined;
 }
 
+/** Pods that a narrower selector leaves out are not told of then. */
+function dropSelector(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
+  const { pending } = status;
+  if (pending?.podSelector === undefined) return undefined;
+  const { podSelector, ...rest } = pending;
+  return { ...status, pending: rest };
+}
+
 const steps: readonly ((status: ConfigWatcherStatus) => ConfigWatcherStatus | undefined)[] = [
   countKeys,
   dropTriggers,
@@ -112,6 +120,7 @@ const steps: readonly ((status: ConfigWatcherStatus) => ConfigWatcherStatus | un
   shortenSources,
   dropOwnerRecords,
   shortenMessages,
+  dropSelector,
 ];
 
 /**

@@ -68,6 +68,8 @@ export function writeState(state: WatcherState): ConfigWatcherStatus {
         ...given('from', wholeTime(pending.from)),
         ...given('total', pending.total),
         ...given('proven', pending.proven),
+        ...given('podSelector', pending.podSelector),
+        ...given('abandonedPods', pending.abandonedPods),
         ...given('repairs', pending.repairs),
         ...given('owners', pending.owners),
         ...given('revertedOwners', pending.revertedOwners),

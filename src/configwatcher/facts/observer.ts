@@ -4,18 +4,17 @@
  */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
-import { controllerOf, type KubernetesObject, type Pod, pods } from '../../kubernetes/objects.ts';
+import { controllerOf, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
-import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
-import { labelSelectorOf, selects } from '../plan/selector.ts';
+import { selects } from '../plan/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
-import { withRight } from './missing-right.ts';
 import type { Need, Observed, OwnerFacts, SourceContent } from './observed.ts';
-import { isOfWorkload, ownWorkload } from './own-workload.ts';
+import { ofOwnWorkload } from './own-workload.ts';
 import { OwnerReader } from './owner-reader.ts';
-import { type PodFacts, podFactsOf, transformListedPod } from './pod-facts.ts';
+import type { PodFacts } from './pod-facts.ts';
+import { PodLists } from './pod-lists.ts';
 import type { RestartMemory } from './restart-memory.ts';
 import { SourceReader } from './source-reader.ts';
 import type { ReadRequest } from './source-reads.ts';
@@ -30,6 +29,7 @@ export class Observer {
   readonly #options;
   readonly #sources: SourceReader;
   readonly #owners: OwnerReader;
+  readonly #pods: PodLists;
 
   constructor(
     options: ConstructorParameters<typeof SourceReader>[0] & {
@@ -51,6 +51,7 @@ export class Observer {
     this.#options = options;
     this.#sources = new SourceReader(options);
     this.#owners = new OwnerReader(options.client);
+    this.#pods = new PodLists(options.client);
   }
 
   /** Never later than the API server's clock, epoch ms. */
@@ -124,6 +125,8 @@ export class Observer {
         return { sources: await this.#readSources(watcher, observed, { afresh: true, knownSince, signal }) };
       case 'pods':
         return { pods: await this.#listPods(watcher, observed, spec, signal) };
+      case 'leftOut':
+        return { leftOut: await this.#listLeftOut(watcher, observed, spec, signal) };
       case 'owners':
         return { owners: await this.#readOwners(observed, spec, observed.pods ?? [], signal) };
     }
@@ -160,30 +163,26 @@ export class Observer {
     });
   }
 
-  /**
-   * Without a resourceVersion: the API server answers from a quorum, so no Pod that exists is missing. Where a
-   * restart can follow at once, the owners that the watch knows are read meanwhile; OwnerReader keeps them.
-   */
+  /** Where a restart can follow at once, the owners that the watch knows are read meanwhile; OwnerReader keeps them. */
   async #listPods(
     watcher: ConfigWatcher,
     observed: Observed,
     spec: WatcherSpec,
     signal: AbortSignal,
   ): Promise<PodFacts[]> {
-    const { namespace } = observed;
-    const labelSelector = labelSelectorOf(spec.selector);
-    const list = this.#options.client.list<Pod>(pods, {
-      namespace,
-      labelSelector,
-      transform: transformListedPod,
-      signal,
-    });
-    const listed = withRight('list', pods.plural, list);
-    const [{ items }] = await Promise.all([listed, this.#readOwnersAhead(watcher, observed, spec, signal)]);
-    const versions = observed.sources.map(({ version }) => version);
-    const isAfterSources = (pod: string) =>
-      versions.every((version) => version !== undefined && (compareResourceVersions(pod, version) ?? 0) > 0);
-    return ofOwnWorkload(watcher, items).map((pod) => podFactsOf(pod, isAfterSources));
+    const listed = this.#pods.selected(watcher, spec, observed.sources, signal);
+    const [selected] = await Promise.all([listed, this.#readOwnersAhead(watcher, observed, spec, signal)]);
+    return selected;
+  }
+
+  #listLeftOut(
+    watcher: ConfigWatcher,
+    { state }: Observed,
+    spec: WatcherSpec,
+    signal: AbortSignal,
+  ): Promise<PodFacts[]> | [] {
+    const { podSelector } = state.pending ?? {};
+    return podSelector === undefined ? [] : this.#pods.leftOut(watcher, spec, podSelector, signal);
   }
 
   async #readOwnersAhead(
@@ -218,17 +217,6 @@ export class Observer {
     const oldest = created.reduce((first, one) => Math.min(first, one), Number.POSITIVE_INFINITY);
     return { matchedPods: selected.length, ...(Number.isFinite(oldest) && { oldestPod: oldest }) };
   }
-}
-
-/** Without those that another workload has made, where the watcher belongs to one. */
-function ofOwnWorkload<T extends KubernetesObject>(
-  watcher: ConfigWatcher,
-  selected: readonly T[],
-): readonly T[] {
-  const workload = ownWorkload(watcher);
-  return workload === undefined
-    ? selected
-    : selected.filter((pod) => isOfWorkload(controllerOf(pod), workload));
 }
 
 /** What this process wrote to, or could not write to, is read again: the one after that, the other before. */

@@ -2,6 +2,7 @@
  * Own workload: a ConfigWatcher that a workload controls is for the Pods of that workload alone, also where its selector
  * matches those of another one, such as `app: web` and `app: web, track: canary`.
  */
+import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
 import { controllerOf, type KubernetesObject, type OwnerReference } from '../../kubernetes/objects.ts';
 
 /** The Deployment, StatefulSet or DaemonSet that controls it. */
@@ -28,4 +29,15 @@ export function isOfWorkload(
     controller.name.startsWith(`${name}-`) &&
     templateHash.test(controller.name.slice(name.length + 1))
   );
+}
+
+/** Without those that another workload has made, where the watcher belongs to one. */
+export function ofOwnWorkload<T extends KubernetesObject>(
+  watcher: ConfigWatcher,
+  selected: readonly T[],
+): readonly T[] {
+  const workload = ownWorkload(watcher);
+  return workload === undefined
+    ? selected
+    : selected.filter((pod) => isOfWorkload(controllerOf(pod), workload));
 }

@@ -12,6 +12,7 @@ import {
 } from '../../api/configwatcher.generated.ts';
 import { fit, statusSchema } from '../../kubernetes/fit.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
+import { isLabelSelector } from '../../kubernetes/selector.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { type SourceHash, withScheme } from '../plan/config-hash.ts';
 import { isSourceKind } from '../plan/source-kinds.ts';
@@ -35,6 +36,10 @@ export interface Pending {
   readonly total?: number;
   /** The new Pods of a first owner are available with this content. */
   readonly proven?: true;
+  /** The label selector of the Pods that it is owed to; absent where that is too long to be kept. */
+  readonly podSelector?: string;
+  /** Stale Pods that {@link podSelector} selects and the spec, edited since, does not; absent for none. */
+  readonly abandonedPods?: number;
   /** How many contents in a row have replaced one whose Pods did not become available; absent for none. */
   readonly repairs?: number;
   /** Owners in the middle of a restart, at most {@link maxPlaces}. */
@@ -139,6 +144,8 @@ function readPending({ pending }: ConfigWatcherStatus): Pending | undefined {
     ...given('from', instantIn(pending.from)),
     ...given('total', pending.total),
     ...(pending.proven === true && { proven: true }),
+    ...given('podSelector', isLabelSelector(pending.podSelector ?? '') ? pending.podSelector : undefined),
+    ...given('abandonedPods', pending.abandonedPods),
     ...given('repairs', pending.repairs),
     ...(owners.length > 0 && { owners }),
     ...given(

@@ -26,6 +26,15 @@ export function labelSelectorOf(selector: LabelSelector): string {
   return printLabelSelector(labelRequirements(selector));
 }
 
+/** Characters of a selector that a status keeps. */
+const maxKept = 512;
+
+/** The selector as a status keeps it; undefined where it is too long for that. */
+export function keptSelector(selector: LabelSelector): string | undefined {
+  const text = labelSelectorOf(selector);
+  return text.length > maxKept ? undefined : text;
+}
+
 function isEmpty({ matchLabels = {} }: LabelSelector): boolean {
   return Object.keys(matchLabels).length === 0;
 }

@@ -135,6 +135,7 @@ describe('an edit', () => {
       since: now,
       cutoff: justCreated,
       from: now,
+      podSelector: 'app=webapp',
       reason: 'Debounce',
     });
     assert.equal(decision.state.appliedHash, oldContent.hash);
@@ -180,6 +181,7 @@ describe('an edit', () => {
       since: now,
       cutoff: rolled.created,
       from: now,
+      podSelector: 'app=webapp',
       reason: 'Debounce',
     });
     assert.equal(second.requeueAfter, 2000);
@@ -243,6 +245,7 @@ describe('the restart', () => {
       hash: newContent.hash,
       since: now,
       started: now,
+      podSelector: 'app=webapp',
       cutoff: anHourAgo,
       from: now,
       total: 1,
@@ -369,6 +372,7 @@ describe('the restart', () => {
       started: now,
       cutoff: replacement.created,
       from: now,
+      podSelector: 'app=webapp',
       total: 2,
       owners: [{ kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 2, available: 2 }],
       reason: 'Debounce',

@@ -69,6 +69,7 @@ function contentsAt(facts: Observed['spec'], size: Size, change: number): Source
 
 /** Everything of a state but what only people read. Of names and hashes what tells them apart. */
 function logicOf({ conditions, history, lastRestart, pending, sources, ...rest }: WatcherState): object {
+  const { podSelector, ...change } = pending ?? {};
   const owners = pending?.owners?.map(({ uid, wanted, available }) => [uid, wanted, available]);
   const { trigger, owners: shown, ...restart } = lastRestart ?? {};
   const statuses = conditions.map(({ type, status, reason }) => [type, status, reason]);
@@ -76,7 +77,7 @@ function logicOf({ conditions, history, lastRestart, pending, sources, ...rest }
   const known = sources.map(({ kind, name, keysHash: keys, hash, pendingHash }) => {
     return [kind, name.slice(0, 7), keys, digits(hash), digits(pendingHash)];
   });
-  return { ...rest, sources: known, pending: { ...pending, owners }, lastRestart: restart, statuses };
+  return { ...rest, sources: known, pending: { ...change, owners }, lastRestart: restart, statuses };
 }
 
 function assertSmall({ state }: Steps): void {
@@ -153,6 +154,7 @@ describe('the size of the status', () => {
     );
     assert.equal(lastRestart?.trigger?.changedKeys?.at(-1), '+25');
     assert.deepEqual(conditions, state.conditions);
+    assert.equal(writeState(state).pending?.podSelector, 'app=webapp');
   });
 });
 

@@ -124,6 +124,8 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
   },
 };
 
+const byTemplate = (operator: string) => ({ key: 'pod-template-hash', operator });
+
 function editWatcher(draw: EditDraw): Deed[] {
   const { app, random, features } = draw;
   const { name } = app;
@@ -133,6 +135,8 @@ function editWatcher(draw: EditDraw): Deed[] {
       { keys: random.pick([['message'], ['other'], null]) },
       { sources: random.pick([null, [{ kind: 'ConfigMap', name: `${name}-extra`, optional: true }]]) },
       { dryRun: random.chance(0.5) },
+      // It leaves out the Pods of Deployments, or those of others.
+      { podSelectorExpressions: random.pick([null, ['Exists'], ['DoesNotExist']])?.map(byTemplate) ?? null },
     ]);
     return patchOf(later(draw), 'configwatchers', name, { spec });
   });

@@ -30,13 +30,13 @@ export function drawWatchers(draw: Draw): Deed[] {
   }
   if (features.has('watcher-selector') && random.chance(0.5)) {
     const at = random.integer(duration);
-    deeds.push({
-      at,
-      do: 'patch',
-      resource: 'configwatchers',
-      name: 'app-0',
-      body: { spec: { podSelector: { app: 'app-1' } } },
-    });
+    deeds.push(
+      patchOf(at, 'configwatchers', 'app-0', { spec: { podSelector: { app: 'app-1' } } }),
+      // While a change is owed to the Pods that it leaves out.
+      patchOf(Math.max(1, at - random.pick([300, 1500, 5000])), 'configmaps', 'app-0-config', {
+        data: { message: drawValue(random, features) },
+      }),
+    );
   }
   return deeds;
 }

@@ -34,6 +34,7 @@ const watcher = {
   groups: 'src/configwatcher/decide/pod-groups.ts',
   restart: 'src/configwatcher/decide/restart.ts',
   turn: 'src/configwatcher/decide/turn.ts',
+  leftOut: 'src/configwatcher/decide/left-out.ts',
   restartWrite: 'src/configwatcher/act/restart-write.ts',
   hash: 'src/configwatcher/plan/config-hash.ts',
   store: 'src/configwatcher/act/state-store.ts',
@@ -374,6 +375,14 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     replace:
       'this.#client.updateStatus(this.#resource, { ...watcher, metadata: { ...watcher.metadata, resourceVersion: undefined }, status } as never, { signal });',
     promise: 'S12',
+  },
+  {
+    name: 'left out in silence',
+    sentence: 'an edit of the selector forgets what was owed to the Pods that it leaves out',
+    file: watcher.leftOut,
+    find: 'if (podSelector !== selector && !leftOut) return',
+    replace: 'if (!leftOut) return observed; if (podSelector === undefined) return',
+    promise: 'R3',
   },
   {
     name: 'selector ignored',

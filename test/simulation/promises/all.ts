@@ -3,6 +3,7 @@ import type { NamedPromise } from '../history.ts';
 import { absenceIsProven, phasesNeverGoBack, resultsAreTrue, statusIsValid } from './at-status.ts';
 import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
 import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
+import { leftOutIsTold } from './left-out.ts';
 import {
   appliedRunsEverywhere,
   changeIsActedOn,
@@ -51,6 +52,7 @@ export const allPromises: readonly NamedPromise[] = [
   resultsAreTrue,
   reasonsAreTold,
   appliedRunsEverywhere,
+  leftOutIsTold,
   batchesAreBounded,
   oneOwnerFirst,
   notTooSoon,

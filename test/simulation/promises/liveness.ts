@@ -249,7 +249,7 @@ function isBaseline(
 }
 
 /** Pods that a watcher may restart, and has to. */
-function isRestartable({ strategy }: ConfigWatcher['spec'], pod: Pod): boolean {
+export function isRestartable({ strategy }: ConfigWatcher['spec'], pod: Pod): boolean {
   const kind = controllerOf(pod)?.kind;
   const { deletionTimestamp } = pod.metadata;
   const phase = pod.status?.phase;

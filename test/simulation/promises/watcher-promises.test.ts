@@ -126,6 +126,31 @@ describe('S10 and S15, which Pods go and how', () => {
   });
 });
 
+describe('R3, what an edited selector leaves out is told', () => {
+  const broken = (status: object, selector: object = { app: 'web', track: 'new' }) => {
+    const made = watched('R3').change('pods', webPod('left', { app: 'web', track: 'old' }));
+    const pending = pendingAt(600_000);
+    made.change('configwatchers', watcher('w', pending), 'MODIFIED', 'replica-0').pass(second);
+    const narrow = watcher('w', pending, { podSelector: selector });
+    made.change('configwatchers', { ...narrow, metadata: { name: 'w', generation: 2 } }, 'MODIFIED', 'alice');
+    const done = { ...narrow, metadata: { name: 'w', generation: 2 }, status };
+    return made.change('configwatchers', done, 'MODIFIED', 'replica-0').broken;
+  };
+  const said = (reason: string, stalePods: number) => ({
+    ...{ appliedHash: 'v1:two', stalePods },
+    conditions: [{ type: 'Progressing', status: 'False', reason, message: '', lastTransitionTime: '' }],
+  });
+  it('is broken by a status that says nothing of it, and kept by one that does', () => {
+    assert.deepEqual(broken(said('UpToDate', 0)), ['R3 left out']);
+    assert.deepEqual(broken(said('RestartAbandoned', 0)), ['R3 left out']);
+    assert.deepEqual(broken(said('RestartAbandoned', 2)), []);
+  });
+  it('is kept where nothing is left out, and where the change was taken back', () => {
+    assert.deepEqual(broken(said('UpToDate', 0), { app: 'web' }), []);
+    assert.deepEqual(broken({ ...said('UpToDate', 0), appliedHash: 'v1:one' }), []);
+  });
+});
+
 describe('R3, an applied content runs everywhere', () => {
   const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
   const start = (made: HandMade, pod: string, message: string) =>

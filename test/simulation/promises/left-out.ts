@@ -1,0 +1,66 @@
+/** R3: what becomes of Pods that an edit of the selector leaves out while a change is owed to them. */
+import type { ConfigWatcher, ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
+import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
+import type { History, NamedPromise } from '../history.ts';
+import { kept } from '../history.ts';
+import { refersTo, selects, sourcesOf } from '../selector.ts';
+import type { WatcherRun } from '../watchers.ts';
+import { isRestartable } from './liveness.ts';
+
+type Spec = ConfigWatcher['spec'];
+
+export const leftOutIsTold: NamedPromise = {
+  name: 'R3',
+  sentence:
+    'a change is not said to be applied where the edited selector leaves out Pods that it was owed to',
+  start: (history) => ({
+    change({ resource, object, previous, by }) {
+      if (resource !== 'configwatchers' || by?.replica === undefined) return undefined;
+      const run = history.watchers.byUid.get(object.metadata.uid ?? '');
+      const [before, after] = [statusOf(previous), statusOf(object)];
+      if (run === undefined || run.forgedAt !== undefined || !isApplied(before, after)) return undefined;
+      const [left] = leftOut(history, run, Date.parse(before.pending?.cutoff ?? ''));
+      if (left === undefined) return undefined;
+      const reason = findCondition(after.conditions, 'Progressing')?.reason;
+      if (reason === 'RestartAbandoned' && (after.stalePods ?? 0) > 0) return kept;
+      const [name, pod] = [object.metadata.name, left.metadata.name];
+      return { text: `${name} says ${reason}, and nothing of ${pod}, which it selected`, clue: 'left out' };
+    },
+  }),
+};
+
+function statusOf(object: KubernetesObject | undefined): ConfigWatcherStatus {
+  return (object as ConfigWatcher | undefined)?.status ?? {};
+}
+
+/** A change that was taken back is owed to no Pod that was there before it. */
+function isApplied(before: ConfigWatcherStatus, after: ConfigWatcherStatus): boolean {
+  if (before.pending === undefined || after.pending !== undefined) return false;
+  return before.pending.hash !== before.appliedHash && after.appliedHash !== before.appliedHash;
+}
+
+/** The Pods that were selected when the change was recorded last, and are no more. */
+function leftOut(history: History, { watcher, specs, raises }: WatcherRun, cutoff: number): Pod[] {
+  const raisedAt = raises.at(-1)?.time ?? Number.POSITIVE_INFINITY;
+  const owed = specs.find(({ until }) => until > raisedAt)?.spec;
+  if (owed === undefined || owed === watcher.spec) return [];
+  return history.objects
+    .in<Pod>('pods', watcher.metadata.namespace ?? '')
+    .filter(
+      (pod) =>
+        hasLabels(owed, pod) &&
+        !hasLabels(watcher.spec, pod) &&
+        isConcerned(watcher.spec, pod) &&
+        isRestartable(watcher.spec, pod) &&
+        Date.parse(pod.metadata.creationTimestamp ?? '') <= cutoff,
+    );
+}
+
+function hasLabels(spec: Spec, pod: Pod): boolean {
+  return selects({ ...spec, onlyReferencing: false }, pod);
+}
+
+function isConcerned(spec: Spec, pod: Pod): boolean {
+  return spec.onlyReferencing !== true || sourcesOf(spec).some((source) => refersTo(pod, source));
+}
