@@ -6,7 +6,14 @@ import type { At } from '../../api/at.generated.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
+import { isJustEdited } from '../plan/phase.ts';
 import { delayAfter } from './create-answer.ts';
+
+/** Epoch milliseconds, and the generation of the At then. */
+interface Since {
+  readonly time: number;
+  readonly generation: number | undefined;
+}
 
 interface Recollection {
   /** Of the At; another At of the same name has a memory of its own. */
@@ -16,10 +23,10 @@ interface Recollection {
   /** Since when the reads have failed that its launch waits for: monotonic milliseconds. */
   unreadSince?: number | undefined;
   untried: boolean;
-  /** Since when creates have failed, or a status that they wait for, for whatever reason: epoch milliseconds. */
-  heldUpSince?: number;
-  /** Since when it waits because creates of others fail: epoch milliseconds. */
-  waitsSince?: number;
+  /** Since when creates have failed, or a status that they wait for, for whatever reason. */
+  heldUp?: Since;
+  /** Since when it waits because creates of others fail. */
+  waits?: Since;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** resourceVersion of the At from which a status was decided that came too late. */
@@ -35,6 +42,17 @@ interface Recollection {
 }
 
 const gone = 'gone';
+
+/** Before an edit nothing could be late. */
+function sinceIn(at: At, time: number): Since {
+  const { generation } = at.metadata;
+  return { time: isJustEdited(at) ? Number.NEGATIVE_INFINITY : time, generation };
+}
+
+/** Minus infinity for what has lasted since before the last edit. */
+function sinceEdit({ metadata }: At, { time, generation }: Since): number {
+  return generation === metadata.generation ? time : Number.NEGATIVE_INFINITY;
+}
 
 export class Memory {
   /** By namespace/name. Only Ats that something is known of have an entry. */
@@ -54,8 +72,8 @@ export class Memory {
       ambiguous: entry?.ambiguous ?? false,
       unread: entry?.unreadSince !== undefined,
       untried: entry?.untried ?? false,
-      ...(entry?.heldUpSince === undefined ? {} : { heldUpSince: entry.heldUpSince }),
-      ...(entry?.waitsSince === undefined ? {} : { waitsSince: entry.waitsSince }),
+      ...(entry?.heldUp === undefined ? {} : { heldUpSince: sinceEdit(at, entry.heldUp) }),
+      ...(entry?.waits === undefined ? {} : { waitsSince: sinceEdit(at, entry.waits) }),
     };
   }
 
@@ -93,12 +111,12 @@ export class Memory {
 
   /** A create has failed, or a status that it waits for, for whatever reason. @param since epoch milliseconds. */
   heldUp(at: At, since: number): void {
-    this.#entry(at).heldUpSince ??= since;
+    this.#entry(at).heldUp ??= sinceIn(at, since);
   }
 
   /** Creates of others fail, and so would this one. @param since epoch milliseconds. */
   waits(at: At, since: number): void {
-    this.#entry(at).waitsSince ??= since;
+    this.#entry(at).waits ??= sinceIn(at, since);
   }
 
   /** A create was refused. Returns how often in a row. */

@@ -13,6 +13,7 @@ import { observePod } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
 import { isDisrupted, isGated, recordedPod, shownPod } from '../facts/own-pod.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
+import { isJustEdited } from '../plan/phase.ts';
 import { type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import { type Run, runOf, specHash } from '../plan/run.ts';
@@ -235,12 +236,10 @@ export function operatorLateness(at: At, launchTime: number, scheduledTime: numb
 
 /**
  * Milliseconds by which the operator, not the user, was late: what was due before the At existed, was edited
- * or was resumed could not start earlier. An edit that no status has shown yet was seen just now.
+ * or was resumed could not start earlier.
  */
 function lateness(at: At, launchTime: number, scheduledTime: number): number {
-  const { generation = 1 } = at.metadata;
-  const handled = Math.max(1, at.status?.observedGeneration ?? 1);
-  if (generation > handled) {
+  if (isJustEdited(at)) {
     return 0;
   }
   return launchTime - Math.max(scheduledTime, possibleFrom(at));

@@ -68,11 +68,11 @@ export interface Observed {
   /** From memory: milliseconds since this process first saw the Pod lack a part of its configuration. */
   readonly configErrorAge?: number;
   /**
-   * From memory: since when creates have failed, or a status that a launch waits for; epoch milliseconds. The operator
-   * is not to blame for the time that has passed since.
+   * From memory: since when creates have failed, or a status that a launch waits for; epoch milliseconds, minus infinity
+   * for since before the last edit. The operator is not to blame for the time that has passed since.
    */
   readonly heldUpSince?: number;
-  /** From memory: since when the At waits because creates of others of its namespace fail; epoch milliseconds. */
+  /** From memory: since when the At waits because creates of others of its namespace fail, likewise. */
   readonly waitsSince?: number;
   /** The last dry run of the Pod, where status does not show yet what it has come to. */
   readonly preflight?: Preflight;

@@ -23,6 +23,11 @@ export function isEdited({ metadata, status }: At): boolean {
   return (metadata.generation ?? 0) > (status?.observedGeneration ?? -1);
 }
 
+/** Whether it was edited, and no status has shown that yet: that was just now. A new At was never edited. */
+export function isJustEdited({ metadata: { generation = 1 }, status }: At): boolean {
+  return generation > Math.max(1, status?.observedGeneration ?? 1);
+}
+
 /** Whether it waits because the API server does not take the Pod of this very spec, by what status says. */
 export function isRefused(at: At): boolean {
   const mayWait = phaseOf(at) === atPhase.pending && !isEdited(at);

@@ -17,6 +17,21 @@ describe('what is remembered of an At', () => {
     assert.equal(memory.recall(at).ambiguous, false);
   });
 
+  it('is since when its creates, or those of others, fail: since before an edit where there was one', () => {
+    const memory = new Memory();
+    memory.heldUp(at, 1000);
+    memory.heldUp(at, 2000);
+    memory.waits(at, 500);
+    const { heldUpSince, waitsSince } = memory.recall(at);
+    assert.deepEqual([heldUpSince, waitsSince], [1000, 500]);
+    const edited = { ...at, metadata: { ...at.metadata, generation: 9 } };
+    const later = memory.recall(edited);
+    assert.deepEqual([later.heldUpSince, later.waitsSince], Array(2).fill(Number.NEGATIVE_INFINITY));
+    const other = new Memory();
+    other.heldUp(edited, 1000);
+    assert.equal(other.recall(edited).heldUpSince, Number.NEGATIVE_INFINITY, 'the edit was seen just now');
+  });
+
   it('is nothing once there is nothing left that matters, nor of another At of the same name', () => {
     const memory = new Memory();
     memory.toTry(at);
