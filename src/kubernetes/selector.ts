@@ -80,12 +80,12 @@ export function labelSelectorText(selector: LabelSelector): string {
   return printLabelSelector(requirements);
 }
 
-/** Whether a text is a label selector that the API server takes, and not one that selects everything. */
+/** Whether a text is what {@link printLabelSelector} makes of legal requirements, at least one. */
 export function isLabelSelector(text: string): boolean {
   try {
     const requirements = parseLabelSelector(text);
     for (const requirement of requirements) assertLegal(requirement);
-    return requirements.length > 0;
+    return requirements.length > 0 && printLabelSelector(requirements) === text;
   } catch {
     return false;
   }
@@ -180,7 +180,8 @@ function printRequirement({ key, operator, values }: LabelRequirement): string {
   }
 }
 
-const labelKey = /^(?:[a-z0-9.-]{1,253}\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
+const labelKey =
+  /^(?:(?=[^/]{1,253}\/)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
 const labelValue = /^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/;
 
 /** In the text a comma or a parenthesis would select something else. */

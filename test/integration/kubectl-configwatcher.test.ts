@@ -141,7 +141,7 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
     assert.equal(code, 1, errors);
     assert.match(
       errors,
-      /^webapp-config-watcher restarts no further Pod: RestartAbandoned, 2 Pods kept an older content: the spec no longer asks for their restart\.$/m,
+      /^webapp-config-watcher restarts no further Pod: RestartAbandoned, 2 Pods kept an older content: the spec no longer asks for a restart\.$/m,
     );
   });
 

@@ -7,9 +7,10 @@ import type { Need, Observed, SourceContent } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { Pending, WatcherState } from '../facts/state.ts';
 import { combinedHash, type SourceHash } from '../plan/config-hash.ts';
+import { keptSelector } from '../plan/selector.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { type Comparison, replacesImmutable } from './comparison.ts';
-import { abandonedPods, owedTo } from './left-out.ts';
+import { abandonedPods, isOwedToSelected } from './left-out.ts';
 import { isRunning } from './pending.ts';
 import { sortPods, stalenessOf } from './pod-groups.ts';
 import { closed, restartedPods } from './restart-record.ts';
@@ -112,9 +113,11 @@ function countOvertaken(
 ): Pick<WatcherState, 'lastRestart'> {
   const { pending, lastRestart } = state;
   if (!pods || !lastRestart || !pending || !isRunning(pending)) return {};
-  const left = sortPods(pods, spec, stalenessOf(state)).stale.length + abandonedPods(state);
+  // The Pods that the selector leaves out, and which are not counted yet, would look as if they had gone.
+  if (!isOwedToSelected(state, spec)) return {};
+  const stale = sortPods(pods, spec, stalenessOf(state)).stale.length;
   return {
-    lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, left) },
+    lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, stale) },
   };
 }
 
@@ -152,16 +155,16 @@ function recordEdit(
   const waits = pending !== undefined && !isRunning(pending);
   // A running restart has begun; the edit is a change of its own, with a debounce of its own.
   const since = waits ? pending.since : Math.max(now, (pending?.started ?? 0) + 1);
-  const owed = pods && [...pods, ...(observed.leftOut ?? [])];
   const cutoff = cutoffOf(
     state,
     comparison.changed,
-    owed?.filter((pod) => !pod.startsLater),
+    pods?.filter((pod) => !pod.startsLater),
     now,
   );
   const from = fromOf(state, comparison.changed, pods ?? [], now);
   const repairs = repairsOf(state);
-  const podSelector = owedTo(observed, spec);
+  const podSelector = pending ? pending.podSelector : keptSelector(spec.selector);
+  const abandoned = comparison.changed.length > 0 ? abandonedPods(state) : 0;
   const { started, owners, total } = pending ?? {};
   const next: Pending = {
     hash,
@@ -170,6 +173,7 @@ function recordEdit(
     ...(cutoff !== undefined && { cutoff }),
     ...(from !== undefined && { from }),
     ...(podSelector !== undefined && { podSelector }),
+    ...(abandoned > 0 && { abandonedPods: abandoned }),
     ...(repairs > 0 && { repairs }),
     // They keep their places: what was taken away from them is still to come back.
     ...(owners && { owners }),

@@ -18,7 +18,7 @@ import { strategies } from '../plan/strategies.ts';
 import { type Change, mayNotListPods, recordChange, widened } from './change.ts';
 import { compare } from './comparison.ts';
 import { type Effect, type Steps, uidOf } from './decision.ts';
-import { withLeftOut } from './left-out.ts';
+import { leaveOut } from './left-out.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
@@ -56,18 +56,23 @@ function refuseSpec(observed: Observed, message: string): Steps {
  * content, however long it takes until the right is granted.
  */
 function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): Steps {
-  const { state: before, pods, sources } = observed;
+  const { pods, sources } = observed;
+  const comparison = compare(spec, observed.state, sources);
+  const owed = leaveOut(observed, spec, comparison);
+  // Those that the selector leaves out are counted when they can be listed.
+  const { state: before, left } = typeof owed === 'string' ? { state: observed.state, left: 0 } : owed;
+  const facts = { ...observed, state: before };
   const isKnown = pods !== undefined || mayNotListPods(observed);
-  const change = isKnown ? recordChange(observed, spec, compare(spec, before, sources)) : undefined;
+  const change = isKnown ? recordChange(facts, spec, comparison) : undefined;
   // What is not watched any more is settled when the watcher works again.
   const isRecorded = typeof change === 'object' && change.abandoned === undefined;
-  const { state, edited } = isRecorded ? change : { state: withWidened(observed), edited: [] };
+  const { state, edited } = isRecorded ? change : { state: withWidened(facts), edited: [] };
   const decision = refused(observed, state, forbidden(observed, state, forbiddenMessage(right)));
   return {
     ...decision,
     edits: Math.min(1, edited.length),
     skippedOfJobs: 0,
-    events: eventsOf(observed, spec, edited, decision),
+    events: [...leftOutEvents(left), ...eventsOf(observed, spec, edited, decision)],
     requeueAfter: retryForbidden,
   };
 }
@@ -154,14 +159,14 @@ function stepsOf(observed: Observed): Steps | Need {
   const { spec, forbidden: missing } = observed;
   if ('invalid' in spec) return refuseSpec(observed, spec.invalid);
   if (missing) return refuseForbidden(observed, spec, `${missing.verb} ${missing.resource}`);
-  const owed = withLeftOut(observed, spec, observed.state);
-  if (typeof owed === 'string') return owed;
   const comparison = compare(spec, observed.state, observed.sources);
-  const change = recordChange({ ...observed, state: owed }, spec, comparison);
+  const owed = leaveOut(observed, spec, comparison);
+  if (typeof owed === 'string') return owed;
+  const change = recordChange({ ...observed, state: owed.state }, spec, comparison);
   if (typeof change === 'string') return change;
-  const next = withLeftOut(observed, spec, change.state);
-  if (typeof next === 'string') return next;
-  const step = hasPending(next) ? advance(observed, spec, comparison, next) : atRest(observed, change);
+  const step = hasPending(change.state)
+    ? advance(observed, spec, comparison, change.state)
+    : atRest(observed, change);
   if (typeof step === 'string') return step;
   const stated = {
     ...withReplacement(observed, withRestartNow(observed, step.state)),
@@ -177,7 +182,8 @@ function stepsOf(observed: Observed): Steps | Need {
     ...(step.abandoned !== undefined && { abandoned: step.abandoned }),
     skippedOfJobs: step.sorted?.ofJobs.length ?? 0,
     events: [
-      ...leftOutEvents(observed.state, owed, step),
+      // What ends here tells of all Pods that it was given up for.
+      ...(step.abandoned === undefined ? leftOutEvents(owed.left) : []),
       ...eventsOf(observed, spec, change.edited, { ...step, state }),
     ],
     memory: step.memory,

@@ -94,7 +94,7 @@ function start(situation: Situation, pods: readonly PodFacts[], cutoff: number |
     ...pending,
     started: Math.max(now, pending.since),
     ...(cutoff !== undefined && { cutoff }),
-    total: sorted.stale.length + abandonedPods({ pending }),
+    total: sorted.stale.length,
   };
   return {
     ...situation,
@@ -244,17 +244,10 @@ function pollOf({ stalled }: Plan): number {
   return stalled.some(({ because }) => because === 'Deadline') ? pollStalledMs : pollRunningMs;
 }
 
-/**
- * No Pod that the change is owed to is as young as the cutoff only where the cutoff was forged, or the server's clock was
- * set.
- */
-function boundedCutoff(
-  { cutoff }: Pending,
-  pods: readonly PodFacts[],
-  leftOut: readonly PodFacts[] = [],
-): number | undefined {
-  if (cutoff === undefined || pods.length === 0) return undefined;
-  return Math.min(cutoff, Math.max(...[...pods, ...leftOut].map(({ created }) => created)));
+/** The newest Pod cannot be younger than the cutoff unless the cutoff was forged, or the server's clock was set. */
+function boundedCutoff(pending: Pending, pods: readonly PodFacts[]): number | undefined {
+  if (pending.cutoff === undefined || pods.length === 0) return undefined;
+  return Math.min(pending.cutoff, Math.max(...pods.map(({ created }) => created)));
 }
 
 /** One step of the pending change of `state`. */
@@ -286,7 +279,7 @@ export function advance(
   if (!running && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
   const { pods } = observed;
   if (!pods) return 'pods';
-  const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods, observed.leftOut);
+  const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods);
   // Timestamps have whole seconds: only a Pod made in a later second than the cutoff is distinguishable from a stale
   // one, so nothing may be replaced before that second has begun; nor again after the server's clock was set back
   // behind it, when every replacement would look stale.

@@ -3,7 +3,6 @@
 import type { OwnerReference } from '../../kubernetes/objects.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
 import { historyLimit, type OwnerRecord, type Restart, type WatcherState } from '../facts/state.ts';
-import { abandonedPods } from './left-out.ts';
 import type { cooldownAfter } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
 
@@ -33,7 +32,7 @@ export function closeOvertaken(state: WatcherState): WatcherState {
  * How many Pods the restart has taken: those that were to go at its start and are not there any more, whichever
  * process took them. Pods that a wider selector adds later are not taken by that.
  *
- * @param stale how many are still there: to go, or given up.
+ * @param stale how many are still to go.
  */
 export function restartedPods({ restarted }: Restart, total: number, stale: number): number {
   return Math.max(restarted, total - stale);
@@ -70,14 +69,13 @@ export function counted(state: WatcherState, memory: RestartMemory, sorted: Sort
   const { lastRestart, pending } = state;
   if (!lastRestart) return state;
   const stale = sorted.stale.length;
-  const abandoned = abandonedPods(state);
-  const restarted = restartedPods(lastRestart, pending?.total ?? 0, stale + abandoned);
+  const restarted = restartedPods(lastRestart, pending?.total ?? 0, stale);
   const skipped = sorted.unmanaged.length + sorted.ofJobs.length;
   return {
     ...state,
     stalePods: stale,
     skippedPods: skipped,
-    ...(pending && { pending: { ...pending, total: restarted + stale + abandoned } }),
+    ...(pending && { pending: { ...pending, total: restarted + stale } }),
     lastRestart: {
       ...lastRestart,
       restarted,

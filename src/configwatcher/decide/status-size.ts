@@ -30,7 +30,7 @@ export function roomForOwners({
   pending,
   ...rest
 }: ConfigWatcherStatus): number {
-  const { owners, ...waiting } = pending ?? { hash: '', since: '' };
+  const { owners, podSelector, ...waiting } = pending ?? { hash: '', since: '' };
   const { trigger, owners: shown, ...restart } = lastRestart ?? {};
   const size =
     sizeOf({ ...rest, pending: waiting, lastRestart: restart }) + conditionTypes * bytesPerCondition;

@@ -70,7 +70,7 @@ function abandonment({ conditions }: WatcherState, { abandoned, sorted }: Step):
   const { restartAbandoned } = reason;
   const shown = findCondition(conditions, type.progressing);
   if (abandoned === undefined) return !sorted && shown?.reason === restartAbandoned ? shown : undefined;
-  const message = `${pods(abandoned)} kept an older content: the spec no longer asks for their restart`;
+  const message = `${pods(abandoned)} kept an older content: the spec no longer asks for a restart`;
   return { status: 'False', reason: restartAbandoned, message };
 }
 

@@ -13,7 +13,6 @@ import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { replacesImmutable } from './comparison.ts';
 import type { DecidedEvent } from './decision.ts';
-import { abandonedPods } from './left-out.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
 import type { Step } from './progress.ts';
 import { summarizeKeys } from './trigger.ts';
@@ -103,16 +102,14 @@ function skippedNote({ unmanaged, ofJobs }: SortedPods): string {
 
 function abandonedNote(restarted: number, abandoned: number): EventRecord {
   const left = `${pods(abandoned)} with an older content left`;
-  const note = `${pods(restarted)} restarted, ${left}: the spec no longer asks for their restart`;
+  const note = `${pods(restarted)} restarted, ${left}: the spec no longer asks for a restart`;
   return warning(watcherEvent.restartAbandoned, 'Restart', note);
 }
 
-/** The selector was edited so that the change goes on without Pods that it was owed to. */
-export function leftOutEvents(before: WatcherState, owed: WatcherState, { abandoned }: Step): EventRecord[] {
-  const left = abandonedPods(owed);
-  if (left <= abandonedPods(before) || abandoned !== undefined) return [];
+/** An edit of the selector leaves out Pods that the change was owed to, and the change goes on. */
+export function leftOutEvents(left: number): EventRecord[] {
   const note = `${pods(left)} with an older content left: the spec no longer selects them`;
-  return [warning(watcherEvent.restartAbandoned, 'Restart', note)];
+  return left === 0 ? [] : [warning(watcherEvent.restartAbandoned, 'Restart', note)];
 }
 
 /** How the restart ended. */

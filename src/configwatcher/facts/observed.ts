@@ -75,11 +75,12 @@ export interface Observed {
   readonly oldestPod?: number;
   /** A consistent list of the selected Pods made during this pass; absent until it was asked for. */
   readonly pods?: readonly PodFacts[];
-  /**
-   * Of those that the selector in `state.pending` selects the ones that the spec, edited since, does not; absent until it
-   * was asked for.
-   */
-  readonly leftOut?: readonly PodFacts[];
+  /** A consistent list of the Pods that `state.pending.podSelector` selects; absent until it was asked for. */
+  readonly formerPods?: {
+    /** Those that the spec selects, too. */
+    readonly selected: readonly PodFacts[];
+    readonly leftOut: readonly PodFacts[];
+  };
   /** By uid of the controller of a Pod; absent until it was asked for. */
   readonly owners?: ReadonlyMap<string, OwnerFacts>;
   readonly memory: RestartMemory;
@@ -108,7 +109,7 @@ export type Need =
   | 'contents'
   /** List the selected Pods, consistently. */
   | 'pods'
-  /** List the Pods that the pending change is owed to and the spec does not select any more, consistently. */
-  | 'leftOut'
+  /** List the Pods that the pending change is owed to by an earlier selector, consistently. */
+  | 'formerPods'
   /** Read the controllers of the listed Pods. */
   | 'owners';

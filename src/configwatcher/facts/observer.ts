@@ -125,8 +125,8 @@ export class Observer {
         return { sources: await this.#readSources(watcher, observed, { afresh: true, knownSince, signal }) };
       case 'pods':
         return { pods: await this.#listPods(watcher, observed, spec, signal) };
-      case 'leftOut':
-        return { leftOut: await this.#listLeftOut(watcher, observed, spec, signal) };
+      case 'formerPods':
+        return this.#listFormerPods(watcher, observed, spec, signal);
       case 'owners':
         return { owners: await this.#readOwners(observed, spec, observed.pods ?? [], signal) };
     }
@@ -175,14 +175,15 @@ export class Observer {
     return selected;
   }
 
-  #listLeftOut(
+  async #listFormerPods(
     watcher: ConfigWatcher,
-    { state }: Observed,
+    { state, sources }: Observed,
     spec: WatcherSpec,
     signal: AbortSignal,
-  ): Promise<PodFacts[]> | [] {
+  ): Promise<Pick<Observed, 'formerPods'>> {
     const { podSelector } = state.pending ?? {};
-    return podSelector === undefined ? [] : this.#pods.leftOut(watcher, spec, podSelector, signal);
+    if (podSelector === undefined) return {};
+    return { formerPods: await this.#pods.former(watcher, spec, podSelector, sources, signal) };
   }
 
   async #readOwnersAhead(

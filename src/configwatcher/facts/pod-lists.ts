@@ -9,7 +9,7 @@ import type { Client } from '../../runtime/client/client.ts';
 import { labelSelectorOf, selects } from '../plan/selector.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { withRight } from './missing-right.ts';
-import type { SourceContent } from './observed.ts';
+import type { Observed, SourceContent } from './observed.ts';
 import { ofOwnWorkload } from './own-workload.ts';
 import { type PodFacts, podFactsOf, transformListedPod } from './pod-facts.ts';
 
@@ -28,19 +28,17 @@ export class PodLists {
     signal: AbortSignal,
   ): Promise<PodFacts[]> {
     const listed = await this.#list(watcher, labelSelectorOf(selector), transformListedPod, signal);
-    const versions = sources.map(({ version }) => version);
-    const isAfterSources = (pod: string) =>
-      versions.every((version) => version !== undefined && (compareResourceVersions(pod, version) ?? 0) > 0);
-    return listed.map((pod) => podFactsOf(pod, isAfterSources));
+    return listed.map((pod) => podFactsOf(pod, isAfter(sources)));
   }
 
-  /** Those that another selector selects and the spec does not. */
-  async leftOut(
+  /** Those that another selector selects. */
+  async former(
     watcher: ConfigWatcher,
     { selector }: WatcherSpec,
     other: string,
+    sources: readonly SourceContent[],
     signal: AbortSignal,
-  ): Promise<PodFacts[]> {
+  ): Promise<Required<Observed>['formerPods']> {
     const selected = new Set<string>();
     const transform = (pod: Pod) => {
       const { uid = '', labels } = pod.metadata;
@@ -48,7 +46,11 @@ export class PodLists {
       return transformListedPod(pod);
     };
     const listed = await this.#list(watcher, other, transform, signal);
-    return listed.filter(({ metadata: { uid = '' } }) => !selected.has(uid)).map((pod) => podFactsOf(pod));
+    const facts = listed.map((pod) => podFactsOf(pod, isAfter(sources)));
+    return {
+      selected: facts.filter(({ uid }) => selected.has(uid)),
+      leftOut: facts.filter(({ uid }) => !selected.has(uid)),
+    };
   }
 
   async #list(
@@ -62,4 +64,11 @@ export class PodLists {
     const { items } = await withRight('list', pods.plural, list);
     return ofOwnWorkload(watcher, items);
   }
+}
+
+/** Tells of the version of a Pod whether it is later than those of all sources. */
+function isAfter(sources: readonly SourceContent[]): (version: string) => boolean {
+  const versions = sources.map(({ version }) => version);
+  return (pod) =>
+    versions.every((version) => version !== undefined && (compareResourceVersions(pod, version) ?? 0) > 0);
 }

@@ -12,9 +12,9 @@ import {
 } from '../../api/configwatcher.generated.ts';
 import { fit, statusSchema } from '../../kubernetes/fit.ts';
 import type { Condition } from '../../kubernetes/objects.ts';
-import { isLabelSelector } from '../../kubernetes/selector.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { type SourceHash, withScheme } from '../plan/config-hash.ts';
+import { isKeptSelector } from '../plan/selector.ts';
 import { isSourceKind } from '../plan/source-kinds.ts';
 
 /** A change that was seen and is not applied yet. */
@@ -144,7 +144,7 @@ function readPending({ pending }: ConfigWatcherStatus): Pending | undefined {
     ...given('from', instantIn(pending.from)),
     ...given('total', pending.total),
     ...(pending.proven === true && { proven: true }),
-    ...given('podSelector', isLabelSelector(pending.podSelector ?? '') ? pending.podSelector : undefined),
+    ...given('podSelector', isKeptSelector(pending.podSelector ?? '') ? pending.podSelector : undefined),
     ...given('abandonedPods', pending.abandonedPods),
     ...given('repairs', pending.repairs),
     ...(owners.length > 0 && { owners }),

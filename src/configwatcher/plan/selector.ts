@@ -3,6 +3,7 @@
  * an empty LabelSelector, which would select every Pod of the namespace.
  */
 import {
+  isLabelSelector,
   type LabelSelector,
   type Labels,
   labelRequirements,
@@ -33,6 +34,11 @@ const maxKept = 512;
 export function keptSelector(selector: LabelSelector): string | undefined {
   const text = labelSelectorOf(selector);
   return text.length > maxKept ? undefined : text;
+}
+
+/** Whether a text is one that {@link keptSelector} may have made. */
+export function isKeptSelector(text: string): boolean {
+  return text.length <= maxKept && isLabelSelector(text);
 }
 
 function isEmpty({ matchLabels = {} }: LabelSelector): boolean {

@@ -124,7 +124,7 @@ describe('a spec that does not watch any more what is being restarted for', () =
     assert.equal(decision.state.stalePods, 4);
     const told = decision.events.find(({ reason }) => reason === 'RestartAbandoned');
     assert.match(told?.note ?? '', /^0 Pods restarted, 4 Pods with an older content left/);
-    const message = '4 Pods kept an older content: the spec no longer asks for their restart';
+    const message = '4 Pods kept an older content: the spec no longer asks for a restart';
     assert.equal(progressing(decision), `False: ${message}`);
   });
 

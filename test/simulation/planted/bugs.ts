@@ -380,8 +380,8 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'left out in silence',
     sentence: 'an edit of the selector forgets what was owed to the Pods that it leaves out',
     file: watcher.leftOut,
-    find: 'if (podSelector !== selector && !leftOut) return',
-    replace: 'if (!leftOut) return observed; if (podSelector === undefined) return',
+    find: "if (!formerPods) return 'formerPods';",
+    replace: 'if (!formerPods) return { state: withSelector(state, pending, selector), left: 0 };',
     promise: 'R3',
   },
   {

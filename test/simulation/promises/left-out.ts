@@ -20,7 +20,7 @@ export const leftOutIsTold: NamedPromise = {
       const run = history.watchers.byUid.get(object.metadata.uid ?? '');
       const [before, after] = [statusOf(previous), statusOf(object)];
       if (run === undefined || run.forgedAt !== undefined || !isApplied(before, after)) return undefined;
-      const [left] = leftOut(history, run, Date.parse(before.pending?.cutoff ?? ''));
+      const [left] = leftOut(history, run);
       if (left === undefined) return undefined;
       const reason = findCondition(after.conditions, 'Progressing')?.reason;
       if (reason === 'RestartAbandoned' && (after.stalePods ?? 0) > 0) return kept;
@@ -41,9 +41,9 @@ function isApplied(before: ConfigWatcherStatus, after: ConfigWatcherStatus): boo
 }
 
 /** The Pods that were selected when the change was recorded last, and are no more. */
-function leftOut(history: History, { watcher, specs, raises }: WatcherRun, cutoff: number): Pod[] {
-  const raisedAt = raises.at(-1)?.time ?? Number.POSITIVE_INFINITY;
-  const owed = specs.find(({ until }) => until > raisedAt)?.spec;
+function leftOut(history: History, { watcher, specs, raises }: WatcherRun): Pod[] {
+  const { time, cutoff } = raises.at(-1) ?? { time: Number.POSITIVE_INFINITY, cutoff: 0 };
+  const owed = specs.find(({ until }) => until > time)?.spec;
   if (owed === undefined || owed === watcher.spec) return [];
   return history.objects
     .in<Pod>('pods', watcher.metadata.namespace ?? '')
