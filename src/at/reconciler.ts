@@ -74,9 +74,11 @@ export class AtReconciler implements Reconciler {
       const { memory, turns, preflights } = this.#options;
       const all = [memory, turns, this.#actuator, this.#configErrors, preflights];
       for (const kept of all) kept?.forget(key);
-    } else if (at.spec.suspend === true && phaseOf(at) === 'PENDING') {
+    } else if (phaseOf(at) === 'PENDING') {
+      const { memory, turns, clock } = this.#options;
       // It would not use its turn; what has begun is not held back, nor are its further attempts.
-      this.#options.turns.passOn(requestKey(request));
+      if (at.spec.suspend === true) turns.passOn(requestKey(request));
+      if (!isDue(at, clock.now())) memory.notDue(at);
     }
     return at && this.#factsOf(at, request);
   }

@@ -119,6 +119,13 @@ export class Memory {
     this.#entry(at).waits ??= sinceIn(at, since);
   }
 
+  /** What has kept it from its launch says nothing of the next time. */
+  notDue(at: At): void {
+    const entry = this.#known(at);
+    delete entry?.heldUp;
+    delete entry?.waits;
+  }
+
   /** A create was refused. Returns how often in a row. */
   refused(at: At): number {
     this.answered(at);

@@ -15,7 +15,7 @@ import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { type Run, runOf } from '../plan/run.ts';
 import { type Action, type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { endOf } from './history.ts';
-import { launchStatus, operatorDelayOf, podEventRequeueMs } from './launch.ts';
+import { heldUpFrom, launchStatus, podEventRequeueMs } from './launch.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
 import { deletion } from './stop.ts';
@@ -114,7 +114,7 @@ export function release(o: Observed, running: Running): Draft {
   if (o.now - recordedAt > lateReleaseMs) {
     if (!o.live) return readLive;
     const launchTime = formatMilliTime(o.now);
-    const late = launch.attempt === 1 ? latenessOf(o, run) : {};
+    const late = launch.attempt === 1 ? latenessOf(o, run, recordedAt) : {};
     return { first: { ...status, launchTime, ...late }, events };
   }
   return {
@@ -125,10 +125,12 @@ export function release(o: Observed, running: Running): Draft {
   };
 }
 
-/** Of a first attempt that is released now. */
-function latenessOf(o: Observed, { scheduledTime = o.now }: Run): Partial<AtStatus> {
+/** Of a first attempt that is released now: the operator's share is that of the record, and what has passed since. */
+function latenessOf(o: Observed, { scheduledTime = o.now }: Run, recordedAt: number): Partial<AtStatus> {
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
-  const delay = Math.floor(operatorDelayOf(o, 1, o.now, scheduledTime) / 1000);
+  const { operatorDelaySeconds: recorded = 0 } = o.at.status ?? {};
+  const until = Math.min(o.now, heldUpFrom(o) ?? o.now);
+  const delay = recorded + Math.floor(Math.max(0, until - recordedAt) / 1000);
   return { latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
 }
 

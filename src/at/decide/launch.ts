@@ -131,7 +131,7 @@ const disruptions: ReadonlySet<string> = new Set([atReason.evicted, atReason.pod
  * Milliseconds by which the operator was late: until its creates failed, also where no condition shows that. Where status
  * told so before this process met it, another one was refused, and since when is not known.
  */
-export function operatorDelayOf(
+function operatorDelayOf(
   o: Observed,
   attempt: number,
   launchTime: number,
@@ -209,7 +209,7 @@ function holdReason(o: Observed): string | undefined {
 }
 
 /** Since when something else than the operator keeps the Pod from being created, as far as this process knows. */
-function heldUpFrom({ heldUpSince, waitsSince }: Observed): number | undefined {
+export function heldUpFrom({ heldUpSince, waitsSince }: Observed): number | undefined {
   return earliest([heldUpSince, waitsSince]);
 }
 

@@ -27,6 +27,8 @@ describe('what is remembered of an At', () => {
     const edited = { ...at, metadata: { ...at.metadata, generation: 9 } };
     const later = memory.recall(edited);
     assert.deepEqual([later.heldUpSince, later.waitsSince], Array(2).fill(Number.NEGATIVE_INFINITY));
+    memory.notDue(at);
+    assert.deepEqual([memory.recall(at).heldUpSince, memory.recall(at).waitsSince], [undefined, undefined]);
     const other = new Memory();
     other.heldUp(edited, 1000);
     assert.equal(other.recall(edited).heldUpSince, Number.NEGATIVE_INFINITY, 'the edit was seen just now');

@@ -116,6 +116,21 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.equal(status?.latenessMilliseconds, 3_600_000);
   });
 
+  it("counts the time since the record as the operator's, and no other", () => {
+    const at = recorded();
+    const releasedLate = (status: object, facts: object = {}) => {
+      const known = { ...at, status: { ...at.status, ...status } };
+      const o = observing({ at: known, pod: created(at), now: dueTime + 60_000, live: true, ...facts });
+      return decide(o).status?.operatorDelaySeconds;
+    };
+    // Held up by a quota, or moved into the past, before: the record has no delay.
+    const launchTime = new Date(dueTime + 44_000).toISOString();
+    assert.equal(releasedLate({ launchTime }), 16);
+    assert.equal(releasedLate({ launchTime, operatorDelaySeconds: 3 }), 19);
+    assert.equal(releasedLate({ launchTime }, { heldUpSince: dueTime + 50_000 }), 6);
+    assert.equal(releasedLate({ launchTime }, { heldUpSince: dueTime }), undefined);
+  });
+
   it('writes whole milliseconds, whatever the clock has', () => {
     const { status } = decide(observing({ at, pod: created(at), now: justAfterDue + 0.25 }));
     assert.equal(status?.latenessMilliseconds, 1);
