@@ -87,6 +87,12 @@ function hasPending<S extends WatcherState>(state: S): state is S & Required<Pic
   return state.pending !== undefined;
 }
 
+/** A change that ends with this edit is not there any more to tell of the Pods that it leaves out. */
+function withAbandoned(change: Change, left: number): Change {
+  const ends = change.state.pending === undefined && change.abandoned === undefined;
+  return ends && left > 0 ? { ...change, abandoned: left } : change;
+}
+
 /** Pods that a change was given up for stay stale, and are counted until the next one. */
 function atRest({ memory }: Observed, { state, abandoned }: Change): Step {
   const reason = findCondition(state.conditions, watcherCondition.progressing)?.reason;
@@ -162,8 +168,9 @@ function stepsOf(observed: Observed): Steps | Need {
   const comparison = compare(spec, observed.state, observed.sources);
   const owed = leaveOut(observed, spec, comparison);
   if (typeof owed === 'string') return owed;
-  const change = recordChange({ ...observed, state: owed.state }, spec, comparison);
-  if (typeof change === 'string') return change;
+  const recorded = recordChange({ ...observed, state: owed.state }, spec, comparison);
+  if (typeof recorded === 'string') return recorded;
+  const change = withAbandoned(recorded, owed.left);
   const step = hasPending(change.state)
     ? advance(observed, spec, comparison, change.state)
     : atRest(observed, change);

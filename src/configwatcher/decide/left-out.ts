@@ -3,14 +3,18 @@
  * since, does not select any more are given up: an Event tells of them, and status counts them until the change is
  * applied.
  */
+import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import type { Need, Observed } from '../facts/observed.ts';
+import { isOfWorkload } from '../facts/own-workload.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { given, type Pending, type WatcherState } from '../facts/state.ts';
 import { combinedHash } from '../plan/config-hash.ts';
 import { keptSelector } from '../plan/selector.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import type { Comparison } from './comparison.ts';
+import { isRunning } from './pending.ts';
 import { sortPods, stalenessOf } from './pod-groups.ts';
+import { restartedPods } from './restart-record.ts';
 
 /** The pending change is owed to the Pods of the present selector. */
 export interface LeftOut {
@@ -19,38 +23,68 @@ export interface LeftOut {
   readonly left: number;
 }
 
+type PendingState = WatcherState & { readonly pending: Pending };
+
 /** What an edit of the selector makes of the state; without one, the state as it is. */
 export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comparison): LeftOut | Need {
-  const { state, formerPods, pods } = observed;
+  const { state, formerPods, matchedPods, now } = observed;
   const { pending } = state;
   const selector = keptSelector(spec.selector);
   if (!pending || pending.podSelector === selector) return { state, left: 0 };
-  if (pending.podSelector === undefined) return { state: withSelector(state, pending, selector), left: 0 };
+  const { abandonedPods: before = 0, ...change } = pending;
+  if (pending.podSelector === undefined) {
+    return { state: withSelector({ ...state, pending: change }, selector), left: 0 };
+  }
   if (!formerPods) return 'formerPods';
-  const before = abandonedPods(state);
-  if (before > 0 && !pods) return 'pods';
   // A content that is taken back is no change to the Pods that were there before it.
   const hash = combinedHash(comparison.wanted) ?? pending.hash;
-  const staleness = stalenessOf({ ...state, pending: { ...pending, hash } });
-  const count = (some: readonly PodFacts[] = []) => sortPods(some, spec, staleness).stale.length;
-  const left = count(formerPods.leftOut);
-  const selectedAgain = Math.max(0, count(pods) - count(formerPods.selected));
-  const abandoned = Math.max(0, before - selectedAgain) + left;
-  const { abandonedPods: _, total, ...rest } = pending;
+  const seen = hash === pending.hash ? state : { ...state, lastChange: now };
+  const staleness = stalenessOf({ ...seen, pending: { ...pending, hash } });
+  const staleIn = (pods: readonly PodFacts[]) => sortPods(pods, spec, staleness).stale.length;
+  const left = staleIn(formerPods.leftOut);
+  // Where others are selected, too, they may be those that were left out before: an Event has told of them.
+  const isWider = matchedPods > formerPods.selected.filter(({ terminating }) => !terminating).length;
+  const abandoned = (isWider ? 0 : before) + left;
+  const { owners, ...rest } = change;
+  const places = owners?.filter((place) => !isLeftOut(place, formerPods)) ?? [];
   const counted: Pending = {
     ...rest,
-    // They are not restarted.
-    ...(total !== undefined && { total: Math.max(0, total - left) }),
+    ...(places.length > 0 && { owners: places }),
     ...(abandoned > 0 && { abandonedPods: abandoned }),
   };
-  return { state: withSelector(state, counted, selector), left };
+  const told = { ...state, stalePods: Math.max(0, state.stalePods - left) };
+  const stale = staleIn(formerPods.selected);
+  return { state: withSelector(withTotal(told, counted, { stale, left }), selector), left };
 }
 
-function withSelector(
+/** Nothing more is to be seen of an owner in its place of which no Pod is selected any more. */
+function isLeftOut(
+  { kind, name }: ConfigWatcherStatusPendingOwner,
+  { selected, leftOut }: Required<Observed>['formerPods'],
+): boolean {
+  if (kind === undefined || name === undefined) return false;
+  const isOfPlace = ({ controller }: PodFacts) => isOfWorkload(controller, { kind, name });
+  return leftOut.some(isOfPlace) && !selected.some(isOfPlace);
+}
+
+/** What a restart has taken is counted by the Pods of before; what is left out is not restarted. */
+function withTotal(
   state: WatcherState,
-  { podSelector: _, ...pending }: Pending,
-  selector: string | undefined,
-): WatcherState {
+  pending: Pending,
+  { stale, left }: { readonly stale: number; readonly left: number },
+): PendingState {
+  const { lastRestart } = state;
+  if (!lastRestart || !isRunning(pending)) return { ...state, pending };
+  const restarted = restartedPods(lastRestart, pending.total ?? 0, stale + left);
+  return {
+    ...state,
+    lastRestart: { ...lastRestart, restarted },
+    pending: { ...pending, total: restarted + stale },
+  };
+}
+
+function withSelector(state: PendingState, selector: string | undefined): WatcherState {
+  const { podSelector: _, ...pending } = state.pending;
   return { ...state, pending: { ...pending, ...given('podSelector', selector) } };
 }
 

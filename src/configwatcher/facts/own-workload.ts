@@ -20,7 +20,7 @@ const templateHash = /^[bcdfghjklmnpqrstvwxz2456789]+$/;
  */
 export function isOfWorkload(
   controller: OwnerReference | undefined,
-  { kind, name }: OwnerReference,
+  { kind, name }: Pick<OwnerReference, 'kind' | 'name'>,
 ): boolean {
   if (controller?.kind === kind && controller.name === name) return true;
   const isReplicaSet = kind === 'Deployment' && controller?.kind === 'ReplicaSet';

@@ -20,6 +20,7 @@ import {
   pod,
   several,
   specOf,
+  webapp,
   webappConfig,
 } from '../../fixtures/configwatcher.ts';
 
@@ -115,8 +116,6 @@ describe('a change that waits while the selector is narrowed', () => {
 
   it('is owed to all of them again when the selector is put back', () => {
     const back = edited(noticed, wideAtOnce, { formerPods: { selected, leftOut: [] } });
-    const { pods, ...unlisted } = back;
-    assert.deepEqual(decide(observed(unlisted)), { need: 'pods' });
     const decision = decided(back);
     assert.deepEqual([decision.state.stalePods, abandoned(decision), told(decision)], [5, undefined, []]);
   });
@@ -135,7 +134,7 @@ describe('a change that waits while the selector is narrowed', () => {
         ['4 Pods with an older content left: the spec no longer selects them'],
       ],
     );
-    assert.equal(abandoned(second), 4, 'one is selected again');
+    assert.equal(abandoned(second), 4, 'others are selected, perhaps some of those before');
   });
 
   it('is no change to Pods that were there before it where it is taken back with the same edit', () => {
@@ -146,7 +145,28 @@ describe('a change that waits while the selector is narrowed', () => {
       formerPods: { selected, leftOut: [...leftOut, between] },
       state: { ...waiting.state, pending: { ...waiting.state.pending!, cutoff: now + 500 } },
     });
-    assert.deepEqual(told(decision), ['1 Pod with an older content left: the spec no longer selects them']);
+    assert.deepEqual(told(decision), [
+      '0 Pods restarted, 1 Pod with an older content left: the spec no longer asks for a restart',
+    ]);
+    assert.deepEqual([decision.state.pending, abandoned(decision)], [undefined, 1]);
+  });
+
+  it('forgets the number where the selector is widened again: those Pods may have been replaced', () => {
+    const replaced = several(3, { created: now + 2000 });
+    const back = edited(noticed, wideAtOnce, {
+      ...{ pods: [...selected, ...replaced], matchedPods: 5 },
+      formerPods: { selected, leftOut: [] },
+    });
+    const decision = decided(back);
+    assert.deepEqual([decision.state.stalePods, abandoned(decision)], [2, undefined]);
+    const reordered = decided({ ...back, matchedPods: 2 });
+    assert.equal(abandoned(reordered), 3, 'but not where it selects no others');
+  });
+
+  it('says in status how many are left to restart, also without a list of them', () => {
+    const { pods, ...unlisted } = next;
+    const suspended = decided({ ...unlisted, spec: specOf({ podSelector: stable, suspend: true }) });
+    assert.deepEqual([suspended.state.stalePods, abandoned(suspended)], [2, 3]);
   });
 });
 
@@ -194,6 +214,42 @@ describe('a selector that is narrowed in mid-restart', () => {
     assert.deepEqual([decision.state.stalePods, decision.state.lastRestart?.restarted], [2, 0]);
     assert.equal(decided(later(next, decision, 100)).state.lastRestart?.restarted, 0);
     assert.equal(ended(next, decision).state.lastRestart?.restarted, 2);
+  });
+
+  it('counts what it has restarted of Pods that are left out now', () => {
+    const rest = leftOut.slice(1);
+    const decision = decided({ ...next, formerPods: { selected, leftOut: rest } });
+    const { lastRestart, pending } = decision.state;
+    assert.deepEqual([lastRestart?.restarted, pending?.total, abandoned(decision)], [1, 3, 2]);
+    assert.equal(ended(next, decision).state.lastRestart?.restarted, 3);
+  });
+
+  it('waits no longer for an owner of which it leaves out all Pods', () => {
+    const owner = (name: string) => ({ ...webapp, name: `${name}-7d4bc`, uid: `${name}-rs` });
+    const of = (name: string, count = 2) => several(count, { controller: owner(name) });
+    const [left, kept] = [of('left'), of('kept')];
+    const factsOf = (name: string, makesSelectedPods: boolean) => {
+      const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name, uid: `${name}-uid` };
+      return [`${name}-rs`, { reference, wanted: 2, makesSelectedPods }] as const;
+    };
+    const owners = new Map([factsOf('left', true), factsOf('kept', true)]);
+    const begun = decided({
+      ...facts,
+      spec: specOf({ ...atOnce, strategy: { maxOwners: 2, canary: false } }),
+      pods: [...left, ...kept],
+      owners,
+    });
+    assert.deepEqual(
+      begun.state.pending?.owners?.map(({ name }) => name),
+      ['left', 'kept'],
+    );
+    const present = new Map([factsOf('kept', true)]);
+    const found = { pods: kept, owners: present, formerPods: { selected: kept, leftOut: left } };
+    const decision = decided(edited(begun, narrowAtOnce, found));
+    assert.deepEqual(
+      decision.state.pending?.owners?.map(({ name }) => name),
+      ['kept'],
+    );
   });
 
   it('does not count them when another edit overtakes the restart either', () => {
