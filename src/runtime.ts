@@ -53,6 +53,7 @@ export {
 } from './kubernetes/owner.ts';
 export { printable } from './kubernetes/printable.ts';
 export {
+  isLabelSelector,
   type LabelOperator,
   type LabelRequirement,
   type LabelSelector,

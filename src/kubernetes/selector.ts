@@ -80,7 +80,7 @@ export function labelSelectorText(selector: LabelSelector): string {
   return printLabelSelector(requirements);
 }
 
-/** Whether a text is what {@link printLabelSelector} makes of legal requirements, at least one. */
+/** Whether a text is what {@link printLabelSelector} makes of legal requirements, of which there is at least one. */
 export function isLabelSelector(text: string): boolean {
   try {
     const requirements = parseLabelSelector(text);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  isLabelSelector,
   type LabelRequirement,
   type LabelSelector,
   labelMatcher,
@@ -196,7 +197,14 @@ describe('labelSelectorText', () => {
       assert.equal(labelMatcher(form)({ metadata: { name: 'a' } }), false);
     }
     assert.equal(labelSelectorText({}), '');
+    assert.equal(isLabelSelector(text), true);
   });
+
+  for (const text of ['', 'a = b', 'a=b,', 'a..b/c=d', 'a/b/c', `${'a'.repeat(254)}/b`, 'a in ()', 'a=b\n']) {
+    it(`does not have the form ${JSON.stringify(text).slice(0, 30)}`, () => {
+      assert.equal(isLabelSelector(text), false);
+    });
+  }
 
   const wrong: readonly LabelSelector[] = [
     { matchLabels: { app: 'a,b' } },
