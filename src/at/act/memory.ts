@@ -119,11 +119,11 @@ export class Memory {
     this.#entry(at).waits ??= sinceIn(at, since);
   }
 
-  /** What has kept it from its launch says nothing of the next time. */
+  /** It is not due. What kept it from its launch before an edit says nothing of the next time. */
   notDue(at: At): void {
     const entry = this.#known(at);
-    delete entry?.heldUp;
-    delete entry?.waits;
+    if (entry?.heldUp?.generation !== at.metadata.generation) delete entry?.heldUp;
+    if (entry?.waits?.generation !== at.metadata.generation) delete entry?.waits;
   }
 
   /** A create was refused. Returns how often in a row. */

@@ -36,7 +36,7 @@ import {
 } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
-import { endSurplusPods, runningSurplus } from './surplus-pods.ts';
+import { endSurplusPods, runningSurplus, succeededSurplus } from './surplus-pods.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable. */
 const deletionSlackMs = 60_000;
@@ -133,6 +133,18 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
   if (o.ambiguous && !o.live) {
     return readLive;
   }
+  return doneElsewhere(o, launch, status) ?? nextAttempt(o, launch, status, last);
+}
+
+/** A create of another replica, or one that came late, has made a Pod of this At again: it need not run once more. */
+function doneElsewhere(o: Observed, { podUID }: Attempt, status: AtStatus): Draft | undefined {
+  const view = succeededSurplus(o, podUID);
+  const ending = view && endingOf(view, tellsOutput(o));
+  if (view === undefined || ending === undefined) return undefined;
+  return done(o, { ...status, podUID: view.uid }, ending, { view, events: [] });
+}
+
+function nextAttempt(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Draft {
   const attempt = launch.attempt + 1;
   const ended = endedStatus(o, launch, status, last);
   const notBefore = earliestAfter(status, launch.view);
@@ -285,7 +297,12 @@ function lastMessage(o: Observed, from: AtStatus, { message, disrupted }: Ending
 }
 
 /** DONE, and one Event that says so without the words of the command or its output. */
-function done(o: Observed, from: AtStatus, ending: Ending, running?: Running): Steps {
+function done(
+  o: Observed,
+  from: AtStatus,
+  ending: Ending,
+  running?: Pick<Running, 'view' | 'events'>,
+): Steps {
   const { outcome, reason, exitCode } = ending;
   const message = lastMessage(o, from, ending);
   const status = doneStatus(o, from, { ...ending, message }, running?.view);

@@ -129,8 +129,10 @@ export function release(o: Observed, running: Running): Draft {
 function latenessOf(o: Observed, { scheduledTime = o.now }: Run, recordedAt: number): Partial<AtStatus> {
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
   const { operatorDelaySeconds: recorded = 0 } = o.at.status ?? {};
-  const until = Math.min(o.now, heldUpFrom(o) ?? o.now);
-  const delay = recorded + Math.floor(Math.max(0, until - recordedAt) / 1000);
+  const heldUpSince = heldUpFrom(o) ?? o.now;
+  const until = heldUpSince < recordedAt ? o.now : Math.min(o.now, heldUpSince);
+  // In whole seconds of the instants, so that what several late releases add up to is no less.
+  const delay = recorded + Math.max(0, Math.floor(until / 1000) - Math.floor(recordedAt / 1000));
   return { latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
 }
 

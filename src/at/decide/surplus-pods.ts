@@ -4,7 +4,7 @@
  * canceled, missed or lost. No status speaks of it, so it must not run on.
  */
 
-import { atPhase, atReason } from '../../api/at-constants.ts';
+import { atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
@@ -13,6 +13,7 @@ import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { isTerminating, phaseOf } from '../plan/phase.ts';
 import type { Action, Draft } from './decision.ts';
 import { discard, isEndRecorded, silentFrom, untrack } from './exactly-once.ts';
+import { endingOf } from './outcome.ts';
 import { deletion, stopOverdue, stopPatch } from './stop.ts';
 
 /** What is to be done about a Pod that is not the one of the run. */
@@ -59,6 +60,15 @@ export function runningSurplus(o: Observed, uid: string): PodView | undefined {
     .filter((pod) => pod.metadata.uid !== uid && isOurs(o, pod) && !isGated(pod))
     .map(observePod)
     .find((view) => view.ended === undefined && o.now <= (silentFrom(view) ?? Number.POSITIVE_INFINITY));
+}
+
+/** A Pod beside the one with this uid in which the command has succeeded. */
+export function succeededSurplus(o: Observed, uid: string): PodView | undefined {
+  const others = [o.pod, ...o.earlierPods].filter((pod) => pod !== undefined);
+  return others
+    .filter((pod) => pod.metadata.uid !== uid && isOurs(o, pod))
+    .map(observePod)
+    .find((view) => endingOf(view)?.outcome === atOutcome.succeeded);
 }
 
 /** The gated Pod of the attempt that may follow: retry records it, or lets it go. */

@@ -28,6 +28,8 @@ describe('what is remembered of an At', () => {
     const later = memory.recall(edited);
     assert.deepEqual([later.heldUpSince, later.waitsSince], Array(2).fill(Number.NEGATIVE_INFINITY));
     memory.notDue(at);
+    assert.equal(memory.recall(at).heldUpSince, 1000, 'a clock may have been set back');
+    memory.notDue(edited);
     assert.deepEqual([memory.recall(at).heldUpSince, memory.recall(at).waitsSince], [undefined, undefined]);
     const other = new Memory();
     other.heldUp(edited, 1000);

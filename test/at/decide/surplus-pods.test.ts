@@ -154,6 +154,22 @@ describe('a surplus Pod', () => {
     assert.deepEqual(actionTypes(look(ownedBy(running, 'other-uid'))), ['CreatePod']);
   });
 
+  it('is the end of the At where the command has succeeded in it: nothing is run again', () => {
+    const look = (pod: Pod) => decide(observing({ at: retried, pod, live: true }));
+    const { actions, status, events } = look(succeeded(onNode(surplusOf(retried))));
+    assert.deepEqual(actions, []);
+    const { phase, outcome, podUID, exitCode, attempts } = status ?? {};
+    assert.deepEqual(
+      [phase, outcome, podUID, exitCode, attempts],
+      ['DONE', 'Succeeded', 'surplus-uid', 0, 1],
+    );
+    assert.deepEqual(
+      events.map(({ reason }) => reason),
+      ['Completed'],
+    );
+    assert.deepEqual(actionTypes(look(ownedBy(succeeded(surplusOf(retried)), 'other-uid'))), ['CreatePod']);
+  });
+
   it('keeps no attempt waiting once nothing more will be heard of it, whoever holds it', () => {
     const deleted = terminating(surplusOf(retried), dueTime);
     const look = (pod: Pod, seconds: number) =>
