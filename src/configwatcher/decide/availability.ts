@@ -128,18 +128,22 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const serving = [...stale, ...fresh].filter(isAvailable).length;
   const place = placeNow(known, wanted, serving);
   const ofUnknownSize = facts.wanted === undefined;
-  // An owner that does not say how many Pods it wants is back when all that there are serve.
-  const lacks =
-    place !== undefined &&
-    (ofUnknownSize && stale.length === 0
-      ? terminating.length > 0 || fresh.length > serving
-      : serving < Math.min(wanted, place.available));
   const progress = progressOf(
     { left: stale.length + terminating.length, ready: serving },
     memory.progress.get(group.key),
     now,
   );
   const deadline = lateAt(progress, terminating, strategy.progressDeadline);
+  // The selector was edited, or the labels of its template: none of its Pods will be seen any more.
+  const isNoneThere = stale.length + fresh.length + terminating.length === 0;
+  const isUnselected = isNoneThere && !ofUnknownSize && !facts.makesSelectedPods && now >= deadline;
+  // An owner that does not say how many Pods it wants is back when all that there are serve.
+  const lacks =
+    place !== undefined &&
+    !isUnselected &&
+    (ofUnknownSize && stale.length === 0
+      ? terminating.length > 0 || fresh.length > serving
+      : serving < Math.min(wanted, place.available));
   const broken = place ? brokenPods(group, from, now >= deadline, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
   const breaks =

@@ -13,7 +13,7 @@ import { keptSelector } from '../plan/selector.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import type { Comparison } from './comparison.ts';
 import { isRunning } from './pending.ts';
-import { sortPods, stalenessOf } from './pod-groups.ts';
+import { type Staleness, sortPods, stalenessOf } from './pod-groups.ts';
 import { restartedPods } from './restart-record.ts';
 
 /** The pending change is owed to the Pods of the present selector. */
@@ -27,7 +27,7 @@ type PendingState = WatcherState & { readonly pending: Pending };
 
 /** What an edit of the selector makes of the state; without one, the state as it is. */
 export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comparison): LeftOut | Need {
-  const { state, formerPods, matchedPods, now } = observed;
+  const { state, formerPods, pods, sources, now } = observed;
   const { pending } = state;
   const selector = keptSelector(spec.selector);
   if (!pending || pending.podSelector === selector) return { state, left: 0 };
@@ -36,14 +36,17 @@ export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comp
     return { state: withSelector({ ...state, pending: change }, selector), left: 0 };
   }
   if (!formerPods) return 'formerPods';
+  // The contents first: the list that an edit is recorded with must be later than those.
+  if (before > 0 && !pods) return sources.some(({ confirmed }) => !confirmed) ? 'contents' : 'pods';
   // A content that is taken back is no change to the Pods that were there before it.
   const hash = combinedHash(comparison.wanted) ?? pending.hash;
   const seen = hash === pending.hash ? state : { ...state, lastChange: now };
   const staleness = stalenessOf({ ...seen, pending: { ...pending, hash } });
-  const staleIn = (pods: readonly PodFacts[]) => sortPods(pods, spec, staleness).stale.length;
-  const left = staleIn(formerPods.leftOut);
+  const staleIn = (some: readonly PodFacts[], by: Staleness) => sortPods(some, spec, by).stale.length;
+  const left = staleIn(formerPods.leftOut, staleness);
   // Where others are selected, too, they may be those that were left out before: an Event has told of them.
-  const isWider = matchedPods > formerPods.selected.filter(({ terminating }) => !terminating).length;
+  const known = new Set(formerPods.selected.map(({ uid }) => uid));
+  const isWider = before > 0 && pods?.some(({ uid }) => !known.has(uid)) === true;
   const abandoned = (isWider ? 0 : before) + left;
   const { owners, ...rest } = change;
   const places = owners?.filter((place) => !isLeftOut(place, formerPods)) ?? [];
@@ -53,8 +56,12 @@ export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comp
     ...(abandoned > 0 && { abandonedPods: abandoned }),
   };
   const told = { ...state, stalePods: Math.max(0, state.stalePods - left) };
-  const stale = staleIn(formerPods.selected);
-  return { state: withSelector(withTotal(told, counted, { stale, left }), selector), left };
+  // What the restart has taken is counted by what it was for.
+  const toGo = {
+    selected: staleIn(formerPods.selected, stalenessOf(state)),
+    leftOut: staleIn(formerPods.leftOut, stalenessOf(state)),
+  };
+  return { state: withSelector(withTotal(told, counted, toGo), selector), left };
 }
 
 /** Nothing more is to be seen of an owner in its place of which no Pod is selected any more. */
@@ -64,22 +71,22 @@ function isLeftOut(
 ): boolean {
   if (kind === undefined || name === undefined) return false;
   const isOfPlace = ({ controller }: PodFacts) => isOfWorkload(controller, { kind, name });
-  return leftOut.some(isOfPlace) && !selected.some(isOfPlace);
+  return leftOut.some(isOfPlace) && !selected.some((pod) => !pod.finished && isOfPlace(pod));
 }
 
 /** What a restart has taken is counted by the Pods of before; what is left out is not restarted. */
 function withTotal(
   state: WatcherState,
   pending: Pending,
-  { stale, left }: { readonly stale: number; readonly left: number },
+  toGo: { readonly selected: number; readonly leftOut: number },
 ): PendingState {
   const { lastRestart } = state;
   if (!lastRestart || !isRunning(pending)) return { ...state, pending };
-  const restarted = restartedPods(lastRestart, pending.total ?? 0, stale + left);
+  const restarted = restartedPods(lastRestart, pending.total ?? 0, toGo.selected + toGo.leftOut);
   return {
     ...state,
     lastRestart: { ...lastRestart, restarted },
-    pending: { ...pending, total: restarted + stale },
+    pending: { ...pending, total: restarted + toGo.selected },
   };
 }
 

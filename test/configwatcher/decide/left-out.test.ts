@@ -154,12 +154,16 @@ describe('a change that waits while the selector is narrowed', () => {
   it('forgets the number where the selector is widened again: those Pods may have been replaced', () => {
     const replaced = several(3, { created: now + 2000 });
     const back = edited(noticed, wideAtOnce, {
-      ...{ pods: [...selected, ...replaced], matchedPods: 5 },
+      ...{ pods: [...selected, ...replaced] },
       formerPods: { selected, leftOut: [] },
     });
+    const { pods, ...unlisted } = back;
+    assert.deepEqual(decide(observed(unlisted)), { need: 'pods' });
+    const sources = [{ ...newContent, confirmed: false }];
+    assert.deepEqual(decide(observed({ ...unlisted, sources })), { need: 'contents' });
     const decision = decided(back);
     assert.deepEqual([decision.state.stalePods, abandoned(decision)], [2, undefined]);
-    const reordered = decided({ ...back, matchedPods: 2 });
+    const reordered = decided({ ...back, pods: selected });
     assert.equal(abandoned(reordered), 3, 'but not where it selects no others');
   });
 
@@ -222,6 +226,17 @@ describe('a selector that is narrowed in mid-restart', () => {
     const { lastRestart, pending } = decision.state;
     assert.deepEqual([lastRestart?.restarted, pending?.total, abandoned(decision)], [1, 3, 2]);
     assert.equal(ended(next, decision).state.lastRestart?.restarted, 3);
+  });
+
+  it('does not count as restarted what a content that is taken back with it spares', () => {
+    for (const gone of [0, 1]) {
+      const former = { selected, leftOut: leftOut.slice(gone) };
+      const { state } = decided({ ...next, sources: [oldContent], formerPods: former });
+      assert.deepEqual(
+        state.history.map(({ restarted }) => restarted),
+        gone === 0 ? [0, 0] : [0, 1],
+      );
+    }
   });
 
   it('waits no longer for an owner of which it leaves out all Pods', () => {
