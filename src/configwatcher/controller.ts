@@ -34,7 +34,7 @@ import { Observer } from './facts/observer.ts';
 import { podWakeUps } from './facts/pod-wake-ups.ts';
 import { statusChecks } from './facts/status-checks.ts';
 import {
-  pendingChanged,
+  changeRecorded,
   sourceIndex,
   sourcesOf,
   transformPod,
@@ -130,7 +130,7 @@ function watcherController(
   const store = new StateStore(resource, client, clock);
   const builder = builderOf(controllerName, { watchers, store }, shared).for(resource, {
     ...watcherOptions,
-    predicates: [or(generationChanged, annotationChanged(watcherAnnotation.restartNow), pendingChanged)],
+    predicates: [or(generationChanged, annotationChanged(watcherAnnotation.restartNow), changeRecorded)],
   });
   for (const [kind, { resource: source, isConfidential }] of Object.entries(sourceKinds)) {
     if (isConfidential && !shared.keys) continue;

@@ -279,6 +279,12 @@ export class Watchers {
   }
 }
 
+/** Whether the watcher has selected the Pod since the last change: an edit of the selector alone restarts nothing. */
+export function wasSelected({ specs, changes }: WatcherRun, pod: Pod): boolean {
+  const since = specs.filter(({ until }) => until > (changes.at(-1) ?? 0));
+  return since.every(({ spec }) => selects(spec, pod));
+}
+
 const ofItself = ' as its own watcher';
 
 function isAnnotated({ metadata: { uid = '' } }: ConfigWatcher): boolean {

@@ -34,14 +34,18 @@ const ownAnnotations: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A predicate: status tells of another change than before. What wrote it may be a request of this process that was taken
- * for failed, and arrived late: nothing else would have the change looked at again.
+ * A predicate: status tells of another change than before, or that one is applied. What wrote it may be a request of this
+ * process that was taken for failed, and arrived late; or another process, while this one, whose watch stood still, compared
+ * the contents with the status of before: nothing else would have the watcher looked at again.
  */
-export const pendingChanged: Predicate<ConfigWatcher> = (event) => {
+export const changeRecorded: Predicate<ConfigWatcher> = (event) => {
   if (event.type !== 'update') return true;
-  const before = event.previous.status?.pending;
-  const { pending } = event.object.status ?? {};
-  return pending !== undefined && (pending.hash !== before?.hash || pending.since !== before?.since);
+  const [before, after] = [event.previous.status, event.object.status];
+  const { pending } = after ?? {};
+  const isRecorded =
+    pending !== undefined &&
+    (pending.hash !== before?.pending?.hash || pending.since !== before?.pending?.since);
+  return isRecorded || after?.appliedHash !== before?.appliedHash;
 };
 
 /** Of a Pod: which one it is, its version, its labels, its controller, and whether it is on its way out. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import {
+  changeRecorded,
   sourcesOf,
   specOf,
   transformPod,
@@ -59,6 +61,25 @@ describe('what is kept of watched objects', () => {
     const [first, second, third] = [keptOwnersOf('web-1'), keptOwnersOf('web-1'), keptOwnersOf('web-2')];
     assert.deepEqual([first, third], [[of('web-1')], [of('web-2')]]);
     assert.equal(first, second);
+  });
+});
+
+describe('a status that another process has written', () => {
+  const written = (status: ConfigWatcher['status']) => ({ ...watching(), ...(status && { status }) });
+  const pending = { hash: 'v1:b', since: '2030-01-01T00:00:00Z', reason: 'Debounce' } as const;
+  const isLookedAt = (before: ConfigWatcher['status'], after: ConfigWatcher['status']) =>
+    changeRecorded({ type: 'update', object: written(after), previous: written(before) });
+
+  it('has the watcher looked at where it tells of another change, or that one is applied', () => {
+    const applied = { appliedHash: 'v1:a' };
+    assert.equal(isLookedAt(applied, { ...applied, pending }), true);
+    assert.equal(isLookedAt({ ...applied, pending }, { appliedHash: 'v1:b' }), true);
+    assert.equal(isLookedAt(applied, { appliedHash: 'v1:b' }), true);
+    assert.equal(isLookedAt(applied, { ...applied, matchedPods: 3 }), false);
+    assert.equal(
+      isLookedAt({ ...applied, pending }, { ...applied, pending: { ...pending, total: 2 } }),
+      false,
+    );
   });
 });
 

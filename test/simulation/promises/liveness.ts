@@ -11,8 +11,8 @@ import type { ContainerStartEntry, RequestEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise, type Seen } from '../history.ts';
 import { type AtRun, isGated, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
-import { selects, sourcesOf } from '../selector.ts';
-import type { WatcherRun } from '../watchers.ts';
+import { sourcesOf } from '../selector.ts';
+import { type WatcherRun, wasSelected } from '../watchers.ts';
 import { Looks } from './looks.ts';
 
 export const accepted = (at: At) =>
@@ -309,7 +309,7 @@ export const appliedRunsEverywhere: NamedPromise = {
           if (run.baselineAt === undefined || (changes.at(-1) ?? 0) <= run.baselineAt) return undefined;
           const pods = history.objects
             .in<Pod>('pods', watcher.metadata.namespace ?? '')
-            .filter((pod) => selects(watcher.spec, pod) && isRestartable(watcher.spec, pod));
+            .filter((pod) => wasSelected(run, pod) && isRestartable(watcher.spec, pod));
           return among(pods, (pod) => {
             const start = running.outdatedSince(history, run, pod.metadata.uid ?? '');
             if (start === undefined) return kept;

@@ -182,6 +182,16 @@ describe('R3, an applied content runs everywhere', () => {
     start(other.change('pods', webPod('old'), 'DELETED').change('pods', webPod('new')), 'new', 'two');
     assert.deepEqual(other.calm(1_000_000).broken, []);
   });
+  it('is kept by a Pod that is selected only since a later edit of the selector', () => {
+    const made = watched('R3')
+      .add(started)
+      .change('pods', webPod('late', { app: 'late' }));
+    start(start(made, 'old', 'two'), 'late', 'one').change('configmaps', config('two'), 'MODIFIED', 'alice');
+    const { spec } = watcher('w', {}, { podSelector: { app: 'late' } });
+    const edited = { metadata: { name: 'w', generation: 2 }, spec, status: applied };
+    made.pass(second).change('configwatchers', edited, 'MODIFIED', 'alice');
+    assert.deepEqual(made.calm(1_000_000).broken, []);
+  });
   it('is kept where the content between was seen by a process that was gone, or could not record it', () => {
     const between = (isKilled: boolean, code = 200, failure?: string) => {
       const made = watched('R3').add(started).pass(second);
