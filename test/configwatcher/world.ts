@@ -276,7 +276,12 @@ export class World {
       try {
         if (request === this.failing) refuse(500, 'InternalError', 'broken');
         if (request === this.forbidden)
-          refuse(403, 'Forbidden', undefined, 'User "atwatch" cannot do resource "it"');
+          refuse(
+            403,
+            'Forbidden',
+            undefined,
+            'pods "web" is forbidden: User "atwatch" cannot do resource "it"',
+          );
         return answer();
       } finally {
         answered();

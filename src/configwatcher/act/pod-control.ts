@@ -44,10 +44,10 @@ function answerOf(
 
 /**
  * Whether a 403 comes from the authorization, whose words are the same for every authorizer. Admission, and the
- * eviction API itself, use the same code for what no right would change.
+ * eviction API itself, use the same code for what no right would change; the words of a policy come after its name.
  */
 function isMissingRight(message: string): boolean {
-  return / cannot \S+ resource /.test(message);
+  return /^[^:]* is forbidden: User "[^"]*" cannot \S+ resource "/.test(message);
 }
 
 /**

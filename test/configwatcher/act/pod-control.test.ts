@@ -81,7 +81,15 @@ describe('PodControl', () => {
   const unauthorized =
     'pods "web" is forbidden: User "atwatch" cannot create resource "pods/eviction" in API group "" in the namespace "shop"';
   const denied = 'admission webhook "drain.example.com" denied the request: not while it rebalances';
+  const policy =
+    `pods "web" is forbidden: ValidatingAdmissionPolicy 'pools' with binding 'pools' denied request: ` +
+    'batch Pods cannot leave resource pools that drain';
   const answers: [string, Error, PodOutcome][] = [
+    [
+      '403 of a policy whose words are like those of the authorization',
+      refused(403, { reason: 'Forbidden', message: policy }),
+      { uid, result: 'Refused', cause: 'Failure', message: policy },
+    ],
     ['404', refused(404, { reason: 'NotFound' }), { uid, result: 'Gone' }],
     [
       '404 of a proxy',
