@@ -1,7 +1,11 @@
 /** What the whole life of an At costs, by the account of the API server: its audit log. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
+import { isCause } from '../../src/at/plan/cause.ts';
+import { planOf } from '../../src/at/plan/plan.ts';
+import { buildPod } from '../../src/at/plan/pod.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { countByKind, requestsOf } from '../bench/at-audit.ts';
 import { BenchApiServer } from '../bench/bench-api-server.ts';
@@ -15,6 +19,15 @@ before(async () => {
   await eventually(() => server.client.list(ats), { message: 'Ats are served' });
 });
 after(() => server?.stop());
+
+/** A namespace of the audited API server, and no operator in it yet. */
+async function audited(t: TestContext, name: string): Promise<AtRig> {
+  const namespace = await server.namespace(name);
+  const kubeConfig = loadKubeConfig({ env: { KUBECONFIG: server.plane.kubeconfig } });
+  const rig = new AtRig(server.client, kubeConfig, namespace);
+  t.after(() => rig.stopOperators());
+  return rig;
+}
 
 /** What is asked for the sake of one At, Events aside, which are sent when nothing else waits. */
 async function requestsFor(namespace: string): Promise<readonly string[]> {
@@ -34,10 +47,7 @@ describe('a life from the acceptance to the end', { concurrency: true }, () => {
     const counts = expected.map((what) => Number.parseInt(what, 10));
     const count = counts.reduce((sum, one) => sum + one, 0);
     it(`costs ${count} requests with ${launchGuarantee}, and none of them reads`, async (t) => {
-      const namespace = await server.namespace(launchGuarantee.toLowerCase());
-      const kubeConfig = loadKubeConfig({ env: { KUBECONFIG: server.plane.kubeconfig } });
-      const rig = new AtRig(server.client, kubeConfig, namespace);
-      t.after(() => rig.stopOperators());
+      const rig = await audited(t, launchGuarantee.toLowerCase());
       await rig.startOperator();
       // Long enough ahead for its Pod to be tried before.
       await rig.createAt({ schedule: new Date(Date.now() + 20_000).toISOString(), launchGuarantee });
@@ -50,7 +60,38 @@ describe('a life from the acceptance to the end', { concurrency: true }, () => {
       const isLetGo = async () => ((await rig.pod()).metadata.finalizers ?? []).length === 0;
       await eventually(isLetGo, { message: 'nothing holds the Pod' });
       await rig.stopOperators();
-      assert.deepEqual(await requestsFor(namespace), expected);
+      assert.deepEqual(await requestsFor(rig.namespace), expected);
     });
   }
+
+  it('costs three requests when the At is due at its creation: no dry run, and no acceptance', async (t) => {
+    const rig = await audited(t, 'due');
+    await rig.startOperator();
+    await rig.createAt();
+    await rig.inPhase('RUNNING');
+    await rig.start();
+    await rig.exit(0);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+    await rig.stopOperators();
+    assert.deepEqual(await requestsFor(rig.namespace), ['1 create pods', '2 patch ats/status']);
+  });
+
+  it('costs one request when the Pod has ended before its launch could be recorded', async (t) => {
+    const rig = await audited(t, 'ended');
+    const phases = new Set<string | undefined>();
+    await rig.watch(t, ats, (_, { status }) => phases.add(status?.phase));
+    // An operator has created the Pod, and was gone before it could write RUNNING.
+    const at = await rig.createAt();
+    const plan = planOf(at);
+    assert.ok(!isCause(plan));
+    await rig.client.create(pods, buildPod(at, plan, 1));
+    await rig.exit(0);
+    await rig.startOperator();
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.podName], ['Succeeded', 'example-at-pod']);
+    await eventually(() => phases.has('DONE'), { message: 'the watch shows the end' });
+    await rig.stopOperators();
+    assert.deepEqual([...phases], ['PENDING', 'DONE']);
+    assert.deepEqual(await requestsFor(rig.namespace), ['1 patch ats/status']);
+  });
 });

@@ -7,10 +7,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createAuthority } from '../../local-cluster/pki.ts';
 import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
+import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 
-const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
+export const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
   group: 'admissionregistration.k8s.io',
   version: 'v1',
   plural: 'validatingwebhookconfigurations',
@@ -22,15 +23,21 @@ const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: re
 export interface Verdict {
   /** Warnings for the client. */
   readonly warnings?: readonly string[];
+  /** Default true. */
+  readonly allowed?: boolean;
+  /** Why it is not allowed, as the client gets it. */
+  readonly status?: { readonly code: number; readonly message: string; readonly details?: object };
 }
 
 /** Creations under way, and a way to end them. */
 export interface TestWebhook {
   /** How many the API server has asked about so far. */
   readonly asked: number;
+  /** The API server asks no more, a moment later. At the end of the test this is done in any case. */
+  remove(): Promise<void>;
 }
 
-/** Every creation of such a resource in the namespace is allowed, once `verdict` has resolved. */
+/** Every creation of such a resource in the namespace is allowed, unless `verdict` says otherwise, once that has resolved. */
 export async function startWebhook(
   t: TestContext,
   client: Client,
@@ -55,6 +62,12 @@ export async function startWebhook(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const metadata = { name: namespace };
+  const remove = () => client.delete(webhookConfigurations, metadata).catch(unlessNotFound);
+  t.after(async () => {
+    await remove();
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
   await client.patch(namespaces, metadata, {
     type: 'merge',
     body: { metadata: { labels: { webhook: namespace } } },
@@ -77,14 +90,14 @@ export async function startWebhook(
       },
     ],
   });
-  t.after(async () => {
-    await client.delete(webhookConfigurations, metadata);
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
   return {
     get asked() {
       return asked;
     },
+    remove,
   };
+}
+
+function unlessNotFound(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
