@@ -1,0 +1,69 @@
+/** New Pods that do not become available with a content, and then do without any edit: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { isReady, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const timeout = 240_000;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+function condition({ conditions = [] }: ConfigWatcherStatus, type: string) {
+  return conditions.find((one) => one.type === type);
+}
+
+describe('a ConfigWatcher that is Stalled because new Pods are not available', { concurrency: 3 }, () => {
+  for (const { type, outcome } of [
+    { type: 'Evict', outcome: 'goes on' },
+    { type: 'Evict', outcome: 'goes on in another process' },
+    { type: 'Auto', outcome: 'goes on' },
+    { type: 'Auto', outcome: 'goes on in another process' },
+  ] as const) {
+    it(`by ${type} ${outcome} when they become available`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.createConfigMap({ message: 'first' });
+      for (const name of ['web-0', 'web-1', 'web-2']) await shop.createWorkload(1, 'Deployment', name);
+      await shop.allReady(3);
+      await shop.startOperator();
+      await shop.watch({ ...atOnce, strategy: { type, progressDeadlineSeconds: 12 } });
+      const { appliedHash } = await shop.baselined();
+      shop.breaksPods = true;
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const isStalled = (status: ConfigWatcherStatus) =>
+        condition(status, 'Stalled')?.reason === 'NewPodsNotAvailable';
+      const stuck = await shop.until('it is Stalled', isStalled);
+      assert.deepEqual([stuck.lastRestart?.unavailable, shop.seen.length], [1, 4]);
+      shop.breaksPods = false;
+      if (outcome === 'goes on in another process') {
+        await shop.stopOperator();
+        await shop.startOperator();
+      }
+      await shop.quiet();
+      const still = await shop.status();
+      assert.deepEqual([isStalled(still), still.appliedHash, shop.seen.length], [true, appliedHash, 4]);
+
+      // The other new Pods get Ready later, so that the restart is seen between.
+      shop.isKubeletSlow = true;
+      const broken = (await shop.pods()).filter((pod) => !isReady(pod));
+      assert.equal(broken.length, 1);
+      await shop.getsReady(broken[0]?.metadata.name ?? '');
+      await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the other owners begin' });
+      const between = await shop.until('nothing is stuck', (status) => !condition(status, 'Stalled'));
+      assert.notEqual(between.pending, undefined, 'without waiting for the end');
+      assert.notEqual(condition(between, 'Progressing')?.reason, 'NewPodsNotAvailable');
+      shop.isKubeletSlow = false;
+      const { lastRestart, history, restartCount, ...done } = await shop.restarted(1);
+      await shop.allReady(3);
+      assert.deepEqual(
+        [lastRestart?.restarted, lastRestart?.failed, lastRestart?.unavailable],
+        [3, 0, undefined],
+      );
+      assert.deepEqual([restartCount, history?.length, shop.seen.length], [1, 1, 6]);
+      assert.deepEqual(
+        [condition(done, 'Stalled'), condition(done, 'Ready')?.reason],
+        [undefined, 'Watching'],
+      );
+      assert.notEqual(done.appliedHash, appliedHash);
+    });
+  }
+});
