@@ -288,8 +288,11 @@ function isOwnedBy(history: History, pod: Pod, uid: string): boolean {
   return set !== undefined && controllerOf(set)?.uid === uid;
 }
 
-/** Since then a change may have been made that a record speaks of, in milliseconds before it. */
-const recordedWithin = 60_000;
+/**
+ * Since then a change may have been made that a record speaks of, in milliseconds before it: a process may stand still for
+ * five minutes between its look and the record, and record an edit that was taken back meanwhile.
+ */
+const recordedWithin = 360_000;
 
 /** The watcher for which the operator has just recorded a change. */
 function raisedWatcher(
