@@ -36,7 +36,7 @@ import {
 } from './run-status.ts';
 import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
-import { endSurplusPods, runningSurplus, succeededSurplus } from './surplus-pods.ts';
+import { endSurplusPods, runningSurplus, surplusOf } from './surplus-pods.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable. */
 const deletionSlackMs = 60_000;
@@ -138,10 +138,13 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
 
 /** A create of another replica, or one that came late, has made a Pod of this At again: it need not run once more. */
 function doneElsewhere(o: Observed, { podUID }: Attempt, status: AtStatus): Draft | undefined {
-  const view = succeededSurplus(o, podUID);
-  const ending = view && endingOf(view, tellsOutput(o));
-  if (view === undefined || ending === undefined) return undefined;
-  return done(o, { ...status, podUID: view.uid }, ending, { view, events: [] });
+  for (const view of surplusOf(o, podUID)) {
+    const ending = endingOf(view, tellsOutput(o));
+    if (ending?.outcome === atOutcome.succeeded) {
+      return done(o, { ...status, podUID: view.uid }, ending, { view, events: [] });
+    }
+  }
+  return undefined;
 }
 
 function nextAttempt(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Draft {

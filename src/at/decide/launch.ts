@@ -99,9 +99,9 @@ export function launchStatus(
   const status = withImage(runningStatus(o, launched), run.defaultImage ?? known?.defaultImage);
   if (attempt > 1) {
     const disrupted = disruptedEvents(o.at.status ?? {}, launched.history);
-    return { status, events: [...disrupted, launchEvent(o, launch, launchTime, scheduledTime)] };
+    return { status, events: [...disrupted, launchEvent(o, launch, launched)] };
   }
-  const event = launchEvent(o, launch, launchTime, scheduledTime);
+  const event = launchEvent(o, launch, launched);
   const note = acceptance === accepted ? event.note : `${event.note}, before the spec was edited`;
   const understood = { dueAt: scheduledTime, hasOperator: !isCause(plan) && plan.hasOperator };
   return { status, events: [...specEvents(o, understood), { ...event, note }] };
@@ -170,33 +170,28 @@ function acceptanceOf(o: Observed, launch: Attempt, run: Run, plan: Plan | Cause
 function launchEvent(
   o: Observed,
   launch: Attempt,
-  launchTime: number,
-  scheduledTime: number | undefined,
+  {
+    launchTime,
+    scheduledTime,
+    operatorDelay,
+  }: Pick<Parameters<typeof runningStatus>[1], 'launchTime' | 'scheduledTime' | 'operatorDelay'>,
 ): EventRecord {
   const { attempt, podName } = launch;
   const author = shownPod(launch)?.metadata.annotations?.[atAnnotation.author];
   const created = `created Pod ${podName}${author === undefined ? '' : ` for ${author}`}`;
   const late = attempt === 1 && scheduledTime !== undefined ? lateness(o.at, launchTime, scheduledTime) : 0;
   if (late > lateAfterMs) {
-    const note = `${created} ${seconds(late)} late`;
     const reason = holdReason(o);
-    if (reason === undefined) {
-      return { type: 'Warning', reason: atEvent.launchedLate, action: 'CreatePod', note };
-    }
-    const own = operatorDelayOf(o, attempt, launchTime, scheduledTime);
-    return own > lateAfterMs
-      ? {
-          type: 'Warning',
-          reason: atEvent.launchedLate,
-          action: 'CreatePod',
-          note: `${note}: the operator took ${seconds(own)}, then came ${reason}`,
-        }
-      : {
-          type: 'Normal',
-          reason: atEvent.launched,
-          action: 'CreatePod',
-          note: `${note}, after ${reason}`,
-        };
+    const isBlamed = reason === undefined || operatorDelay > lateAfterMs;
+    const took = isBlamed ? `: the operator took ${seconds(operatorDelay)}, then came` : ', after';
+    const why = reason === undefined ? '' : `${took} ${reason}`;
+    return {
+      ...(isBlamed
+        ? ({ type: 'Warning', reason: atEvent.launchedLate } as const)
+        : ({ type: 'Normal', reason: atEvent.launched } as const)),
+      action: 'CreatePod',
+      note: `${created} ${seconds(late)} late${why}`,
+    };
   }
   const note = attempt === 1 ? created : `${created}, attempt ${attempt}`;
   return { type: 'Normal', reason: atEvent.launched, action: 'CreatePod', note };

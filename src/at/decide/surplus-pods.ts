@@ -4,7 +4,7 @@
  * canceled, missed or lost. No status speaks of it, so it must not run on.
  */
 
-import { atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
+import { atPhase, atReason } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
@@ -13,7 +13,6 @@ import { isGated, isOurs, isTrackedFor } from '../facts/own-pod.ts';
 import { isTerminating, phaseOf } from '../plan/phase.ts';
 import type { Action, Draft } from './decision.ts';
 import { discard, isEndRecorded, silentFrom, untrack } from './exactly-once.ts';
-import { endingOf } from './outcome.ts';
 import { deletion, stopOverdue, stopPatch } from './stop.ts';
 
 /** What is to be done about a Pod that is not the one of the run. */
@@ -53,22 +52,19 @@ export function endSurplusPods(o: Observed, uid: string | undefined, draft: Draf
   };
 }
 
-/** A Pod beside the one with this uid that may still run. */
-export function runningSurplus(o: Observed, uid: string): PodView | undefined {
-  const others = [o.pod, ...o.earlierPods].filter((pod) => pod !== undefined);
-  return others
-    .filter((pod) => pod.metadata.uid !== uid && isOurs(o, pod) && !isGated(pod))
-    .map(observePod)
-    .find((view) => view.ended === undefined && o.now <= (silentFrom(view) ?? Number.POSITIVE_INFINITY));
+/** The Pods of the At that are there beside the one with this uid. */
+export function surplusOf(o: Observed, uid: string): PodView[] {
+  return [o.pod, ...o.earlierPods]
+    .filter((pod) => pod !== undefined)
+    .filter((pod) => pod.metadata.uid !== uid && isOurs(o, pod))
+    .map(observePod);
 }
 
-/** A Pod beside the one with this uid in which the command has succeeded. */
-export function succeededSurplus(o: Observed, uid: string): PodView | undefined {
-  const others = [o.pod, ...o.earlierPods].filter((pod) => pod !== undefined);
-  return others
-    .filter((pod) => pod.metadata.uid !== uid && isOurs(o, pod))
-    .map(observePod)
-    .find((view) => endingOf(view)?.outcome === atOutcome.succeeded);
+/** One of them that may still run. */
+export function runningSurplus(o: Observed, uid: string): PodView | undefined {
+  return surplusOf(o, uid)
+    .filter(({ pod }) => !isGated(pod))
+    .find((view) => view.ended === undefined && o.now <= (silentFrom(view) ?? Number.POSITIVE_INFINITY));
 }
 
 /** The gated Pod of the attempt that may follow: retry records it, or lets it go. */
