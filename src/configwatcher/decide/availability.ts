@@ -124,7 +124,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const from = availableFrom(minReadyOf(group, input), seasoned);
   const isAvailable = (pod: PodFacts) =>
     isNew(pod, input) ? (from(pod) ?? Number.POSITIVE_INFINITY) <= now : pod.ready;
-  const { stale, fresh, terminating, facts } = group;
+  const { stale, fresh, terminating, live, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
   const place = placeNow(known, wanted, serving);
   const ofUnknownSize = facts.wanted === undefined;
@@ -135,7 +135,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   );
   const deadline = lateAt(progress, terminating, strategy.progressDeadline);
   // The selector was edited, or the labels of its template: none of its Pods will be seen any more.
-  const isNoneThere = stale.length + fresh.length + terminating.length === 0;
+  const isNoneThere = live + terminating.length === 0;
   const isUnselected = isNoneThere && !ofUnknownSize && !facts.makesSelectedPods && now >= deadline;
   // An owner that does not say how many Pods it wants is back when all that there are serve.
   const lacks =

@@ -9,7 +9,7 @@ import type { Pending, WatcherState } from '../facts/state.ts';
 import { combinedHash, type SourceHash } from '../plan/config-hash.ts';
 import { keptSelector } from '../plan/selector.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import { type Comparison, replacesImmutable } from './comparison.ts';
+import { areConfirmed, type Comparison, replacesImmutable } from './comparison.ts';
 import { abandonedPods, isOwedToSelected } from './left-out.ts';
 import { isRunning } from './pending.ts';
 import { sortPods, stalenessOf } from './pod-groups.ts';
@@ -267,7 +267,7 @@ function unedited(observed: Observed, comparison: Comparison, hash: string): Cha
   const { pending } = state;
   const isLook = comparison.firstSight && !pending;
   // It is written down as the time of the last look, so the other sources are looked at as well.
-  if (isLook && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
+  if (isLook && !areConfirmed(observed)) return 'contents';
   return {
     state: {
       ...state,
@@ -292,7 +292,7 @@ export function recordChange(observed: Observed, spec: WatcherSpec, comparison: 
   if (state.appliedHash === undefined || hash === undefined) return baseline(observed, spec, comparison);
   // A remembered content may be older than the one another operator has applied already, and would then
   // look like an edit. Only what is read now, after the status was, can be newer than the status.
-  if (edited.length > 0 && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
+  if (edited.length > 0 && !areConfirmed(observed)) return 'contents';
   if (edited.length === 0) {
     // The change that is pending may belong to sources that are not watched any more.
     const isOwed =

@@ -3,7 +3,7 @@
  * edit made while the operator was down is found at its start, and a start alone finds nothing.
  */
 
-import type { SourceContent } from '../facts/observed.ts';
+import type { Observed, SourceContent } from '../facts/observed.ts';
 import type { WatcherState } from '../facts/state.ts';
 import { hashScheme, isNamed, isSameHash, type SourceHash, statusName } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
@@ -110,4 +110,9 @@ export function replacesImmutable(
   { lastChange }: WatcherState,
 ): boolean {
   return known ?? (immutable && lastChange !== undefined && created > lastChange);
+}
+
+/** Whether every source was read during this very pass. */
+export function areConfirmed({ sources }: Pick<Observed, 'sources'>): boolean {
+  return sources.every(({ confirmed }) => confirmed);
 }

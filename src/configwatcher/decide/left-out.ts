@@ -11,7 +11,7 @@ import { given, type Pending, type WatcherState } from '../facts/state.ts';
 import { combinedHash } from '../plan/config-hash.ts';
 import { keptSelector } from '../plan/selector.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import type { Comparison } from './comparison.ts';
+import { areConfirmed, type Comparison } from './comparison.ts';
 import { isRunning } from './pending.ts';
 import { type Staleness, sortPods, stalenessOf } from './pod-groups.ts';
 import { restartedPods } from './restart-record.ts';
@@ -27,7 +27,7 @@ type PendingState = WatcherState & { readonly pending: Pending };
 
 /** What an edit of the selector makes of the state; without one, the state as it is. */
 export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comparison): LeftOut | Need {
-  const { state, formerPods, pods, sources, now } = observed;
+  const { state, formerPods, pods, now } = observed;
   const { pending } = state;
   const selector = keptSelector(spec.selector);
   if (!pending || pending.podSelector === selector) return { state, left: 0 };
@@ -37,7 +37,7 @@ export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comp
   }
   if (!formerPods) return 'formerPods';
   // The contents first: the list that an edit is recorded with must be later than those.
-  if (before > 0 && !pods) return sources.some(({ confirmed }) => !confirmed) ? 'contents' : 'pods';
+  if (before > 0 && !pods) return areConfirmed(observed) ? 'pods' : 'contents';
   // A content that is taken back is no change to the Pods that were there before it.
   const hash = combinedHash(comparison.wanted) ?? pending.hash;
   const seen = hash === pending.hash ? state : { ...state, lastChange: now };

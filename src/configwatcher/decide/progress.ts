@@ -19,7 +19,7 @@ import { maxReverted, type Pending, type WatcherState } from '../facts/state.ts'
 import { rolloutAnnotation } from '../facts/workload.ts';
 import { changeId, combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import type { Comparison } from './comparison.ts';
+import { areConfirmed, type Comparison } from './comparison.ts';
 import type { Action } from './decision.ts';
 import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
@@ -276,7 +276,7 @@ export function advance(
   const running = isRunning(pending);
   // The watch may be behind: what was edited or taken back while the change waited must count before the first Pod
   // goes, and the list of Pods that it is recorded with must be later than it.
-  if (!running && observed.sources.some(({ confirmed }) => !confirmed)) return 'contents';
+  if (!running && !areConfirmed(observed)) return 'contents';
   const { pods } = observed;
   if (!pods) return 'pods';
   const cutoff = running ? pending.cutoff : boundedCutoff(pending, pods);

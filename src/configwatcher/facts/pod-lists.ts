@@ -3,7 +3,7 @@
  * no Pod that exists is missing.
  */
 import type { ConfigWatcher } from '../../api/configwatcher.generated.ts';
-import { type Pod, pods } from '../../kubernetes/objects.ts';
+import { type ObjectMeta, type Pod, pods } from '../../kubernetes/objects.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { labelSelectorOf, selects } from '../plan/selector.ts';
@@ -21,14 +21,13 @@ export class PodLists {
   }
 
   /** Those that the spec selects. */
-  async selected(
+  selected(
     watcher: ConfigWatcher,
     { selector }: WatcherSpec,
     sources: readonly SourceContent[],
     signal: AbortSignal,
   ): Promise<PodFacts[]> {
-    const listed = await this.#list(watcher, labelSelectorOf(selector), transformListedPod, signal);
-    return listed.map((pod) => podFactsOf(pod, isAfter(sources)));
+    return this.#list(watcher, labelSelectorOf(selector), sources, signal);
   }
 
   /** Those that another selector selects. */
@@ -40,29 +39,33 @@ export class PodLists {
     signal: AbortSignal,
   ): Promise<Required<Observed>['formerPods']> {
     const selected = new Set<string>();
-    const transform = (pod: Pod) => {
-      const { uid = '', labels } = pod.metadata;
+    const note = ({ uid = '', labels }: ObjectMeta) => {
       if (selects(selector, labels)) selected.add(uid);
-      return transformListedPod(pod);
     };
-    const listed = await this.#list(watcher, other, transform, signal);
-    const facts = listed.map((pod) => podFactsOf(pod, isAfter(sources)));
+    const listed = await this.#list(watcher, other, sources, signal, note);
     return {
-      selected: facts.filter(({ uid }) => selected.has(uid)),
-      leftOut: facts.filter(({ uid }) => !selected.has(uid)),
+      selected: listed.filter(({ uid }) => selected.has(uid)),
+      leftOut: listed.filter(({ uid }) => !selected.has(uid)),
     };
   }
 
+  /** @param note is given the metadata of each Pod, of which the facts leave most out. */
   async #list(
     watcher: ConfigWatcher,
     labelSelector: string,
-    transform: (pod: Pod) => Pod,
+    sources: readonly SourceContent[],
     signal: AbortSignal,
-  ): Promise<readonly Pod[]> {
+    note?: (metadata: ObjectMeta) => void,
+  ): Promise<PodFacts[]> {
     const { namespace = '' } = watcher.metadata;
+    const transform = (pod: Pod) => {
+      note?.(pod.metadata);
+      return transformListedPod(pod);
+    };
     const list = this.#client.list<Pod>(pods, { namespace, labelSelector, transform, signal });
     const { items } = await withRight('list', pods.plural, list);
-    return ofOwnWorkload(watcher, items);
+    const isAfterSources = isAfter(sources);
+    return ofOwnWorkload(watcher, items).map((pod) => podFactsOf(pod, isAfterSources));
   }
 }
 

@@ -38,7 +38,7 @@ export interface Pending {
   readonly proven?: true;
   /** The label selector of the Pods that it is owed to; absent where that is too long to be kept. */
   readonly podSelector?: string;
-  /** Stale Pods that {@link podSelector} selects and the spec, edited since, does not; absent for none. */
+  /** Stale Pods that edits of the selector have left out, as far as they can be told; absent for none. */
   readonly abandonedPods?: number;
   /** How many contents in a row have replaced one whose Pods did not become available; absent for none. */
   readonly repairs?: number;
