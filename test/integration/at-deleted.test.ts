@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
-import { isGated } from '../../src/at/facts/own-pod.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
 import { AtRig } from './at-rig.ts';
 import { Hold } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -13,18 +12,18 @@ before(() => applyCrds());
 
 const minute = 60_000;
 
-/** Two accepted Ats that fall due in a minute, the one to be deleted before the other, and the names of all Pods. */
+function namesOf(pods: ReadonlyMap<string, Pod>): string[] {
+  return [...pods.values()].map(({ metadata }) => metadata.name);
+}
+
+/** Two accepted Ats that fall due in a minute, the one to be deleted before the other, and all Pods. */
 async function armed(t: TestContext, launchGuarantee: 'AtLeastOnce' | 'ExactlyOnce') {
   const rig = await AtRig.create(t);
   const { proxy, options, advance } = await timeTravel(t);
   const hold = new Hold();
   proxy.treat = ({ path, query }) =>
     path.endsWith('/ats') && query.has('watch') ? { through: hold.through() } : undefined;
-  const [created, released] = [new Set<string>(), new Set<string>()];
-  await rig.watch(t, pods, (_, pod) => {
-    created.add(pod.metadata.name);
-    if (!isGated(pod)) released.add(pod.metadata.name);
-  });
+  const { created, released } = await rig.watchReleases(t);
   await rig.startOperator(options);
   const due = Date.now() + minute;
   for (const [name, time] of [
@@ -38,7 +37,7 @@ async function armed(t: TestContext, launchGuarantee: 'AtLeastOnce' | 'ExactlyOn
   /** Resolves when the time of both has passed, and the Pod of the other could be had by a node. */
   const passTime = async () => {
     await advance(minute);
-    await eventually(() => released.has('probe-pod'), { message: 'the later At runs' });
+    await eventually(() => namesOf(released).includes('probe-pod'), { message: 'the later At runs' });
   };
   return { rig, hold, created, released, deleteIt, passTime };
 }
@@ -52,7 +51,7 @@ describe('an At that is deleted before its time', { concurrency: true }, () => {
       await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, 'later');
       await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed', 'later');
       await passTime();
-      assert.deepEqual([...created], ['probe-pod']);
+      assert.deepEqual(namesOf(created), ['probe-pod']);
     });
   }
 
@@ -62,13 +61,13 @@ describe('an At that is deleted before its time', { concurrency: true }, () => {
     await deleteIt();
     await passTime();
     // The Pod may be created: that starts nothing.
-    assert.deepEqual([...released], ['probe-pod']);
+    assert.deepEqual(namesOf(released), ['probe-pod']);
     hold.end();
     // The garbage collector deletes it, which may take that a while to learn of a new kind.
     const isFree = async () =>
       (await rig.isPodGone('deleted-pod')) ||
       (await rig.pod('deleted-pod')).metadata.finalizers === undefined;
     await eventually(isFree, { message: 'nothing holds the Pod' });
-    assert.deepEqual([...released], ['probe-pod']);
+    assert.deepEqual(namesOf(released), ['probe-pod']);
   });
 });

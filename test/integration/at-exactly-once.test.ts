@@ -1,27 +1,20 @@
 /** ExactlyOnce on the real API server: what happens between the Pod and its record, and after a finalizer was taken off. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
-import { type Pod, pods } from '../../src/kubernetes/objects.ts';
-import { AtRig } from './at-rig.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { AtRig, isGated } from './at-rig.ts';
 import { failure, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
 
 before(() => applyCrds());
 
 const once = { launchGuarantee: 'ExactlyOnce' } as const;
-const isGated = ({ spec }: Pod) => (spec.schedulingGates ?? []).length > 0;
 
 /** An At with a Pod that no status records yet, because none is taken. */
 async function unrecorded(t: TestContext) {
   const rig = await AtRig.create(t);
   const proxy = await HostileProxy.start(t);
-  /** uids of all Pods, and of those that a node could have had. */
-  const [created, released] = [new Set<string>(), new Set<string>()];
-  await rig.watch(t, pods, (_, pod) => {
-    const { uid = '' } = pod.metadata;
-    created.add(uid);
-    if (!isGated(pod)) released.add(uid);
-  });
+  const { created, released } = await rig.watchReleases(t);
   proxy.treat = ({ method, path }) =>
     method === 'PATCH' && path.endsWith('/status') ? { code: 503, body: 'busy' } : undefined;
   await rig.startOperator({ kubeConfig: proxy.kubeConfig });
@@ -43,7 +36,7 @@ async function unrecorded(t: TestContext) {
   const assertInAnotherPod = async () => {
     const { status } = await rig.inPhase('RUNNING', undefined, 60_000);
     await eventually(() => released.size > 0, { message: 'a Pod is released' });
-    assert.deepEqual([...released], [status?.podUID]);
+    assert.deepEqual([...released.keys()], [status?.podUID]);
     assert.notEqual(status?.podUID, first.metadata.uid);
     assert.equal(created.size, 2);
   };

@@ -51,6 +51,19 @@ const nodes: Resource<KubernetesObject & { readonly spec?: object }> = {
   ...{ group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false },
 };
 
+/** No node can have it yet. */
+export function isGated({ spec }: Pod): boolean {
+  return (spec.schedulingGates ?? []).length > 0;
+}
+
+/** Pods of a namespace, by uid. */
+export interface Releases {
+  readonly created: ReadonlyMap<string, Pod>;
+  /** Those that a node could have had. */
+  readonly released: ReadonlyMap<string, Pod>;
+  readonly gone: ReadonlySet<string>;
+}
+
 export class AtRig {
   readonly client: Client;
   readonly namespace: string;
@@ -275,6 +288,19 @@ export class AtRig {
     const uids = new Set<string>();
     await this.watch(t, pods, (_, { metadata }) => uids.add(metadata.uid ?? ''));
     return uids;
+  }
+
+  /** The same Pods as they were seen last, and which of them a node could have had, and which are gone. */
+  async watchReleases(t: Pick<TestContext, 'after'>): Promise<Releases> {
+    const [created, released] = [new Map<string, Pod>(), new Map<string, Pod>()];
+    const gone = new Set<string>();
+    await this.watch(t, pods, (type, pod) => {
+      const { uid = '' } = pod.metadata;
+      created.set(uid, pod);
+      if (!isGated(pod)) released.set(uid, pod);
+      if (type === 'DELETED') gone.add(uid);
+    });
+    return { created, released, gone };
   }
 
   /** The Events about the At, oldest first: `Launched`, or `Failed (W)` for a warning. */

@@ -6,9 +6,8 @@ import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
-import { isGated } from '../../src/at/facts/own-pod.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
-import { AtRig } from './at-rig.ts';
+import { AtRig, isGated, type Releases } from './at-rig.ts';
 import { type Asked, Hold, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
 
@@ -22,31 +21,11 @@ const isStatusWrite = ({ method, path }: Asked) =>
   method === 'PATCH' && path.endsWith('/ats/example-at/status');
 const isPodEdit = ({ method, path }: Asked) => method === 'PATCH' && path.endsWith('/pods/example-at-pod');
 
-/** What becomes of the Pods in the namespace, by their uids. */
-interface Seen {
-  readonly created: ReadonlySet<string>;
-  /** Those that a node could have had, with their commands. */
-  readonly released: ReadonlyMap<string, readonly string[] | undefined>;
-  readonly gone: ReadonlySet<string>;
-}
-
-async function watchReleases(t: TestContext, rig: AtRig): Promise<Seen> {
-  const [created, gone] = [new Set<string>(), new Set<string>()];
-  const released = new Map<string, readonly string[] | undefined>();
-  await rig.watch(t, pods, (type, pod) => {
-    const { uid = '' } = pod.metadata;
-    created.add(uid);
-    if (!isGated(pod)) released.set(uid, pod.spec.containers[0]?.command);
-    if (type === 'DELETED') gone.add(uid);
-  });
-  return { created, released, gone };
-}
-
 /** An At whose Pod is there, while requests of one kind are refused. `accept` ends that. */
 async function heldUp(t: TestContext, isRefused: (asked: Asked) => boolean, spec: Partial<AtSpec> = {}) {
   const rig = await AtRig.create(t);
   const proxy = await HostileProxy.start(t);
-  const seen = await watchReleases(t, rig);
+  const seen = await rig.watchReleases(t);
   proxy.treat = (asked) => (isRefused(asked) ? { code: 503, body: 'busy' } : undefined);
   await rig.startOperator({ kubeConfig: proxy.kubeConfig });
   await rig.createAt({ ...once, ...spec });
@@ -64,13 +43,17 @@ async function isFree(rig: AtRig): Promise<boolean> {
 }
 
 /** The Pod is gone, and neither it nor one in its place was ever released, but for that of an At that comes later. */
-async function assertNoneReleased(rig: AtRig, { created, released, gone }: Seen, uid: string): Promise<void> {
+async function assertNoneReleased(
+  rig: AtRig,
+  { created, released, gone }: Releases,
+  uid: string,
+): Promise<void> {
   await eventually(() => gone.has(uid), { timeout: limit, message: 'the Pod is gone' });
   await rig.createAt(once, 'afterwards');
   const { podUID = '' } = (await rig.inPhase('RUNNING', 'afterwards')).status ?? {};
   await eventually(() => released.has(podUID), { message: 'the later Pod is released' });
   assert.deepEqual([...released.keys()], [podUID]);
-  assert.deepEqual([...created], [uid, podUID]);
+  assert.deepEqual([...created.keys()], [uid, podUID]);
 }
 
 describe('a run with ExactlyOnce that no status records yet', { concurrency: true }, () => {
@@ -100,8 +83,9 @@ describe('a run with ExactlyOnce that no status records yet', { concurrency: tru
     await eventually(() => seen.released.has(podUID), { message: 'the Pod is released' });
     await rig.exit(0);
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
-    assert.deepEqual([...seen.released], [[podUID, ['echo', 'LATER']]]);
-    assert.deepEqual([...seen.created], [uid, podUID]);
+    const released = [...seen.released].map(([id, { spec }]) => [id, spec.containers[0]?.command]);
+    assert.deepEqual(released, [[podUID, ['echo', 'LATER']]]);
+    assert.deepEqual([...seen.created.keys()], [uid, podUID]);
   });
 
   for (const propagationPolicy of ['Background', 'Foreground'] as const) {
@@ -143,7 +127,7 @@ describe('a run with ExactlyOnce that no status records yet', { concurrency: tru
   it('does not begin where the operator does not see that the At was deleted', async (t) => {
     const rig = await AtRig.create(t);
     const proxy = await HostileProxy.start(t);
-    const seen = await watchReleases(t, rig);
+    const seen = await rig.watchReleases(t);
     const hold = new Hold();
     let refusesStatuses = true;
     proxy.treat = (asked) => {
@@ -214,7 +198,7 @@ describe('a run with ExactlyOnce that is recorded and not released yet', { concu
     await rig.exit(0, 'example-at-pod-2');
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
     assert.deepEqual([...seen.released.keys()], [podUID]);
-    assert.deepEqual([...seen.created], [uid, podUID]);
+    assert.deepEqual([...seen.created.keys()], [uid, podUID]);
   });
 
   for (const propagationPolicy of ['Background', 'Foreground'] as const) {

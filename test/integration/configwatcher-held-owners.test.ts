@@ -3,16 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 
 const timeout = 240_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 const resources = { Deployment: deployments, StatefulSet: statefulSets, DaemonSet: daemonSets };
 const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
-
-function condition({ conditions = [] }: ConfigWatcherStatus, type: string) {
-  return conditions.find((one) => one.type === type);
-}
 
 /** `[restarted, reason]` by owner. */
 function owners({ lastRestart }: ConfigWatcherStatus) {
@@ -51,8 +48,8 @@ describe('a ConfigWatcher by RolloutRestart of one owner at a time', { concurren
       const first = await shop.until('the ordinary one is done', isAvailable('Deployment/web'));
       const db = `${kind} db: its updateStrategy OnDelete rolls nothing out`;
       const held = ['Deployment api: its rollout is paused', db];
-      assert.deepEqual(condition(first, 'Stalled')?.message.split(', ').sort(), held.sort());
-      assert.equal(condition(first, 'Ready')?.status, 'True');
+      assert.deepEqual(findCondition(first.conditions, 'Stalled')?.message.split(', ').sort(), held.sort());
+      assert.equal(findCondition(first.conditions, 'Ready')?.status, 'True');
       assert.deepEqual(owners(first), {
         'Deployment/api': [0, 'Paused'],
         [`${kind}/db`]: [0, 'OnDelete'],
@@ -61,7 +58,7 @@ describe('a ConfigWatcher by RolloutRestart of one owner at a time', { concurren
       await shop.allReady(4);
       assert.deepEqual([first.stalePods, first.lastRestart?.restarted, shop.seen.length], [2, 2, 6]);
       const { note = '' } = await shop.untilEvent('RestartStalled');
-      assert.equal(note, condition(first, 'Stalled')?.message);
+      assert.equal(note, findCondition(first.conditions, 'Stalled')?.message);
       const { items } = await client.list(events, { namespace });
       const told = items.filter(({ reason }) => reason === 'ConfigRestart');
       assert.deepEqual(
@@ -73,7 +70,10 @@ describe('a ConfigWatcher by RolloutRestart of one owner at a time', { concurren
       await pause(false);
       const second = await shop.until('the one that was paused is done', isAvailable('Deployment/api'));
       assert.deepEqual(
-        [condition(second, 'Stalled')?.reason, condition(second, 'Stalled')?.message],
+        [
+          findCondition(second.conditions, 'Stalled')?.reason,
+          findCondition(second.conditions, 'Stalled')?.message,
+        ],
         ['OnDelete', db],
       );
       await shop.allReady(4);
@@ -83,7 +83,7 @@ describe('a ConfigWatcher by RolloutRestart of one owner at a time', { concurren
       const { lastRestart, ...done } = await shop.restarted(1);
       await shop.allReady(4);
       assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [4, 0, 8]);
-      assert.equal(condition(done, 'Stalled'), undefined);
+      assert.equal(findCondition(done.conditions, 'Stalled'), undefined);
       for (const [of, name] of [
         ['Deployment', 'api'],
         ['Deployment', 'web'],

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
@@ -26,16 +27,13 @@ async function watched(shop: Shop, strategy: Parameters<Shop['watch']>[0] = {}):
   await shop.baselined();
 }
 
-function condition({ conditions = [] }: ConfigWatcherStatus, type: string) {
-  return conditions.find((one) => one.type === type);
-}
-
 /** Resolves when the restart is stuck for that reason, which STATE shows as well. */
 function stalledFor(shop: Shop, reason: string): Promise<ConfigWatcherStatus> {
   return shop.until(
     `it is Stalled for ${reason}`,
     (status) =>
-      condition(status, 'Stalled')?.reason === reason && condition(status, 'Progressing')?.reason === reason,
+      findCondition(status.conditions, 'Stalled')?.reason === reason &&
+      findCondition(status.conditions, 'Progressing')?.reason === reason,
     { timeout: 150_000 },
   );
 }
@@ -91,7 +89,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
       await shop.patchConfigMap({ data: { message: 'bad' } });
       const stuck = await stalledFor(shop, 'NewPodsNotAvailable');
       assert.match(
-        condition(stuck, 'Stalled')?.message ?? '',
+        findCondition(stuck.conditions, 'Stalled')?.message ?? '',
         trouble === 'breaksPods'
           ? /^DaemonSet webapp: .*; the next edit is applied at once; Pod webapp-\w+ is not Ready, or does not stay so$/
           : /^DaemonSet webapp: .*; the next edit is applied at once; Pod .* exit code 3 after 2 restarts: no such port$/,
@@ -106,7 +104,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
       const isApplied = ({ pending }: ConfigWatcherStatus) => pending === undefined;
       const done = await shop.until('the good content is applied', isApplied);
       await shop.allReady(3);
-      assert.deepEqual([condition(done, 'Stalled'), shop.seen.length], [undefined, 7]);
+      assert.deepEqual([findCondition(done.conditions, 'Stalled'), shop.seen.length], [undefined, 7]);
     });
   }
 
@@ -128,7 +126,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
       const isApplied = ({ pending }: ConfigWatcherStatus) => pending === undefined;
       const done = await shop.until('the good content is applied', isApplied);
       await shop.allReady(3);
-      assert.deepEqual([condition(done, 'Stalled'), shop.seen.length], [undefined, 7]);
+      assert.deepEqual([findCondition(done.conditions, 'Stalled'), shop.seen.length], [undefined, 7]);
     });
   }
 
@@ -142,8 +140,11 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     await eventually(() => shop.seen.length === 3, { timeout: 40_000 });
     shop.isFull = false;
     const stuck = await stalledFor(shop, 'Unschedulable');
-    assert.equal(condition(stuck, 'Ready')?.status, 'True');
-    assert.match(condition(stuck, 'Stalled')?.message ?? '', /^Deployment web-0: no node takes its new Pods/);
+    assert.equal(findCondition(stuck.conditions, 'Ready')?.status, 'True');
+    assert.match(
+      findCondition(stuck.conditions, 'Stalled')?.message ?? '',
+      /^Deployment web-0: no node takes its new Pods/,
+    );
     const next = await shop.until('the next owner is done', (status) => {
       return owners(status)['Deployment/web-1']?.[1] === 'Available';
     });
@@ -155,7 +156,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     const waiting = (await shop.pods()).find((pod) => !isReady(pod));
     await shop.getsReady(waiting?.metadata.name ?? '');
     const { conditions } = await shop.restarted(1);
-    assert.equal(condition({ conditions: conditions ?? [] }, 'Stalled'), undefined);
+    assert.equal(findCondition(conditions, 'Stalled'), undefined);
     assert.equal(shop.seen.length, 4);
   });
 
@@ -172,7 +173,10 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     });
     await shop.patchConfigMap({ data: { message: 'second' } });
     const stuck = await stalledFor(shop, 'PodsMissing');
-    assert.match(condition(stuck, 'Stalled')?.message ?? '', /does not make its new Pods; perhaps a quota/);
+    assert.match(
+      findCondition(stuck.conditions, 'Stalled')?.message ?? '',
+      /does not make its new Pods; perhaps a quota/,
+    );
     assert.deepEqual(owners(stuck), { 'Deployment/webapp': [1, 'PodsMissing'] });
     assert.deepEqual([stuck.lastRestart?.restarted, stuck.stalePods], [1, 1]);
     await shop.quiet();
@@ -216,7 +220,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     await shop.patchConfigMap({ data: { message: 'second' } });
     const stuck = await stalledFor(shop, 'NodeLost');
     assert.match(
-      condition(stuck, 'Stalled')?.message ?? '',
+      findCondition(stuck.conditions, 'Stalled')?.message ?? '',
       /^DaemonSet agent: the node of a Pod does not answer$/,
     );
     assert.deepEqual(owners(stuck), {
@@ -244,7 +248,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     shop.deadNodes.add(await nodeOf(shop, 'api'));
     const stuck = await stalledFor(shop, 'NodeLost');
     assert.match(
-      condition(stuck, 'Stalled')?.message ?? '',
+      findCondition(stuck.conditions, 'Stalled')?.message ?? '',
       /^Deployment api: the node of a Pod does not answer/,
     );
     await eventually(() => shop.seen.length === 4, { timeout: 40_000, message: 'the next owner begins' });
@@ -330,11 +334,11 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
       await shop.patchConfigMap({ data: { message } });
       const { lastRestart, conditions } = await shop.until(`${message} is told`, (status) => {
         const isNext = status.lastRestart?.id !== undefined && !broken.includes(status.lastRestart.id);
-        return isNext && condition(status, 'Stalled')?.reason === 'NewPodsNotAvailable';
+        return isNext && findCondition(status.conditions, 'Stalled')?.reason === 'NewPodsNotAvailable';
       });
       broken.push(lastRestart?.id);
       assert.match(
-        condition({ conditions: conditions ?? [] }, 'Stalled')?.message ?? '',
+        findCondition(conditions, 'Stalled')?.message ?? '',
         message === 'bad-3' ? /the next one waits for the cooldown/ : /the next edit is applied at once/,
       );
     }

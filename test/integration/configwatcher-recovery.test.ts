@@ -2,15 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 240_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
-
-function condition({ conditions = [] }: ConfigWatcherStatus, type: string) {
-  return conditions.find((one) => one.type === type);
-}
 
 describe('a ConfigWatcher that is Stalled because new Pods are not available', { concurrency: 3 }, () => {
   for (const { type, outcome } of [
@@ -30,7 +27,7 @@ describe('a ConfigWatcher that is Stalled because new Pods are not available', {
       shop.breaksPods = true;
       await shop.patchConfigMap({ data: { message: 'second' } });
       const isStalled = (status: ConfigWatcherStatus) =>
-        condition(status, 'Stalled')?.reason === 'NewPodsNotAvailable';
+        findCondition(status.conditions, 'Stalled')?.reason === 'NewPodsNotAvailable';
       const stuck = await shop.until('it is Stalled', isStalled);
       assert.deepEqual([stuck.lastRestart?.unavailable, shop.seen.length], [1, 4]);
       shop.breaksPods = false;
@@ -48,9 +45,12 @@ describe('a ConfigWatcher that is Stalled because new Pods are not available', {
       assert.equal(broken.length, 1);
       await shop.getsReady(broken[0]?.metadata.name ?? '');
       await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the other owners begin' });
-      const between = await shop.until('nothing is stuck', (status) => !condition(status, 'Stalled'));
+      const between = await shop.until(
+        'nothing is stuck',
+        (status) => !findCondition(status.conditions, 'Stalled'),
+      );
       assert.notEqual(between.pending, undefined, 'without waiting for the end');
-      assert.notEqual(condition(between, 'Progressing')?.reason, 'NewPodsNotAvailable');
+      assert.notEqual(findCondition(between.conditions, 'Progressing')?.reason, 'NewPodsNotAvailable');
       shop.isKubeletSlow = false;
       const { lastRestart, history, restartCount, ...done } = await shop.restarted(1);
       await shop.allReady(3);
@@ -60,7 +60,7 @@ describe('a ConfigWatcher that is Stalled because new Pods are not available', {
       );
       assert.deepEqual([restartCount, history?.length, shop.seen.length], [1, 1, 6]);
       assert.deepEqual(
-        [condition(done, 'Stalled'), condition(done, 'Ready')?.reason],
+        [findCondition(done.conditions, 'Stalled'), findCondition(done.conditions, 'Ready')?.reason],
         [undefined, 'Watching'],
       );
       assert.notEqual(done.appliedHash, appliedHash);

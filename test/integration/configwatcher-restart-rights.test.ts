@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/kubernetes/objects.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
+import { type Pod, pods } from '../../src/kubernetes/objects.ts';
+import { validatingAdmissionPolicies } from '../../src/kubernetes/types/admissionregistration.generated.ts';
 import { evictingRights } from './configwatcher-evictions.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { admitBy } from './pod-policy.ts';
@@ -17,21 +19,9 @@ const deleting: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['delete']
 /** All but the right to restart a Pod in whatever way. */
 const others = evictingRights.filter(({ resources }) => !resources.includes('pods/eviction'));
 
-const policies: Resource<KubernetesObject & { readonly spec?: object }> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  plural: 'validatingadmissionpolicies',
-  kind: 'ValidatingAdmissionPolicy',
-  namespaced: false,
-};
-
-function condition({ conditions = [] }: ConfigWatcherStatus, type: string) {
-  return conditions.find((one) => one.type === type);
-}
-
 /** `[status, reason, message]` */
 function wordsOf(status: ConfigWatcherStatus, type: string) {
-  const { status: isTrue, reason, message } = condition(status, type) ?? {};
+  const { status: isTrue, reason, message } = findCondition(status.conditions, type) ?? {};
   return [isTrue, reason, message];
 }
 
@@ -69,7 +59,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       await regrant(client, user, others);
       await eventually(async () => !(await mayRestart()), { message: 'the right is gone' });
       shop.isKubeletSlow = false;
-      const isTold = (status: ConfigWatcherStatus) => condition(status, 'Ready')?.reason === 'Forbidden';
+      const isTold = (status: ConfigWatcherStatus) =>
+        findCondition(status.conditions, 'Ready')?.reason === 'Forbidden';
       const refused = await shop.until('the missing right is told', isTold);
       assert.deepEqual(wordsOf(refused, 'Ready'), ['False', 'Forbidden', words]);
       assert.deepEqual(wordsOf(refused, 'Progressing'), ['True', 'Forbidden', words]);
@@ -83,7 +74,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       const { lastRestart, history, ...done } = await shop.restarted(1);
       await shop.allReady(3);
       assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, history?.length], [3, 0, 1]);
-      assert.deepEqual([condition(done, 'Ready')?.reason, shop.seen.length], ['Watching', 6]);
+      assert.deepEqual([findCondition(done.conditions, 'Ready')?.reason, shop.seen.length], ['Watching', 6]);
     });
 
     it(`by ${type} restarts all but the Pod that a policy keeps, tells its words, and that one when the policy goes`, {
@@ -125,24 +116,24 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       await shop.baselined();
       await shop.patchConfigMap({ data: { message: 'second' } });
       const stuck = await shop.until('only that one is left', (status) => {
-        return condition(status, 'Stalled') !== undefined && status.stalePods === 1;
+        return findCondition(status.conditions, 'Stalled') !== undefined && status.stalePods === 1;
       });
-      const stalled = condition(stuck, 'Stalled');
+      const stalled = findCondition(stuck.conditions, 'Stalled');
       assert.equal(stalled?.reason, 'ProgressDeadlineExceeded');
       assert.match(stalled.message, /^Deployment webapp: .*a batch is open: ask the ledger team/);
       assert.equal((await shop.untilEvent('RestartStalled')).note, stalled.message);
       assert.deepEqual([stuck.lastRestart?.restarted, stuck.lastRestart?.failed], [4, 1]);
-      assert.equal(condition(stuck, 'Ready')?.status, 'True', 'no right is missing');
+      assert.equal(findCondition(stuck.conditions, 'Ready')?.status, 'True', 'no right is missing');
       const left = await shop.allReady(5);
       assert.ok(left.some(({ metadata }) => metadata.uid === kept.uid));
       assert.equal(shop.seen.length, 9, 'each of the others was replaced once');
 
       const body = { spec: { validations: [{ expression: 'true' }] } };
-      await client.patch(policies, { name: namespace }, { type: 'merge', body });
+      await client.patch(validatingAdmissionPolicies, { name: namespace }, { type: 'merge', body });
       const { lastRestart, ...done } = await shop.restarted(1);
       await shop.allReady(5);
       assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [5, 0, 10]);
-      assert.equal(condition(done, 'Stalled'), undefined);
+      assert.equal(findCondition(done.conditions, 'Stalled'), undefined);
     });
   }
 });
