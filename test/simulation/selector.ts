@@ -4,14 +4,23 @@ import type { Container, Pod } from '../../src/kubernetes/objects.ts';
 import type { SourceRef } from './content.ts';
 
 export function selects(spec: ConfigWatcherSpec, pod: Pod): boolean {
+  return hasLabels(spec, pod) && isConcerned(spec, pod);
+}
+
+/** Whether it has the labels that the selector asks for. */
+export function hasLabels(spec: ConfigWatcherSpec, pod: Pod): boolean {
   const labels = pod.metadata.labels ?? {};
   const wanted = Object.entries(spec.podSelector ?? {});
   if (wanted.length === 0) return false;
   return (
     wanted.every(([key, value]) => labels[key] === value) &&
-    (spec.podSelectorExpressions ?? []).every((one) => meets(one, labels[one.key])) &&
-    (spec.onlyReferencing !== true || sourcesOf(spec).some((source) => refersTo(pod, source)))
+    (spec.podSelectorExpressions ?? []).every((one) => meets(one, labels[one.key]))
   );
+}
+
+/** Whether it refers to a source, where that is asked for. */
+export function isConcerned(spec: ConfigWatcherSpec, pod: Pod): boolean {
+  return spec.onlyReferencing !== true || sourcesOf(spec).some((source) => refersTo(pod, source));
 }
 
 function meets(

@@ -124,7 +124,7 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
   },
 };
 
-const byTemplate = (operator: string) => ({ key: 'pod-template-hash', operator });
+const byTemplate = (operator: string) => [{ key: 'pod-template-hash', operator }];
 
 function editWatcher(draw: EditDraw): Deed[] {
   const { app, random, features } = draw;
@@ -136,7 +136,7 @@ function editWatcher(draw: EditDraw): Deed[] {
       { sources: random.pick([null, [{ kind: 'ConfigMap', name: `${name}-extra`, optional: true }]]) },
       { dryRun: random.chance(0.5) },
       // It leaves out the Pods of Deployments, or those of others.
-      { podSelectorExpressions: random.pick([null, ['Exists'], ['DoesNotExist']])?.map(byTemplate) ?? null },
+      { podSelectorExpressions: random.pick([null, byTemplate('Exists'), byTemplate('DoesNotExist')]) },
     ]);
     return patchOf(later(draw), 'configwatchers', name, { spec });
   });

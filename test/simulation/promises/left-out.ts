@@ -2,13 +2,10 @@
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
-import type { History, NamedPromise } from '../history.ts';
-import { kept } from '../history.ts';
-import { refersTo, selects, sourcesOf } from '../selector.ts';
+import { type History, kept, type NamedPromise } from '../history.ts';
+import { hasLabels, isConcerned } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { isRestartable } from './liveness.ts';
-
-type Spec = ConfigWatcher['spec'];
 
 export const leftOutIsTold: NamedPromise = {
   name: 'R3',
@@ -55,12 +52,4 @@ function leftOut(history: History, { watcher, specs, raises }: WatcherRun): Pod[
         isRestartable(watcher.spec, pod) &&
         Date.parse(pod.metadata.creationTimestamp ?? '') <= cutoff,
     );
-}
-
-function hasLabels(spec: Spec, pod: Pod): boolean {
-  return selects({ ...spec, onlyReferencing: false }, pod);
-}
-
-function isConcerned(spec: Spec, pod: Pod): boolean {
-  return spec.onlyReferencing !== true || sourcesOf(spec).some((source) => refersTo(pod, source));
 }
