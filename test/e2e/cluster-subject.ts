@@ -10,7 +10,7 @@ import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { isSameResource } from '../../src/testing/cluster-ports.ts';
-import { namespaces, pods } from '../../src/testing/objects.ts';
+import { namespaces, type Pod, pods } from '../../src/testing/objects.ts';
 import { replicaSets } from '../../src/testing/workloads.ts';
 import type { Change, WorkloadSubject } from '../conformance/workload-subject.ts';
 import { eventually, kubectl } from './kubectl.ts';
@@ -84,10 +84,25 @@ export async function clusterSubject(t: TestContext, client: Client): Promise<Wo
     },
     list: async (resource) => (await client.list(resource, { namespace })).items,
     history: (resource) => changes.filter((change) => isSameResource(change.resource, resource)),
-    until: (what, check) => eventually(what, check, 150_000),
+    async until(what, check) {
+      try {
+        return await eventually(what, check, 150_000);
+      } catch (error) {
+        throw new Error(`${(error as Error).message}; ${tell(changes)}`, { cause: error });
+      }
+    },
     // What must not happen cannot be waited for.
     pass: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
   };
+}
+
+/** What the containers of the Pods went through, for the reader of a failed test. */
+function tell(changes: readonly Recorded[]): string {
+  const lines = changes.map(({ type, object }) => {
+    const { phase, containerStatuses } = (object as Pod).status ?? {};
+    return `${type} ${object.metadata.name} ${phase ?? ''} ${JSON.stringify(containerStatuses ?? [])}`;
+  });
+  return ['seen:', ...lines].join('\n  ');
 }
 
 async function record(
