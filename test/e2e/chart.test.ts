@@ -198,21 +198,12 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     const service = `/api/v1/namespaces/${release.namespace}/services/atwatch-metrics:metrics/proxy/metrics`;
     assert.match(await kubectl(['get', '--raw', service]), /^leader_election_master_status/m);
 
-    // The garbage collector looks for new kinds every half minute. It leaves the Pods of a kind it has never known.
-    await watched.apply(at('known', Date.now(), 'echo YAY'));
-    await done(watched, 'at/known');
-    await watched.kubectl('delete', 'at/known', '--timeout=110s');
-    await watched.kubectl('wait', '--for=delete', '--timeout=110s', 'pod/known-pod');
-
     await uninstall();
     const names = [...crds, 'configwatchers.k8spatterns.com'].map(
       (name) => `customresourcedefinition/${name}`,
     );
     await kubectl(['wait', '--for=delete', '--timeout=110s', ...names]);
     await leaves([]);
-    await eventually('the end of the Pod, which the garbage collector brings', async () => {
-      return (await watched.kubectl('get', 'pods', '--output=name')) === '';
-    });
   });
 });
 
