@@ -87,7 +87,7 @@ export class ConfigWatcherReconciler implements Reconciler {
     }
     const known = this.#memory.recall(key);
     const state = store.read(watcher, known?.state);
-    const knownSince = this.#memory.knownSince(key, state);
+    const knownSince = this.#memory.knownSince(key, watcher);
     const facts = {
       ...observer.known(watcher, state, known?.memory ?? emptyMemory),
       ...{ watcher, knownSince, isOld: this.#age.isOld(readAt) },

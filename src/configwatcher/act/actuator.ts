@@ -66,13 +66,14 @@ export class Actuator {
     const isStored = !asLock && store.isStored(watcher, state);
     const again = isStored ? 0 : this.#rewrites.wait(key, facts.state, state, clock.monotonic());
     if (again > 0) return { next: 'end', result: { requeueAfter: again } };
-    const written = isStored ? 'Written' : await store.write(watcher, state, signal);
+    const { resourceVersion = '' } = watcher.metadata;
+    const written = isStored ? { version: resourceVersion } : await store.write(watcher, state, signal);
     this.#sayWithoutStatus(watcher, log);
     if (written === 'Conflict') return { next: 'end', result: { requeueAfter: known.conflicted(key) } };
     known.settled(key);
-    if (written !== 'Written') return { next: 'end', result: {} };
+    if (written === 'Gone') return { next: 'end', result: {} };
     if (!isStored) this.#rewrites.written(key, facts.state, state, clock.monotonic());
-    known.written(key, watcher, state, memory);
+    known.written(key, facts, { state, memory, version: written.version });
     metrics.decided(this.#metricsKey(key), facts.state, { state, ...counts });
     return { next: 'goOn', facts };
   }

@@ -9,7 +9,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
 import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
-import type { Resource } from '../../kubernetes/objects.ts';
+import type { KubernetesObject, Resource } from '../../kubernetes/objects.ts';
 import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -19,17 +19,18 @@ import { ifFound, withRight } from '../facts/missing-right.ts';
 import { readState, type WatcherState } from '../facts/state.ts';
 
 export type Written =
-  | 'Written'
+  /** The resourceVersion of the watcher with this state. */
+  | { readonly version: string }
   /** Another client wrote first, so the decision may be about an old state. */
   | 'Conflict'
   /** The watcher does not exist any more. */
   | 'Gone';
 
 /** What became of a write that is bound to a resourceVersion. */
-export async function writtenBy(write: Promise<unknown>): Promise<Written> {
+export async function writtenBy(write: Promise<KubernetesObject>): Promise<Written> {
   try {
-    await write;
-    return 'Written';
+    const { resourceVersion = '' } = (await write).metadata;
+    return { version: resourceVersion };
   } catch (error) {
     if (isConflict(error)) return 'Conflict';
     if (isProvenNotFound(error)) return 'Gone';
@@ -99,21 +100,26 @@ export class StateStore {
     return writtenBy(this.#write(watcher, writeState(state), signal));
   }
 
-  async #write(watcher: ConfigWatcher, status: ConfigWatcherStatus, signal: AbortSignal): Promise<void> {
-    if (this.hasStatus && (await this.#writeStatus(watcher, status, signal))) return;
-    await this.#writeAnnotation(watcher, JSON.stringify(status), signal);
+  async #write(
+    watcher: ConfigWatcher,
+    status: ConfigWatcherStatus,
+    signal: AbortSignal,
+  ): Promise<ConfigWatcher> {
+    const written = this.hasStatus ? await this.#writeStatus(watcher, status, signal) : undefined;
+    return written ?? this.#writeAnnotation(watcher, JSON.stringify(status), signal);
   }
 
-  /** False when there is no such subresource. */
+  /** Undefined when there is no such subresource. */
   async #writeStatus(
     watcher: ConfigWatcher,
     status: ConfigWatcherStatus,
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<ConfigWatcher | undefined> {
     const { namespace = '', name, uid, annotations } = watcher.metadata;
+    let written: ConfigWatcher;
     try {
       const update = this.#client.updateStatus(this.#resource, { ...watcher, status }, { signal });
-      await withRight('update', `${this.#resource.plural}/status`, update);
+      written = await withRight('update', `${this.#resource.plural}/status`, update);
     } catch (error) {
       if (!isProvenNotFound(error)) throw error;
       // The same answer for a missing subresource and a missing watcher: this throws for the second. One that was
@@ -121,30 +127,28 @@ export class StateStore {
       const found = await this.#client.get(this.#resource, { namespace, name }, { signal });
       if (found.metadata.uid !== uid) throw error;
       this.#withoutStatusUntil = this.#clock.monotonic() + lookAgainMs;
-      return false;
+      return undefined;
     }
     // From here on the annotation would be an old state, should the status disappear again. A crash before
     // the next line leaves it; the status is read first.
-    if (annotations?.[watcherAnnotation.observed] !== undefined) {
-      await this.#patchAnnotation({ namespace, name }, null, {}, signal);
-    }
-    return true;
+    const isLeft = annotations?.[watcherAnnotation.observed] !== undefined;
+    return isLeft ? this.#patchAnnotation({ namespace, name }, null, {}, signal) : written;
   }
 
-  async #writeAnnotation({ metadata }: ConfigWatcher, text: string, signal: AbortSignal): Promise<void> {
+  #writeAnnotation({ metadata }: ConfigWatcher, text: string, signal: AbortSignal): Promise<ConfigWatcher> {
     const { namespace = '', name, resourceVersion } = metadata;
-    await this.#patchAnnotation({ namespace, name }, text, { resourceVersion }, signal);
+    return this.#patchAnnotation({ namespace, name }, text, { resourceVersion }, signal);
   }
 
-  async #patchAnnotation(
+  #patchAnnotation(
     key: { namespace: string; name: string },
     value: string | null,
     precondition: { resourceVersion?: string | undefined },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<ConfigWatcher> {
     const body = { metadata: { ...precondition, annotations: { [watcherAnnotation.observed]: value } } };
     const patch = this.#client.patch(this.#resource, key, { type: 'merge', body }, { signal });
-    await withRight('patch', this.#resource.plural, patch);
+    return withRight('patch', this.#resource.plural, patch);
   }
 }
 

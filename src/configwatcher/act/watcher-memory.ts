@@ -22,6 +22,8 @@ export class WatcherMemory {
       readonly memory: RestartMemory;
       /** As it was written last. */
       readonly state: WatcherState;
+      /** The resourceVersion of the watcher with this state. */
+      readonly version: string;
       /** Monotonic ms since when the state shows the same sources. */
       readonly since: number;
     }
@@ -41,17 +43,25 @@ export class WatcherMemory {
     this.#known.delete(key);
   }
 
-  /** What another process has written about the sources is known from now on only. Monotonic ms. */
-  knownSince(key: string, { sources }: WatcherState): number {
+  /**
+   * Monotonic ms since when this process knows what the status says of the sources: that of another version than the
+   * own last one since now. Other replicas may have recorded another content and then this one again.
+   */
+  knownSince(key: string, { metadata }: ConfigWatcher): number {
     const known = this.#known.get(key);
-    const isKnown = known !== undefined && areSameSources(sources, known.state.sources);
-    return isKnown ? known.since : this.#clock.monotonic();
+    return known && known.version === metadata.resourceVersion ? known.since : this.#clock.monotonic();
   }
 
-  /** This state stands in the API server. */
-  written(key: string, watcher: ConfigWatcher, state: WatcherState, memory: RestartMemory): void {
+  /** What was decided on these facts stands in the API server. */
+  written(
+    key: string,
+    facts: { readonly watcher: ConfigWatcher; readonly state: WatcherState; readonly knownSince: number },
+    written: { readonly state: WatcherState; readonly memory: RestartMemory; readonly version: string },
+  ): void {
     this.settled(key);
-    this.#known.set(key, { watcher, memory, state, since: this.knownSince(key, state) });
+    const { watcher, state, knownSince } = facts;
+    const isSame = areSameSources(state.sources, written.state.sources);
+    this.#known.set(key, { ...written, watcher, since: isSame ? knownSince : this.#clock.monotonic() });
   }
 
   /** After the restarting writes that follow the status. */
@@ -82,7 +92,7 @@ export class WatcherMemory {
 }
 
 /** Whether the same is known of the same sources, as a status with or without room says it. */
-export function areSameSources(left: readonly SourceHash[], right: readonly SourceHash[]): boolean {
+function areSameSources(left: readonly SourceHash[], right: readonly SourceHash[]): boolean {
   const keyOf = ({ kind, name, keysHash, hash, pendingHash }: SourceHash) =>
     [kind, shortName(name), keysHash, shortHash(hash), pendingHash && shortHash(pendingHash)].join();
   return (

@@ -28,9 +28,12 @@ function finds(uid: string | undefined): Pick<Client, 'get'> {
 describe('StateStore, told that there is nothing to write a status to', () => {
   it('writes an annotation where the watcher is there: the CRD has no status', async () => {
     const patches: unknown[] = [];
-    const patch = async (...call: unknown[]) => patches.push(call) as never;
+    const patch = async (...call: unknown[]) => {
+      patches.push(call);
+      return { metadata: { resourceVersion: '8' } } as never;
+    };
     const result = await write({ updateStatus: notFound, ...finds(undefined), patch });
-    assert.deepEqual([result, patches.length], [{ written: 'Written', hasStatus: false }, 1]);
+    assert.deepEqual([result, patches.length], [{ written: { version: '8' }, hasStatus: false }, 1]);
   });
 
   it('does nothing where the watcher is gone', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
-import { areSameSources } from '../../../src/configwatcher/act/watcher-memory.ts';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
 import { type Restart, readState, type WatcherState } from '../../../src/configwatcher/facts/state.ts';
@@ -108,18 +107,6 @@ describe('the status', () => {
       }
     }
     assert.ok(forgeries > 500, `only ${forgeries}`);
-  });
-});
-
-describe('sources in the status', () => {
-  it('are the same in a status without room, and others where a content or the keys differ', () => {
-    const short = { ...full.sources[0]!, hash: hash.slice(0, 27), pendingHash: `v1:${'b'.repeat(24)}` };
-    const rest = full.sources.slice(1);
-    assert.ok(areSameSources(full.sources, [short, ...rest]));
-    for (const other of [{ hash: `v1:${'c'.repeat(24)}` }, { keysHash: 'v1:1' }, { name: 'another' }]) {
-      assert.ok(!areSameSources(full.sources, [{ ...short, ...other }, ...rest]), JSON.stringify(other));
-    }
-    assert.ok(!areSameSources(full.sources, rest));
   });
 });
 

@@ -133,9 +133,11 @@ describe('the state of an annotated ConfigMap', () => {
   }
 
   it('is written under the version it was decided on, and then stands', async () => {
-    const { calls, written, store, watcher } = await write(async () => ({}));
+    const { calls, written, store, watcher } = await write(async () => ({
+      metadata: { resourceVersion: '8' },
+    }));
     const [resource, key, patch] = calls[0] ?? [];
-    assert.equal(written, 'Written');
+    assert.deepEqual(written, { version: '8' });
     assert.deepEqual([resource, key], [configMaps, { namespace: 'shop', name: 'webapp-config' }]);
     const { body } = patch as {
       body: { metadata: { resourceVersion: string; annotations: Record<string, string> } };
