@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { Transform } from 'node:stream';
 import { before, describe, it, type TestContext } from 'node:test';
-import { ats } from '../../src/api/resources.ts';
-import { podUidLabel } from '../../src/at/plan/pod.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig, type OperatorOptions } from './at-rig.ts';
+import { failure, noAnswer } from './hostile-proxy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { type TimeTravel, timeTravel } from './time-travel.ts';
@@ -96,7 +95,9 @@ describe('a standby', () => {
 
   it('launches nothing while it has heard nothing for 90 s', async (t) => {
     const standby = await standbyBeside(t);
-    const { rig, proxy, advance, pass } = standby;
+    const { proxy, advance, pass } = standby;
+    proxy.treat = ({ query }) => (query.has('watch') ? noAnswer : undefined);
+    proxy.cut();
     await advance(100_000);
     await pass();
     // Not even read, as each At is before its create.
@@ -104,14 +105,17 @@ describe('a standby', () => {
       proxy.asked.filter(({ path }) => /\/ats\/at-\d+$/.test(path)),
       [],
     );
-    const key = { namespace: rig.namespace, name: 'at-0' };
-    await rig.client.patch(ats, key, { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } });
-    await rig.client.create(pods, {
-      metadata: { namespace: rig.namespace, name: 'sign', labels: { [podUidLabel]: 'none' } },
-      spec: { containers: [{ name: 'main', image: 'busybox' }] },
-    });
+    // A watch that goes on may bring nothing that shows what there is for another minute; a new load does.
+    const expired = new Set<string>();
+    proxy.treat = ({ path, query }) => {
+      if (!query.has('watch') || expired.has(path)) return undefined;
+      expired.add(path);
+      return failure(410, 'Expired');
+    };
+    proxy.cut();
     await allHavePods(standby);
   });
+
   it('launches nothing, and reads no At, without a delay after which it would', async (t) => {
     const { proxy, advance, pass } = await standbyBeside(t, { failoverLaunchDelay: 0 });
     await advance(60_000);
