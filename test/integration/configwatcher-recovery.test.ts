@@ -1,9 +1,10 @@
-/** New Pods that do not become available with a content, and then do without any edit: on a real API server. */
+/** What is Stalled goes on by itself once it can, without any edit: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
+import { failure, HostileProxy } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
 
 const timeout = 240_000;
@@ -64,6 +65,37 @@ describe('a ConfigWatcher that is Stalled because new Pods are not available', {
         [undefined, 'Watching'],
       );
       assert.notEqual(done.appliedHash, appliedHash);
+    });
+  }
+});
+
+describe('a ConfigWatcher that is Stalled because the API server is overloaded', { concurrency: 3 }, () => {
+  for (const type of ['Auto', 'Evict', 'RolloutRestart'] as const) {
+    it(`tries again by ${type}, and goes on when it is let`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(2);
+      const proxy = await HostileProxy.start(t);
+      await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+      await shop.watch({ ...atOnce, strategy: { type, progressDeadlineSeconds: 5 } });
+      await shop.baselined();
+      let refused = 0;
+      proxy.treat = ({ method, path }) => {
+        const isRestarting = method === 'PATCH' ? path.includes('/deployments/') : path.endsWith('/eviction');
+        if (!isRestarting) return undefined;
+        refused += 1;
+        return failure(429, 'TooManyRequests');
+      };
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+      const before = refused;
+      await eventually(() => refused > before, { timeout: 40_000, message: 'it is tried again' });
+      assert.equal(shop.seen.length, 2);
+      proxy.treat = () => undefined;
+      const { lastRestart, conditions } = await shop.restarted(1);
+      await shop.allReady(2);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+      assert.equal(findCondition(conditions, 'Stalled'), undefined);
     });
   }
 });

@@ -7,7 +7,7 @@ import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.ge
 import { watcherReason } from '../../api/configwatcher-constants.ts';
 import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
-import type { OwnerProgress } from '../facts/restart-memory.ts';
+import type { OwnerProgress, RestartMemory } from '../facts/restart-memory.ts';
 import { lateAt, progressOf } from './owner-progress.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
@@ -117,6 +117,12 @@ function placeNow(
   return place && isWhole && place.available < place.wanted ? { ...place, available: place.wanted } : place;
 }
 
+/** A template that could be changed at last is a step forward: the new Pods have the whole deadline. */
+function progressBefore({ key }: PodGroup, { progress, patched }: RestartMemory): OwnerProgress | undefined {
+  const before = progress.get(key);
+  return before && { ...before, since: Math.max(before.since, patched.get(key) ?? before.since) };
+}
+
 function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {
   const { now, strategy, memory } = input;
   const known = input.places.find(({ uid }) => uid === group.key);
@@ -130,7 +136,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const ofUnknownSize = facts.wanted === undefined;
   const progress = progressOf(
     { left: stale.length + terminating.length, ready: serving },
-    memory.progress.get(group.key),
+    progressBefore(group, memory),
     now,
   );
   const deadline = lateAt(progress, terminating, strategy.progressDeadline);

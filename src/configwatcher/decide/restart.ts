@@ -93,7 +93,7 @@ function isCandidate({ place, lacks, group, stall, turn, yields }: Entry): boole
   if (place !== undefined && lacks) return false;
   if (group.stale.length === 0 || yields || turn.held) return false;
   // What is stuck is tried again, after the others.
-  if (stall && turn.due.length === 0) return false;
+  if (stall && turn.due.length === 0 && !turn.rollout) return false;
   return turn.refused.length === 0 || turn.due.length > 0;
 }
 

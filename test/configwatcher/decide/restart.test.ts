@@ -4,10 +4,13 @@ import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated
 import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
 import { type Plan, planRestart } from '../../../src/configwatcher/decide/restart.ts';
 import type { RestartInput } from '../../../src/configwatcher/decide/restart-input.ts';
-import { unavailableLimit } from '../../../src/configwatcher/decide/turn.ts';
 import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
-import { emptyMemory, remember } from '../../../src/configwatcher/facts/restart-memory.ts';
+import {
+  emptyMemory,
+  type RestartMemory,
+  remember,
+} from '../../../src/configwatcher/facts/restart-memory.ts';
 import {
   anHourAgo,
   barePod,
@@ -48,21 +51,6 @@ function plan({ spec = {}, pods = [], ...facts }: Facts): Plan {
 function names(pods: readonly PodFacts[]): string[] {
   return pods.map(({ name }) => name);
 }
-
-describe('unavailableLimit', () => {
-  for (const [limit, wanted, expected] of [
-    [{ percent: 25 }, 8, 2],
-    [{ percent: 25 }, 7, 1],
-    [{ percent: 25 }, 1, 1],
-    [{ percent: 25 }, 0, 1],
-    [{ percent: 100 }, 5, 5],
-    [{ count: 3 }, 2, 3],
-  ] as const) {
-    it(`${JSON.stringify(limit)} of ${wanted} is ${expected}`, () => {
-      assert.equal(unavailableLimit(limit, wanted), expected);
-    });
-  }
-});
 
 describe('the next batch', () => {
   it('is as large as maxUnavailable allows, the oldest Pods first', () => {
@@ -379,6 +367,35 @@ describe('a stall', () => {
     }
   });
 
+  it('of an owner that was refused ends with the next try, and gives the new Pods the whole deadline', () => {
+    const reference = { ...webapp, kind: 'Deployment', name: 'web', uid: 'web' };
+    const pods = several(2, { controller: reference });
+    const owners = new Map([['web', { reference, wanted: 2, makesSelectedPods: true, rollout: {} }]]);
+    const given = { pods, owners, spec: { strategy: { ...spec.strategy, type: 'RolloutRestart' } } } as const;
+    const refused = { uid: 'web', result: 'Refused', cause: 'Overload', message: 'later' } as const;
+    const first = plan(given);
+    const held = remember({ ...emptyMemory, progress: first.progress }, [refused], now + 59_500, () => 0);
+    const { retryAt } = held.refusals.get('web')!;
+    const at = (time: number, memory: RestartMemory) =>
+      plan({ ...given, memory, now: time, places: first.places });
+    const stuck = at(retryAt - 1, held);
+    const [{ because, refusal } = {}] = stuck.stalled;
+    assert.deepEqual([stuck.rollouts.length, because, refusal], [0, 'Deadline', 'later']);
+    assert.equal(stuck.lookAgainAt, retryAt);
+    const [retried] = at(retryAt, held).rollouts;
+    assert.equal(retried?.key, 'web');
+    const accepted = remember(held, [{ uid: 'web', result: 'RolledOut' }], retryAt, () => 0);
+    const surge = [...pods, pod({ controller: reference, ready: false, created: now + 60_000 })];
+    const rolling = (time: number) => {
+      const live = { reference, wanted: 2, makesSelectedPods: true, rollout: { restartedFor: '' } };
+      return plan({
+        ...{ ...given, pods: surge, owners: new Map([['web', live]]), memory: accepted, now: time },
+        places: first.places,
+      }).stalled;
+    };
+    assert.deepEqual([rolling(retryAt + 59_999).length, rolling(retryAt + 60_000).length], [0, 1]);
+  });
+
   it('does not come for an owner that waits for its turn, and counts from that on', () => {
     const owners = Array.from({ length: 11 }, (_, index) => ({ ...webapp, uid: `rs-${index}` }));
     const pods = owners.flatMap((controller) => several(2, { controller }));
@@ -454,24 +471,5 @@ describe('a new Pod that crashes', () => {
 
   it('stops nothing in an owner that has no restart', () => {
     assert.deepEqual(because({ pods: [pod(), crashing], owners: ownedBy(1) }), []);
-  });
-});
-
-describe('sortPods', () => {
-  it('leaves Pods without a reference alone under onlyReferencing', () => {
-    const uses = pod({ references: ['ConfigMap/webapp-config'] });
-    const other = pod({ references: ['Secret/webapp-config', 'ConfigMap/other'] });
-    const sorted = sortPods([uses, other], specOf({ onlyReferencing: true }), { cutoff });
-    assert.deepEqual([names(sorted.stale), names(sorted.unconcerned)], [[uses.name], [other.name]]);
-  });
-
-  it('takes the second of the cutoff as stale, the next as fresh', () => {
-    const pods = [pod({ created: cutoff }), pod({ created: cutoff + 1000 })];
-    const sorted = sortPods(pods, specOf(), { cutoff });
-    assert.deepEqual([sorted.stale.length, sorted.fresh.length], [1, 1]);
-  });
-
-  it('has no stale Pod without a cutoff', () => {
-    assert.equal(sortPods(several(2), specOf(), {}).fresh.length, 2);
   });
 });
