@@ -377,6 +377,14 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     promise: 'S12',
   },
   {
+    name: 'stuck for ever',
+    sentence: 'an owner whose template could not be changed before its deadline is not tried again',
+    file: watcher.restart,
+    find: 'if (stall && turn.due.length === 0 && !turn.rollout) return false;',
+    replace: 'if (stall && turn.due.length === 0) return false;',
+    promise: 'L7',
+  },
+  {
     name: 'left out in silence',
     sentence: 'an edit of the selector forgets what was owed to the Pods that it leaves out',
     file: watcher.leftOut,

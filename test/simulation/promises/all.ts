@@ -30,6 +30,7 @@ import {
   onlyOwnPods,
   onlySelectedPods,
 } from './restarts.ts';
+import { restartGoesOn } from './tried-again.ts';
 import { nothingLeaks, onlyLeadersWrite, withinRights, writesAreGuarded } from './writes.ts';
 
 export const allPromises: readonly NamedPromise[] = [
@@ -63,6 +64,7 @@ export const allPromises: readonly NamedPromise[] = [
   finishedIsDone,
   nothingRunsOn,
   changeIsActedOn,
+  restartGoesOn,
   someReplicaLeads,
   nothingIsHeld,
   silence,

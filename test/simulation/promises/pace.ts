@@ -57,7 +57,7 @@ function reportsReady({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
 }
 
-function isReady(pod: Pod): boolean {
+export function isReady(pod: Pod): boolean {
   return reportsReady(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 

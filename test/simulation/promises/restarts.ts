@@ -22,7 +22,7 @@ export interface Removal {
 }
 
 /** A Pod that a replica asked to be taken away, whatever became of it; undefined for other requests. */
-function removalOf(history: History, request: RequestEntry): Removal | undefined {
+export function removalOf(history: History, request: RequestEntry): Removal | undefined {
   const { replica, resource, subresource, verb, namespace, name } = request;
   if (replica === undefined || resource !== 'pods' || !isWrite(request)) return undefined;
   const by = subresource === 'eviction' ? 'eviction' : verb === 'delete' ? 'deletion' : undefined;

@@ -1,0 +1,117 @@
+/** L7: a restart that has begun is not forgotten. */
+import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
+import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
+import { isWrite, type RequestEntry } from '../entry.ts';
+import { among, type History, kept, type NamedPromise } from '../history.ts';
+import { hasLabels, selects } from '../selector.ts';
+import type { WatcherRun } from '../watchers.ts';
+import { hasWorked } from './liveness.ts';
+import { isReady } from './pace.ts';
+import { removalOf } from './restarts.ts';
+
+/** Retries are about a minute apart, and an owner waits for the one before it; in milliseconds. */
+const triedWithin = 180_000;
+
+export const restartGoesOn: NamedPromise = {
+  name: 'L7',
+  sentence: 'while everything serves, a restart that has begun and has stale Pods left is tried again',
+  start(history) {
+    /** When a replica tried to restart something for a watcher last, by uid. */
+    const tried = new Map<string, number>();
+    return {
+      request(request) {
+        for (const uid of watchersOf(history, request)) tried.set(uid, request.time);
+        return undefined;
+      },
+      calm() {
+        if (!hasWorked(history, triedWithin)) return undefined;
+        return among(history.watchers.byUid.values(), (run) => {
+          if (!isUnderWay(run) || isKept(history, run)) return undefined;
+          const { uid, watcher, changes, createdAt } = run;
+          const since = Math.max(history.disturbedAt, changes.at(-1) ?? 0, createdAt, tried.get(uid) ?? 0);
+          const { pending, stalePods } = watcher.status ?? {};
+          return history.time - since > triedWithin
+            ? {
+                text: `${watcher.metadata.name} is ${pending?.reason} with ${stalePods} stale Pods, and nothing is tried`,
+              }
+            : kept;
+        });
+      },
+    };
+  },
+};
+
+/** Uids of the watchers that this request restarts something for, whatever became of it. */
+function watchersOf(history: History, request: RequestEntry): string[] {
+  const { replica, resource, verb, body, namespace } = request;
+  if (replica === undefined || !isWrite(request)) return [];
+  const removal = removalOf(history, request);
+  if (removal) return history.watchers.selecting(removal.pod, history.time, 0).map(({ uid }) => uid);
+  if (verb !== 'patch' || !isWorkload(resource)) return [];
+  return [...history.watchers.byUid.values()]
+    .filter(({ watcher: { metadata } }) => {
+      return metadata.namespace === namespace && body.includes(`/restarted-for.${metadata.name}"`);
+    })
+    .map(({ uid }) => uid);
+}
+
+function isUnderWay({ watcher: { spec, status }, goneAt, forgedAt }: WatcherRun): boolean {
+  const isHeld = spec.suspend === true || spec.dryRun === true || (spec.windows ?? []).length > 0;
+  return (
+    goneAt === undefined &&
+    forgedAt === undefined &&
+    !isHeld &&
+    status?.pending?.started !== undefined &&
+    (status.stalePods ?? 0) > 0 &&
+    findCondition(status.conditions, 'SourceAvailable')?.status !== 'False'
+  );
+}
+
+/** Whether something may keep the restart: not all Pods that it needs are there and serve, or an owner rolls nothing out. */
+function isKept(history: History, { watcher }: WatcherRun): boolean {
+  const { namespace = '' } = watcher.metadata;
+  const isDown = history.objects
+    .in<Pod>('pods', namespace)
+    .some((pod) => selects(watcher.spec, pod) && !isReady(pod));
+  return isDown || workloadsOf(history, watcher).some((one) => !isWhole(one) || isHeldBack(one));
+}
+
+interface Workload extends KubernetesObject {
+  readonly spec: {
+    readonly replicas?: number;
+    readonly paused?: boolean;
+    readonly template: Pick<Pod, 'metadata' | 'spec'>;
+    readonly strategy?: { readonly type?: string };
+    readonly updateStrategy?: { readonly type?: string };
+  };
+  readonly status?: {
+    readonly readyReplicas?: number;
+    readonly numberReady?: number;
+    readonly desiredNumberScheduled?: number;
+  };
+}
+
+const workloads = ['deployments', 'statefulsets', 'daemonsets', 'replicasets'];
+
+function isWorkload(resource: string): boolean {
+  return workloads.includes(resource);
+}
+
+function workloadsOf({ objects }: History, { metadata, spec }: ConfigWatcher): Workload[] {
+  return workloads
+    .flatMap((resource) => objects.in<Workload>(resource, metadata.namespace ?? ''))
+    .filter(({ spec: { template } }) => hasLabels(spec, template as Pod));
+}
+
+function isWhole({ spec: { replicas = 1 }, status = {} }: Workload): boolean {
+  const { desiredNumberScheduled, numberReady, readyReplicas = 0 } = status;
+  return desiredNumberScheduled === undefined
+    ? readyReplicas >= replicas
+    : (numberReady ?? 0) >= desiredNumberScheduled;
+}
+
+/** By its own spec; evictions may be refused by a budget, but those are tried. */
+function isHeldBack({ spec: { paused, strategy, updateStrategy } }: Workload): boolean {
+  return paused === true || (strategy ?? updateStrategy)?.type === 'OnDelete';
+}
