@@ -55,13 +55,17 @@ export function formatMicroTime(epochMs: number): string {
  * @returns epoch milliseconds, or NaN when the text is no instant (a status edited by hand).
  */
 export function parseTime(text: string): number {
-  const whole = wholeSeconds(text);
-  return Number.isNaN(whole) ? parseAnyForm(text) : whole;
+  const usual = parseUsualForm(text);
+  return Number.isNaN(usual) ? parseAnyForm(text) : usual;
 }
 
-/** The form of almost all instants, `2030-01-31T09:00:00Z`, without a regular expression; NaN for every other. */
-function wholeSeconds(text: string): number {
-  const isInForm = text.length === 20 && text[10] === 'T' && text[19] === 'Z';
+/**
+ * The forms of almost all instants, `2030-01-31T09:00:00Z` and `2030-01-31T09:00:00.250Z`, without a regular expression;
+ * NaN for every other.
+ */
+function parseUsualForm(text: string): number {
+  const hasMilliseconds = text.length === 24 && text[19] === '.' && text[23] === 'Z';
+  const isInForm = (hasMilliseconds || (text.length === 20 && text[19] === 'Z')) && text[10] === 'T';
   const isSeparated = isInForm && text[4] === '-' && text[7] === '-' && text[13] === ':' && text[16] === ':';
   if (!isSeparated) return Number.NaN;
   const hour = twoDigits(text, 11);
@@ -69,7 +73,8 @@ function wholeSeconds(text: string): number {
   const seconds = twoDigits(text, 17);
   if (!(hour < 24 && minutes < 60 && seconds < 60)) return Number.NaN;
   const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
-  return utcMilliseconds([year, twoDigits(text, 5), twoDigits(text, 8), hour, minutes, seconds]);
+  const whole = utcMilliseconds([year, twoDigits(text, 5), twoDigits(text, 8), hour, minutes, seconds]);
+  return hasMilliseconds ? whole + 10 * twoDigits(text, 20) + (twoDigits(text, 21) % 10) : whole;
 }
 
 /** NaN for what are no digits. */
