@@ -1,11 +1,11 @@
 /** All promises, as reliability.md and simulation.md name them. */
 import type { NamedPromise } from '../history.ts';
+import { appliedRunsEverywhere } from './applied.ts';
 import { absenceIsProven, phasesNeverGoBack, resultsAreTrue, statusIsValid } from './at-status.ts';
 import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
 import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
 import { leftOutIsTold } from './left-out.ts';
 import {
-  appliedRunsEverywhere,
   changeIsActedOn,
   dueIsLaunched,
   finishedIsDone,

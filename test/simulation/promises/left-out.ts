@@ -5,7 +5,7 @@ import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
 import { type History, kept, type NamedPromise } from '../history.ts';
 import { hasLabels, isConcerned } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
-import { isRestartable } from './liveness.ts';
+import { isRestartable } from './applied.ts';
 
 export const leftOutIsTold: NamedPromise = {
   name: 'R3',

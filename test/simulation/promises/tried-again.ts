@@ -56,15 +56,18 @@ function watchersOf(history: History, request: RequestEntry): string[] {
     .map(({ uid }) => uid);
 }
 
+/** Of a change whose restart runs. */
+const underWay = new Set(['InProgress', 'RolloutInProgress', 'EvictionBlocked', 'Stalled']);
+
 function isUnderWay({ watcher: { spec, status }, goneAt, forgedAt }: WatcherRun): boolean {
   const isHeld = spec.suspend === true || spec.dryRun === true || (spec.windows ?? []).length > 0;
   return (
     goneAt === undefined &&
     forgedAt === undefined &&
     !isHeld &&
-    status?.pending?.started !== undefined &&
-    (status.stalePods ?? 0) > 0 &&
-    findCondition(status.conditions, 'SourceAvailable')?.status !== 'False'
+    underWay.has(status?.pending?.reason ?? '') &&
+    (status?.stalePods ?? 0) > 0 &&
+    findCondition(status?.conditions, 'SourceAvailable')?.status !== 'False'
   );
 }
 

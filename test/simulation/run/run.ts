@@ -39,9 +39,11 @@ export interface RunResult {
 /** In ms: after the last fault, until everything is done and it has been silent for long enough. */
 const settling = 20 * 60_000;
 /** Ms between two looks at what should have happened by then. */
-const lookEvery = { busy: 10_000, idle: 10 * 60_000 };
+const lookEvery = { busy: 10_000, settling: 30_000, idle: 10 * 60_000 };
+/** Ms after an event in which most of what follows it has happened. */
+const busyFor = 6 * 60_000;
 /** After so many ms without an event, nothing is pending any more but what a schedule or a window holds. */
-const busyFor = 30 * 60_000;
+const settlingFor = 30 * 60_000;
 
 /** A run of a plan that can be stopped and continued. */
 export class Run {
@@ -93,8 +95,9 @@ export class Run {
     for (const fault of planned) simulation.schedule(Math.max(1, fault.at), () => faults.inflict(fault));
     const look = () => {
       history.add({ type: 'calm', time: simulation.now });
-      const isIdle = simulation.now - history.busyAt > busyFor;
-      simulation.schedule(isIdle ? lookEvery.idle : lookEvery.busy, look);
+      const quietFor = simulation.now - history.busyAt;
+      const settles = quietFor > settlingFor ? lookEvery.idle : lookEvery.settling;
+      simulation.schedule(quietFor > busyFor ? settles : lookEvery.busy, look);
     };
     simulation.schedule(lookEvery.busy, look);
   }

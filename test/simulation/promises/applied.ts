@@ -1,0 +1,158 @@
+/** R3: once a content is said to be applied, every Pod that may be restarted runs it. */
+import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
+import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
+import { contentOf, type SourceRef } from '../content.ts';
+import type { ContainerStartEntry } from '../entry.ts';
+import { among, type History, kept, type NamedPromise } from '../history.ts';
+import { sourcesOf } from '../selector.ts';
+import { type WatcherRun, wasSelected } from '../watchers.ts';
+import { hasWorked, settling } from './liveness.ts';
+import { Looks } from './looks.ts';
+
+/** So long after everything has become quiet no retry is left, which are up to a minute apart; in milliseconds. */
+const watcherSettling = 90_000;
+
+interface Held {
+  readonly kind: string;
+  readonly name: string;
+  readonly object: KubernetesObject | undefined;
+}
+
+/** Content that the present container of each Pod was started with. */
+class Running {
+  readonly #byPod = new Map<string, { entry: ContainerStartEntry; held: readonly Held[] }>();
+
+  started(entry: ContainerStartEntry): void {
+    const held = entry.sources.map(({ kind, name, data }) => ({
+      ...{ kind, name },
+      object: data && { metadata: { name }, data },
+    }));
+    this.#byPod.set(entry.podUid, { entry, held });
+  }
+
+  gone(uid: string): void {
+    this.#byPod.delete(uid);
+  }
+
+  /** When the Pod was started, if that was with another content of a watched source than there is now. */
+  outdatedSince(history: History, run: WatcherRun, uid: string): number | undefined {
+    const { metadata, spec } = run.watcher;
+    const started = this.#byPod.get(uid);
+    if (started === undefined) return undefined;
+    const { entry, held } = started;
+    const isOutdated = sourcesOf(spec).some((source) => {
+      const mounted = held.find(({ kind, name }) => kind === source.kind && name === source.name);
+      if (mounted === undefined) return false;
+      const present = history.watchers.source(source.kind, metadata.namespace ?? '', source.name);
+      if (contentOf(source, mounted.object) === contentOf(source, present)) return false;
+      // While a required source is missing no Pod is expected to start, and the old content counts.
+      const isUnexpected = !source.optional && spec.onDelete !== 'Restart' && mounted.object === undefined;
+      return !isUnexpected && !isBaseline(run, source, entry, present);
+    });
+    return isOutdated ? entry.time : undefined;
+  }
+}
+
+/**
+ * First sight is the baseline, also of a required source that was missing when the others were seen first, and of one
+ * whose keys were edited.
+ */
+function isBaseline(
+  { baselineAt = 0, firstSights, baselines }: WatcherRun,
+  source: SourceRef,
+  { time }: ContainerStartEntry,
+  present: KubernetesObject | undefined,
+): boolean {
+  const { kind, name, optional } = source;
+  const rebased = baselines.get(`${kind}/${name}`);
+  if (rebased && time < rebased.time && rebased.content === contentOf(source, present)) return true;
+  const madeAt = Date.parse(present?.metadata.creationTimestamp ?? '');
+  if (time < baselineAt && madeAt > baselineAt) return true;
+  const seenAt = firstSights.get(`${kind}/${name}`) ?? Number.POSITIVE_INFINITY;
+  return !optional && time < seenAt;
+}
+
+/** Pods that a watcher may restart, and has to. */
+export function isRestartable({ strategy }: ConfigWatcher['spec'], pod: Pod): boolean {
+  const kind = controllerOf(pod)?.kind;
+  const { deletionTimestamp } = pod.metadata;
+  const phase = pod.status?.phase;
+  if (deletionTimestamp !== undefined || phase === 'Succeeded' || phase === 'Failed') return false;
+  if ((pod.spec.restartPolicy ?? 'Always') !== 'Always') return false;
+  if (kind === undefined) return strategy?.unmanagedPods === 'Delete';
+  return kind === 'Job' ? strategy?.jobPods === 'Delete' : kind !== 'At';
+}
+
+/** What keeps a watcher from acting, by its own spec. */
+function mayWait({ spec, status }: ConfigWatcher): boolean {
+  return (
+    spec.suspend === true ||
+    spec.dryRun === true ||
+    (spec.windows ?? []).length > 0 ||
+    status?.pending !== undefined ||
+    // Nothing is restarted while a required source is missing: new Pods could not start.
+    findCondition(status?.conditions, 'SourceAvailable')?.status === 'False'
+  );
+}
+
+export const appliedRunsEverywhere: NamedPromise = {
+  name: 'R3',
+  sentence:
+    'no Pod that the spec allows to restart runs an old content once status says that the content is applied',
+  start(history) {
+    const running = new Running();
+    const looks = new Looks(history);
+    return {
+      request(request) {
+        looks.request(request);
+        return undefined;
+      },
+      fault(entry) {
+        looks.fault(entry);
+        return undefined;
+      },
+      log(entry) {
+        looks.log(entry);
+        return undefined;
+      },
+      'container-start'(entry) {
+        running.started(entry);
+        return undefined;
+      },
+      change({ resource, change, object }) {
+        if (resource === 'pods' && change === 'DELETED') running.gone(object.metadata.uid ?? '');
+        return undefined;
+      },
+      calm() {
+        if (!hasWorked(history, watcherSettling)) return undefined;
+        return among(history.watchers.byUid.values(), (run) => {
+          const { watcher, goneAt, forgedAt, changes } = run;
+          const isRecent = history.time - Math.max(changes.at(-1) ?? 0, run.createdAt) < settling;
+          if (goneAt !== undefined || forgedAt !== undefined || mayWait(watcher) || isRecent)
+            return undefined;
+          if (run.baselineAt === undefined || (changes.at(-1) ?? 0) <= run.baselineAt) return undefined;
+          const pods = history.objects
+            .in<Pod>('pods', watcher.metadata.namespace ?? '')
+            .filter((pod) => wasSelected(run, pod) && isRestartable(watcher.spec, pod));
+          return among(pods, (pod) => {
+            const start = running.outdatedSince(history, run, pod.metadata.uid ?? '');
+            if (start === undefined) return kept;
+            const isBetween = startedBetween(run, start);
+            if (isBetween && !looks.isSeen(run, start)) return kept;
+            const text = `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`;
+            return { text, clue: isBetween ? 'started between' : 'old content' };
+          });
+        });
+      },
+    };
+  },
+};
+
+/** Whether a container was started between two changes that may have cancelled each other out. */
+function startedBetween({ changes, baselineAt = 0 }: WatcherRun, start: number): boolean {
+  return (
+    changes.some((change) => change > baselineAt && change <= start) &&
+    changes.some((change) => change > start)
+  );
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { begin, HandMade, second, watcher, webPod } from '../hand-made.ts';
+
+const minute = 60 * second;
+const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
+const stuck = { appliedHash: 'v1:one', stalePods: 1, pending: { hash: 'v1:two', reason: 'Stalled' } };
+const readiness = (status: string) => ({ conditions: [{ type: 'Ready', status }] });
+const template = { metadata: { labels: { app: 'web' } }, spec: {} };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Given {
+  readonly status?: Fields;
+  readonly spec?: Fields;
+  readonly workload?: Fields;
+  readonly isReady?: string;
+}
+
+/** A restart that has begun, and a Deployment all of whose Pods serve, unless it is said otherwise. */
+function restart({ status = {}, spec = {}, workload = {}, isReady = 'True' }: Given = {}): HandMade {
+  const pod = { ...webPod('old'), status: readiness(isReady) };
+  const deployment = {
+    metadata: { name: 'web' },
+    spec: { replicas: 1, template, ...workload },
+    status: { readyReplicas: 1 },
+  };
+  return new HandMade(['L7'])
+    .add(started)
+    .change('deployments', deployment)
+    .change('pods', pod)
+    .change('configwatchers', watcher('w', {}, spec), 'ADDED', 'alice')
+    .change('configwatchers', watcher('w', { ...stuck, ...status }, spec), 'MODIFIED', 'replica-0');
+}
+
+describe('L7, a restart goes on', () => {
+  it('is broken by a restart for which nothing is tried', () => {
+    assert.deepEqual(restart().calm(10 * minute).broken, ['L7']);
+  });
+
+  it('is kept by an eviction, a deletion and a change of the template that are refused', () => {
+    const annotation = { 'k8spatterns.io/restarted-for.w': 'id' };
+    const body = JSON.stringify({ spec: { template: { metadata: { annotations: annotation } } } });
+    for (const [verb, resource, name, rest] of [
+      ['create', 'pods', 'old', { subresource: 'eviction', code: 429 }],
+      ['delete', 'pods', 'old', { code: 403 }],
+      ['patch', 'deployments', 'web', { code: 429, body }],
+    ] as const) {
+      const made = restart()
+        .pass(8 * minute)
+        .request(verb, resource, name, rest);
+      assert.deepEqual(made.calm(2 * minute).broken, [], verb);
+      assert.deepEqual(made.calm(2 * minute).broken, ['L7'], verb);
+    }
+  });
+
+  it('is broken where the change of the template is for another watcher', () => {
+    const body = JSON.stringify({ annotations: { 'k8spatterns.io/restarted-for.w2': 'id' } });
+    const made = restart()
+      .pass(8 * minute)
+      .request('patch', 'deployments', 'web', { body });
+    assert.deepEqual(made.calm(2 * minute).broken, ['L7']);
+  });
+
+  it('asks for nothing while something keeps the restart', () => {
+    for (const given of [
+      { isReady: 'False' },
+      { workload: { replicas: 2 } },
+      { workload: { paused: true } },
+      { workload: { updateStrategy: { type: 'OnDelete' } } },
+      { spec: { suspend: true } },
+      { status: { stalePods: 0 } },
+      { status: { pending: { hash: 'v1:two', reason: 'Cooldown' } } },
+    ]) {
+      assert.deepEqual(restart(given).calm(10 * minute).broken, [], JSON.stringify(given));
+    }
+  });
+});
