@@ -2,6 +2,7 @@
 import type { NamedPromise } from '../history.ts';
 import { appliedRunsEverywhere } from './applied.ts';
 import { absenceIsProven, phasesNeverGoBack, resultsAreTrue, statusIsValid } from './at-status.ts';
+import { limitsEnd } from './ends.ts';
 import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
 import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
 import { leftOutIsTold } from './left-out.ts';
@@ -65,6 +66,7 @@ export const allPromises: readonly NamedPromise[] = [
   nothingRunsOn,
   changeIsActedOn,
   restartGoesOn,
+  limitsEnd,
   someReplicaLeads,
   nothingIsHeld,
   silence,

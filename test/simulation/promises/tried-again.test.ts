@@ -38,6 +38,12 @@ describe('L7, a restart goes on', () => {
     assert.deepEqual(restart().calm(10 * minute).broken, ['L7']);
   });
 
+  it('is broken by one that has no stale Pod left and is not done', () => {
+    const made = restart({ status: { stalePods: 0 } }).pass(8 * minute);
+    made.request('create', 'pods', 'old', { subresource: 'eviction', code: 429 });
+    assert.deepEqual(made.calm(2 * minute).broken, ['L7']);
+  });
+
   it('is kept by an eviction, a deletion and a change of the template that are refused', () => {
     const annotation = { 'k8spatterns.io/restarted-for.w': 'id' };
     const body = JSON.stringify({ spec: { template: { metadata: { annotations: annotation } } } });
@@ -69,7 +75,6 @@ describe('L7, a restart goes on', () => {
       { workload: { paused: true } },
       { workload: { updateStrategy: { type: 'OnDelete' } } },
       { spec: { suspend: true } },
-      { status: { stalePods: 0 } },
       { status: { pending: { hash: 'v1:two', reason: 'Cooldown' } } },
     ]) {
       assert.deepEqual(restart(given).calm(10 * minute).broken, [], JSON.stringify(given));

@@ -15,7 +15,8 @@ const triedWithin = 180_000;
 
 export const restartGoesOn: NamedPromise = {
   name: 'L7',
-  sentence: 'while everything serves, a restart that has begun and has stale Pods left is tried again',
+  sentence:
+    'while everything serves, a restart that has begun is tried again, and done when no stale Pod is left',
   start(history) {
     /** When a replica tried to restart something for a watcher last, by uid. */
     const tried = new Map<string, number>();
@@ -29,11 +30,12 @@ export const restartGoesOn: NamedPromise = {
         return among(history.watchers.byUid.values(), (run) => {
           if (!isUnderWay(run) || isKept(history, run)) return undefined;
           const { uid, watcher, changes, createdAt } = run;
-          const since = Math.max(history.disturbedAt, changes.at(-1) ?? 0, createdAt, tried.get(uid) ?? 0);
-          const { pending, stalePods } = watcher.status ?? {};
+          const { pending, stalePods = 0 } = watcher.status ?? {};
+          const triedAt = stalePods > 0 ? tried.get(uid) : undefined;
+          const since = Math.max(history.disturbedAt, changes.at(-1) ?? 0, createdAt, triedAt ?? 0);
           return history.time - since > triedWithin
             ? {
-                text: `${watcher.metadata.name} is ${pending?.reason} with ${stalePods} stale Pods, and nothing is tried`,
+                text: `${watcher.metadata.name} is ${pending?.reason} with ${stalePods} stale Pods, and nothing comes of it`,
               }
             : kept;
         });
@@ -66,7 +68,6 @@ function isUnderWay({ watcher: { spec, status }, goneAt, forgedAt }: WatcherRun)
     forgedAt === undefined &&
     !isHeld &&
     underWay.has(status?.pending?.reason ?? '') &&
-    (status?.stalePods ?? 0) > 0 &&
     findCondition(status?.conditions, 'SourceAvailable')?.status !== 'False'
   );
 }

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { at, atPod, begin, HandMade, second } from '../hand-made.ts';
+
+const minute = 60 * second;
+const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
+const running = { phase: 'RUNNING', attempts: 1 };
+
+function made(spec: Readonly<Record<string, unknown>>, status: Readonly<Record<string, unknown>>): HandMade {
+  return new HandMade(['L8']).add(started).change('ats', at('a', 0, spec, status), 'ADDED', 'alice');
+}
+
+/** Its Pod is made, and starts where that is said. */
+function withPod(made: HandMade, isStarted: boolean, owner = 'a'): HandMade {
+  made.change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+  if (owner !== 'a') made.change('pods', atPod('a-pod', 'first', owner), 'MODIFIED', 'alice');
+  const start = { namespace: 'shop', pod: 'a-pod', podUid: 'first', container: 'main', sources: [] };
+  return isStarted ? made.add({ type: 'container-start', time: made.time, ...start }) : made;
+}
+
+describe('L8, limits end', () => {
+  it('is broken by an At that waits although it is canceled or too late', () => {
+    const waiting = { phase: 'PENDING' };
+    for (const [spec, clue] of [
+      [{ cancel: true }, 'cancel'],
+      [{ startingDeadlineSeconds: 60 }, 'startingDeadline'],
+    ] as const) {
+      assert.deepEqual(made(spec, waiting).calm(90 * second).broken, [], clue);
+      assert.deepEqual(made(spec, waiting).calm(10 * minute).broken, [`L8 ${clue}`]);
+      assert.deepEqual(made({ ...spec, suspend: true }, waiting).calm(10 * minute).broken, []);
+    }
+  });
+
+  it('is broken by a run that goes on past a limit', () => {
+    for (const [spec, isStarted, clue] of [
+      [{ cancel: true }, true, 'cancel'],
+      [{ activeDeadlineSeconds: 60 }, true, 'activeDeadline'],
+      [{}, false, 'pendingTimeout'],
+      [{ pendingTimeoutSeconds: 60 }, false, 'pendingTimeout'],
+    ] as const) {
+      const run = () => withPod(made(spec, running), isStarted);
+      assert.deepEqual(run().calm(2 * minute).broken, [], clue);
+      assert.deepEqual(run().calm(20 * minute).broken, [`L8 ${clue}`]);
+      assert.deepEqual(withPod(made(spec, running), isStarted, 'b').calm(20 * minute).broken, []);
+    }
+    for (const [spec, isStarted] of [
+      [{}, true],
+      [{ pendingTimeoutSeconds: 0, activeDeadlineSeconds: 60 }, false],
+    ] as const) {
+      assert.deepEqual(withPod(made(spec, running), isStarted).calm(20 * minute).broken, []);
+    }
+  });
+
+  it('is broken by an At that is there after its ttl', () => {
+    const done = { phase: 'DONE', completionTime: new Date(begin + minute).toISOString() };
+    assert.deepEqual(made({ ttlSecondsAfterFinished: 60 }, done).calm(150 * second).broken, []);
+    assert.deepEqual(made({ ttlSecondsAfterFinished: 60 }, done).calm(4 * minute).broken, ['L8 ttl']);
+    assert.deepEqual(made({}, done).calm(20 * minute).broken, []);
+  });
+
+  it('is kept by one that is on its way out, or was written by a person', () => {
+    const gone = { ...at('a', 0, { cancel: true }), metadata: { name: 'a', generation: 1 } };
+    const deleted = {
+      ...gone,
+      metadata: { ...gone.metadata, deletionTimestamp: new Date(begin).toISOString() },
+    };
+    const { broken } = made({ cancel: true }, {})
+      .change('ats', deleted, 'MODIFIED', 'alice')
+      .calm(10 * minute);
+    assert.deepEqual(broken, []);
+    const forged = at('a', 0, { cancel: true }, { phase: 'PENDING', reason: 'Mine' });
+    assert.deepEqual(
+      made({ cancel: true }, {})
+        .change('ats', forged, 'MODIFIED', 'alice')
+        .calm(10 * minute).broken,
+      [],
+    );
+  });
+});

@@ -1,0 +1,98 @@
+/** L8: what a spec limits is over by then. */
+
+import { controllerOf } from '../../../src/kubernetes/objects.ts';
+import { among, kept, type NamedPromise } from '../history.ts';
+import type { AtRun } from '../runs.ts';
+import { dueTimeOf } from '../schedule.ts';
+import { accepted, hasWorked } from './liveness.ts';
+
+/** For what the operator has to see and to write, in milliseconds. */
+const actsWithin = 60_000;
+/** The same where a Pod is to be stopped first: its grace period, and its deletion when that is overdue. */
+const stopsWithin = 180_000;
+const defaultPendingTimeoutSeconds = 900;
+
+export const limitsEnd: NamedPromise = {
+  name: 'L8',
+  sentence:
+    'an At that is canceled, late, past a limit of its run, or past its ttl is over, once the faults have stopped',
+  start: (history) => ({
+    calm() {
+      if (!hasWorked(history, actsWithin)) return undefined;
+      return among(history.runs.byUid.values(), (run) => {
+        const limits = limitsOf(run);
+        if (limits.length === 0) return undefined;
+        const broken = limits.find(({ at, within }) => {
+          return history.time - Math.max(at, history.disturbedAt) > within;
+        });
+        const { name } = run.at.metadata;
+        return broken === undefined ? kept : { text: `${name} is ${broken.state}`, clue: broken.limit };
+      });
+    },
+  }),
+};
+
+interface Limit {
+  readonly limit: 'cancel' | 'startingDeadline' | 'activeDeadline' | 'pendingTimeout' | 'ttl';
+  /** What it should not be any more. */
+  readonly state: string;
+  /** Epoch ms from which on it should be otherwise, but for the time that acting on it takes, in milliseconds. */
+  readonly at: number;
+  readonly within: number;
+}
+
+/** The limits that hold for the phase that the At is in. */
+function limitsOf(run: AtRun): Limit[] {
+  const { at, goneAt, forgedAt } = run;
+  if (goneAt !== undefined || forgedAt !== undefined || at.metadata.deletionTimestamp !== undefined)
+    return [];
+  switch (at.status?.phase ?? 'PENDING') {
+    case 'PENDING':
+      return limitsOfWaiting(run);
+    case 'RUNNING':
+      return limitsOfRun(run);
+    default:
+      return limitsOfDone(run);
+  }
+}
+
+function limitsOfWaiting({ at: { spec, ...at }, editedAt, pods }: AtRun): Limit[] {
+  const { cancel, suspend, startingDeadlineSeconds } = spec;
+  if (!accepted({ spec, ...at }) || suspend === true) return [];
+  if (cancel === true) {
+    return [{ limit: 'cancel', state: 'canceled and PENDING', at: editedAt, within: stopsWithin }];
+  }
+  if (startingDeadlineSeconds === undefined || pods.length > 0) return [];
+  const late = Math.max(editedAt, dueTimeOf(spec) + startingDeadlineSeconds * 1000);
+  return [{ limit: 'startingDeadline', state: 'past its starting deadline', at: late, within: actsWithin }];
+}
+
+function limitsOfRun({ uid, at: { spec }, editedAt, pods }: AtRun): Limit[] {
+  const last = pods.at(-1);
+  // A Pod that a user has taken away from its At is not the operator's to stop.
+  if (last !== undefined && last.goneAt === undefined && controllerOf(last.pod)?.uid !== uid) return [];
+  const limits: Limit[] = [];
+  if (spec.cancel === true) {
+    limits.push({ limit: 'cancel', state: 'canceled and RUNNING', at: editedAt, within: stopsWithin });
+  }
+  if (last === undefined) return limits;
+  const startedAt = last.starts[0]?.time;
+  const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = spec;
+  if (startedAt !== undefined && activeDeadlineSeconds !== undefined) {
+    const at = startedAt + activeDeadlineSeconds * 1000;
+    limits.push({ limit: 'activeDeadline', state: 'past its deadline', at, within: stopsWithin });
+  }
+  if (startedAt === undefined && pendingTimeoutSeconds > 0) {
+    const at = last.createdAt + pendingTimeoutSeconds * 1000;
+    limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });
+  }
+  return limits;
+}
+
+function limitsOfDone({ at: { spec, status }, editedAt }: AtRun): Limit[] {
+  const { ttlSecondsAfterFinished } = spec;
+  const completedAt = Date.parse(status?.completionTime ?? '');
+  if (ttlSecondsAfterFinished === undefined || Number.isNaN(completedAt)) return [];
+  const over = Math.max(editedAt, completedAt + ttlSecondsAfterFinished * 1000);
+  return [{ limit: 'ttl', state: 'there after its ttl', at: over, within: actsWithin }];
+}
