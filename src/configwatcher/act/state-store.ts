@@ -131,8 +131,11 @@ export class StateStore {
     }
     // From here on the annotation would be an old state, should the status disappear again. A crash before
     // the next line leaves it; the status is read first.
-    const isLeft = annotations?.[watcherAnnotation.observed] !== undefined;
-    return isLeft ? this.#patchAnnotation({ namespace, name }, null, {}, signal) : written;
+    if (annotations?.[watcherAnnotation.observed] !== undefined) {
+      await this.#patchAnnotation({ namespace, name }, null, {}, signal);
+    }
+    // Not the version of the patch: it may carry what another replica has written in between.
+    return written;
   }
 
   #writeAnnotation({ metadata }: ConfigWatcher, text: string, signal: AbortSignal): Promise<ConfigWatcher> {
