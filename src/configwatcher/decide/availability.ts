@@ -7,7 +7,7 @@ import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.ge
 import { watcherReason } from '../../api/configwatcher-constants.ts';
 import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
-import type { OwnerProgress, RestartMemory } from '../facts/restart-memory.ts';
+import type { OwnerProgress } from '../facts/restart-memory.ts';
 import { lateAt, progressOf } from './owner-progress.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
@@ -46,11 +46,22 @@ export interface OwnerAvailability {
 /**
  * How many Pods there should be. What the owner says counts where the Pods it makes are the selected ones.
  * Where only some of its Pods are selected, or it cannot be read, it is as many as when its restart began.
+ *
+ * @param late whether those that are missing have had the whole deadline. Then they are not awaited any more where the
+ *   owner may have been scaled down, or has made others that are not selected.
  */
-function wantedPods({ facts, live }: PodGroup, place: ConfigWatcherStatusPendingOwner | undefined): number {
+function wantedPods(
+  { facts, live }: PodGroup,
+  place: ConfigWatcherStatusPendingOwner | undefined,
+  late: boolean,
+): number {
+  const { wanted, makesSelectedPods, rollout } = facts;
   const atStart = place?.wanted ?? live;
-  if (facts.wanted === undefined) return atStart;
-  return facts.makesSelectedPods ? facts.wanted : Math.min(facts.wanted, atStart);
+  if (wanted === undefined) return late ? Math.min(atStart, live) : atStart;
+  const selected = makesSelectedPods ? wanted : Math.min(wanted, atStart);
+  if (!late) return selected;
+  const present = rollout?.pods ?? (makesSelectedPods ? 0 : wanted);
+  return Math.min(selected, live + Math.max(0, wanted - present));
 }
 
 /** Tells of a new Pod from when on it counts as available, epoch ms; undefined while it is not Ready. */
@@ -117,29 +128,31 @@ function placeNow(
   return place && isWhole && place.available < place.wanted ? { ...place, available: place.wanted } : place;
 }
 
-/** A template that could be changed at last is a step forward: the new Pods have the whole deadline. */
-function progressBefore({ key }: PodGroup, { progress, patched }: RestartMemory): OwnerProgress | undefined {
-  const before = progress.get(key);
-  return before && { ...before, since: Math.max(before.since, patched.get(key) ?? before.since) };
+/** Its template was changed for this content. */
+export function isRolling({ facts }: PodGroup, { memory }: Pick<RestartInput, 'memory'>): boolean {
+  return facts.rollout?.restartedFor !== undefined && facts.rollout.restartedFor === memory.id;
 }
 
 function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {
   const { now, strategy, memory } = input;
   const known = input.places.find(({ uid }) => uid === group.key);
-  const wanted = wantedPods(group, known);
   const from = availableFrom(minReadyOf(group, input), seasoned);
   const isAvailable = (pod: PodFacts) =>
     isNew(pod, input) ? (from(pod) ?? Number.POSITIVE_INFINITY) <= now : pod.ready;
   const { stale, fresh, terminating, live, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
-  const place = placeNow(known, wanted, serving);
   const ofUnknownSize = facts.wanted === undefined;
-  const progress = progressOf(
-    { left: stale.length + terminating.length, ready: serving },
-    progressBefore(group, memory),
-    now,
-  );
+  const starting = fresh.filter((pod) => pod.hasNode && isNew(pod, input) && !isAvailable(pod)).length;
+  const counts = {
+    left: stale.length + terminating.length,
+    // A quota or a missing node may have taken the whole deadline of the others: what has its node has its own.
+    reached: 2 * serving + starting,
+    rolls: isRolling(group, input),
+  };
+  const progress = progressOf(counts, memory.progress.get(group.key), now);
   const deadline = lateAt(progress, terminating, strategy.progressDeadline);
+  const wanted = wantedPods(group, known, now >= deadline && terminating.length === 0);
+  const place = placeNow(known, wanted, serving);
   // The selector was edited, or the labels of its template: none of its Pods will be seen any more.
   const isNoneThere = live + terminating.length === 0;
   const isUnselected = isNoneThere && !ofUnknownSize && !facts.makesSelectedPods && now >= deadline;

@@ -6,15 +6,19 @@
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
 
-/** The progress after a look at the owner's Pods. */
+/**
+ * The progress after a look at the owner's Pods. That its template was changed at last is a step forward, also where the
+ * change was not answered: the new Pods have the whole deadline.
+ */
 export function progressOf(
-  { left, ready }: Pick<OwnerProgress, 'left' | 'ready'>,
+  { left, reached, rolls }: Pick<OwnerProgress, 'left' | 'reached'> & { readonly rolls: boolean },
   before: OwnerProgress | undefined,
   now: number,
 ): OwnerProgress {
-  if (!before || before.waits || left < before.left) return { left, ready, since: now };
-  if (ready > before.ready) return { left: before.left, ready, since: now };
-  return before;
+  const isBegun = rolls && !before?.rolls;
+  const next = { left, reached, since: now, ...(rolls && { rolls }) };
+  if (!before || before.waits || isBegun || left < before.left) return next;
+  return reached > before.reached ? { ...next, left: before.left } : before;
 }
 
 /**

@@ -15,13 +15,13 @@ import {
   withoutRefusalsOf,
 } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
-import { isNew, judgeAvailability } from './availability.ts';
+import { isNew, isRolling, judgeAvailability } from './availability.ts';
 import { type Entry, entryOf, type Stall } from './owner-entry.ts';
 import { lateAt, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
 import { groupPods, groupUnmanaged, type PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { isRefused } from './turn.ts';
+import { isRefused, noTurn, type Turn } from './turn.ts';
 
 export interface Plan {
   /** To be restarted now, in this order. */
@@ -66,7 +66,7 @@ function unmanagedOf(
 ): Pick<Entry, 'group' | 'progress' | 'lateAt' | 'stall'> {
   const { memory, now, strategy } = input;
   const { stale, terminating } = group;
-  const counts = { left: stale.length + terminating.length, ready: 0 };
+  const counts = { left: stale.length + terminating.length, reached: 0, rolls: false };
   const progress = progressOf(counts, memory.progress.get(group.key), now);
   const deadline = lateAt(progress, terminating, strategy.progressDeadline);
   const late = !waits && now >= deadline;
@@ -97,6 +97,15 @@ function isCandidate({ place, lacks, group, stall, turn, yields }: Entry): boole
   return turn.refused.length === 0 || turn.due.length > 0;
 }
 
+/**
+ * An owner that is stuck while it lacks Pods gets no further batch. What serves nobody is tried again all the same, and
+ * so is its own rollout.
+ */
+function againOf({ place, lacks, stall, turn }: Entry): Pick<Turn, 'due' | 'rollout'> {
+  const isStuck = place !== undefined && lacks && stall !== undefined;
+  return isStuck ? { due: turn.due.filter(({ ready }) => !ready), rollout: turn.rollout } : noTurn;
+}
+
 function wasAvailable({ place, serving, wanted }: Entry): boolean {
   return place ? place.available >= place.wanted && place.available > 0 : serving >= wanted && serving > 0;
 }
@@ -112,13 +121,15 @@ function inOrder(left: Entry, right: Entry): number {
 }
 
 /** Some of its Pods have this content already, or are about to get it. */
-function hasBegun(
-  { group: { key, fresh, terminating, outdated, facts } }: Entry,
-  input: RestartInput,
-): boolean {
-  const { memory } = input;
-  const isRolling = facts.rollout?.restartedFor === memory.id || memory.patched.has(key);
-  return isRolling || terminating.length + outdated.length > 0 || fresh.some((pod) => isNew(pod, input));
+function hasBegun({ group }: Entry, input: RestartInput): boolean {
+  const { key, fresh, terminating, outdated } = group;
+  const isChanged = isRolling(group, input) || input.memory.patched.has(key);
+  return isChanged || terminating.length + outdated.length > 0 || fresh.some((pod) => isNew(pod, input));
+}
+
+/** It has Pods to be brought back or replaced, whatever it does itself, and stands in status until then. */
+function isUnfinished({ place, isBack, lacks, group }: Entry, input: RestartInput): boolean {
+  return place !== undefined && !isBack && (lacks || isRolling(group, input));
 }
 
 /**
@@ -146,15 +157,15 @@ function beginners(
     .filter((entry) => !holders.includes(entry) && isCandidate(entry))
     .sort((left, right) => refusedBefore(left) - refusedBefore(right) || inOrder(left, right));
   // They have given their places back, and stand in status all the same.
-  const kept = entries.filter((entry) => entry.place && entry.lacks && !holders.includes(entry)).length;
-  const limit = Math.min(input.strategy.maxOwners, input.maxPlaces - kept);
+  const kept = entries.filter((entry) => isUnfinished(entry, input) && !holders.includes(entry)).length;
+  const room = input.maxPlaces - kept - holders.length;
   if (isCanary) {
     const judges = holders.filter(wasAvailable);
     const possible = candidates.filter(wasAvailable);
     if (judges.length > 0) return [];
-    if (possible.length > 0) return possible.slice(0, 1);
+    if (possible.length > 0) return possible.slice(0, Math.min(1, Math.max(0, room)));
   }
-  return candidates.slice(0, Math.max(0, limit - holders.length));
+  return candidates.slice(0, Math.max(0, Math.min(input.strategy.maxOwners - holders.length, room)));
 }
 
 /**
@@ -170,9 +181,11 @@ function placesAfter(
   const others = entries.filter(
     (entry) => entry.place !== undefined && !entry.isBack && !taken.includes(entry),
   );
-  const lacking = [...taken, ...others.filter(({ lacks }) => lacks)];
-  const refused = others.filter(({ lacks, group }) => !lacks && refusalOf(memory, group) !== undefined);
-  const kept = [...lacking, ...refused.slice(0, Math.max(0, maxPlaces - lacking.length))];
+  const unfinished = [...taken, ...others.filter((entry) => isUnfinished(entry, input))];
+  const refused = others.filter(
+    (entry) => !unfinished.includes(entry) && refusalOf(memory, entry.group) !== undefined,
+  );
+  const kept = [...unfinished, ...refused.slice(0, Math.max(0, maxPlaces - unfinished.length))];
   return entries.filter((entry) => kept.includes(entry));
 }
 
@@ -212,7 +225,9 @@ export function planRestart(facts: RestartInput): Plan {
   const holders = holdersOf(entries, isCanary, input);
   const isStopped = broken.length > 0;
   const begin = isStopped ? [] : beginners(entries, holders, isCanary, input);
-  const active = isStopped ? [] : [...holders, ...begin];
+  const inTurn = [...holders, ...begin].map(({ group, turn }) => ({ group, ...turn }));
+  const again = entries.map((entry) => ({ group: entry.group, ...againOf(entry) }));
+  const turns = isStopped ? [] : [...inTurn, ...again];
   const inPlace = placesAfter(entries, [...holders, ...begin], input);
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
   const waits = isCanary && entries.some(mayProve);
@@ -222,10 +237,10 @@ export function planRestart(facts: RestartInput): Plan {
   const open = entries.filter(({ lacks }) => lacks);
   return {
     batch: ownPodLast(
-      [...active.flatMap(({ turn }) => turn.due), ...unmanaged.filter(({ uid }) => !isRefused(input, uid))],
+      [...turns.flatMap(({ due }) => due), ...unmanaged.filter(({ uid }) => !isRefused(input, uid))],
       input,
     ),
-    rollouts: active.filter(({ turn }) => turn.rollout).map(({ group }) => group),
+    rollouts: turns.filter(({ rollout }) => rollout).map(({ group }) => group),
     places: inPlace.map(placeOf),
     proven,
     unavailable: broken.length,
@@ -251,7 +266,7 @@ export function planRestart(facts: RestartInput): Plan {
     progress: new Map([
       ...alone.map(({ group, progress }) => [group.key, progress] as const),
       ...entries.map(
-        (entry) => [entry.group.key, waitsForPlace(entry, inPlace) ? put(entry) : entry.progress] as const,
+        (entry) => [entry.group.key, isTimeStopped(entry, inPlace) ? put(entry) : entry.progress] as const,
       ),
     ]),
   };
@@ -271,9 +286,13 @@ function stallsOf(entries: readonly Entry[], alone: readonly Pick<Entry, 'stall'
     .sort((left, right) => isOfContent(right) - isOfContent(left));
 }
 
-/** All places are taken: the time does not count. An owner that is refused or stuck has had its turn. */
-function waitsForPlace(entry: Entry, inPlace: readonly Entry[]): boolean {
+/**
+ * The time does not count while all places are taken, and while an owner rolls nothing out by its own spec. One that is
+ * refused or stuck has had its turn.
+ */
+function isTimeStopped(entry: Entry, inPlace: readonly Entry[]): boolean {
   const { group, stall, turn } = entry;
+  if (turn.held === 'Paused' || turn.held === 'OnDelete') return true;
   const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0;
   return !inPlace.includes(entry) && !isOver;
 }

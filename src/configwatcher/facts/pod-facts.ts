@@ -41,6 +41,8 @@ export interface PodFacts {
     /** The last line of its termination message. */
     readonly lastLine?: string;
   };
+  /** A node has it. */
+  readonly hasNode?: true;
   /** No node can take it. */
   readonly unschedulable: boolean;
   /** Its node does not answer, by what the API server knows: its containers were Ready, and it is not. */
@@ -228,6 +230,7 @@ export function podFactsOf(pod: Pod, isAfterSources: (version: string) => boolea
     starts: startsOf(pod),
     restarts: Math.max(0, ...statusesOf(pod).map(({ restartCount }) => restartCount)),
     ...(failure && { failure }),
+    ...(spec.nodeName && { hasNode: true }),
     unschedulable: isUnschedulable(pod),
     nodeLost: isNodeLost(pod),
     held: (metadata.finalizers ?? []).length > 0,

@@ -22,8 +22,10 @@ export interface EvictionRefusal {
 export interface OwnerProgress {
   /** Fewest Pods that were still to go. */
   readonly left: number;
-  /** Most Pods that were Ready since `left` went down. */
-  readonly ready: number;
+  /** The most since `left` went down: two for each Pod that serves, one for each new one that only has its node. */
+  readonly reached: number;
+  /** Its template was changed for the content. */
+  readonly rolls?: true;
   /** Epoch ms of the last step forward, or of the last look at which it was not its turn. */
   readonly since: number;
   /** It was not its turn at the last look: all places were taken, or the canary was not over. */

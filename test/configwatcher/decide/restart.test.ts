@@ -1,56 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
-import { type Plan, planRestart } from '../../../src/configwatcher/decide/restart.ts';
-import type { RestartInput } from '../../../src/configwatcher/decide/restart-input.ts';
+import type { Plan } from '../../../src/configwatcher/decide/restart.ts';
 import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
-import {
-  emptyMemory,
-  type RestartMemory,
-  remember,
-} from '../../../src/configwatcher/facts/restart-memory.ts';
-import {
-  anHourAgo,
-  barePod,
-  now,
-  ownedBy,
-  pod,
-  several,
-  specOf,
-  webapp,
-} from '../../fixtures/configwatcher.ts';
-
-const cutoff = now - 60_000;
-const fresh = { created: now - 30_000 };
-
-type Facts = Partial<Omit<RestartInput, 'sorted' | 'strategy'>> & {
-  readonly spec?: Partial<ConfigWatcherSpec>;
-};
-
-function plan({ spec = {}, pods = [], ...facts }: Facts): Plan {
-  const read = specOf(spec);
-  return planRestart({
-    pods,
-    sorted: sortPods(pods, read, { cutoff }),
-    owners: ownedBy(pods.length),
-    strategy: read.strategy,
-    memory: emptyMemory,
-    cutoff,
-    places: [],
-    maxPlaces: 50,
-    proven: true,
-    now,
-    ownPod: undefined,
-    record: undefined,
-    ...facts,
-  });
-}
-
-function names(pods: readonly PodFacts[]): string[] {
-  return pods.map(({ name }) => name);
-}
+import { emptyMemory, remember } from '../../../src/configwatcher/facts/restart-memory.ts';
+import { anHourAgo, barePod, now, ownedBy, pod, several, webapp } from '../../fixtures/configwatcher.ts';
+import { type Facts, fresh, names, plan } from '../../fixtures/restart-plan.ts';
 
 describe('the next batch', () => {
   it('is as large as maxUnavailable allows, the oldest Pods first', () => {
@@ -160,7 +115,7 @@ describe('the next batch', () => {
 
   describe('of an owner whose Pods are not back in time', () => {
     const place = { uid: 'webapp-uid', wanted: 2, available: 2 };
-    const late = { left: 0, ready: 1, since: now - 3_600_000 };
+    const late = { left: 0, reached: 2, since: now - 3_600_000 };
     const stuck = (...pods: PodFacts[]) => {
       const memory = { ...emptyMemory, progress: new Map([['webapp-uid', late]]) };
       const { stalled, places } = plan({ pods, memory, places: [place], owners: ownedBy(2) });
@@ -325,124 +280,6 @@ describe('a refused Pod', () => {
     );
     const { batch } = plan({ pods, owners: facts, memory: refused(pods[0]!.uid) });
     assert.deepEqual(names(batch), names(pods.slice(1)));
-  });
-});
-
-describe('a stall', () => {
-  const spec = { strategy: { progressDeadlineSeconds: 60 } };
-  const stuck = () => [...several(3), pod({ ...fresh, ready: false })];
-
-  function progressed(pods: PodFacts[], later: PodFacts[], after: number): Plan {
-    const { progress, places } = plan({ pods, spec });
-    return plan({ pods: later, spec, now: now + after, places, memory: { ...emptyMemory, progress } });
-  }
-
-  it('is told once nothing has moved for the deadline', () => {
-    const pods = stuck();
-    assert.equal(progressed(pods, pods, 59_999).stalled.length, 0);
-    assert.equal(progressed(pods, pods, 60_000).stalled.length, 1);
-    assert.equal(progressed(pods, pods, 59_000).lookAgainAt, now + 60_000);
-  });
-
-  it('is over when a Pod gets Ready or goes', () => {
-    const pods = stuck();
-    const ready = [...pods.slice(0, 3), pod(fresh)];
-    assert.equal(progressed(pods, ready, 60_000).stalled.length, 0);
-    assert.equal(progressed(pods, pods.slice(1), 60_000).stalled.length, 0);
-  });
-
-  it('waits for a Pod that ends within its grace period, and is not looked for meanwhile', () => {
-    const bare = { strategy: { ...spec.strategy, unmanagedPods: 'Delete' } } as const;
-    const pods = stuck();
-    const ends = { terminating: true, ready: false, goneBy: now + 90_000 };
-    for (const [before, made, given] of [
-      [pods, [...pods.slice(0, 2), { ...pods[2]!, ...ends }, pods[3]!], spec],
-      [[barePod({ uid: 'bare' })], [{ ...barePod({ uid: 'bare' }), ...ends }], bare],
-    ] as const) {
-      const { progress, places } = plan({ pods: before, spec: given });
-      const at = (ms: number) =>
-        plan({ pods: made, spec: given, now: now + ms, places, memory: { ...emptyMemory, progress } });
-      assert.deepEqual([at(70_000).stalled.length, at(70_000).lookAgainAt], [0, now + 90_000]);
-      assert.equal(at(90_000).stalled.length, 1);
-    }
-  });
-
-  it('of an owner that was refused ends with the next try, and gives the new Pods the whole deadline', () => {
-    const reference = { ...webapp, kind: 'Deployment', name: 'web', uid: 'web' };
-    const pods = several(2, { controller: reference });
-    const owners = new Map([['web', { reference, wanted: 2, makesSelectedPods: true, rollout: {} }]]);
-    const given = { pods, owners, spec: { strategy: { ...spec.strategy, type: 'RolloutRestart' } } } as const;
-    const refused = { uid: 'web', result: 'Refused', cause: 'Overload', message: 'later' } as const;
-    const first = plan(given);
-    const held = remember({ ...emptyMemory, progress: first.progress }, [refused], now + 59_500, () => 0);
-    const { retryAt } = held.refusals.get('web')!;
-    const at = (time: number, memory: RestartMemory) =>
-      plan({ ...given, memory, now: time, places: first.places });
-    const stuck = at(retryAt - 1, held);
-    const [{ because, refusal } = {}] = stuck.stalled;
-    assert.deepEqual([stuck.rollouts.length, because, refusal], [0, 'Deadline', 'later']);
-    assert.equal(stuck.lookAgainAt, retryAt);
-    const [retried] = at(retryAt, held).rollouts;
-    assert.equal(retried?.key, 'web');
-    const accepted = remember(held, [{ uid: 'web', result: 'RolledOut' }], retryAt, () => 0);
-    const surge = [...pods, pod({ controller: reference, ready: false, created: now + 60_000 })];
-    const rolling = (time: number) => {
-      const live = { reference, wanted: 2, makesSelectedPods: true, rollout: { restartedFor: '' } };
-      return plan({
-        ...{ ...given, pods: surge, owners: new Map([['web', live]]), memory: accepted, now: time },
-        places: first.places,
-      }).stalled;
-    };
-    assert.deepEqual([rolling(retryAt + 59_999).length, rolling(retryAt + 60_000).length], [0, 1]);
-  });
-
-  it('does not come for an owner that waits for its turn, and counts from that on', () => {
-    const owners = Array.from({ length: 11 }, (_, index) => ({ ...webapp, uid: `rs-${index}` }));
-    const pods = owners.flatMap((controller) => several(2, { controller }));
-    const facts = new Map(
-      owners.map((reference) => [reference.uid, { reference, wanted: 2, makesSelectedPods: true }]),
-    );
-    const at = (after: number, left: PodFacts[], before?: Plan) => {
-      const memory = { ...emptyMemory, ...(before && { progress: before.progress }) };
-      return plan({ pods: left, owners: facts, spec, now: now + after, memory });
-    };
-    const first = at(0, pods);
-    const stuck = at(60_000, pods, at(30_000, pods, first));
-    const last = pods.slice(-2);
-    assert.equal(stuck.stalled.length, 10, 'all but the one that waited');
-    assert.deepEqual(
-      stuck.stalled.filter(({ group }) => group.stale.includes(last[0]!)),
-      [],
-    );
-    // The ten give their places back, so it is its turn from here on.
-    assert.equal(at(119_999, last, stuck).stalled.length, 0);
-    assert.equal(at(120_000, last, stuck).stalled.length, 1);
-  });
-
-  it('comes for a Pod that does not end', () => {
-    const pods = [pod({ terminating: true })];
-    assert.equal(progressed(pods, pods, 60_000).stalled.length, 1);
-  });
-
-  it('comes for a Pod without a controller, too: refused or not ending', () => {
-    const alone = { strategy: { ...spec.strategy, unmanagedPods: 'Delete' } } as const;
-    const pods = [barePod(), { ...barePod(), terminating: true }, barePod()];
-    const { progress } = plan({ pods, spec: alone });
-    const later = plan({
-      ...{ pods: pods.slice(0, 2), spec: alone, now: now + 60_000 },
-      memory: { ...emptyMemory, progress },
-    });
-    assert.deepEqual(
-      later.stalled.map(({ group }) => `${group.owner.kind} ${group.owner.name}`),
-      pods.slice(0, 2).map(({ name }) => `Pod ${name}`),
-    );
-  });
-
-  it('is not broken by a Pod that gets Ready and unready again', () => {
-    const pods = stuck();
-    const first = plan({ pods: [...several(3), pod(fresh)], spec });
-    const memory = { ...emptyMemory, progress: first.progress };
-    assert.equal(plan({ pods, spec, memory, now: now + 60_000 }).stalled.length, 1);
   });
 });
 
