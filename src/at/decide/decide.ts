@@ -8,6 +8,8 @@ import type { Decision } from '../../runtime/controller/decision.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, podsAt } from '../facts/own-pod.ts';
+import { launchPriority } from '../facts/queue-priority.ts';
+import { dueTime } from '../plan/due.ts';
 import { isTerminating, phaseOf, takesPodsAlong } from '../plan/phase.ts';
 import { decideDone } from './decide-done.ts';
 import { decidePending } from './decide-pending.ts';
@@ -21,6 +23,8 @@ const maxStatusesFirst = 4;
 /** Waits after the API server has found a status not valid. */
 const firstInvalidDelayMs = 250;
 const maxInvalidDelayMs = 300_000;
+/** The longest of them while a launch may wait for the status. */
+const maxDueDelayMs = 10_000;
 
 /** @throws {Error} when one status always asks for another one first. */
 export function decide(o: Observed): Decision<Need, Effect> {
@@ -29,7 +33,7 @@ export function decide(o: Observed): Decision<Need, Effect> {
   for (let statuses = 0; statuses <= maxStatusesFirst; statuses++) {
     const draft = draftOf(observed);
     if ('need' in draft) return draft;
-    if (!('first' in draft)) return ordered(observed, effects, draft);
+    if (!('first' in draft)) return ordered(o, effects, draft);
     const { first: status, events } = draft;
     effects.push({ type: 'WriteStatus', status, asLock: true }, ...recording(events));
     observed = withStatus(observed, status);
@@ -72,9 +76,10 @@ function withStatus({ refusal: _, ...o }: Observed, status: AtStatus): Observed 
   return { ...o, at, ...podsAt(at, findAmong(o)) };
 }
 
+/** @param o as it was seen, before the statuses of this decision. */
 function ordered(o: Observed, first: readonly Effect[], steps: Steps): Decision<Need, Effect> {
   const { actions, status, events, ...when } = steps;
-  if (o.unwritable !== undefined) return unwritable(o.unwritable, [...first, ...recording(events)]);
+  if (o.unwritable !== undefined) return unwritable(o, o.unwritable, [...first, ...recording(events)]);
   const write: Effect[] = status === undefined ? [] : [{ type: 'WriteStatus', status, asLock: false }];
   return { effects: [...first, ...actions, ...write, ...recording(events)], ...when };
 }
@@ -87,9 +92,18 @@ function recording(events: readonly EventRecord[]): Effect[] {
  * Stored under a laxer CRD than today's, the At takes no status until a user mends it: the Events are all that can
  * report it. It may also be a passing mistake of an admission policy, so the first tries are soon.
  */
-function unwritable(times: number, effects: readonly Effect[]): Decision<Need, Effect> {
+function unwritable(
+  { at, now }: Observed,
+  times: number,
+  effects: readonly Effect[],
+): Decision<Need, Effect> {
+  const dueAt = dueTime(at);
+  const maxDelayMs = dueAt <= now ? maxDueDelayMs : maxInvalidDelayMs;
+  const requeueAfter = Math.min(maxDelayMs, firstInvalidDelayMs * 2 ** (times - 1));
+  const isDueNext = dueAt > now && dueAt <= now + requeueAfter;
   return {
     effects: times === 1 ? effects.filter(({ type }) => type === 'RecordEvents') : [],
-    requeueAfter: Math.min(maxInvalidDelayMs, firstInvalidDelayMs * 2 ** (times - 1)),
+    requeueAfter,
+    ...(isDueNext && { requeueAt: dueAt, priority: launchPriority }),
   };
 }
