@@ -4,6 +4,7 @@
  */
 import type { At } from '../api/at.generated.ts';
 import type { Pod } from '../kubernetes/objects.ts';
+import { earliest } from '../kubernetes/time.ts';
 import { TransportError } from '../runtime/client/api-error.ts';
 import { DecidingReconciler } from '../runtime/controller/deciding-reconciler.ts';
 import {
@@ -14,6 +15,7 @@ import {
   RetryError,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
+import { describeError } from '../runtime/error-chain.ts';
 import { Actuator } from './act/actuator.ts';
 import { factsOf } from './act/at-facts.ts';
 import type { AtParts } from './act/at-parts.ts';
@@ -53,18 +55,28 @@ export class AtReconciler implements Reconciler {
   }
 
   async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
+    const [letGo] = await Promise.allSettled([this.#letGo(request, context)]);
     try {
-      const isLeft = await this.#letGo(request, context);
       const result = await this.#loop.reconcile(request, context);
+      if (letGo.status === 'rejected') throw this.#notLater(letGo.reason, result);
       // No event may follow: the watch has shown what the write met, or what it met was no newer Pod.
       const { requeueAfter = conflictDelayMs } = result;
-      return isLeft ? { ...result, requeueAfter: Math.min(requeueAfter, conflictDelayMs) } : result;
+      return letGo.value ? { ...result, requeueAfter: Math.min(requeueAfter, conflictDelayMs) } : result;
     } catch (error) {
       const at = this.#options.ats.get(request.namespace, request.name);
       // A read that a launch waits for: it must run soon after the API server is back.
       const isWaitedFor = error instanceof TransportError && at && isDue(at, this.#options.clock.now());
       throw isWaitedFor ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error }) : error;
     }
+  }
+
+  /** A Pod of an earlier At that cannot be let go holds up nothing of this one: it is looked at when it asked for. */
+  #notLater(error: unknown, { requeueAfter, requeueAt, priority }: Result): unknown {
+    const wait = requeueAt === undefined ? undefined : requeueAt - this.#options.clock.now();
+    const delayMs = earliest([requeueAfter, wait]);
+    if (delayMs === undefined) return error;
+    const options = { cause: error, ...(priority !== undefined && { priority }) };
+    return new RetryError(describeError(error), Math.max(0, delayMs), options);
   }
 
   #observe(request: Request): Observed | undefined {
@@ -76,9 +88,11 @@ export class AtReconciler implements Reconciler {
       for (const kept of all) kept?.forget(key);
     } else if (phaseOf(at) === 'PENDING') {
       const { memory, turns, clock } = this.#options;
-      // It would not use its turn; what has begun is not held back, nor are its further attempts.
-      if (at.spec.suspend === true) turns.passOn(requestKey(request));
-      if (!isDue(at, clock.now())) memory.notDue(at);
+      if (!isDue(at, clock.now())) {
+        memory.notDue(at);
+        // It would not use its turn; what has begun is not held back, nor are its further attempts.
+        turns.passOn(requestKey(request));
+      }
     }
     return at && this.#factsOf(at, request);
   }

@@ -301,6 +301,28 @@ describe('AtReconciler', () => {
   });
 });
 
+describe('AtReconciler, where the creates of several Ats are refused', () => {
+  for (const [name, edit] of [
+    ['rescheduled', { schedule: '2100-01-01T00:00:00Z' }],
+    ['suspended', { suspend: true }],
+  ] as const) {
+    it(`leaves its place to the next one once it is refused and then ${name}`, async () => {
+      const { world, operator } = due();
+      world.createAt({}, 'other-at');
+      operator.syncAts();
+      world.createFault = 'refused';
+      for (const at of ['example-at', 'other-at']) await operator.reconcile(at);
+      world.editAt(edit);
+      operator.syncAts();
+      await operator.reconcile();
+      world.createFault = undefined;
+      world.now += 250;
+      await operator.reconcile('other-at');
+      assert.deepEqual([...world.pods.keys()], ['other-at-pod']);
+    });
+  }
+});
+
 describe('AtReconciler, whose cache is older than what it has read', () => {
   /** A stranger has the name, so that the operator reads; then it is gone, and the cache is as old as before. */
   async function beforeAnotherPass(change: (world: World) => void): Promise<World> {
@@ -405,6 +427,22 @@ describe('AtReconciler, with ExactlyOnce', () => {
       await operator.reconcile();
       assert.equal(world.pods.size, 0, `${isBorn}`);
     }
+  });
+
+  it('takes it off a Pod whose label a user took away while no operator ran', async () => {
+    const { world, operator } = await created();
+    await operator.reconcile();
+    for (let step = 0; step < 3; step += 1) world.kubelet(0);
+    const pod = world.pods.get('example-at-pod');
+    assert.ok(pod);
+    world.pods.set('example-at-pod', { ...pod, metadata: { ...pod.metadata, labels: {} } });
+    operator.restart();
+    // A cache holds what has the label.
+    operator.pods.clear();
+    for (let pass = 0; pass < 2; pass += 1) await operator.reconcile();
+    assert.equal(world.ats.get('example-at')?.status?.outcome, 'Succeeded');
+    assert.deepEqual(world.pods.get('example-at-pod')?.metadata.finalizers, []);
+    assert.deepEqual(world.violations, []);
   });
 
   it('takes it off no Pod of an At that its cache does not show yet', async () => {

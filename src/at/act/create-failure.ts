@@ -12,6 +12,7 @@ import { describeError } from '../../runtime/error-chain.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import type { Observed } from '../facts/observed.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
+import type { Cause } from '../plan/cause.ts';
 import { isDue } from '../plan/due.ts';
 import type { AtParts } from './at-parts.ts';
 import {
@@ -70,9 +71,8 @@ export class CreateFailures {
       log.warn({ err: errorFields(error) }, 'the create of the Pod failed');
     }
     const { cause, isAnswered } = failure;
-    return cause === undefined
-      ? { waitMs, failure, since: Number.NEGATIVE_INFINITY }
-      : turns.failed(candidateOf(at), cause, failure, { since, isAnswered });
+    if (cause === undefined) return this.#refusedAlone(at, failure, waitMs);
+    return turns.failed(candidateOf(at), cause, failure, { since, isAnswered });
   }
 
   /**
@@ -131,7 +131,13 @@ export class CreateFailures {
     const { memory } = this.#options;
     this.#heldUp(at, sentAt);
     const failure = { reason: atReason.notAuthorized, message };
-    return { waitMs: delayAfter(memory.refused(at)), failure, since: Number.NEGATIVE_INFINITY };
+    return this.#refusedAlone(at, failure, delayAfter(memory.refused(at)));
+  }
+
+  /** It says nothing of the others of its namespace: where this was their try, another one has it. */
+  #refusedAlone(at: At, failure: Cause, waitMs: number): Wait {
+    this.#options.turns.passOn(candidateOf(at).key);
+    return { waitMs, failure, since: Number.NEGATIVE_INFINITY };
   }
 
   /** What the pass does about it. A failure that passes at once is not reported. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
 import { CreateFailures } from '../../../src/at/act/create-failure.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
@@ -106,6 +107,43 @@ describe('an At that waits because the creates of others are refused', () => {
     failures.wait(at);
     const { waitsSince, heldUpSince } = memory.recall(at);
     assert.deepEqual([waitsSince, heldUpSince], [dueTime + 100, undefined]);
+  });
+});
+
+describe('an At whose turn it is where the creates of others are refused', () => {
+  /** The At has its turn, and another one of its namespace waits for it. */
+  const inTurn = () => {
+    const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];
+    const woken: string[] = [];
+    const turns = new LaunchTurns(clock, (key) => woken.push(key));
+    const failures = new CreateFailures({ clock, memory, turns });
+    const full = apiError(403, 'exceeded quota: small, requested: pods=1');
+    const other = { ...at, metadata: { ...at.metadata, name: 'other', uid: 'other' } };
+    const fail = (one: At, error: Error) =>
+      failures.failed(one, error, created(one), clock.monotonic(), silentLogger);
+    for (const one of [at, other]) fail(one, full);
+    clock.advance(250);
+    assert.deepEqual(woken, ['default/example-at']);
+    return { clock, failures, fail, woken };
+  };
+  const next = ['default/example-at', 'default/other'];
+
+  it('passes it on where its own Pod alone is refused', () => {
+    const { fail, woken } = inTurn();
+    const wait = fail(at, apiError(422, 'Invalid'));
+    assert.deepEqual([woken, wait?.failure.reason], [next, 'PodRejected']);
+  });
+
+  it('passes it on where its author may not create Pods', () => {
+    const { clock, failures, woken } = inTurn();
+    failures.notAuthorized(at, 'its author may not create Pods', clock.monotonic());
+    assert.deepEqual(woken, next);
+  });
+
+  it('keeps the others waiting where its Pod is refused for the cause of all', () => {
+    const { fail, woken } = inTurn();
+    fail(at, apiError(403, 'exceeded quota: small, requested: pods=1'));
+    assert.deepEqual(woken, ['default/example-at']);
   });
 });
 
