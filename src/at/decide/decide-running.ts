@@ -8,9 +8,9 @@ import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constant
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
-import type { PodView } from '../facts/observe-pod.ts';
+import type { PodView, Stop } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
-import { currentAttempt, isDisrupted, isGated, isOurs, maxAttempts } from '../facts/own-pod.ts';
+import { currentAttempt, isDisrupted, isGated, isOurs, isTracked, maxAttempts } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
 import { isCause } from '../plan/cause.ts';
 import { isTerminating, takesPodsAlong } from '../plan/phase.ts';
@@ -34,7 +34,7 @@ import {
   withCause,
   withoutCause,
 } from './run-status.ts';
-import { aliveStatus, nextDeadline, type Running, steadyStatus } from './running.ts';
+import { aliveStatus, deadlineOf, nextDeadline, type Running, steadyStatus } from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
 import { endSurplusPods, runningSurplus, surplusOf } from './surplus-pods.ts';
 
@@ -79,7 +79,9 @@ function decideLaunched(o: Observed, launch: Attempt): Draft {
     return gone === 0 || o.live ? decideHeld(o, running) : readLive;
   }
   const ending = endingOf(view, tellsOutput(o));
-  return ending === undefined ? decideAlive(o, running) : decideEnded(o, running, ending);
+  const isFollowed = ending === undefined || isTracked(view.pod);
+  const draft = ending === undefined ? decideAlive(o, running) : decideEnded(o, running, ending);
+  return isFollowed && isOurs(o, view.pod) ? withLabel(o, view, draft) : draft;
 }
 
 /** The Pod is gone. If that was this operator's doing, status says why. */
@@ -222,8 +224,12 @@ function decideAlive(o: Observed, running: Running): Draft {
     return isTerminating(o.at) ? nothing : release(o, running);
   }
   const status = aliveStatus(o, running);
-  const actions = o.live ? relabel(view) : [];
-  return { actions, status, events: [...events, ...failingEvents(o, status)], ...nextDeadline(o, running) };
+  return {
+    actions: [],
+    status,
+    events: [...events, ...failingEvents(o, status)],
+    ...nextDeadline(o, running),
+  };
 }
 
 /** Why the Pod goes away, in status before it is gone: a process that starts then finds nothing else that says so. */
@@ -244,7 +250,7 @@ function terminatingStatus(o: Observed, running: Running): AtStatus {
 function decideTerminating(o: Observed, running: Running, overdue: number): Steps {
   const { view, events } = running;
   const cause = view.stop ?? stopCause(o, running);
-  const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
+  const isStopped = cause !== undefined && endsUnseen(o, running, cause);
   const status = isStopped ? notedStatus(o, running, cause) : terminatingStatus(o, running);
   if (o.now <= overdue) {
     return { actions: [], status, events, requeueAt: overdue + 1 };
@@ -252,12 +258,8 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
   const message = `Pod ${view.name} should have ended by now: its node does not answer`;
   if (isStopped) {
     const ending = stoppedEnding(cause.reason, cause.exitCode);
-    return done(
-      o,
-      status,
-      { ...ending, message: `${message}, and the command may still run there` },
-      running,
-    );
+    const doubt = view.isOutlived ? '' : ', and the command may still run there';
+    return done(o, status, { ...ending, message: `${message}${doubt}` }, running);
   }
   const shown = findCondition(o.at.status?.conditions, atCondition.launched)?.reason;
   const warning: EventRecord = {
@@ -267,23 +269,42 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
     note: message,
   };
   const stuck = stuckStatus(o, status, message);
+  // The other limits of the run end no At whose Pod cannot be seen.
+  const deadline = deadlineOf(o, running);
   return {
     actions: [],
     status: stuck,
     events: shown === atReason.podUnreachable ? events : [...events, warning],
-    ...nextDeadline(o, running),
+    ...(deadline !== undefined && deadline > o.now && { requeueAt: deadline }),
   };
 }
 
-/** A Pod without the label is not watched: its end would be missed. */
-function relabel({ pod, uid, name }: PodView): Steps['actions'] {
+/** Whether the At ends although its Pod may still run: its command has ended, or its user or its deadline says so. */
+function endsUnseen(o: Observed, running: Running, { reason }: Stop): boolean {
+  const { view } = running;
+  const isOver = o.now >= (deadlineOf(o, running) ?? Number.POSITIVE_INFINITY);
+  const isAsked = o.at.spec.cancel === true || reason === atReason.canceled;
+  return view.isOutlived || isAsked || isOver || reason === atReason.deadlineExceeded;
+}
+
+/**
+ * A Pod without the label is not watched: its end would be missed, and nothing would take the finalizer off it. What is
+ * done to the Pod otherwise comes first, from the version that was seen.
+ */
+function withLabel(o: Observed, { pod, uid, name }: PodView, draft: Draft): Draft {
   const { labels, namespace = '', resourceVersion, ownerReferences } = pod.metadata;
-  if (labels?.[podUidLabel] !== undefined) {
-    return [];
+  if (labels?.[podUidLabel] !== undefined || !('actions' in draft)) {
+    return draft;
+  }
+  // What is known of an earlier read may have changed since, or be gone.
+  if (!o.live) return readLive;
+  const isThere = [o.pod, o.nextPod].some((one) => one?.metadata.uid === uid);
+  if (!isThere || draft.actions.some(({ type }) => type !== 'CreatePod')) {
+    return draft;
   }
   const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid;
   const body = { metadata: { uid, resourceVersion, labels: { [podUidLabel]: owner } } };
-  return [{ type: 'PatchPod', namespace, name, body }];
+  return { ...draft, actions: [{ type: 'PatchPod', namespace, name, body }, ...draft.actions] };
 }
 
 /**

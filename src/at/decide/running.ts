@@ -72,23 +72,30 @@ export function aliveStatus(o: Observed, running: Running): AtStatus {
   return cause === undefined || o.now < view.createdAt + slowStartMs ? status : withCause(o, status, cause);
 }
 
+/** When the run has used up its activeDeadlineSeconds, epoch milliseconds; undefined before its start, and without any. */
+export function deadlineOf(o: Observed, running: Running): number | undefined {
+  const { activeDeadlineSeconds } = running.run;
+  const start = startOf(o, running);
+  return start === undefined || activeDeadlineSeconds === undefined
+    ? undefined
+    : start + activeDeadlineSeconds * 1000;
+}
+
 /** When a deadline passes or status has to show the cause of a wait, unless something happens before. */
 export function nextDeadline(o: Observed, running: Running): { readonly requeueAt?: number } {
   const { now } = o;
   const { run, view } = running;
-  const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
-  const start = startOf(o, running);
+  const { pendingTimeoutSeconds } = run;
+  const deadline = deadlineOf(o, running);
   const causeShownAt = view.createdAt + slowStartMs;
   const mayWait = !view.started;
   const since = waitingSince(o, running);
-  const configAge = waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
+  const configAge = mayWait && waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
   const times = [
     ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimitMs - configAge)]),
     ...(mayWait && now < causeShownAt && waitingCause(view) !== undefined ? [causeShownAt] : []),
     ...(since !== undefined && pendingTimeoutSeconds > 0 ? [since + pendingTimeoutSeconds * 1000] : []),
-    ...(start !== undefined && activeDeadlineSeconds !== undefined
-      ? [start + activeDeadlineSeconds * 1000]
-      : []),
+    ...(deadline === undefined ? [] : [deadline]),
   ];
   return times.length === 0 ? {} : { requeueAt: Math.min(...times) };
 }

@@ -12,7 +12,7 @@ import type { Observed } from '../facts/observed.ts';
 import type { Action, StatusFirst, Steps } from './decision.ts';
 import { cannotStart } from './failing.ts';
 import { updatedStatus } from './run-status.ts';
-import { type Running, startOf, steadyStatus, waitingSince } from './running.ts';
+import { deadlineOf, type Running, steadyStatus, waitingSince } from './running.ts';
 import { clip } from './statement.ts';
 
 /** How long after its grace period a stopped Pod may take to end. */
@@ -22,7 +22,6 @@ const defaultGraceSeconds = 30;
 /** Why the Pod has to be stopped now; undefined while it may go on. */
 export function stopCause(o: Observed, running: Running): Stop | undefined {
   const { view, run } = running;
-  const start = startOf(o, running);
   if (view.isOutlived) {
     const exitCode = view.last?.exitCode;
     return { reason: exitCode === 0 ? atReason.succeeded : atReason.commandFailed, exitCode };
@@ -35,8 +34,8 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
   if (unstartable !== undefined) {
     return { reason: atReason.cannotStart, ...unstartable };
   }
-  const { activeDeadlineSeconds, pendingTimeoutSeconds } = run;
-  if (start !== undefined && isOver(o, start, activeDeadlineSeconds)) {
+  const { pendingTimeoutSeconds } = run;
+  if (o.now >= (deadlineOf(o, running) ?? Number.POSITIVE_INFINITY)) {
     return { reason: atReason.deadlineExceeded };
   }
   // With restartPolicy Never nothing starts again, and the Pod ends when its other containers do.
@@ -44,7 +43,7 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
     return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode, ...helperMessage(view) };
   }
   const since = waitingSince(o, running);
-  if (since !== undefined && pendingTimeoutSeconds > 0 && isOver(o, since, pendingTimeoutSeconds)) {
+  if (since !== undefined && pendingTimeoutSeconds > 0 && o.now >= since + pendingTimeoutSeconds * 1000) {
     return waitingCause(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;
@@ -58,10 +57,6 @@ function helperMessage({ failedHelper }: PodView): { readonly message?: string }
   const { name, failedStarts } = failedHelper;
   const times = failedStarts === 1 ? 'once' : `${failedStarts} times`;
   return { message: `container ${name} failed ${times}; backoffLimit counts the failures of all containers` };
-}
-
-function isOver({ now }: Observed, since: number, seconds: number | undefined): boolean {
-  return seconds !== undefined && now >= since + seconds * 1000;
 }
 
 /** Starts the stop for this cause. */

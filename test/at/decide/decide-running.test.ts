@@ -457,4 +457,14 @@ describe('decide, a Pod without our label', () => {
       metadata: { uid: 'pod-uid-1', resourceVersion: '20', labels: { [podUidLabel]: 'at-uid' } },
     });
   });
+
+  it('gets it back while it goes away, also from a node that does not answer', () => {
+    const at = launched();
+    const going = terminating(started(created(at)), dueTime + 30 * second);
+    const pod = { ...going, metadata: { ...going.metadata, labels: { app: 'example-at' } } };
+    for (const now of [dueTime + 30 * second, dueTime + 3600 * second]) {
+      const { body } = actionOf(decide(observing({ at, pod, now, live: true })), 'PatchPod');
+      assert.partialDeepStrictEqual(body, { metadata: { labels: { [podUidLabel]: 'at-uid' } } });
+    }
+  });
 });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
 import type { Observed } from '../../../src/at/facts/observed.ts';
 import { transformPod } from '../../../src/at/facts/transform.ts';
-import { recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
+import { podUidLabel, recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   accepted,
@@ -268,6 +268,23 @@ describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
     assert.deepEqual(decide(observing({ at: done(), pod: withoutFinalizer(ended) })).actions, []);
     const stripped = ownedBy(ended, undefined);
     assert.deepEqual(actionTypes(decide(observing({ at: done(), pod: stripped }))), ['UntrackPod']);
+  });
+
+  it('puts back the label that tells for whom the Pod is held, before its end is recorded', () => {
+    const { metadata, ...ended } = succeeded(bound);
+    const stripped = { ...ended, metadata: { ...metadata, labels: {} } };
+    const observed = observing({ at, pod: stripped, live: true });
+    assert.deepEqual(effectTypes(observed).slice(0, 2), ['PatchPod', 'WriteStatus']);
+    const decision = decide(observed);
+    const labels = { [podUidLabel]: 'at-uid' };
+    assert.partialDeepStrictEqual(actionOf(decision, 'PatchPod').body, { metadata: { labels } });
+    assert.equal(decision.status?.outcome, 'Succeeded');
+    const free = decide(observing({ at, pod: withoutFinalizer(stripped), live: true }));
+    assert.deepEqual(
+      [free.actions, free.status?.outcome],
+      [[], 'Succeeded'],
+      'of no use where nothing holds it',
+    );
   });
 
   it('lets the Pod go when the At is deleted', () => {

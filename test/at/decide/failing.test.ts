@@ -168,4 +168,11 @@ describe('what can never start', () => {
     assert.equal(status?.reason, 'CannotStart');
     assert.match(status?.message ?? '', /secret "s" not found/);
   });
+
+  it('is no command that has started before, which may wait for its Secret', () => {
+    const waiting = { waiting: { reason: 'CreateContainerConfigError', message: 'secret "s" not found' } };
+    const pod = withPodStatus(inState(created(at), waiting, 1, exited(3)), { phase: 'Running' });
+    const { actions, status, requeueAt } = decide(observing({ at, pod, now, configErrorAge: 40_000 }));
+    assert.deepEqual([actions, status?.reason, requeueAt], [[], 'CommandFailing', undefined]);
+  });
 });

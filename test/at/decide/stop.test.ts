@@ -12,6 +12,7 @@ import {
   effectTypes,
   eventReasons,
   evicted,
+  exited,
   failed,
   inState,
   launched,
@@ -94,6 +95,61 @@ describe('a Pod on a node that does not answer', () => {
     assert.equal(waiting.requeueAt, dueTime + 7201 * second);
     const { status } = decide(observing({ at, pod, now: dueTime + 7201 * second }));
     assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'DeadlineExceeded']);
+  });
+
+  describe('and that is being stopped for its failures', () => {
+    const at = launched({ ...retry, backoffLimit: 1, activeDeadlineSeconds: 7200 });
+    const alive = crashLooping(created(at), 2);
+    const stopped = patched(alive, actionOf(decide(observing({ at, pod: alive, now: due })), 'PatchPod'));
+    const pod = terminating(stopped, due);
+    const deadline = dueTime + 7200 * second;
+
+    it('is waited for until the deadline of its At', () => {
+      const { status, requeueAt } = decide(observing({ at, pod, now: overdue }));
+      assert.deepEqual([status?.phase, status?.reason], ['RUNNING', 'BackoffLimitExceeded']);
+      assert.equal(requeueAt, deadline);
+    });
+
+    for (const [when, facts] of [
+      ['it is canceled', { at: canceled(at), now: overdue }],
+      ['the deadline is over', { at, now: deadline }],
+    ] as const) {
+      it(`ends its At once ${when}`, () => {
+        const { status } = decide(observing({ ...facts, pod }));
+        assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'BackoffLimitExceeded']);
+        assert.match(status?.message ?? '', /may still run there$/);
+      });
+    }
+  });
+
+  for (const [exitCode, spec, end] of [
+    [0, {}, 'Succeeded Succeeded'],
+    [3, { backoffLimit: 0 }, 'Failed CommandFailed'],
+  ] as const) {
+    it(`ends its At with exit code ${exitCode} where the command has ended and only a sidecar is left`, () => {
+      const at = launched({ ...retry, ...spec });
+      const ended = inState(created(at), exited(exitCode));
+      const sidecar = {
+        name: 'sidecar',
+        restartCount: 0,
+        state: { running: { startedAt: timeText(dueTime) } },
+      };
+      const containerStatuses = [...(ended.status?.containerStatuses ?? []), sidecar];
+      const pod = terminating(withPodStatus(ended, { phase: 'Running', containerStatuses }), due);
+      assert.equal(decide(observing({ at, pod, now: overdue - 1 })).status?.phase, 'RUNNING');
+      const { status } = decide(observing({ at, pod, now: overdue }));
+      assert.equal(`${status?.outcome} ${status?.reason}`, end);
+      assert.equal(status?.exitCode, exitCode);
+      assert.match(status?.message ?? '', /its node does not answer$/, 'and nothing of it still runs');
+    });
+  }
+
+  it('wakes its At no more for the limits of a start that is not seen', () => {
+    const at = launched({ pendingTimeoutSeconds: 60 });
+    const pod = terminating(inState(created(at), { waiting: { reason: 'ContainerCreating' } }), due);
+    const { status, requeueAt } = decide(observing({ at, pod, now: overdue }));
+    assert.deepEqual([status?.phase, status?.reason], ['RUNNING', 'PodUnreachable']);
+    assert.equal(requeueAt, undefined);
   });
 });
 

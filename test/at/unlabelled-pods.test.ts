@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { dueTime } from '../fixtures/at.ts';
+import { Operator } from './operator.ts';
+import { World } from './world.ts';
+
+describe('an ended Pod of ExactlyOnce whose label a user has taken away', () => {
+  /** The Pod has ended, and a user has taken its label away while no operator ran. */
+  async function stripped(disruptionPolicy: 'Fail' | 'Retry', status: object | undefined) {
+    const world = new World(dueTime);
+    world.createAt({ launchGuarantee: 'ExactlyOnce', disruptionPolicy });
+    const operator = new Operator(world);
+    await operator.reconcile();
+    await operator.reconcile();
+    world.kubelet(undefined);
+    if (status === undefined) for (let step = 0; step < 3; step += 1) world.kubelet(0);
+    else world.setPod('example-at-pod', status);
+    const pod = world.pods.get('example-at-pod');
+    assert.ok(pod);
+    world.pods.set('example-at-pod', { ...pod, metadata: { ...pod.metadata, labels: {} } });
+    operator.restart();
+    operator.pods.clear();
+    return { world, operator };
+  }
+
+  const changes: readonly (readonly [string, (world: World) => void])[] = [
+    ['has changed', (world) => world.setPod('example-at-pod', {})],
+    ['is gone', (world) => world.pods.clear()],
+  ];
+  for (const [what, change] of changes) {
+    it(`is recorded also where it ${what} since it was read`, async () => {
+      const { world, operator } = await stripped('Fail', undefined);
+      operator.faults = ['conflict'];
+      await operator.reconcile();
+      change(world);
+      for (let pass = 0; pass < 4; pass += 1) await operator.reconcile();
+      assert.equal(world.ats.get('example-at')?.status?.outcome, 'Succeeded');
+      assert.deepEqual(world.pods.get('example-at-pod')?.metadata.finalizers ?? [], []);
+    });
+  }
+
+  it('loses the finalizer also where another one follows it', async () => {
+    const { world, operator } = await stripped('Retry', { phase: 'Failed', reason: 'Evicted' });
+    for (let pass = 0; pass < 4; pass += 1) {
+      operator.syncAts();
+      await operator.reconcile();
+      world.now += 5000;
+    }
+    assert.equal(world.ats.get('example-at')?.status?.attempts, 2);
+    assert.deepEqual(world.pods.get('example-at-pod')?.metadata.finalizers, []);
+  });
+});
