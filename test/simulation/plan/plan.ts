@@ -44,7 +44,7 @@ export type Deed =
       readonly do: 'pod';
       readonly label: readonly [string, string];
       readonly index: number;
-      readonly what: 'delete' | 'force-delete' | 'evict' | 'strip-owner' | 'strip-finalizers';
+      readonly what: 'delete' | 'force-delete' | 'evict' | 'strip-owner' | 'strip-finalizers' | 'strip-label';
     };
 
 /** What goes wrong. One that lasts has `for`, in ms. */

@@ -256,6 +256,22 @@ const ofAt: readonly PlantedBug[] = [
 
 const ofFailures: readonly PlantedBug[] = [
   {
+    name: 'turn kept',
+    sentence: 'an At that is rescheduled while it waits for its turn keeps its place in the line',
+    file: 'src/at/reconciler.ts',
+    find: '        turns.passOn(requestKey(request));\n',
+    replace: '',
+    promise: 'L1',
+  },
+  {
+    name: 'stop outlives cancel',
+    sentence: 'a stop for failures on a node that does not answer is waited for whatever its user asks',
+    file: 'src/at/decide/decide-running.ts',
+    find: 'return view.isOutlived || isAsked || isOver || reason === atReason.deadlineExceeded;',
+    replace: 'return reason === atReason.canceled || reason === atReason.deadlineExceeded;',
+    promise: 'L9',
+  },
+  {
     name: 'blame for status',
     sentence: 'the operator is to blame for a status that the API server refused',
     file: 'src/at/act/status-writer.ts',
@@ -382,7 +398,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     file: watcher.restart,
     find: 'if (stall && turn.due.length === 0 && !turn.rollout) return false;',
     replace: 'if (stall && turn.due.length === 0) return false;',
-    promise: 'L7',
+    promise: 'L8',
   },
   {
     name: 'left out in silence',

@@ -7,7 +7,7 @@ const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'st
 const running = { phase: 'RUNNING', attempts: 1 };
 
 function made(spec: Readonly<Record<string, unknown>>, status: Readonly<Record<string, unknown>>): HandMade {
-  return new HandMade(['L8']).add(started).change('ats', at('a', 0, spec, status), 'ADDED', 'alice');
+  return new HandMade(['L9']).add(started).change('ats', at('a', 0, spec, status), 'ADDED', 'alice');
 }
 
 /** Its Pod is made, and starts where that is said. */
@@ -18,7 +18,7 @@ function withPod(made: HandMade, isStarted: boolean, owner = 'a'): HandMade {
   return isStarted ? made.add({ type: 'container-start', time: made.time, ...start }) : made;
 }
 
-describe('L8, limits end', () => {
+describe('L9, limits end', () => {
   it('is broken by an At that waits although it is canceled or too late', () => {
     const waiting = { phase: 'PENDING' };
     for (const [spec, clue] of [
@@ -26,7 +26,7 @@ describe('L8, limits end', () => {
       [{ startingDeadlineSeconds: 60 }, 'startingDeadline'],
     ] as const) {
       assert.deepEqual(made(spec, waiting).calm(90 * second).broken, [], clue);
-      assert.deepEqual(made(spec, waiting).calm(10 * minute).broken, [`L8 ${clue}`]);
+      assert.deepEqual(made(spec, waiting).calm(10 * minute).broken, [`L9 ${clue}`]);
       assert.deepEqual(made({ ...spec, suspend: true }, waiting).calm(10 * minute).broken, []);
     }
   });
@@ -40,7 +40,7 @@ describe('L8, limits end', () => {
     ] as const) {
       const run = () => withPod(made(spec, running), isStarted);
       assert.deepEqual(run().calm(2 * minute).broken, [], clue);
-      assert.deepEqual(run().calm(20 * minute).broken, [`L8 ${clue}`]);
+      assert.deepEqual(run().calm(20 * minute).broken, [`L9 ${clue}`]);
       assert.deepEqual(withPod(made(spec, running), isStarted, 'b').calm(20 * minute).broken, []);
     }
     for (const [spec, isStarted] of [
@@ -54,7 +54,7 @@ describe('L8, limits end', () => {
   it('is broken by an At that is there after its ttl', () => {
     const done = { phase: 'DONE', completionTime: new Date(begin + minute).toISOString() };
     assert.deepEqual(made({ ttlSecondsAfterFinished: 60 }, done).calm(150 * second).broken, []);
-    assert.deepEqual(made({ ttlSecondsAfterFinished: 60 }, done).calm(4 * minute).broken, ['L8 ttl']);
+    assert.deepEqual(made({ ttlSecondsAfterFinished: 60 }, done).calm(4 * minute).broken, ['L9 ttl']);
     assert.deepEqual(made({}, done).calm(20 * minute).broken, []);
   });
 

@@ -1,8 +1,7 @@
-/** L8: what a spec limits is over by then. */
-
+/** L9: what a spec limits is over by then. */
 import { controllerOf } from '../../../src/kubernetes/objects.ts';
 import { among, kept, type NamedPromise } from '../history.ts';
-import type { AtRun } from '../runs.ts';
+import { type AtRun, mainContainerOf } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { accepted, hasWorked } from './liveness.ts';
 
@@ -13,7 +12,7 @@ const stopsWithin = 180_000;
 const defaultPendingTimeoutSeconds = 900;
 
 export const limitsEnd: NamedPromise = {
-  name: 'L8',
+  name: 'L9',
   sentence:
     'an At that is canceled, late, past a limit of its run, or past its ttl is over, once the faults have stopped',
   start: (history) => ({
@@ -67,8 +66,8 @@ function limitsOfWaiting({ at: { spec, ...at }, editedAt, pods }: AtRun): Limit[
   return [{ limit: 'startingDeadline', state: 'past its starting deadline', at: late, within: actsWithin }];
 }
 
-function limitsOfRun({ uid, at: { spec }, editedAt, pods }: AtRun): Limit[] {
-  const last = pods.at(-1);
+function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limit[] {
+  const last = pods.find((pod) => pod.uid === status?.podUID) ?? pods.at(-1);
   // A Pod that a user has taken away from its At is not the operator's to stop.
   if (last !== undefined && last.goneAt === undefined && controllerOf(last.pod)?.uid !== uid) return [];
   const limits: Limit[] = [];
@@ -76,13 +75,15 @@ function limitsOfRun({ uid, at: { spec }, editedAt, pods }: AtRun): Limit[] {
     limits.push({ limit: 'cancel', state: 'canceled and RUNNING', at: editedAt, within: stopsWithin });
   }
   if (last === undefined) return limits;
-  const startedAt = last.starts[0]?.time;
+  const main = mainContainerOf(last.pod);
+  const startedAt = last.starts.find(({ container }) => container === main)?.time;
   const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = spec;
   if (startedAt !== undefined && activeDeadlineSeconds !== undefined) {
     const at = startedAt + activeDeadlineSeconds * 1000;
     limits.push({ limit: 'activeDeadline', state: 'past its deadline', at, within: stopsWithin });
   }
-  if (startedAt === undefined && pendingTimeoutSeconds > 0) {
+  // The time in which an init container runs is none of waiting.
+  if (last.starts.length === 0 && pendingTimeoutSeconds > 0) {
     const at = last.createdAt + pendingTimeoutSeconds * 1000;
     limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });
   }

@@ -85,13 +85,14 @@ export const dueIsLaunched: NamedPromise = {
   sentence:
     'a due At has its Pod, or status says why not and it is tried again, once the faults have stopped',
   start(history) {
-    /** When the API server refused a Pod last, by namespace. */
+    /** When the API server refused a Pod last: for a cause that concerns its namespace, or that Pod alone. */
     const refused = new Map<string, number>();
-    const isRefused = ({ at }: AtRun) =>
-      isTold(at) && history.time - (refused.get(at.metadata.namespace ?? '') ?? 0) < retriedWithin;
+    const refusedAt = (key = '') => refused.get(key) ?? Number.NEGATIVE_INFINITY;
+    const isRefused = ({ uid, at }: AtRun) =>
+      isTold(at) && history.time - Math.max(refusedAt(at.metadata.namespace), refusedAt(uid)) < retriedWithin;
     return {
       request(request) {
-        if (isRefusedPod(request)) refused.set(request.namespace, request.time);
+        if (isRefusedPod(request)) refused.set(concernedBy(request), request.time);
         return undefined;
       },
       calm() {
@@ -106,6 +107,12 @@ export const dueIsLaunched: NamedPromise = {
     };
   },
 };
+
+/** The namespace, or, where the Pod itself is not valid, the uid of its At. */
+function concernedBy({ namespace, code, body }: RequestEntry): string {
+  const isAlone = code === 400 || code === 422;
+  return isAlone ? (controllerOf(JSON.parse(body) as Pod)?.uid ?? '') : namespace;
+}
 
 /** A create of a Pod by a replica that the API server did not take, for a reason that is no Pod of that name. */
 export function isRefusedPod({ replica, verb, resource, subresource, code, query }: RequestEntry): boolean {

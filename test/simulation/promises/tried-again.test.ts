@@ -25,7 +25,7 @@ function restart({ status = {}, spec = {}, workload = {}, isReady = 'True' }: Gi
     spec: { replicas: 1, template, ...workload },
     status: { readyReplicas: 1 },
   };
-  return new HandMade(['L7'])
+  return new HandMade(['L8'])
     .add(started)
     .change('deployments', deployment)
     .change('pods', pod)
@@ -33,15 +33,15 @@ function restart({ status = {}, spec = {}, workload = {}, isReady = 'True' }: Gi
     .change('configwatchers', watcher('w', { ...stuck, ...status }, spec), 'MODIFIED', 'replica-0');
 }
 
-describe('L7, a restart goes on', () => {
+describe('L8, a restart goes on', () => {
   it('is broken by a restart for which nothing is tried', () => {
-    assert.deepEqual(restart().calm(10 * minute).broken, ['L7']);
+    assert.deepEqual(restart().calm(10 * minute).broken, ['L8']);
   });
 
   it('is broken by one that has no stale Pod left and is not done', () => {
     const made = restart({ status: { stalePods: 0 } }).pass(8 * minute);
     made.request('create', 'pods', 'old', { subresource: 'eviction', code: 429 });
-    assert.deepEqual(made.calm(2 * minute).broken, ['L7']);
+    assert.deepEqual(made.calm(2 * minute).broken, ['L8']);
   });
 
   it('is kept by an eviction, a deletion and a change of the template that are refused', () => {
@@ -56,7 +56,7 @@ describe('L7, a restart goes on', () => {
         .pass(8 * minute)
         .request(verb, resource, name, rest);
       assert.deepEqual(made.calm(2 * minute).broken, [], verb);
-      assert.deepEqual(made.calm(2 * minute).broken, ['L7'], verb);
+      assert.deepEqual(made.calm(2 * minute).broken, ['L8'], verb);
     }
   });
 
@@ -65,7 +65,7 @@ describe('L7, a restart goes on', () => {
     const made = restart()
       .pass(8 * minute)
       .request('patch', 'deployments', 'web', { body });
-    assert.deepEqual(made.calm(2 * minute).broken, ['L7']);
+    assert.deepEqual(made.calm(2 * minute).broken, ['L8']);
   });
 
   it('asks for nothing while something keeps the restart', () => {

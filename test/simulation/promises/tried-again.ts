@@ -1,4 +1,4 @@
-/** L7: a restart that has begun is not forgotten. */
+/** L8: a restart that has begun is not forgotten. */
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import type { KubernetesObject, Pod } from '../../../src/kubernetes/objects.ts';
@@ -14,7 +14,7 @@ import { removalOf } from './restarts.ts';
 const triedWithin = 180_000;
 
 export const restartGoesOn: NamedPromise = {
-  name: 'L7',
+  name: 'L8',
   sentence:
     'while everything serves, a restart that has begun is tried again, and done when no stale Pod is left',
   start(history) {

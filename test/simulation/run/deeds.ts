@@ -8,6 +8,9 @@ import type { Cluster } from './cluster.ts';
 
 const user = 'alice';
 
+/** By which the operator finds the Pods of Ats. */
+const uidLabel = 'cnat.programming-kubernetes.info/controller-uid';
+
 export class Deeds {
   readonly #cluster: Cluster;
   readonly #history: History;
@@ -89,6 +92,9 @@ export class Deeds {
         break;
       case 'strip-owner':
         this.#request('PATCH', path, { metadata: { ownerReferences: null } }, text);
+        break;
+      case 'strip-label':
+        this.#request('PATCH', path, { metadata: { labels: { [uidLabel]: null } } }, text);
         break;
       case 'strip-finalizers':
         this.#request('PATCH', path, { metadata: { finalizers: null } }, text);
