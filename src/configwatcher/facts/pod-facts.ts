@@ -110,7 +110,8 @@ function stableSince({ metadata, status }: Pod): number | undefined {
 /** A container that is restarted in place reads its configuration again. */
 function startsOf(pod: Pod): number[] {
   return statusesOf(pod)
-    .map(({ state }) => parseTime((state?.running ?? state?.terminated)?.startedAt ?? ''))
+    .map(({ state, lastState }) => state?.running ?? state?.terminated ?? lastState?.terminated)
+    .map((started) => parseTime(started?.startedAt ?? ''))
     .filter(Number.isFinite);
 }
 

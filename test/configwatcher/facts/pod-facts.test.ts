@@ -64,6 +64,17 @@ describe('podFactsOf', () => {
     assert.deepEqual([facts.ready, facts.stableSince], [false, undefined]);
   });
 
+  it('tells when a container started last that waits to be started again', () => {
+    const at = (second: number) => `2024-06-01T12:00:0${second}Z`;
+    const state = { waiting: { reason: 'CrashLoopBackOff' } };
+    const lastState = { terminated: { exitCode: 1, startedAt: at(3) } };
+    const containerStatuses = [{ name: 'app', restartCount: 4, state, lastState }];
+    const pod = { ...running(), status: { containerStatuses } };
+    for (const one of [pod, transformListedPod(pod)]) {
+      assert.deepEqual(podFactsOf(one).starts, [Date.parse(at(3))]);
+    }
+  });
+
   it('tells when each container started, also in a list', () => {
     const at = (second: number) => `2024-06-01T12:00:0${second}Z`;
     const initContainerStatuses = [
