@@ -77,6 +77,8 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
   if (last === undefined) return limits;
   const main = mainContainerOf(last.pod);
   const startedAt = last.starts.find(({ container }) => container === main)?.time;
+  // An edit that came after the first Pod changes no limit of the run.
+  if (editedAt > (pods[0]?.createdAt ?? 0)) return limits;
   const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = spec;
   if (startedAt !== undefined && activeDeadlineSeconds !== undefined) {
     const at = startedAt + activeDeadlineSeconds * 1000;
@@ -94,6 +96,8 @@ function limitsOfDone({ at: { spec, status }, editedAt }: AtRun): Limit[] {
   const { ttlSecondsAfterFinished } = spec;
   const completedAt = Date.parse(status?.completionTime ?? '');
   if (ttlSecondsAfterFinished === undefined || Number.isNaN(completedAt)) return [];
-  const over = Math.max(editedAt, completedAt + ttlSecondsAfterFinished * 1000);
+  const complete = status?.conditions?.find(({ type }) => type === 'Complete');
+  const shownAt = Date.parse(complete?.lastTransitionTime ?? '') || completedAt;
+  const over = Math.max(editedAt, Math.max(completedAt, shownAt) + ttlSecondsAfterFinished * 1000);
   return [{ limit: 'ttl', state: 'there after its ttl', at: over, within: actsWithin }];
 }

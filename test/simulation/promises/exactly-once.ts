@@ -1,6 +1,6 @@
 /** S16 and L7: what ExactlyOnce promises beside S1, and that nothing stays held. */
 import type { At } from '../../../src/api/at.generated.ts';
-import type { Pod } from '../../../src/kubernetes/objects.ts';
+import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry, ContainerStartEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { type AtRun, isGated, mainContainerOf, type RunPod } from '../runs.ts';
@@ -109,9 +109,15 @@ function timeOf(text = ''): number {
   return Date.parse(text) || 0;
 }
 
+/** It names its At neither as its owner nor by its label. */
+function isNobodys({ uid }: AtRun, pod: Pod): boolean {
+  const label = pod.metadata.labels?.['cnat.programming-kubernetes.info/controller-uid'];
+  return controllerOf(pod)?.uid !== uid && label !== uid;
+}
+
 function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt }: RunPod): Found {
   const { status, metadata } = run.at;
-  if (!isGated(created) && !isHeld(created)) return undefined;
+  if ((!isGated(created) && !isHeld(created)) || isNobodys(run, pod)) return undefined;
   if (isForged(run) || history.time - Math.max(history.disturbedAt, run.editedAt) < heldFor) return undefined;
   const isGone = run.goneAt !== undefined || metadata.deletionTimestamp !== undefined;
   const isOver = isGone || status?.phase === 'DONE' || isInHistory(run.at, uid);

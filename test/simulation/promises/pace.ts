@@ -192,7 +192,11 @@ export const oneOwnerFirst: NamedPromise = {
         // One that makes no progress gives its place back.
         const deadline = (spec.strategy?.progressDeadlineSeconds ?? 600) * 1000;
         const others = [...owners.values()].filter(
-          (one) => history.time - one.since < deadline && isWanted(history, one.pod),
+          (one) =>
+            history.time - one.since < deadline &&
+            isWanted(history, one.pod) &&
+            // An edit of the selector drops the others: it says that they are not the watcher's to wait for.
+            selects(spec, one.pod),
         );
         touched.set(id, owners.set(uid, { pod, since: history.time }));
         if (!isCalm(history)) return undefined;
