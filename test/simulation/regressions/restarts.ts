@@ -3,6 +3,23 @@ import { annotatedApp, app, budget, configMap, edit, minute, type Regression } f
 
 export const restarts: readonly Regression[] = [
   {
+    sentence: 'an owner whose template could not be changed before its deadline was never tried again',
+    promise: 'L8',
+    plan: {
+      duration: 8 * minute,
+      deeds: [
+        ...app({ strategy: { type: 'RolloutRestart', progressDeadlineSeconds: 10 } }),
+        edit(2 * minute, { message: 'two' }),
+      ],
+      faults: [
+        {
+          ...{ at: 110_000, fault: 'refuse', method: 'PATCH', path: '/daemonsets/', code: 429, for: minute },
+          message: 'too many requests',
+        },
+      ],
+    },
+  },
+  {
     sentence:
       'a container that was restarted in place while a change waited kept the new content after the edit was taken back',
     promise: 'R3',
