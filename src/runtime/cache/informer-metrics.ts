@@ -92,7 +92,10 @@ export class InformerMetrics {
       labelNames: ['resource'],
       registers: [registry],
       collect: () => {
-        for (const [resource, ofResource] of informers) gauge.set({ resource }, read(ofResource));
+        for (const [resource, ofResource] of informers) {
+          if (ofResource.length === 0) gauge.remove({ resource });
+          else gauge.set({ resource }, read(ofResource));
+        }
       },
     });
   }

@@ -188,9 +188,15 @@ export class Reflector<T extends KubernetesObject> {
    */
   async #follow(events: AsyncGenerator<WatchEvent<T>, void>, session: WatchSession<T>): Promise<void> {
     let changes = 0;
+    let isMute = true;
     let broken: unknown;
     try {
-      for await (const event of events) if (this.#take(event)) changes++;
+      for await (const event of events) {
+        const isNew = this.#take(event);
+        if (isNew) changes++;
+        // A replay of what was shown before, with which a watch may begin each time, says nothing.
+        if (isNew || event.type === 'BOOKMARK') isMute = false;
+      }
     } catch (error) {
       if (error instanceof ApiError || isUnreadable(error) || session.age === undefined) throw error;
       broken = error;
@@ -198,13 +204,13 @@ export class Reflector<T extends KubernetesObject> {
     if ((session.age ?? 0) < shortWatch && changes === 0) {
       throw broken ?? new TransportError('the watch ended at once and brought nothing', true);
     }
-    this.#ended(session, broken);
+    this.#ended(session, broken, isMute);
   }
 
   /** @param broken why, unless the server has ended it. */
-  #ended({ age = 0, agreedAge, events }: WatchSession<T>, broken: unknown): void {
+  #ended({ age = 0, agreedAge }: WatchSession<T>, broken: unknown, isMute: boolean): void {
     if (broken === undefined && age >= agreedAge - endTolerance) this.#contact.made();
-    if (age > muteWatch && events === 0 && this.#recovery.wasMute()) this.#mustLoad = true;
+    if (age > muteWatch && isMute && this.#recovery.wasMute()) this.#mustLoad = true;
     this.#log.debug({ err: broken }, 'the watch has ended and is taken up again');
   }
 

@@ -78,6 +78,23 @@ describe('Informers that are removed', () => {
     assert.notEqual(informers.informerFor(widgets), informer);
     await client.nextWatch();
   });
+
+  it('have no gauges any more, until there is one for the same resource again', async () => {
+    const shown = async () => {
+      const text = await registry.metrics();
+      const found = text.matchAll(/^informer_(?:objects|watching|last_contact_seconds)\{resource="(\w+)/gm);
+      return [...found].map(([, plural]) => plural).sort();
+    };
+    const gadgets = ['gadgets', 'gadgets', 'gadgets'];
+    const both = [...gadgets, 'widgets', 'widgets', 'widgets'];
+    const informer = informers.informerFor(widgets);
+    informers.informerFor({ ...widgets, plural: 'gadgets' });
+    assert.deepEqual(await shown(), both);
+    informers.remove(informer);
+    assert.deepEqual(await shown(), gadgets);
+    informers.informerFor(widgets);
+    assert.deepEqual(await shown(), both);
+  });
 });
 
 describe('Informers and their handlers', () => {

@@ -227,6 +227,28 @@ describe('Reflector following', () => {
     assert.equal(second.isAborted, true);
     assert.equal((await rig.client.nextWatch()).options.sendInitialEvents, true);
   });
+
+  it('loads again after two watches that only repeated what was shown before', async () => {
+    let watch = await rig.listed();
+    for (let count = 1; count <= 2; count++) {
+      assert.equal(watch.options.resourceVersion, '10');
+      await watch.accept(modified({ name: 'a', rv: 10 }));
+      await rig.clock.advanceAsync(130_000);
+      await watch.end();
+      watch = await rig.client.nextWatch();
+    }
+    assert.equal(watch.options.sendInitialEvents, true);
+  });
+
+  it('loads again when nothing followed the initial events, nor the next watch brought anything', async () => {
+    await (await rig.loaded()).accept();
+    await rig.clock.advanceAsync(150_000);
+    const second = await rig.client.nextWatch();
+    assert.equal(second.options.resourceVersion, '10');
+    await second.accept();
+    await rig.clock.advanceAsync(150_000);
+    assert.equal((await rig.client.nextWatch()).options.sendInitialEvents, true);
+  });
 });
 
 describe('Reflector contact', () => {
