@@ -184,7 +184,8 @@ export class LeaderElector {
       return leads;
     } catch (error) {
       // Another candidate was faster. The next look shows which.
-      if (!isConflict(error) && !isAlreadyExists(error)) this.#news.report(error);
+      if (isAlreadyExists(error)) this.#observation.wasCreated(this.#clock.monotonic());
+      else if (!isConflict(error)) this.#news.report(error);
       return false;
     }
   }

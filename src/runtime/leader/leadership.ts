@@ -48,8 +48,12 @@ export class Leadership implements WriteGate {
    * @returns false when the answer came too late to be of use, or after {@link end}.
    */
   extend(sent: Instant): boolean {
+    const before = this.#renewed;
     this.#renewed = sent;
-    return this.isHeld;
+    if (this.isHeld) return true;
+    // Never led: a candidate that was answered too late is still a candidate.
+    if (before === undefined) this.#renewed = undefined;
+    return false;
   }
 
   /** Final: this process never writes again. */

@@ -56,6 +56,14 @@ export class LeaseObservation {
     this.#expiresAt = this.#isFree(lease) ? -Infinity : now + this.#duration;
   }
 
+  /** There was none, and then another client created it; who has it, only the next look shows. */
+  wasCreated(now: number): void {
+    if (this.#record !== '') return;
+    this.#record = 'not seen';
+    this.#duration = Math.max(this.#duration, this.#leaseDuration);
+    this.#expiresAt = now + this.#duration;
+  }
+
   /**
    * Ours, or given back properly. A record whose holder alone was wiped out by another client still counts:
    * the holder does not know yet.

@@ -362,6 +362,20 @@ describe('LeaderElector: rivals under a leader that does not know yet', () => {
     assert.equal(b.leadership.isHeld, true);
   });
 
+  it('leaves a lease that forestalled its own create, and was then deleted, to its holder', async () => {
+    const { clock, server } = world();
+    const [a, b] = [candidate(server, clock, 'a'), candidate(server, clock, 'b')];
+    server.latency = 100;
+    for (const { run } of [a, b]) void run();
+    await clock.advanceAsync(200);
+    server.remove();
+    server.fault = ({ by }) => (by === 'a' ? 'hung' : undefined);
+    await clock.advanceAsync(renewDeadline - 200);
+    assert.deepEqual([a.leadership.isHeld, b.leadership.isHeld], [true, false]);
+    await clock.advanceAsync(leaseDuration);
+    assert.deepEqual([a.leadership.isHeld, b.leadership.isHeld], [false, true]);
+  });
+
   it('never has two that may write, whatever the leader suffers', async () => {
     for (let failsAt = 0; failsAt < 6000; failsAt += 700) {
       const { clock, server, a } = await led();

@@ -48,6 +48,18 @@ describe('Leadership', () => {
     assert.throws(() => leadership.assertMayWrite(), TransportError);
   });
 
+  it('is not stale when the answer to its first take came too late: it never led', () => {
+    const clock = new FakeClock();
+    const leadership = new Leadership(clock, 10_000);
+    const sent = instantOf(clock);
+    clock.advance(12_000);
+    leadership.extend(sent);
+    assert.equal(leadership.isStale, false);
+    assert.equal(leadership.extend(instantOf(clock)), true, 'it may still lead');
+    assert.equal(leadership.extend(sent), false);
+    assert.equal(leadership.isStale, true, 'now it has led');
+  });
+
   it('closes while the process is stopped, before any timer could run', () => {
     const { clock, leadership } = leading();
     clock.suspend(20_000, { monotonic: 'moves' });
