@@ -26,6 +26,8 @@ import { isTight, type SelfWakeCause, WakeLimit } from './wake-limit.ts';
 
 /** A retry that waits so long, ms, is no loop: its rate limiter is to decide. The first backoff by default. */
 const minBackoff = 5;
+/** The same where the error itself says how long (RetryError): what a key may cause by itself, twenty a second. */
+const minAskedBackoff = 50;
 /** Events of one reconcile that are kept to be judged; further ones count as foreign. */
 const maxUnjudged = 256;
 
@@ -166,7 +168,9 @@ export class Wakes {
   #retry(key: string, error: unknown, priority: number): void {
     const options = retryOptions(error, priority);
     const backoff = this.#queue.backoff(key, options);
-    const delay = backoff < minBackoff ? this.#limited(key, 'retry', backoff) : backoff;
+    const isAsked = options.atMost !== undefined && backoff >= options.atMost;
+    const least = isAsked ? minAskedBackoff : minBackoff;
+    const delay = backoff < least ? this.#limited(key, 'retry', backoff) : backoff;
     this.#backingOff.add(key);
     this.#queue.addAfter(key, delay, options);
   }

@@ -49,7 +49,8 @@ const otherPriorities = 'exceeded_cardinality_limit';
 
 /** The series of all queues of one registry. */
 class WorkqueueFamily {
-  readonly queues: QueueSeries[] = [];
+  /** By name; of a controller that is added again the newest. */
+  readonly queues = new Map<string, QueueSeries>();
   readonly depth: Gauge<'name' | 'controller' | 'priority'>;
   readonly adds: Counter<'name' | 'controller'>;
   readonly retries: Counter<'name' | 'controller'>;
@@ -149,6 +150,12 @@ class QueueSeries implements WorkqueueMetrics {
     this.#inProgress = inProgress;
   }
 
+  publishAll(): void {
+    this.publishDepth();
+    this.publishAdds();
+    this.publishRetries();
+  }
+
   publishDepth(): void {
     // A Map keeps the order of insertion, so a priority keeps the label it once had.
     let others = 0;
@@ -201,6 +208,7 @@ export function workqueueMetrics(
     families.set(registry, family);
   }
   const queue = new QueueSeries(family, name, priorities);
-  family.queues.push(queue);
+  family.queues.get(name)?.publishAll();
+  family.queues.set(name, queue);
   return queue;
 }

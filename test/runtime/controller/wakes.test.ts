@@ -137,11 +137,11 @@ const loops: readonly Loop[] = [
       return {};
     },
   },
-  {
-    name: 'errors that are not to wait',
+  ...[0, 5, 40].map((delay) => ({
+    name: `errors that are to wait ${delay} ms`,
     cause: 'retry',
-    reconcile: () => Promise.reject(new RetryError('no', 0)),
-  },
+    reconcile: () => Promise.reject(new RetryError('no', delay)),
+  })),
 ];
 
 describe('Guards: a reconcile that wakes itself by', () => {

@@ -133,6 +133,22 @@ describe('WorkqueueMetrics', () => {
     assert.equal(Object.fromEntries(depths)['workqueue_depth{at,priority="exceeded_cardinality_limit"}'], 16);
   });
 
+  it('a queue takes the place of an older one of its name, whose counts stay', async () => {
+    const { registry, clock, queue } = setUp();
+    queue.add('a');
+    queue.addAfter('b', 1000);
+    queue.shutDown();
+    const stopped = workqueueMetrics(registry, 'at');
+    stopped.observe(() => assert.fail('a queue that was replaced is asked'));
+    const newest = new Workqueue({ clock, metrics: workqueueMetrics(registry, 'at') });
+    newest.add('a', { priority: 7 });
+    assert.deepEqual(await readChanged(registry), {
+      'workqueue_depth{at,priority="7"}': 1,
+      'workqueue_adds_total{at}': 2,
+      'workqueue_retries_total{at}': 1,
+    });
+  });
+
   it('several queues share the metrics of a registry', async () => {
     const { registry, clock, queue } = setUp();
     const other = new Workqueue({ clock, metrics: workqueueMetrics(registry, 'configwatcher') });
