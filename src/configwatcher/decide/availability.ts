@@ -47,21 +47,31 @@ export interface OwnerAvailability {
  * How many Pods there should be. What the owner says counts where the Pods it makes are the selected ones.
  * Where only some of its Pods are selected, or it cannot be read, it is as many as when its restart began.
  *
- * @param late whether those that are missing have had the whole deadline. Then they are not awaited any more where the
- *   owner may have been scaled down, or has made others that are not selected.
  */
-function wantedPods(
-  { facts, live }: PodGroup,
-  place: ConfigWatcherStatusPendingOwner | undefined,
-  late: boolean,
-): number {
-  const { wanted, makesSelectedPods, rollout } = facts;
+function wantedPods({ facts, live }: PodGroup, place: ConfigWatcherStatusPendingOwner | undefined): number {
   const atStart = place?.wanted ?? live;
-  if (wanted === undefined) return late ? Math.min(atStart, live) : atStart;
-  const selected = makesSelectedPods ? wanted : Math.min(wanted, atStart);
-  if (!late) return selected;
-  const present = rollout?.pods ?? (makesSelectedPods ? 0 : wanted);
-  return Math.min(selected, live + Math.max(0, wanted - present));
+  if (facts.wanted === undefined) return atStart;
+  return facts.makesSelectedPods ? facts.wanted : Math.min(facts.wanted, atStart);
+}
+
+/**
+ * How many of them are still awaited after the whole deadline. Those are not that the owner has made, by its own count, and
+ * that are not selected; nor those of an owner of unknown size that has brought as many back as are missing, and may
+ * have been scaled down. Where nothing shows that Pods come back at all, all of them are: else batch after batch would go.
+ */
+function stillAwaited(
+  wanted: number,
+  group: PodGroup,
+  place: ConfigWatcherStatusPendingOwner | undefined,
+  input: RestartInput,
+): number {
+  const { facts, live } = group;
+  const made = group.fresh.filter((pod) => isNew(pod, input)).length;
+  if (facts.wanted === undefined) return made > 0 && made >= wanted - live ? Math.min(wanted, live) : wanted;
+  const { pods } = facts.rollout ?? {};
+  const hasOthers = !facts.makesSelectedPods && facts.wanted > (place?.wanted ?? 0);
+  if (pods === undefined || !(made > 0 || hasOthers)) return wanted;
+  return Math.min(wanted, live + Math.max(0, facts.wanted - pods));
 }
 
 /** Tells of a new Pod from when on it counts as available, epoch ms; undefined while it is not Ready. */
@@ -102,20 +112,26 @@ function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
 
 /**
  * The new Pods that do not become available: at once where a container cannot be configured or crashes, at the deadline
- * where it does not get Ready, or does not stay so.
+ * where it does not get Ready, or does not stay so. A Pod that came late has the deadline for itself, but not one that is
+ * replaced again and again.
+ *
+ * @param deadline of the owner, epoch ms.
  */
 function brokenPods(
   group: PodGroup,
   from: ReturnType<typeof availableFrom>,
-  late: boolean,
+  deadline: number,
   input: RestartInput,
 ): PodFacts[] {
+  const { now, strategy } = input;
   const waiting = group.fresh.filter(
     (pod) => isNew(pod, input) && !isOfNode(pod) && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
   );
   const crashes = ({ failure, restarts }: PodFacts) =>
     failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
-  return late || isFoundBroken(group, input) ? waiting : waiting.filter(crashes);
+  if (isFoundBroken(group, input) || now >= deadline + strategy.progressDeadline) return waiting;
+  const isOverdue = ({ created }: PodFacts) => now >= Math.max(deadline, created + strategy.progressDeadline);
+  return waiting.filter((pod) => crashes(pod) || isOverdue(pod));
 }
 
 /** The place of an owner, which tells of all its Pods once all of them have served in the restart. */
@@ -151,8 +167,10 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   };
   const progress = progressOf(counts, memory.progress.get(group.key), now);
   const deadline = lateAt(progress, terminating, strategy.progressDeadline);
-  const wanted = wantedPods(group, known, now >= deadline && terminating.length === 0);
-  const place = placeNow(known, wanted, serving);
+  const expected = wantedPods(group, known);
+  const place = placeNow(known, expected, serving);
+  const isLate = now >= deadline && group.leaving === 0;
+  const wanted = isLate ? stillAwaited(expected, group, known, input) : expected;
   // The selector was edited, or the labels of its template: none of its Pods will be seen any more.
   const isNoneThere = live + terminating.length === 0;
   const isUnselected = isNoneThere && !ofUnknownSize && !facts.makesSelectedPods && now >= deadline;
@@ -163,7 +181,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
     (ofUnknownSize && stale.length === 0
       ? terminating.length > 0 || fresh.length > serving
       : serving < Math.min(wanted, place.available));
-  const broken = place ? brokenPods(group, from, now >= deadline, input) : [];
+  const broken = place ? brokenPods(group, from, deadline, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
   const breaks =
     lacks || (stale.length > 0 && broken.length > (place?.wanted ?? 0) - (place?.available ?? 0));

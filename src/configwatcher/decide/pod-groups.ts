@@ -112,6 +112,8 @@ export interface PodGroup {
   readonly fresh: readonly PodFacts[];
   /** Neither ended nor on their way out. */
   readonly live: number;
+  /** On their way out, with whichever content. */
+  readonly leaving: number;
   /** What the owner says, as far as it can be read. */
   readonly facts: OwnerFacts;
 }
@@ -156,6 +158,7 @@ export function groupPods(
       terminating: members.filter((pod) => terminating.has(pod)),
       fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,
+      leaving: members.filter((pod) => pod.terminating && !pod.finished).length,
       facts,
     };
   });
@@ -177,6 +180,7 @@ export function groupUnmanaged({ stale, terminating }: SortedPods): PodGroup[] {
       terminating: isTerminating ? [pod] : [],
       fresh: [],
       live: Number(!isTerminating),
+      leaving: Number(isTerminating),
       facts: { reference: owner, makesSelectedPods: false },
     };
   };

@@ -128,8 +128,8 @@ function hasBegun({ group }: Entry, input: RestartInput): boolean {
 }
 
 /** It has Pods to be brought back or replaced, whatever it does itself, and stands in status until then. */
-function isUnfinished({ place, isBack, lacks, group }: Entry, input: RestartInput): boolean {
-  return place !== undefined && !isBack && (lacks || isRolling(group, input));
+function isUnfinished({ place, isBack, lacks, group, turn }: Entry, input: RestartInput): boolean {
+  return place !== undefined && !isBack && (lacks || (isRolling(group, input) && turn.held === undefined));
 }
 
 /**
@@ -169,8 +169,9 @@ function beginners(
 }
 
 /**
- * The owners that stand in status: those in their places, and those that have given theirs back and lack Pods. One
- * that was refused stays as long as there is room, so that its further tries change nothing.
+ * The owners that stand in status: those in their places, and those that have given theirs back and are not finished.
+ * One that was refused stays as long as there is room, so that its further tries change nothing, and so does one whose
+ * rollout is paused, so that its new Pods are judged once it goes on.
  */
 function placesAfter(
   entries: readonly Entry[],
@@ -182,10 +183,12 @@ function placesAfter(
     (entry) => entry.place !== undefined && !entry.isBack && !taken.includes(entry),
   );
   const unfinished = [...taken, ...others.filter((entry) => isUnfinished(entry, input))];
-  const refused = others.filter(
-    (entry) => !unfinished.includes(entry) && refusalOf(memory, entry.group) !== undefined,
+  const held = others.filter(
+    (entry) =>
+      !unfinished.includes(entry) &&
+      (refusalOf(memory, entry.group) !== undefined || isRolling(entry.group, input)),
   );
-  const kept = [...unfinished, ...refused.slice(0, Math.max(0, maxPlaces - unfinished.length))];
+  const kept = [...unfinished, ...held.slice(0, Math.max(0, maxPlaces - unfinished.length))];
   return entries.filter((entry) => kept.includes(entry));
 }
 
@@ -266,7 +269,8 @@ export function planRestart(facts: RestartInput): Plan {
     progress: new Map([
       ...alone.map(({ group, progress }) => [group.key, progress] as const),
       ...entries.map(
-        (entry) => [entry.group.key, isTimeStopped(entry, inPlace) ? put(entry) : entry.progress] as const,
+        (entry) =>
+          [entry.group.key, isTimeStopped(entry, inPlace, input) ? put(entry) : entry.progress] as const,
       ),
     ]),
   };
@@ -287,12 +291,13 @@ function stallsOf(entries: readonly Entry[], alone: readonly Pick<Entry, 'stall'
 }
 
 /**
- * The time does not count while all places are taken, and while an owner rolls nothing out by its own spec. One that is
- * refused or stuck has had its turn.
+ * The time does not count while all places are taken, and while an owner rolls nothing out by its own spec: it counts for
+ * a new Pod that runs already. One that is refused or stuck has had its turn.
  */
-function isTimeStopped(entry: Entry, inPlace: readonly Entry[]): boolean {
+function isTimeStopped(entry: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
   const { group, stall, turn } = entry;
-  if (turn.held === 'Paused' || turn.held === 'OnDelete') return true;
+  const isHeld = turn.held === 'Paused' || turn.held === 'OnDelete';
+  if (isHeld && !group.fresh.some((pod) => pod.hasNode && isNew(pod, input))) return true;
   const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0;
   return !inPlace.includes(entry) && !isOver;
 }

@@ -45,7 +45,9 @@ export const changeRecorded: Predicate<ConfigWatcher> = (event) => {
   const isRecorded =
     pending !== undefined &&
     (pending.hash !== before?.pending?.hash || pending.since !== before?.pending?.since);
-  return isRecorded || after?.appliedHash !== before?.appliedHash;
+  // When a restart is over the Pods are counted again, also when it ends at the content that was applied before.
+  const isOver = before?.pending !== undefined && pending === undefined;
+  return isRecorded || isOver || after?.appliedHash !== before?.appliedHash;
 };
 
 /** Of a Pod: which one it is, its version, its labels, its controller, and whether it is on its way out. */

@@ -193,34 +193,37 @@ describe('Pods that are missing for the whole deadline', () => {
     });
     const pods = several(4);
     restart.look({ pods }, goes);
-    const left = [pods[3]!, pod(fresh)];
+    const left = [...pods.slice(2), pod(fresh)];
     assert.deepEqual(restart.goOn(55_000, { pods: left }, goes).tries, []);
-    assert.deepEqual(names(restart.goOn(10_000, { pods: left }, goes).last.batch), [pods[3]!.name]);
+    assert.deepEqual(names(restart.goOn(10_000, { pods: left }, goes).last.batch), [pods[2]!.name]);
   });
 
   it('are not awaited where the owner has others, which are not selected', () => {
-    for (const [makesSelectedPods, rollout] of [
-      [false, undefined],
-      [false, { pods: 8 }],
-      [true, { pods: 8 }],
-    ] as const) {
-      const owners = ownedBy(8, { makesSelectedPods, ...(rollout && { rollout }) });
-      const restart = new OneRestart({ spec, owners });
-      const [first, second] = several(2) as [PodFacts, PodFacts];
-      restart.look({ pods: [first, second] }, goes);
-      const { last } = restart.goOn(65_000, { pods: [second] }, goes);
-      assert.deepEqual(names(last.batch), [second.name], JSON.stringify(rollout));
-    }
+    const owners = ownedBy(8, { makesSelectedPods: false, rollout: { pods: 8 } });
+    const restart = new OneRestart({ spec, owners });
+    const [first, second] = several(2) as [PodFacts, PodFacts];
+    restart.look({ pods: [first, second] }, goes);
+    const { last } = restart.goOn(65_000, { pods: [second] }, goes);
+    assert.deepEqual(names(last.batch), [second.name]);
   });
 
-  it('are awaited where the owner has not made them', () => {
-    const owners = ownedBy(4, { rollout: { pods: 3 } });
-    const restart = new OneRestart({ spec, owners });
-    const pods = several(4);
-    restart.look({ pods }, goes);
-    const { last, tries } = restart.goOn(600_000, { pods: pods.slice(1) }, goes);
-    assert.deepEqual([tries, last.stalled[0]?.because], [[], 'PodsMissing']);
-  });
+  const reference = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', name: 'web', uid: 'web' };
+  const ending = { terminating: true, ready: false, created: now + 1000, goneBy: now + 31_000 };
+  for (const [what, owners, made] of [
+    ['the owner has not made them', ownedBy(4, { rollout: { pods: 3 } }), []],
+    ['the count of the owner may be an old one', ownedBy(4, { rollout: { pods: 4 } }), []],
+    ['a new one does not end', ownedBy(4, { rollout: { pods: 4 } }), [pod(ending)]],
+    ['nothing shows that they come back', ownedBy(4, { makesSelectedPods: false }), []],
+    ['they never came back', new Map([[webapp.uid, { reference, makesSelectedPods: false }]]), []],
+  ] as const) {
+    it(`are awaited where ${what}: no further batch goes`, () => {
+      const restart = new OneRestart({ spec, owners });
+      const pods = several(4);
+      restart.look({ pods }, goes);
+      const { last, tries } = restart.goOn(600_000, { pods: [...pods.slice(1), ...made] }, goes);
+      assert.deepEqual([tries, last.stalled[0]?.because], [[], 'PodsMissing']);
+    });
+  }
 });
 
 describe('a rollout that has begun', () => {
@@ -257,6 +260,37 @@ describe('a rollout that has begun', () => {
     const resumed = { pods: surge, owners: ownerOf('Deployment', 2, { restartedFor: 'now' }) };
     assert.deepEqual(restart.goOn(60_000, resumed).last.stalled, []);
     assert.equal(restart.goOn(10_000, resumed).last.stalled[0]?.because, 'NewPodsNotAvailable');
+  });
+});
+
+describe('a new Pod that comes after the deadline', () => {
+  it('is not broken before it has had the deadline for itself, unless one follows the other', () => {
+    const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
+    const pods = several(4);
+    const restart = new OneRestart({ spec, owners: ownedBy(4) });
+    restart.look({ pods }, { result: 'Restarted' });
+    const came = pod({ created: now + 2000, stableSince: now + 3000, hasNode: true });
+    const budget = { ...overloaded, cause: 'Budget' } as const;
+    restart.goOn(80_000, { pods: [...pods.slice(1), came] }, budget);
+    const next = () => pod({ created: restart.now, ready: false, hasNode: true });
+    const late = next();
+    const because = () =>
+      restart.goOn(5000, { pods: [...pods.slice(1), late] }, budget).last.stalled[0]?.because;
+    assert.equal(because(), 'Deadline');
+    restart.now += 60_000;
+    assert.equal(because(), 'NewPodsNotAvailable');
+  });
+
+  it('is judged while its owner is paused', () => {
+    const owners = (held?: 'Paused') =>
+      ownedBy(2, { rollout: { restartedFor: 'now', ...(held && { held }) } });
+    const spec = { strategy: { type: 'RolloutRestart', progressDeadlineSeconds: 60 } } as const;
+    const [first, second] = several(2) as [PodFacts, PodFacts];
+    const restart = new OneRestart({ spec, owners: ownedBy(2, { rollout: {} }) });
+    restart.look({ pods: [first, second] }, { result: 'RolledOut' });
+    const made = pod({ created: now + 1000, ready: false, hasNode: true });
+    const { last } = restart.goOn(130_000, { pods: [second, made], owners: owners('Paused') });
+    assert.equal(last.stalled[0]?.because, 'NewPodsNotAvailable');
   });
 });
 

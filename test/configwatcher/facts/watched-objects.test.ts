@@ -74,6 +74,7 @@ describe('a status that another process has written', () => {
     const applied = { appliedHash: 'v1:a' };
     assert.equal(isLookedAt(applied, { ...applied, pending }), true);
     assert.equal(isLookedAt({ ...applied, pending }, { appliedHash: 'v1:b' }), true);
+    assert.equal(isLookedAt({ ...applied, pending }, applied), true, 'the Pods are counted again');
     assert.equal(isLookedAt(applied, { appliedHash: 'v1:b' }), true);
     assert.equal(isLookedAt(applied, { ...applied, matchedPods: 3 }), false);
     assert.equal(
