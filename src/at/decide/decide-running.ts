@@ -4,7 +4,7 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
-import { atCondition, atEvent, atOutcome, atReason } from '../../api/at-constants.ts';
+import { atCondition, atEvent, atOutcome, atPhase, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
@@ -250,13 +250,13 @@ function terminatingStatus(o: Observed, running: Running): AtStatus {
 function decideTerminating(o: Observed, running: Running, overdue: number): Steps {
   const { view, events } = running;
   const cause = view.stop ?? stopCause(o, running);
-  const isStopped = cause !== undefined && endsUnseen(o, running, cause);
+  const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
   const status = isStopped ? notedStatus(o, running, cause) : terminatingStatus(o, running);
   if (o.now <= overdue) {
     return { actions: [], status, events, requeueAt: overdue + 1 };
   }
   const message = `Pod ${view.name} should have ended by now: its node does not answer`;
-  if (isStopped) {
+  if (cause !== undefined && endsUnseen(o, running, cause)) {
     const ending = stoppedEnding(cause.reason, cause.exitCode);
     const doubt = view.isOutlived ? '' : ', and the command may still run there';
     return done(o, status, { ...ending, message: `${message}${doubt}` }, running);
@@ -279,12 +279,14 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
   };
 }
 
-/** Whether the At ends although its Pod may still run: its command has ended, or its user or its deadline says so. */
+/**
+ * Whether the At ends although its Pod may still run: its command has succeeded, or its user or its deadline says so. That
+ * the command has failed may be the work of what takes the Pod away.
+ */
 function endsUnseen(o: Observed, running: Running, { reason }: Stop): boolean {
-  const { view } = running;
   const isOver = o.now >= (deadlineOf(o, running) ?? Number.POSITIVE_INFINITY);
   const isAsked = o.at.spec.cancel === true || reason === atReason.canceled;
-  return view.isOutlived || isAsked || isOver || reason === atReason.deadlineExceeded;
+  return reason === atReason.succeeded || isAsked || isOver || reason === atReason.deadlineExceeded;
 }
 
 /**
@@ -302,6 +304,8 @@ function withLabel(o: Observed, { pod, uid, name }: PodView, draft: Draft): Draf
   if (!isThere || draft.actions.some(({ type }) => type !== 'CreatePod')) {
     return draft;
   }
+  // An end is recorded before anything that may be refused; then the finalizer comes off at once.
+  if (draft.status?.phase === atPhase.done) return { first: draft.status, events: draft.events };
   const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid;
   const body = { metadata: { uid, resourceVersion, labels: { [podUidLabel]: owner } } };
   return { ...draft, actions: [{ type: 'PatchPod', namespace, name, body }, ...draft.actions] };

@@ -132,11 +132,13 @@ export function isTracked({ metadata }: Pod): boolean {
 }
 
 /**
- * Whether {@link trackingFinalizer} holds the Pod for this At. The label says for which: the owner may have been
- * taken away, and the finalizer has to come off such a Pod, too.
+ * Whether {@link trackingFinalizer} holds the Pod for this At. The label says for which, or the owner: one of them may have
+ * been taken away, and the finalizer has to come off such a Pod, too.
  */
-export function isTrackedFor({ at }: Observed, pod: Pod): boolean {
-  return isTracked(pod) && pod.metadata.labels?.[podUidLabel] === at.metadata.uid;
+export function isTrackedFor(o: Observed, pod: Pod): boolean {
+  const label = pod.metadata.labels?.[podUidLabel];
+  const isNamed = label === undefined ? isOurs(o, pod) : label === o.at.metadata.uid;
+  return isTracked(pod) && isNamed;
 }
 
 /** A Pod that was shown to be this At's belongs to its run also after its owner was taken away. */

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { At, AtSpec } from '../../../src/api/at.generated.ts';
 import type { Observed } from '../../../src/at/facts/observed.ts';
 import { transformPod } from '../../../src/at/facts/transform.ts';
-import { podUidLabel, recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
+import { recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   accepted,
@@ -270,15 +270,11 @@ describe('decide, RUNNING with launchGuarantee ExactlyOnce', () => {
     assert.deepEqual(actionTypes(decide(observing({ at: done(), pod: stripped }))), ['UntrackPod']);
   });
 
-  it('puts back the label that tells for whom the Pod is held, before its end is recorded', () => {
+  it('lets a Pod without the label go as soon as its end stands: no further look finds it', () => {
     const { metadata, ...ended } = succeeded(bound);
     const stripped = { ...ended, metadata: { ...metadata, labels: {} } };
     const observed = observing({ at, pod: stripped, live: true });
-    assert.deepEqual(effectTypes(observed).slice(0, 2), ['PatchPod', 'WriteStatus']);
-    const decision = decide(observed);
-    const labels = { [podUidLabel]: 'at-uid' };
-    assert.partialDeepStrictEqual(actionOf(decision, 'PatchPod').body, { metadata: { labels } });
-    assert.equal(decision.status?.outcome, 'Succeeded');
+    assert.deepEqual(effectTypes(observed), ['WriteStatus', 'RecordEvents', 'UntrackPod', 'WriteStatus']);
     const free = decide(observing({ at, pod: withoutFinalizer(stripped), live: true }));
     assert.deepEqual(
       [free.actions, free.status?.outcome],

@@ -122,27 +122,34 @@ describe('a Pod on a node that does not answer', () => {
     }
   });
 
-  for (const [exitCode, spec, end] of [
-    [0, {}, 'Succeeded Succeeded'],
-    [3, { backoffLimit: 0 }, 'Failed CommandFailed'],
-  ] as const) {
-    it(`ends its At with exit code ${exitCode} where the command has ended and only a sidecar is left`, () => {
-      const at = launched({ ...retry, ...spec });
-      const ended = inState(created(at), exited(exitCode));
-      const sidecar = {
-        name: 'sidecar',
-        restartCount: 0,
-        state: { running: { startedAt: timeText(dueTime) } },
-      };
-      const containerStatuses = [...(ended.status?.containerStatuses ?? []), sidecar];
-      const pod = terminating(withPodStatus(ended, { phase: 'Running', containerStatuses }), due);
-      assert.equal(decide(observing({ at, pod, now: overdue - 1 })).status?.phase, 'RUNNING');
-      const { status } = decide(observing({ at, pod, now: overdue }));
-      assert.equal(`${status?.outcome} ${status?.reason}`, end);
-      assert.equal(status?.exitCode, exitCode);
-      assert.match(status?.message ?? '', /its node does not answer$/, 'and nothing of it still runs');
-    });
+  /** Of a run that is going away, and whose command has ended so beside a sidecar. */
+  function withSidecar(exitCode: number) {
+    const at = launched({ ...retry, backoffLimit: 0 });
+    const ended = inState(created(at), exited(exitCode));
+    const state = { running: { startedAt: timeText(dueTime) } };
+    const sidecar = { name: 'sidecar', restartCount: 0, state };
+    const containerStatuses = [...(ended.status?.containerStatuses ?? []), sidecar];
+    return { at, pod: terminating(withPodStatus(ended, { phase: 'Running', containerStatuses }), due) };
   }
+
+  it('ends its At where the command has succeeded and only a sidecar is left', () => {
+    const { at, pod } = withSidecar(0);
+    assert.equal(decide(observing({ at, pod, now: overdue - 1 })).status?.phase, 'RUNNING');
+    const { status } = decide(observing({ at, pod, now: overdue }));
+    assert.deepEqual([status?.outcome, status?.reason, status?.exitCode], ['Succeeded', 'Succeeded', 0]);
+    assert.match(status?.message ?? '', /its node does not answer$/, 'and nothing of it still runs');
+  });
+
+  it('is no failure of a command that may have been killed with it: another attempt follows once it is gone', () => {
+    const { at, pod } = withSidecar(143);
+    for (const now of [due - 1, overdue]) {
+      const { status } = decide(observing({ at, pod, now }));
+      assert.deepEqual([status?.phase, status?.outcome, status?.exitCode], ['RUNNING', undefined, undefined]);
+      const seen = withStatus(at, status ?? {});
+      const gone = decide(observing({ at: seen, now: overdue + 60_000, live: true }));
+      assert.deepEqual(actionTypes(gone), ['CreatePod']);
+    }
+  });
 
   it('wakes its At no more for the limits of a start that is not seen', () => {
     const at = launched({ pendingTimeoutSeconds: 60 });
