@@ -112,26 +112,20 @@ function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
 
 /**
  * The new Pods that do not become available: at once where a container cannot be configured or crashes, at the deadline
- * where it does not get Ready, or does not stay so. A Pod that came late has the deadline for itself, but not one that is
- * replaced again and again.
- *
- * @param deadline of the owner, epoch ms.
+ * where it does not get Ready, or does not stay so.
  */
 function brokenPods(
   group: PodGroup,
   from: ReturnType<typeof availableFrom>,
-  deadline: number,
+  late: boolean,
   input: RestartInput,
 ): PodFacts[] {
-  const { now, strategy } = input;
   const waiting = group.fresh.filter(
     (pod) => isNew(pod, input) && !isOfNode(pod) && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
   );
   const crashes = ({ failure, restarts }: PodFacts) =>
     failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
-  if (isFoundBroken(group, input) || now >= deadline + strategy.progressDeadline) return waiting;
-  const isOverdue = ({ created }: PodFacts) => now >= Math.max(deadline, created + strategy.progressDeadline);
-  return waiting.filter((pod) => crashes(pod) || isOverdue(pod));
+  return late || isFoundBroken(group, input) ? waiting : waiting.filter(crashes);
 }
 
 /** The place of an owner, which tells of all its Pods once all of them have served in the restart. */
@@ -142,6 +136,15 @@ function placeNow(
 ): ConfigWatcherStatusPendingOwner | undefined {
   const isWhole = serving > 0 && serving >= wanted;
   return place && isWhole && place.available < place.wanted ? { ...place, available: place.wanted } : place;
+}
+
+/**
+ * The deadline of an owner whose new Pods start: one that came late has as long for itself, but not one that is replaced again
+ * and again.
+ */
+function withTimeOf(starting: readonly PodFacts[], deadline: number, progressDeadline: number): number {
+  const last = Math.max(...starting.map(({ created }) => created + progressDeadline));
+  return Math.max(deadline, Math.min(last, deadline + progressDeadline));
 }
 
 /** Its template was changed for this content. */
@@ -158,15 +161,16 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const { stale, fresh, terminating, live, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
   const ofUnknownSize = facts.wanted === undefined;
-  const starting = fresh.filter((pod) => pod.hasNode && isNew(pod, input) && !isAvailable(pod)).length;
+  const starting = fresh.filter((pod) => pod.hasNode && isNew(pod, input) && !isAvailable(pod));
   const counts = {
     left: stale.length + terminating.length,
     // A quota or a missing node may have taken the whole deadline of the others: what has its node has its own.
-    reached: 2 * serving + starting,
+    reached: 2 * serving + starting.length,
     rolls: isRolling(group, input),
   };
   const progress = progressOf(counts, memory.progress.get(group.key), now);
-  const deadline = lateAt(progress, terminating, strategy.progressDeadline);
+  const ofOwner = lateAt(progress, terminating, strategy.progressDeadline);
+  const deadline = withTimeOf(starting, ofOwner, strategy.progressDeadline);
   const expected = wantedPods(group, known);
   const place = placeNow(known, expected, serving);
   const isLate = now >= deadline && group.leaving === 0;
@@ -181,7 +185,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
     (ofUnknownSize && stale.length === 0
       ? terminating.length > 0 || fresh.length > serving
       : serving < Math.min(wanted, place.available));
-  const broken = place ? brokenPods(group, from, deadline, input) : [];
+  const broken = place ? brokenPods(group, from, now >= deadline, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
   const breaks =
     lacks || (stale.length > 0 && broken.length > (place?.wanted ?? 0) - (place?.available ?? 0));

@@ -276,9 +276,23 @@ describe('a new Pod that comes after the deadline', () => {
     const late = next();
     const because = () =>
       restart.goOn(5000, { pods: [...pods.slice(1), late] }, budget).last.stalled[0]?.because;
-    assert.equal(because(), 'Deadline');
+    assert.equal(because(), undefined);
     restart.now += 60_000;
     assert.equal(because(), 'NewPodsNotAvailable');
+  });
+
+  it('is waited for by the other owners until it is judged', () => {
+    const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
+    const other = { ...webapp, uid: 'other' };
+    const facts = { reference: other, wanted: 1, makesSelectedPods: true };
+    const owners = new Map<string, OwnerFacts>([...ownedBy(1), ['other', facts]]);
+    const [first, second] = [pod(), pod({ controller: other })];
+    const restart = new OneRestart({ spec, owners, proven: false });
+    const [taken] = restart.look({ pods: [first, second] }, { result: 'Restarted' }).batch;
+    const left = taken?.uid === first.uid ? second : first;
+    const made = pod({ controller: taken!.controller!, created: now + 3000, ready: false, hasNode: true });
+    const { last, tries } = restart.goOn(120_000, { pods: [left, made] });
+    assert.deepEqual([tries, last.stalled[0]?.because], [[], 'NewPodsNotAvailable']);
   });
 
   it('is judged while its owner is paused', () => {
