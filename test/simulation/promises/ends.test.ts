@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
 import { at, atPod, begin, HandMade, second } from '../hand-made.ts';
 
 const minute = 60 * second;
@@ -12,7 +13,10 @@ function made(spec: Readonly<Record<string, unknown>>, status: Readonly<Record<s
 
 /** Its Pod is made, and starts where that is said. */
 function withPod(made: HandMade, isStarted: boolean, owner = 'a'): HandMade {
-  made.change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+  const { spec } = made.history.objects.get<At>('ats', 'shop', 'a')!;
+  const run = { 'cnat.programming-kubernetes.info/run': JSON.stringify(spec) };
+  const pod = atPod('a-pod', 'first', 'a');
+  made.change('pods', { ...pod, metadata: { ...pod.metadata, annotations: run } }, 'ADDED', 'replica-0');
   if (owner !== 'a') made.change('pods', atPod('a-pod', 'first', owner), 'MODIFIED', 'alice');
   const start = { namespace: 'shop', pod: 'a-pod', podUid: 'first', container: 'main', sources: [] };
   return isStarted ? made.add({ type: 'container-start', time: made.time, ...start }) : made;

@@ -1,7 +1,8 @@
 /** L9: what a spec limits is over by then. */
+import type { AtSpec } from '../../../src/api/at.generated.ts';
 import { controllerOf } from '../../../src/kubernetes/objects.ts';
 import { among, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, mainContainerOf } from '../runs.ts';
+import { type AtRun, mainContainerOf, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { accepted, hasWorked } from './liveness.ts';
 
@@ -77,9 +78,7 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
   if (last === undefined) return limits;
   const main = mainContainerOf(last.pod);
   const startedAt = last.starts.find(({ container }) => container === main)?.time;
-  // An edit that came after the first Pod changes no limit of the run.
-  if (editedAt > (pods[0]?.createdAt ?? 0)) return limits;
-  const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = spec;
+  const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = launchedWith(last);
   if (startedAt !== undefined && activeDeadlineSeconds !== undefined) {
     const at = startedAt + activeDeadlineSeconds * 1000;
     limits.push({ limit: 'activeDeadline', state: 'past its deadline', at, within: stopsWithin });
@@ -90,6 +89,11 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
     limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });
   }
   return limits;
+}
+
+/** The limits that the Pod was made with: no later edit changes them, nor one that was not seen by then. */
+function launchedWith({ created }: RunPod): Pick<AtSpec, 'activeDeadlineSeconds' | 'pendingTimeoutSeconds'> {
+  return JSON.parse(created.metadata.annotations?.['cnat.programming-kubernetes.info/run'] ?? '{}');
 }
 
 function limitsOfDone({ at: { spec, status }, editedAt }: AtRun): Limit[] {

@@ -7,7 +7,7 @@ import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts'
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry, RequestEntry } from '../entry.ts';
 import { type Found, type History, kept, type NamedPromise } from '../history.ts';
-import type { AtRun } from '../runs.ts';
+import type { AtRun, RunPod } from '../runs.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { accepted, blindFor, durationOf, isRefusedPod, isTold, launchableAt } from './liveness.ts';
 
@@ -118,6 +118,13 @@ export const bystandersAreInTime = launchPromise(
   hasPoison,
 );
 
+/** The label was taken off: its events do not lead to the At, which is looked at every ten seconds. */
+function isUnlabeled(pod: RunPod | undefined): boolean {
+  const has = (one: Pod | undefined) =>
+    one?.metadata.labels?.['cnat.programming-kubernetes.info/controller-uid'] !== undefined;
+  return has(pod?.created) && !has(pod?.pod);
+}
+
 export const doneInTime: NamedPromise = {
   name: 'L2',
   sentence: 'a finished Pod makes its At DONE within 2 s',
@@ -129,7 +136,8 @@ export const doneInTime: NamedPromise = {
       const run = history.runs.byUid.get(at.metadata.uid ?? '');
       const pod = run?.pods.find(({ uid }) => uid === at.status?.podUID);
       const { endedAt } = pod ?? {};
-      if (run?.forgedAt !== undefined || endedAt === undefined || !isUndisturbed(history, endedAt)) {
+      const isJudged = run?.forgedAt === undefined && !isUnlabeled(pod);
+      if (!isJudged || endedAt === undefined || !isUndisturbed(history, endedAt)) {
         return undefined;
       }
       const late = time - endedAt;
