@@ -39,7 +39,7 @@ export class Prober {
     this.#timer = setInterval(() => this.#askDue(), intervalMs);
   }
 
-  /** Asks the Services of the namespace in turn until the end of the test; once each has answered. */
+  /** Asks the Services of the namespace in turn until the end of the test; once every Pod behind them answers. */
   static async start(
     t: { after(end: () => void): void },
     namespace: Namespace,
@@ -54,7 +54,8 @@ export class Prober {
       const service = items.find(({ metadata }) => metadata.name === name);
       return [name, `http://${address}:${service?.spec?.ports?.[0]?.nodePort}/`];
     });
-    for (const [name, url] of targets) await eventually(`${name} answers`, () => get(url));
+    // A Pod may be Ready a moment before the node leads to it.
+    for (const [name, url] of targets) await eventually(`all Pods of ${name} answer`, () => allAnswer(url));
     const prober = new Prober(targets);
     t.after(() => prober.stop());
     return prober;
@@ -130,10 +131,16 @@ export class Prober {
   }
 }
 
+/** Whether so many requests are answered soon that each of four Pods, which are chosen by chance, has got one. */
+async function allAnswer(url: string): Promise<boolean> {
+  const answers = await Promise.allSettled(Array.from({ length: 40 }, () => get(url, 2000)));
+  return answers.every(({ status }) => status === 'fulfilled');
+}
+
 /** Over a connection of its own; rejects unless the answer is 200 and whole in time. */
-function get(url: string): Promise<string> {
+function get(url: string, limitMs = timeoutMs): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, { agent: false, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
+    const asked = request(url, { agent: false, signal: AbortSignal.timeout(limitMs) }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`status ${response.statusCode}`));
       text(response).then((answer) => resolve(answer.trimEnd()), reject);
     });
