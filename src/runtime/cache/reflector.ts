@@ -31,10 +31,8 @@ import { WatchSession } from './watch-session.ts';
 
 /** A watch that ends sooner (ms) without having brought anything is a failure. */
 const shortWatch = 1000;
-/** A watch that lasted longer (ms) without a line, not even a bookmark, may have followed nothing. */
+/** A watch that lasted longer (ms) without anything new, not even a bookmark, may have followed nothing. */
 const muteWatch = 120_000;
-/** Milliseconds before the agreed time at which the end of a watch is still the agreed one: clocks differ. */
-const endTolerance = 5000;
 
 export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
@@ -54,10 +52,8 @@ export class Reflector<T extends KubernetesObject> {
     this.#target = options.target;
     this.#clock = clock;
     this.#contact = new Contact(clock);
-    this.#log = options.log.child({
-      resource: resourceName(resource),
-      ...(namespace === undefined ? {} : { namespace }),
-    });
+    const ofNamespace = namespace === undefined ? {} : { namespace };
+    this.#log = options.log.child({ resource: resourceName(resource), ...ofNamespace });
     this.#recovery = new Recovery(resource, clock, random, this.#log);
   }
 
@@ -188,14 +184,12 @@ export class Reflector<T extends KubernetesObject> {
    */
   async #follow(events: AsyncGenerator<WatchEvent<T>, void>, session: WatchSession<T>): Promise<void> {
     let changes = 0;
-    let isMute = true;
+    let bookmarks = 0;
     let broken: unknown;
     try {
       for await (const event of events) {
-        const isNew = this.#take(event);
-        if (isNew) changes++;
-        // A replay of what was shown before, with which a watch may begin each time, says nothing.
-        if (isNew || event.type === 'BOOKMARK') isMute = false;
+        if (this.#take(event)) changes++;
+        else if (event.type === 'BOOKMARK') bookmarks++;
       }
     } catch (error) {
       if (error instanceof ApiError || isUnreadable(error) || session.age === undefined) throw error;
@@ -204,12 +198,13 @@ export class Reflector<T extends KubernetesObject> {
     if ((session.age ?? 0) < shortWatch && changes === 0) {
       throw broken ?? new TransportError('the watch ended at once and brought nothing', true);
     }
-    this.#ended(session, broken, isMute);
+    // A replay of what was shown before, with which each watch may begin, says nothing.
+    this.#ended(session, broken, changes + bookmarks === 0);
   }
 
   /** @param broken why, unless the server has ended it. */
-  #ended({ age = 0, agreedAge }: WatchSession<T>, broken: unknown, isMute: boolean): void {
-    if (broken === undefined && age >= agreedAge - endTolerance) this.#contact.made();
+  #ended({ age = 0, isComplete }: WatchSession<T>, broken: unknown, isMute: boolean): void {
+    if (broken === undefined && isComplete) this.#contact.made();
     if (age > muteWatch && isMute && this.#recovery.wasMute()) this.#mustLoad = true;
     this.#log.debug({ err: broken }, 'the watch has ended and is taken up again');
   }

@@ -19,6 +19,9 @@ const bookmarkLimit = 150_000;
 /** Milliseconds that a server may be late with ending the stream. */
 const endGrace = 30_000;
 
+/** Milliseconds before the agreed time at which the end of a watch is still the agreed one: clocks differ. */
+const endTolerance = 5000;
+
 /** A limit of the session is over; the request itself was right. */
 export class WatchLimitError extends Error {
   override readonly name = 'WatchLimitError';
@@ -68,8 +71,13 @@ export class WatchSession<T extends KubernetesObject> {
     return this.#openedAt === undefined ? undefined : this.#clock.monotonic() - this.#openedAt;
   }
 
+  /** Whether it has lasted for as long as the server was asked to keep it open. */
+  get isComplete(): boolean {
+    return (this.age ?? 0) >= this.#agreedAge - endTolerance;
+  }
+
   /** Milliseconds after which the server was asked to end the watch. */
-  get agreedAge(): number {
+  get #agreedAge(): number {
     return this.#options.timeoutSeconds * 1000;
   }
 
@@ -160,7 +168,7 @@ export class WatchSession<T extends KubernetesObject> {
     if (this.#openedAt === undefined) {
       return [limit(this.#startedAt + openLimit, `the watch was not answered within ${openLimit / 1000} s`)];
     }
-    const end = this.#openedAt + this.agreedAge + endGrace;
+    const end = this.#openedAt + this.#agreedAge + endGrace;
     const limits = [
       limit(end, 'the server did not end the watch in time'),
       limit(this.#lastEvent + bookmarkLimit, 'the watch fell silent'),

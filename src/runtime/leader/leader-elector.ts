@@ -71,10 +71,8 @@ export class LeaderElector {
 
   constructor(options: LeaderElectorOptions) {
     const { leadership, namespace, name, identity } = options;
-    const { leaseDuration, retryPeriod, renewDeadline } = checkedDurations({
-      ...options,
-      renewDeadline: leadership.term,
-    });
+    const renewDeadline = leadership.term;
+    const { leaseDuration, retryPeriod } = checkedDurations({ ...options, renewDeadline });
     const holder = { namespace, name, identity, leaseDurationSeconds: leaseDuration / 1000 };
     this.#leadership = leadership;
     this.#clock = options.clock;
