@@ -70,7 +70,10 @@ export class AtReconciler implements Reconciler {
     }
   }
 
-  /** A Pod of an earlier At that cannot be let go holds up nothing of this one: it is looked at when it asked for. */
+  /**
+   * The error of a Pod of an earlier At that cannot be let go. Its back-off does not put off the next look at the present
+   * At.
+   */
   #notLater(error: unknown, { requeueAfter, requeueAt, priority }: Result): unknown {
     const wait = requeueAt === undefined ? undefined : requeueAt - this.#options.clock.now();
     const delayMs = earliest([requeueAfter, wait]);

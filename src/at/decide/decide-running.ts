@@ -34,7 +34,14 @@ import {
   withCause,
   withoutCause,
 } from './run-status.ts';
-import { aliveStatus, deadlineOf, nextDeadline, type Running, steadyStatus } from './running.ts';
+import {
+  aliveStatus,
+  deadlineOf,
+  isPastDeadline,
+  nextDeadline,
+  type Running,
+  steadyStatus,
+} from './running.ts';
 import { followStop, notedStatus, stop, stopCause } from './stop.ts';
 import { endSurplusPods, runningSurplus, surplusOf } from './surplus-pods.ts';
 
@@ -256,7 +263,7 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
     return { actions: [], status, events, requeueAt: overdue + 1 };
   }
   const message = `Pod ${view.name} should have ended by now: its node does not answer`;
-  if (cause !== undefined && endsUnseen(o, running, cause)) {
+  if (cause !== undefined && (isStopped || endsUnseen(o, running, cause))) {
     const ending = stoppedEnding(cause.reason, cause.exitCode);
     const doubt = view.isOutlived ? '' : ', and the command may still run there';
     return done(o, status, { ...ending, message: `${message}${doubt}` }, running);
@@ -269,24 +276,22 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
     note: message,
   };
   const stuck = stuckStatus(o, status, message);
-  // The other limits of the run end no At whose Pod cannot be seen.
-  const deadline = deadlineOf(o, running);
+  // The other limits of the run end no At whose Pod cannot be seen. This one has not passed, or it would be DONE.
+  const requeueAt = deadlineOf(o, running);
   return {
     actions: [],
     status: stuck,
     events: shown === atReason.podUnreachable ? events : [...events, warning],
-    ...(deadline !== undefined && deadline > o.now && { requeueAt: deadline }),
+    ...(requeueAt !== undefined && { requeueAt }),
   };
 }
 
 /**
- * Whether the At ends although its Pod may still run: its command has succeeded, or its user or its deadline says so. That
- * the command has failed may be the work of what takes the Pod away.
+ * Whether the At ends although its Pod was to be stopped for another reason than a cancel or the deadline: one of these has
+ * come since, or the command has succeeded. A command that has failed may have been killed by what takes the Pod away.
  */
 function endsUnseen(o: Observed, running: Running, { reason }: Stop): boolean {
-  const isOver = o.now >= (deadlineOf(o, running) ?? Number.POSITIVE_INFINITY);
-  const isAsked = o.at.spec.cancel === true || reason === atReason.canceled;
-  return reason === atReason.succeeded || isAsked || isOver || reason === atReason.deadlineExceeded;
+  return reason === atReason.succeeded || o.at.spec.cancel === true || isPastDeadline(o, running);
 }
 
 /**

@@ -81,6 +81,10 @@ export function deadlineOf(o: Observed, running: Running): number | undefined {
     : start + activeDeadlineSeconds * 1000;
 }
 
+export function isPastDeadline(o: Observed, running: Running): boolean {
+  return o.now >= (deadlineOf(o, running) ?? Number.POSITIVE_INFINITY);
+}
+
 /** When a deadline passes or status has to show the cause of a wait, unless something happens before. */
 export function nextDeadline(o: Observed, running: Running): { readonly requeueAt?: number } {
   const { now } = o;

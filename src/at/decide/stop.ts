@@ -12,7 +12,7 @@ import type { Observed } from '../facts/observed.ts';
 import type { Action, StatusFirst, Steps } from './decision.ts';
 import { cannotStart } from './failing.ts';
 import { updatedStatus } from './run-status.ts';
-import { deadlineOf, type Running, steadyStatus, waitingSince } from './running.ts';
+import { isPastDeadline, type Running, steadyStatus, waitingSince } from './running.ts';
 import { clip } from './statement.ts';
 
 /** How long after its grace period a stopped Pod may take to end. */
@@ -35,7 +35,7 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
     return { reason: atReason.cannotStart, ...unstartable };
   }
   const { pendingTimeoutSeconds } = run;
-  if (o.now >= (deadlineOf(o, running) ?? Number.POSITIVE_INFINITY)) {
+  if (isPastDeadline(o, running)) {
     return { reason: atReason.deadlineExceeded };
   }
   // With restartPolicy Never nothing starts again, and the Pod ends when its other containers do.

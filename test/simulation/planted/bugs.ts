@@ -267,8 +267,8 @@ const ofFailures: readonly PlantedBug[] = [
     name: 'stop outlives cancel',
     sentence: 'a stop for failures on a node that does not answer is waited for whatever its user asks',
     file: 'src/at/decide/decide-running.ts',
-    find: 'return reason === atReason.succeeded || isAsked || isOver || reason === atReason.deadlineExceeded;',
-    replace: 'return reason === atReason.canceled || reason === atReason.deadlineExceeded;',
+    find: 'return reason === atReason.succeeded || o.at.spec.cancel === true || isPastDeadline(o, running);',
+    replace: 'return false;',
     promise: 'L9',
   },
   {
