@@ -46,7 +46,6 @@ export interface OwnerAvailability {
 /**
  * How many Pods there should be. What the owner says counts where the Pods it makes are the selected ones.
  * Where only some of its Pods are selected, or it cannot be read, it is as many as when its restart began.
- *
  */
 function wantedPods({ facts, live }: PodGroup, place: ConfigWatcherStatusPendingOwner | undefined): number {
   const atStart = place?.wanted ?? live;
@@ -55,9 +54,10 @@ function wantedPods({ facts, live }: PodGroup, place: ConfigWatcherStatusPending
 }
 
 /**
- * How many of them are still awaited after the whole deadline. Those are not that the owner has made, by its own count, and
- * that are not selected; nor those of an owner of unknown size that has brought as many back as are missing, and may
- * have been scaled down. Where nothing shows that Pods come back at all, all of them are: else batch after batch would go.
+ * How many Pods there should be once some have been missing for the whole deadline. Pods that the owner counts and the
+ * selector does not match are not awaited any more. Nor are those of an owner of unknown size that has brought back as many
+ * as are missing: it may have been scaled down. Without a sign that Pods come back at all, every one of them is awaited;
+ * otherwise the restart would take batch after batch.
  */
 function stillAwaited(
   wanted: number,
@@ -88,6 +88,11 @@ function minReadyOf(group: PodGroup, { strategy }: RestartInput): number {
 /** It has been made since the change was seen. */
 export function isNew({ created }: PodFacts, { cutoff }: Pick<RestartInput, 'cutoff'>): boolean {
   return cutoff !== undefined && created > cutoff;
+}
+
+/** It is new, and a node has it. */
+export function isOnNode(pod: PodFacts, input: Pick<RestartInput, 'cutoff'>): boolean {
+  return pod.hasNode === true && isNew(pod, input);
 }
 
 /** Whether some Pod has run with the content for long enough to trust the next ones as soon as they are Ready. */
@@ -139,8 +144,8 @@ function placeNow(
 }
 
 /**
- * The deadline of an owner whose new Pods start: one that came late has as long for itself, but not one that is replaced again
- * and again.
+ * The deadline of an owner, in view of its new Pods that start. A Pod that came late has the whole progress deadline from its
+ * creation, but the owner no more than twice that: its Pods may be replaced again and again.
  */
 function withTimeOf(starting: readonly PodFacts[], deadline: number, progressDeadline: number): number {
   const last = Math.max(...starting.map(({ created }) => created + progressDeadline));
@@ -161,10 +166,10 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const { stale, fresh, terminating, live, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
   const ofUnknownSize = facts.wanted === undefined;
-  const starting = fresh.filter((pod) => pod.hasNode && isNew(pod, input) && !isAvailable(pod));
+  const starting = fresh.filter((pod) => isOnNode(pod, input) && !isAvailable(pod));
   const counts = {
     left: stale.length + terminating.length,
-    // A quota or a missing node may have taken the whole deadline of the others: what has its node has its own.
+    // A new Pod that gets its node is a step forward: a quota or a missing node may have used up the time until then.
     reached: 2 * serving + starting.length,
     rolls: isRolling(group, input),
   };

@@ -15,7 +15,7 @@ import {
   withoutRefusalsOf,
 } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
-import { isNew, isRolling, judgeAvailability } from './availability.ts';
+import { isNew, isOnNode, isRolling, judgeAvailability } from './availability.ts';
 import { type Entry, entryOf, type Stall } from './owner-entry.ts';
 import { lateAt, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
@@ -98,8 +98,8 @@ function isCandidate({ place, lacks, group, stall, turn, yields }: Entry): boole
 }
 
 /**
- * An owner that is stuck while it lacks Pods gets no further batch. What serves nobody is tried again all the same, and
- * so is its own rollout.
+ * What is tried again of an owner that is stuck and lacks Pods: those of its stale Pods that are not Ready, and its own
+ * rollout. The restart takes no further Pod of it that serves.
  */
 function againOf({ place, lacks, stall, turn }: Entry): Pick<Turn, 'due' | 'rollout'> {
   const isStuck = place !== undefined && lacks && stall !== undefined;
@@ -291,13 +291,13 @@ function stallsOf(entries: readonly Entry[], alone: readonly Pick<Entry, 'stall'
 }
 
 /**
- * The time does not count while all places are taken, and while an owner rolls nothing out by its own spec: it counts for
- * a new Pod that runs already. One that is refused or stuck has had its turn.
+ * The progress deadline of an owner does not run while all places are taken, unless the owner was refused or is stuck: it
+ * has had its turn. Nor does it run while the owner's own spec holds its rollout and no node has a new Pod of it.
  */
 function isTimeStopped(entry: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
   const { group, stall, turn } = entry;
   const isHeld = turn.held === 'Paused' || turn.held === 'OnDelete';
-  if (isHeld && !group.fresh.some((pod) => pod.hasNode && isNew(pod, input))) return true;
+  if (isHeld && !group.fresh.some((pod) => isOnNode(pod, input))) return true;
   const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0;
   return !inPlace.includes(entry) && !isOver;
 }
