@@ -1,5 +1,5 @@
 /** Runs: the Ats of a history, the Pods that were made for each of them, and how these ended. */
-import type { At } from '../../src/api/at.generated.ts';
+import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../src/kubernetes/objects.ts';
 import type { ChangeEntry, EntryOf } from './entry.ts';
 
@@ -172,11 +172,19 @@ function isOtherStatus(at: At, previous: At | undefined): boolean {
   return JSON.stringify(at.status) !== JSON.stringify(previous?.status);
 }
 
+/** By which the operator finds the Pods of Ats; its value is the uid of the At. */
+export const uidLabel = 'cnat.programming-kubernetes.info/controller-uid';
+
+/** What the operator has written on the Pod of how it was made: the main container, and the limits of the spec then. */
+export function madeWith(
+  pod: Pod,
+): Pick<AtSpec, 'activeDeadlineSeconds' | 'pendingTimeoutSeconds'> & { readonly container?: unknown } {
+  return JSON.parse(pod.metadata.annotations?.['cnat.programming-kubernetes.info/run'] ?? '{}');
+}
+
 /** The main container's name: the operator writes it on the Pod, because admission may put others before it. */
 export function mainContainerOf(pod: Pod): string {
-  const run = pod.metadata.annotations?.['cnat.programming-kubernetes.info/run'];
-  const written: unknown =
-    run === undefined ? undefined : (JSON.parse(run) as { container?: string }).container;
+  const { container: written } = madeWith(pod);
   const names = pod.spec.containers.map(({ name }) => name);
   return typeof written === 'string' && names.includes(written) ? written : (names[0] ?? '');
 }

@@ -12,8 +12,10 @@ import {
 import { barePod, now, ownedBy, pod, several, webapp } from '../../fixtures/configwatcher.ts';
 import { fresh, names, OneRestart, overloaded, plan } from '../../fixtures/restart-plan.ts';
 
+/** A minute without a step forward, and an owner is stuck. */
+const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
+
 describe('a stall', () => {
-  const spec = { strategy: { progressDeadlineSeconds: 60 } };
   const stuck = () => [...several(3), pod({ ...fresh, ready: false })];
 
   function progressed(pods: PodFacts[], later: PodFacts[], after: number): Plan {
@@ -141,7 +143,6 @@ const twoHours = 7_200_000;
 const lastMinutes = (tries: readonly number[]) => tries.filter((ms) => ms > twoHours - 180_000).length;
 
 describe('a stuck owner that lacks Pods', () => {
-  const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
   const down = (one: PodFacts): PodFacts => {
     const { stableSince: _, ...rest } = one;
     return { ...rest, ready: false };
@@ -182,15 +183,12 @@ describe('a stuck owner that lacks Pods', () => {
 });
 
 describe('Pods that are missing for the whole deadline', () => {
-  const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
+  const reference = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', name: 'web', uid: 'web' };
+  const ofUnknownSize = new Map([[webapp.uid, { reference, makesSelectedPods: false }]]);
   const goes = { result: 'Restarted' } as const;
 
   it('are not awaited of an owner that does not say how many it wants: it may have been scaled down', () => {
-    const reference = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', name: 'web', uid: 'web' };
-    const restart = new OneRestart({
-      spec,
-      owners: new Map([[webapp.uid, { reference, makesSelectedPods: false }]]),
-    });
+    const restart = new OneRestart({ spec, owners: ofUnknownSize });
     const pods = several(4);
     restart.look({ pods }, goes);
     const left = [...pods.slice(2), pod(fresh)];
@@ -207,14 +205,13 @@ describe('Pods that are missing for the whole deadline', () => {
     assert.deepEqual(names(last.batch), [second.name]);
   });
 
-  const reference = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', name: 'web', uid: 'web' };
   const ending = { terminating: true, ready: false, created: now + 1000, goneBy: now + 31_000 };
   for (const [what, owners, made] of [
     ['the owner has not made them', ownedBy(4, { rollout: { pods: 3 } }), []],
     ['the count of the owner may be an old one', ownedBy(4, { rollout: { pods: 4 } }), []],
     ['a new one does not end', ownedBy(4, { rollout: { pods: 4 } }), [pod(ending)]],
     ['nothing shows that they come back', ownedBy(4, { makesSelectedPods: false }), []],
-    ['they never came back', new Map([[webapp.uid, { reference, makesSelectedPods: false }]]), []],
+    ['they never came back', ofUnknownSize, []],
   ] as const) {
     it(`are awaited where ${what}: no further batch goes`, () => {
       const restart = new OneRestart({ spec, owners });
@@ -264,16 +261,14 @@ describe('a rollout that has begun', () => {
 });
 
 describe('a new Pod that comes after the deadline', () => {
-  it('is not broken before it has had the deadline for itself, unless one follows the other', () => {
-    const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
+  it('is not broken before it has had the deadline for itself', () => {
     const pods = several(4);
     const restart = new OneRestart({ spec, owners: ownedBy(4) });
     restart.look({ pods }, { result: 'Restarted' });
     const came = pod({ created: now + 2000, stableSince: now + 3000, hasNode: true });
     const budget = { ...overloaded, cause: 'Budget' } as const;
     restart.goOn(80_000, { pods: [...pods.slice(1), came] }, budget);
-    const next = () => pod({ created: restart.now, ready: false, hasNode: true });
-    const late = next();
+    const late = pod({ created: restart.now, ready: false, hasNode: true });
     const because = () =>
       restart.goOn(5000, { pods: [...pods.slice(1), late] }, budget).last.stalled[0]?.because;
     assert.equal(because(), undefined);
@@ -282,7 +277,6 @@ describe('a new Pod that comes after the deadline', () => {
   });
 
   it('is waited for by the other owners until it is judged', () => {
-    const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
     const other = { ...webapp, uid: 'other' };
     const facts = { reference: other, wanted: 1, makesSelectedPods: true };
     const owners = new Map<string, OwnerFacts>([...ownedBy(1), ['other', facts]]);
@@ -310,7 +304,6 @@ describe('a new Pod that comes after the deadline', () => {
 
 describe('a new Pod that gets its node after the deadline', () => {
   it('has the whole deadline from then on', () => {
-    const spec = { strategy: { type: 'Evict', progressDeadlineSeconds: 60 } } as const;
     const [first, second] = several(2) as [PodFacts, PodFacts];
     const made = () => pod({ ready: false, created: now + 1000 });
     for (const [because, waiting] of [

@@ -351,8 +351,8 @@ const actors: Partial<Readonly<Record<Feature, (draw: FaultDraw) => Deed>>> = {
     const { random, runs } = draw;
     const index = random.integer(3);
     const what = random.pick([
-      ...(['delete', 'delete', 'force-delete', 'evict', 'strip-owner', 'strip-finalizers'] as const),
-      'strip-label' as const,
+      ...(['delete', 'delete', 'force-delete', 'evict'] as const),
+      ...(['strip-owner', 'strip-finalizers', 'strip-label'] as const),
     ]);
     const run = random.chance(0.7) && runs.length > 0 ? random.pick(runs) : undefined;
     const name = run?.name ?? random.pick(['app-0', 'app-1', 'at-0', 'at-1', 'at-2', 'at-3']);

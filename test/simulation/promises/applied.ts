@@ -7,7 +7,7 @@ import type { ContainerStartEntry } from '../entry.ts';
 import { among, type History, kept, type NamedPromise } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
 import { type WatcherRun, wasSelected } from '../watchers.ts';
-import { hasWorked, settling } from './liveness.ts';
+import { hasWorked, isHeldBySpec, settling } from './liveness.ts';
 import { Looks } from './looks.ts';
 
 /** So long after everything has become quiet no retry is left, which are up to a minute apart; in milliseconds. */
@@ -85,11 +85,10 @@ export function isRestartable({ strategy }: ConfigWatcher['spec'], pod: Pod): bo
 }
 
 /** What keeps a watcher from acting, by its own spec. */
-function mayWait({ spec, status }: ConfigWatcher): boolean {
+function mayWait(watcher: ConfigWatcher): boolean {
+  const { status } = watcher;
   return (
-    spec.suspend === true ||
-    spec.dryRun === true ||
-    (spec.windows ?? []).length > 0 ||
+    isHeldBySpec(watcher) ||
     status?.pending !== undefined ||
     // Nothing is restarted while a required source is missing: new Pods could not start.
     findCondition(status?.conditions, 'SourceAvailable')?.status === 'False'

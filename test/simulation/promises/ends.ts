@@ -1,8 +1,7 @@
 /** L9: what a spec limits is over by then. */
-import type { AtSpec } from '../../../src/api/at.generated.ts';
 import { controllerOf } from '../../../src/kubernetes/objects.ts';
 import { among, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, mainContainerOf, type RunPod } from '../runs.ts';
+import { type AtRun, madeWith, mainContainerOf } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { accepted, hasWorked } from './liveness.ts';
 
@@ -78,7 +77,9 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
   if (last === undefined) return limits;
   const main = mainContainerOf(last.pod);
   const startedAt = last.starts.find(({ container }) => container === main)?.time;
-  const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = launchedWith(last);
+  // No later edit changes these, nor one that was not seen by then.
+  const limitsThen = madeWith(last.created);
+  const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = limitsThen;
   if (startedAt !== undefined && activeDeadlineSeconds !== undefined) {
     const at = startedAt + activeDeadlineSeconds * 1000;
     limits.push({ limit: 'activeDeadline', state: 'past its deadline', at, within: stopsWithin });
@@ -89,11 +90,6 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
     limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });
   }
   return limits;
-}
-
-/** The limits that the Pod was made with: no later edit changes them, nor one that was not seen by then. */
-function launchedWith({ created }: RunPod): Pick<AtSpec, 'activeDeadlineSeconds' | 'pendingTimeoutSeconds'> {
-  return JSON.parse(created.metadata.annotations?.['cnat.programming-kubernetes.info/run'] ?? '{}');
 }
 
 function limitsOfDone({ at: { spec, status }, editedAt }: AtRun): Limit[] {

@@ -3,7 +3,7 @@ import type { At } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry, ContainerStartEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, isGated, mainContainerOf, type RunPod } from '../runs.ts';
+import { type AtRun, isGated, mainContainerOf, type RunPod, uidLabel } from '../runs.ts';
 import { hasWorked, settling } from './liveness.ts';
 
 const finalizer = 'cnat.programming-kubernetes.info/tracked';
@@ -111,8 +111,7 @@ function timeOf(text = ''): number {
 
 /** It names its At neither as its owner nor by its label. */
 function isNobodys({ uid }: AtRun, pod: Pod): boolean {
-  const label = pod.metadata.labels?.['cnat.programming-kubernetes.info/controller-uid'];
-  return controllerOf(pod)?.uid !== uid && label !== uid;
+  return controllerOf(pod)?.uid !== uid && pod.metadata.labels?.[uidLabel] !== uid;
 }
 
 function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt }: RunPod): Found {

@@ -212,7 +212,8 @@ export function durationOf(text: string): number {
   );
 }
 
-function isHeld({ spec: { suspend, dryRun, windows = [] } }: ConfigWatcher): boolean {
+/** Its own spec keeps it from acting. */
+export function isHeldBySpec({ spec: { suspend, dryRun, windows = [] } }: ConfigWatcher): boolean {
   return suspend === true || dryRun === true || windows.length > 0;
 }
 
@@ -228,7 +229,7 @@ export const changeIsActedOn: NamedPromise = {
         const { name } = watcher.metadata;
         if (goneAt !== undefined || forgedAt !== undefined || pending === undefined) return undefined;
         const waitsFor = pending.reason === 'Debounce' || pending.reason === 'Cooldown';
-        if (isHeld(watcher) || !waitsFor) return undefined;
+        if (isHeldBySpec(watcher) || !waitsFor) return undefined;
         const since = Math.max(changes.at(-1) ?? 0, history.disturbedAt);
         return history.time - since > patienceOf(watcher)
           ? { text: `${name} still waits for ${pending.reason}` }

@@ -7,9 +7,17 @@ import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts'
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { ChangeEntry, RequestEntry } from '../entry.ts';
 import { type Found, type History, kept, type NamedPromise } from '../history.ts';
-import type { AtRun, RunPod } from '../runs.ts';
+import { type AtRun, type RunPod, uidLabel } from '../runs.ts';
 import type { WatcherRun } from '../watchers.ts';
-import { accepted, blindFor, durationOf, isRefusedPod, isTold, launchableAt } from './liveness.ts';
+import {
+  accepted,
+  blindFor,
+  durationOf,
+  isHeldBySpec,
+  isRefusedPod,
+  isTold,
+  launchableAt,
+} from './liveness.ts';
 
 /** Before it, in milliseconds, nothing may have disturbed anybody: every retry has had its turn. */
 const undisturbedFor = 30_000;
@@ -120,8 +128,7 @@ export const bystandersAreInTime = launchPromise(
 
 /** The label was taken off: its events do not lead to the At, which is looked at every ten seconds. */
 function isUnlabeled(pod: RunPod | undefined): boolean {
-  const has = (one: Pod | undefined) =>
-    one?.metadata.labels?.['cnat.programming-kubernetes.info/controller-uid'] !== undefined;
+  const has = (one: Pod | undefined) => one?.metadata.labels?.[uidLabel] !== undefined;
   return has(pod?.created) && !has(pod?.pod);
 }
 
@@ -171,7 +178,7 @@ export const toldInTime: NamedPromise = {
 
 /** When the restart has to begin at the latest; undefined while its spec or another change holds it. */
 function startBy({
-  watcher: { spec },
+  watcher,
   changes,
   appliedAt,
   baselineAt,
@@ -179,12 +186,8 @@ function startBy({
   specs,
   restoredAt,
 }: WatcherRun): number | undefined {
-  const isHeld =
-    spec.suspend === true ||
-    spec.dryRun === true ||
-    (spec.windows ?? []).length > 0 ||
-    spec.cooldown?.base !== '0s' ||
-    specs.length > 1;
+  const { spec } = watcher;
+  const isHeld = isHeldBySpec(watcher) || spec.cooldown?.base !== '0s' || specs.length > 1;
   const settledAt = Math.max(appliedAt ?? 0, revertedAt, baselineAt ?? Number.POSITIVE_INFINITY);
   const [first, last] = [changes.find((one) => one > settledAt), changes.at(-1)];
   const isOther = changes.some((one) => one > settledAt - undisturbedFor && one <= settledAt);

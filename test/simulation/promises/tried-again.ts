@@ -6,7 +6,7 @@ import { isWrite, type RequestEntry } from '../entry.ts';
 import { among, type History, kept, type NamedPromise } from '../history.ts';
 import { hasLabels, selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
-import { hasWorked } from './liveness.ts';
+import { hasWorked, isHeldBySpec } from './liveness.ts';
 import { isReady } from './pace.ts';
 import { removalOf } from './restarts.ts';
 
@@ -61,12 +61,12 @@ function watchersOf(history: History, request: RequestEntry): string[] {
 /** Of a change whose restart runs. */
 const underWay = new Set(['InProgress', 'RolloutInProgress', 'EvictionBlocked', 'Stalled']);
 
-function isUnderWay({ watcher: { spec, status }, goneAt, forgedAt }: WatcherRun): boolean {
-  const isHeld = spec.suspend === true || spec.dryRun === true || (spec.windows ?? []).length > 0;
+function isUnderWay({ watcher, goneAt, forgedAt }: WatcherRun): boolean {
+  const { status } = watcher;
   return (
     goneAt === undefined &&
     forgedAt === undefined &&
-    !isHeld &&
+    !isHeldBySpec(watcher) &&
     underWay.has(status?.pending?.reason ?? '') &&
     findCondition(status?.conditions, 'SourceAvailable')?.status !== 'False'
   );

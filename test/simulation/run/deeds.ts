@@ -4,12 +4,10 @@ import type { Method } from '../../../src/testing/api-server/api-message.ts';
 import type { History } from '../history.ts';
 import { namespace } from '../plan/draw-ats.ts';
 import type { Deed } from '../plan/plan.ts';
+import { uidLabel } from '../runs.ts';
 import type { Cluster } from './cluster.ts';
 
 const user = 'alice';
-
-/** By which the operator finds the Pods of Ats. */
-const uidLabel = 'cnat.programming-kubernetes.info/controller-uid';
 
 export class Deeds {
   readonly #cluster: Cluster;
