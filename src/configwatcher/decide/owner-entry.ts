@@ -4,7 +4,7 @@
  */
 
 import type { PodFacts } from '../facts/pod-facts.ts';
-import { refusalOf } from '../facts/restart-memory.ts';
+import { type RefusalOfOwner, refusalOf } from '../facts/restart-memory.ts';
 import type { OwnerAvailability } from './availability.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
@@ -25,7 +25,7 @@ export interface Stall {
     | 'PodsMissing'
     | 'Deadline';
   /** The last refusal by the API server for one of its Pods, or for the change of its template. */
-  readonly refusal: string | undefined;
+  readonly refusal: RefusalOfOwner | undefined;
   /** The new Pods that show it; none where something else does. */
   readonly pods: readonly PodFacts[];
 }
@@ -43,7 +43,7 @@ const maxOverdueMs = 60_000;
 
 function lateReason(
   { group, wanted }: OwnerAvailability,
-  refusal: string | undefined,
+  refusal: RefusalOfOwner | undefined,
   now: number,
 ): Stall['because'] {
   const { fresh, stale, terminating, live } = group;

@@ -9,7 +9,7 @@ import type { Condition } from '../../kubernetes/objects.ts';
 import { formatTime } from '../../kubernetes/time.ts';
 import type { Observed } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
-import type { RestartMemory } from '../facts/restart-memory.ts';
+import type { RefusalOfOwner, RestartMemory } from '../facts/restart-memory.ts';
 import type { Pending, WatcherState } from '../facts/state.ts';
 import type { Comparison } from './comparison.ts';
 import type { Stall } from './owner-entry.ts';
@@ -190,16 +190,19 @@ function remedy(because: Stall['because'], { pending, cooldownUntil }: WatcherSt
     : '; several edits in a row break Pods, so the next one waits for the cooldown';
 }
 
+function refusalWords({ cause, message, pod }: RefusalOfOwner, podsOfOwner: number): string {
+  if (cause === 'Forbidden') return `; ${forbiddenMessage(message)}`;
+  return `; the last answer was: ${message}${budgetAdvice(message, podsOfOwner, pod?.ready ?? true)}`;
+}
+
 /** Which owners are stuck, and why. */
 export function stallMessage({ stalled: stuck }: Plan, state: WatcherState): string {
   return nameThem(
     stuck.map((stall) => {
       const { group, because, refusal } = stall;
-      const { owner, stale, live } = group;
+      const { owner, live } = group;
       const pod = namedPod(stall, state);
-      const advice = refusal === undefined ? '' : budgetAdvice(refusal, live, stale[0]?.ready ?? true);
-      const lastly =
-        because === 'Deadline' && refusal !== undefined ? `; the last answer was: ${refusal}${advice}` : '';
+      const lastly = because === 'Deadline' && refusal ? refusalWords(refusal, live) : '';
       const words = pod ? `; ${podWords(pod)}` : '';
       return `${owner.kind} ${owner.name}: ${stalls[because]}${remedy(because, state)}${words}${lastly}`;
     }),

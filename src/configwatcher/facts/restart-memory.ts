@@ -5,6 +5,7 @@
  */
 
 import { earliest } from '../../kubernetes/time.ts';
+import type { PodFacts } from './pod-facts.ts';
 import { refusalCauses } from './refusal-causes.ts';
 
 /** Why the API server did not let a Pod go. */
@@ -58,13 +59,24 @@ export const emptyMemory: RestartMemory = {
   announced: new Set(),
 };
 
-/** The last refusal by the API server for one of an owner's Pods, or for the change of its template. */
+/** What the API server refused last of an owner: one of its Pods, or, where there is none, its template. */
+export interface RefusalOfOwner extends Pick<EvictionRefusal, 'cause' | 'message'> {
+  readonly pod: PodFacts | undefined;
+}
+
+/**
+ * The last refusal for the change of an owner's template, or for one of its Pods: those that are not Ready come first,
+ * since letting them go costs nothing.
+ */
 export function refusalOf(
   { refusals }: RestartMemory,
-  { key, stale }: { readonly key: string; readonly stale: readonly { readonly uid: string }[] },
-): string | undefined {
-  const uids = [key, ...stale.map(({ uid }) => uid)];
-  return uids.map((uid) => refusals.get(uid)?.message).find((message) => message !== undefined);
+  { key, stale }: { readonly key: string; readonly stale: readonly PodFacts[] },
+): RefusalOfOwner | undefined {
+  const refused = stale.filter(({ uid }) => refusals.has(uid));
+  const ofTemplate = refusals.get(key);
+  const pod = ofTemplate ? undefined : (refused.find(({ ready }) => !ready) ?? refused[0]);
+  const refusal = ofTemplate ?? (pod && refusals.get(pod.uid));
+  return refusal && { cause: refusal.cause, message: refusal.message, pod };
 }
 
 /** Without the refusals for these owners or Pods. */

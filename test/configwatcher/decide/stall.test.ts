@@ -66,7 +66,7 @@ describe('a stall', () => {
       plan({ ...given, memory, now: time, places: first.places });
     const stuck = at(retryAt - 1, held);
     const [{ because, refusal } = {}] = stuck.stalled;
-    assert.deepEqual([stuck.rollouts.length, because, refusal], [0, 'Deadline', 'later']);
+    assert.deepEqual([stuck.rollouts.length, because, refusal?.message], [0, 'Deadline', 'later']);
     assert.equal(stuck.lookAgainAt, retryAt);
     const [retried] = at(retryAt, held).rollouts;
     assert.equal(retried?.key, 'web');

@@ -4,7 +4,11 @@ import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
 import { budgetAdvice } from '../../../src/configwatcher/decide/watcher-conditions.ts';
 import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
-import { emptyMemory, type RestartMemory } from '../../../src/configwatcher/facts/restart-memory.ts';
+import {
+  type EvictionRefusal,
+  emptyMemory,
+  type RestartMemory,
+} from '../../../src/configwatcher/facts/restart-memory.ts';
 import type { Pending } from '../../../src/configwatcher/facts/state.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import {
@@ -159,10 +163,11 @@ describe('Progressing of a watcher that is not Ready', () => {
   });
 });
 
+const place = { kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 2, available: 2 };
+
 /** In the middle of the restart of a Deployment of so many Pods. */
 function restarting(pods: readonly PodFacts[], more: Partial<Pending> = {}) {
   const started = now - 30_000;
-  const place = { kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 2, available: 2 };
   const pending: Pending = {
     ...{ hash: newContent.hash, since: started, started, cutoff: started - 1000, total: 2 },
     ...{ owners: [place], reason: 'InProgress', ...more },
@@ -225,5 +230,36 @@ describe('Stalled for a content that breaks Pods', () => {
     assert.equal(condition(next, 'Stalled').message, event?.note);
     const gone = decided(afterwards({ ...facts, pods: [crashing('webapp-a'), pod()] }, next, 1000));
     assert.match(condition(gone, 'Stalled').message, /Pod webapp-a, /);
+  });
+});
+
+describe('Stalled past the deadline by a refusal', () => {
+  const serving = [pod({ name: 'webapp-a' }), pod({ name: 'webapp-b' })];
+  const broken = pod({ name: 'webapp-c', ready: false });
+  const message = (cause: EvictionRefusal['cause'], words: string, refused: readonly PodFacts[]) => {
+    const { facts } = restarting([...serving, broken], { owners: [{ ...place, wanted: 3, available: 2 }] });
+    const refusal = { cause, attempts: 1, retryAt: now + 1000, message: words };
+    const begun = decided({ ...facts, owners: ownedBy(3) });
+    const { state, memory } = begun;
+    const refusals = new Map(refused.map(({ uid }) => [uid, refusal]));
+    const late = { ...facts, state, owners: ownedBy(3), memory: { ...memory, refusals }, now: now + 601_000 };
+    return condition(decided(late), 'Stalled').message;
+  };
+
+  for (const refused of [[broken], [serving[0] ?? broken, broken]]) {
+    it(`advises what lets the Pod go that is not Ready, where ${refused.length} are refused`, () => {
+      const words = 'The disruption budget web needs 3 healthy pods and has 2 currently';
+      assert.match(
+        message('Budget', words, refused),
+        /: The disruption .* currently; unhealthyPodEvictionPolicy/,
+      );
+    });
+  }
+
+  it('says in a sentence which right is missing', () => {
+    assert.match(
+      message('Forbidden', 'delete pods', [broken]),
+      /whole deadline; the operator may not delete pods here$/,
+    );
   });
 });
