@@ -42,6 +42,8 @@ export interface Retry {
 
 /** A load this young (ms) that is expired again was in vain: wait before the next. */
 const youngLoad = 1000;
+/** Watches that bring nothing new for so long (ms) together, not even a bookmark, may have followed nothing. */
+const muteTime = 120_000;
 /** Failures to go forward from the same position, after which the collection is loaded instead. */
 const positionFailures = 2;
 /** Milliseconds between two proofs that the resource is not served, after which it is gone. */
@@ -54,6 +56,8 @@ export class Recovery {
   readonly #backoff: Backoff;
   #loadedAt = Number.NEGATIVE_INFINITY;
   #positionFailures = 0;
+  /** Ms that watches have lasted since something new came, or since that was counted as a failure. */
+  #muteFor = 0;
   /** Monotonic ms of the first of the proofs in a row that the resource is not served. */
   #absentSince: number | undefined;
   #problem: ReflectorProblem | undefined;
@@ -84,12 +88,16 @@ export class Recovery {
   /** The watch has come further than it was. */
   progressed(): void {
     this.#positionFailures = 0;
+    this.#muteFor = 0;
     this.#absentSince = undefined;
     this.#over();
   }
 
-  /** A watch lasted for long and brought nothing at all, not even a bookmark. Returns whether to load again. */
-  wasMute(): boolean {
+  /** A watch lasted for so many ms and brought nothing new, not even a bookmark. Returns whether to load again. */
+  wasMute(age: number): boolean {
+    this.#muteFor += age;
+    if (this.#muteFor <= muteTime) return false;
+    this.#muteFor = 0;
     return this.#failedAtPosition();
   }
 

@@ -31,8 +31,6 @@ import { WatchSession } from './watch-session.ts';
 
 /** A watch that ends sooner (ms) without having brought anything is a failure. */
 const shortWatch = 1000;
-/** A watch that lasted longer (ms) without anything new, not even a bookmark, may have followed nothing. */
-const muteWatch = 120_000;
 
 export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
@@ -205,7 +203,7 @@ export class Reflector<T extends KubernetesObject> {
   /** @param broken why, unless the server has ended it. */
   #ended({ age = 0, isComplete }: WatchSession<T>, broken: unknown, isMute: boolean): void {
     if (broken === undefined && isComplete) this.#contact.made();
-    if (age > muteWatch && isMute && this.#recovery.wasMute()) this.#mustLoad = true;
+    if (isMute && this.#recovery.wasMute(age)) this.#mustLoad = true;
     this.#log.debug({ err: broken }, 'the watch has ended and is taken up again');
   }
 

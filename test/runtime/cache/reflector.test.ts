@@ -240,6 +240,26 @@ describe('Reflector following', () => {
     assert.equal(watch.options.sendInitialEvents, true);
   });
 
+  it('loads again when watches that are cut each minute bring nothing, and not while one brings something', async () => {
+    let watch = await rig.listed();
+    const lastsAMinute = async (...events: Parameters<typeof watch.accept>) => {
+      await watch.accept(...events);
+      await rig.clock.advanceAsync(61_000);
+      await watch.end();
+      watch = await rig.client.nextWatch();
+    };
+    for (const version of [11, 12]) {
+      for (let count = 1; count <= 3; count++) await lastsAMinute();
+      await lastsAMinute(modified({ name: 'a', rv: version }));
+      assert.equal(watch.options.resourceVersion, `${version}`);
+    }
+    for (let count = 1; count <= 4; count++) {
+      assert.equal(watch.options.resourceVersion, '12');
+      await lastsAMinute();
+    }
+    assert.equal(watch.options.sendInitialEvents, true);
+  });
+
   it('loads again when nothing followed the initial events, nor the next watch brought anything', async () => {
     await (await rig.loaded()).accept();
     await rig.clock.advanceAsync(150_000);
