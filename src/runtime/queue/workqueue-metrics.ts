@@ -67,7 +67,11 @@ class WorkqueueFamily {
       labelNames: [...queueLabels, 'priority'],
       name: 'workqueue_depth',
       help: 'Current depth of the workqueue',
-      collect: publish((queue) => queue.publishDepth()),
+      // Of a queue that was replaced, priorities that the newest does not know would stay.
+      collect: () => {
+        this.depth.reset();
+        publish((queue) => queue.publishDepth())();
+      },
     });
     this.adds = new Counter({
       ...common,
@@ -150,8 +154,7 @@ class QueueSeries implements WorkqueueMetrics {
     this.#inProgress = inProgress;
   }
 
-  publishAll(): void {
-    this.publishDepth();
+  publishCounts(): void {
     this.publishAdds();
     this.publishRetries();
   }
@@ -208,7 +211,7 @@ export function workqueueMetrics(
     families.set(registry, family);
   }
   const queue = new QueueSeries(family, name, priorities);
-  family.queues.get(name)?.publishAll();
+  family.queues.get(name)?.publishCounts();
   family.queues.set(name, queue);
   return queue;
 }

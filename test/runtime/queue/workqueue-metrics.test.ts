@@ -147,6 +147,11 @@ describe('WorkqueueMetrics', () => {
       'workqueue_adds_total{at}': 2,
       'workqueue_retries_total{at}': 1,
     });
+    workqueueMetrics(registry, 'at');
+    assert.deepEqual(
+      Object.keys(await read(registry)).filter((name) => name.startsWith('workqueue_depth')),
+      ['workqueue_depth{at,priority="0"}'],
+    );
   });
 
   it('several queues share the metrics of a registry', async () => {
