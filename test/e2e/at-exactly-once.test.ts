@@ -32,10 +32,15 @@ const deaf = { ...untilTold, template };
 /** SIGTERM makes it succeed. */
 const polite = { ...untilTold, command: `trap 'exit 0' TERM; ${untilTold.command}` };
 
-/** Resolves once the command of the At has begun, and has set its trap. */
-async function started(namespace: Namespace, name: string): Promise<void> {
+/** Resolves once its Pod runs, and status tells of that Pod: of one that is not there yet kubectl waits for nothing. */
+async function running(namespace: Namespace, name: string): Promise<void> {
   await waitFor(namespace, `at/${name}`, '.status.phase', 'RUNNING');
   await waitFor(namespace, `pod/${name}-pod`, '.status.phase', 'Running');
+}
+
+/** Resolves once the command of the At has begun, and has set its trap. */
+async function started(namespace: Namespace, name: string): Promise<void> {
+  await running(namespace, name);
   const log = () => namespace.kubectl('logs', `${name}-pod`);
   await eventually('its first line', async () => (await log()) === 'run');
 }
@@ -92,8 +97,7 @@ describe('At with ExactlyOnce on a real node', () => {
   it('keeps the result of a Pod that is deleted while no operator runs', async (t) => {
     const namespace = await withNamespace(t);
     await namespace.apply(atObject('kept', untilTold));
-    await waitFor(namespace, 'pod/kept-pod', '.status.phase', 'Running');
-    await waitFor(namespace, 'at/kept', '.status.phase', 'RUNNING');
+    await running(namespace, 'kept');
     await operator.kill();
     await namespace.kubectl('exec', 'kept-pod', '--', 'touch', '/tmp/end');
     await waitFor(namespace, 'pod/kept-pod', '.status.phase', 'Succeeded');
@@ -108,8 +112,8 @@ describe('At with ExactlyOnce on a real node', () => {
 
   it('lets the Pod of an At go that was deleted while no operator ran', async (t) => {
     const namespace = await withNamespace(t);
-    await namespace.apply(atObject('gone', untilTold));
-    await waitFor(namespace, 'pod/gone-pod', '.status.phase', 'Running');
+    await namespace.apply(atObject('gone', deaf));
+    await running(namespace, 'gone');
     await operator.kill();
     await namespace.kubectl('delete', 'at/gone', '--timeout=110s');
     await operator.start();

@@ -17,7 +17,7 @@ async function run(namespace: Namespace, name: string, spec: object): Promise<vo
 
 /** Resolves when the Pod is there. One that is not there yet cannot be waited for, the At can. */
 async function launched(namespace: Namespace, name: string): Promise<void> {
-  await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=30s', `at/${name}`);
+  await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=RUNNING', '--timeout=110s', `at/${name}`);
 }
 
 /** Resolves when the container runs. */
@@ -26,7 +26,7 @@ async function started(namespace: Namespace, name: string): Promise<void> {
   await namespace.kubectl(
     'wait',
     '--for=jsonpath={.status.phase}=Running',
-    '--timeout=55s',
+    '--timeout=110s',
     `pod/${name}-pod`,
   );
 }
@@ -35,6 +35,15 @@ async function done(namespace: Namespace, name: string): Promise<AtStatus> {
   await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=110s', `at/${name}`);
   const { status } = await namespace.getJson<{ status: AtStatus }>(`at/${name}`);
   return status;
+}
+
+/** Resolves with its Warnings once this one is among them: Events are sent behind the status. */
+function warned(namespace: Namespace, name: string, warning: RegExp): Promise<string> {
+  return eventually(`the Warning of ${name}`, async () => {
+    const told = await namespace.kubectl('events', `--for=at/${name}`, '--types=Warning');
+    if (!warning.test(told)) throw new Error(told);
+    return told;
+  });
 }
 
 let operator: OperatorUnderTest;
@@ -47,12 +56,12 @@ after(() => operator?.remove());
 describe('At on a real node, what ends a run', { concurrency: true }, () => {
   it('a command that keeps failing', async (t) => {
     const namespace = await withNamespace(t);
-    // The kubelet waits ten seconds before the third start: time to see the run fail and go on.
-    await run(namespace, 'crash', { shell: '/bin/sh', command: 'echo broken >&2; exit 7', backoffLimit: 2 });
+    // The kubelet waits ten seconds before the third start, and twenty before the fourth: time to see it go on.
+    await run(namespace, 'crash', { shell: '/bin/sh', command: 'echo broken >&2; exit 7', backoffLimit: 3 });
     await namespace.kubectl(
       'wait',
       '--for=jsonpath={.status.conditions[?(@.type=="Launched")].reason}=CommandFailing',
-      '--timeout=55s',
+      '--timeout=110s',
       'at/crash',
     );
     const row = await namespace.kubectl('get', 'at', 'crash', '--no-headers');
@@ -61,7 +70,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     assert.equal(status.reason, 'BackoffLimitExceeded');
     assert.equal(status.exitCode, 7);
     // The kubelet may have begun one start more by the time it is told.
-    assert.ok(status.restarts === 2 || status.restarts === 3, `${status.restarts} restarts`);
+    assert.ok(status.restarts === 3 || status.restarts === 4, `${status.restarts} restarts`);
     assert.match(status.message ?? '', /broken/);
     assert.match(await namespace.kubectl('logs', 'crash-pod'), /broken/);
   });
@@ -147,7 +156,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     await namespace.kubectl(
       'wait',
       '--for=jsonpath={.status.initContainerStatuses[0].state.running}',
-      '--timeout=55s',
+      '--timeout=110s',
       'pod/unstarted-pod',
     );
     const status = await done(namespace, 'unstarted');
@@ -164,7 +173,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     await run(namespace, 'slow', {
       shell: '/bin/sh',
       command: "trap 'exit 1' TERM; echo begun; while true; do sleep 0.2; done",
-      activeDeadlineSeconds: 2,
+      activeDeadlineSeconds: 10,
       template: { spec: { terminationGracePeriodSeconds: 60, containers: [{ name: 'busybox' }] } },
     });
     const status = await done(namespace, 'slow');
@@ -178,8 +187,9 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     const helper = (name: string) => ({ name, image: 'busybox', command });
     const initContainers = [{ ...helper('native'), restartPolicy: 'Always' }];
     const containers = [{ name: 'main' }, helper('side')];
+    // Time for a busy kubelet to start the one beside the command, too.
     await run(namespace, 'several', {
-      ...{ argv: command, activeDeadlineSeconds: 2 },
+      ...{ argv: command, activeDeadlineSeconds: 20 },
       template: { spec: { terminationGracePeriodSeconds: 1, initContainers, containers } },
     });
     const status = await done(namespace, 'several');
@@ -219,8 +229,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
         ['again-pod-2', 'Succeeded'],
       ],
     );
-    const told = await namespace.kubectl('events', '--for=at/again', '--types=Warning');
-    assert.match(told, /Disrupted +At\/again +attempt 1, Pod again-pod, was lost: Evicted/);
+    await warned(namespace, 'again', /Disrupted +At\/again +attempt 1, Pod again-pod, was lost: Evicted/);
   });
 
   it('a cancel', async (t) => {
@@ -253,8 +262,11 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     const status = await done(namespace, 'absent');
     assert.deepEqual([status.outcome, status.reason], ['Failed', 'CannotStart']);
     assert.match(status.message ?? '', /no-such-program/);
-    const told = await namespace.kubectl('events', '--for=at/absent', '--types=Warning');
-    assert.match(told, /the container cannot start: its program is missing or not executable/);
+    const told = await warned(
+      namespace,
+      'absent',
+      /the container cannot start: its program is missing or not executable/,
+    );
     assert.doesNotMatch(told, /the command failed|no-such-program/);
   });
 
@@ -290,7 +302,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
   it('nothing before a resume', async (t) => {
     const namespace = await withNamespace(t);
     await run(namespace, 'paused', { command: 'echo YAY', suspend: true });
-    await namespace.kubectl('wait', '--for=condition=Suspended', '--timeout=30s', 'at/paused');
+    await namespace.kubectl('wait', '--for=condition=Suspended', '--timeout=110s', 'at/paused');
     assert.equal(await namespace.kubectl('get', 'pods', '--output=name'), '');
     await namespace.kubectl('patch', 'at', 'paused', '--type=merge', '--patch={"spec":{"suspend":false}}');
     await namespace.kubectl('wait', '--for=condition=Complete', '--timeout=110s', 'at/paused');
@@ -305,7 +317,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     await namespace.kubectl(
       'wait',
       '--for=jsonpath={.status.reason}=PodRejected',
-      '--timeout=30s',
+      '--timeout=110s',
       'at/held',
     );
     await namespace.kubectl(

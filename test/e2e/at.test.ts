@@ -157,7 +157,7 @@ describe('At on a real node', () => {
         template: { spec: { terminationGracePeriodSeconds: 1, containers: [{}] } },
       }),
     );
-    await namespace.kubectl('wait', '--for=create', '--timeout=30s', 'pod/alone-pod');
+    await namespace.kubectl('wait', '--for=create', '--timeout=110s', 'pod/alone-pod');
     await operator.kill();
     await namespace.kubectl(
       'wait',

@@ -59,9 +59,12 @@ describe('kubectl at on a real node', () => {
     await ok('now', '--name', 'x', '--retries', '0', '--', 'sh', '-c', 'echo out; exit 7');
     const { code, errors } = await at(['wait', 'x', '--timeout', '100s']);
     assert.deepEqual([code, errors], [7, 'x: Failed (exit code 7): out\n']);
-    const story = await ok('show', 'x');
+    // Events are sent behind the status.
+    const story = await eventually('the Event of the launch', async () => {
+      const output = await ok('show', 'x');
+      return output.includes('Launched: ') && output;
+    });
     for (const part of [
-      'Launched: ',
       'x-pod runs the command',
       'the command ended with exit code 7',
       'Failed (exit code 7)',
