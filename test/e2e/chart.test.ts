@@ -14,6 +14,7 @@ import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { chart, helm, skip } from '../chart/helm.ts';
 import { pullableImage } from './deployment.ts';
 import { eventually, kubectl, type Namespace, withNamespace } from './kubectl.ts';
+import { podNames } from './webapp.ts';
 
 const image = skip === false ? await pullableImage() : { why: skip };
 
@@ -103,10 +104,14 @@ async function left(): Promise<string[]> {
 
 /** Its Pods end a moment after the release, and this waits for them. */
 const leaves = (expected: readonly string[]) =>
-  eventually('the end of what was installed', async () => {
-    assert.deepEqual(await left(), expected);
-    return true;
-  });
+  eventually(
+    'the end of what was installed',
+    async () => {
+      assert.deepEqual(await left(), expected);
+      return true;
+    },
+    180_000,
+  );
 
 async function uids(namespace: Namespace): Promise<Record<string, string | undefined>> {
   const { items } = await namespace.getJson<{ items: Pod[] }>('pods');
@@ -129,6 +134,7 @@ async function walk(namespace: Namespace): Promise<void> {
     const { status } = await namespace.getJson<ConfigWatcher>('cw/webapp-config-watcher');
     return status?.restartCount === 1 && !status.pending;
   });
+  await eventually('the end of the old Pod', async () => (await podNames(namespace)).length === 1);
 }
 
 describe('the chart', { skip: 'why' in image && image.why }, () => {
@@ -196,7 +202,9 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     assert.deepEqual(await Promise.all(rights), [true, false]);
 
     const service = `/api/v1/namespaces/${release.namespace}/services/atwatch-metrics:metrics/proxy/metrics`;
-    assert.match(await kubectl(['get', '--raw', service]), /^leader_election_master_status/m);
+    const isServed = async () =>
+      /^leader_election_master_status/m.test(await kubectl(['get', '--raw', service]));
+    await eventually('the Service leads to the metrics', isServed);
 
     await uninstall();
     const names = [...crds, 'configwatchers.k8spatterns.com'].map(

@@ -25,15 +25,15 @@ describe('ConfigWatcher on a real node', () => {
     await eventually('the new text', async () => (await served(namespace)).includes('Hello again'));
     await restarted(namespace, 1);
     await replaced(namespace, before);
-    const [header, row] = (await namespace.kubectl('get', 'cw')).split('\n');
-    assert.match(
-      header ?? '',
-      /^NAME +CONFIGMAP +PODSELECTOR +READY +STATE +PODS +STALE +LAST-RESTART +AGE$/,
-    );
-    assert.match(
-      row ?? '',
-      /^webapp-config-watcher +webapp-config +\{"app":"webapp"\} +True +UpToDate +1 +0 /,
-    );
+    const columns = /^NAME +CONFIGMAP +PODSELECTOR +READY +STATE +PODS +STALE +LAST-RESTART +AGE$/m;
+    const cells = /^webapp-config-watcher +webapp-config +\{"app":"webapp"\} +True +UpToDate +1 +0 /m;
+    // That the old Pod is gone is counted a moment later.
+    await eventually('its row', async () => {
+      const table = await namespace.kubectl('get', 'cw');
+      if (!cells.test(table)) throw new Error(table);
+      assert.match(table, columns);
+      return true;
+    });
   });
 
   it("works with the book's own manifests unchanged", { skip: booksAbsent }, async (t) => {

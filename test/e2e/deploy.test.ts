@@ -11,6 +11,7 @@ import type { Pod } from '../../src/kubernetes/objects.ts';
 import { manifests, pullableImage } from './deployment.ts';
 import { eventually, kubectl, type Namespace, withNamespace } from './kubectl.ts';
 import { previousVersion } from './previous-image.ts';
+import { podNames } from './webapp.ts';
 
 const image = await pullableImage();
 
@@ -100,6 +101,7 @@ describe('the operator as a Deployment', { skip: 'why' in image && image.why }, 
       const { status } = await namespace.getJson<ConfigWatcher>('cw/webapp-config-watcher');
       return status?.restartCount === 1 && !status.pending;
     });
+    await eventually('the end of the old Pod', async () => (await podNames(namespace)).length === 1);
 
     await namespace.apply(atObject('running', Date.now(), 'sleep 20'));
     await namespace.apply(atObject('waiting', Date.now() + 15_000, 'echo YAY'));
