@@ -45,11 +45,12 @@ function conditionsOf(pod: Pod): Record<string, string> {
   );
 }
 
-/** The last state that the Pod was seen in before it was gone. */
-function lastState(subject: WorkloadSubject, name: string): Pod {
-  const states = subject.history(pods).filter(({ object }) => object.metadata.name === name);
-  assert.equal(states.at(-1)?.type, 'DELETED');
-  return states.at(-1)?.object as Pod;
+/** The last state that the Pod was in before it was gone, once the watch has shown that. */
+function lastState(subject: WorkloadSubject, name: string): Promise<Pod> {
+  return subject.until(`the watch shows the end of ${name}`, async () => {
+    const last = subject.history(pods).findLast(({ object }) => object.metadata.name === name);
+    return last?.type === 'DELETED' && (last.object as Pod);
+  });
 }
 
 const endRows: readonly WorkloadRow[] = [
@@ -58,8 +59,11 @@ const endRows: readonly WorkloadRow[] = [
     async run(subject) {
       await subject.create(pods, newPod('ok', running('sleep 4')));
       const pod = await inPhase(subject, 'ok', 'Succeeded');
-      const phases = subject.history(pods).map(({ object }) => (object as Pod).status?.phase);
-      assert.deepEqual([...new Set(phases)], ['Pending', 'Running', 'Succeeded']);
+      const phases = await subject.until('the watch shows the end', async () => {
+        const seen = subject.history(pods).map(({ object }) => (object as Pod).status?.phase);
+        return seen.includes('Succeeded') && new Set(seen);
+      });
+      assert.deepEqual([...phases], ['Pending', 'Running', 'Succeeded']);
       const { terminated } = main(pod)?.state ?? {};
       assert.equal(terminated?.exitCode, 0);
       assert.equal(terminated?.reason, 'Completed');
@@ -213,7 +217,7 @@ const deletionRows: readonly WorkloadRow[] = [
         ['polite', 5],
       ] as const) {
         await subject.until(`the end of ${name}`, async () => !(await subject.find(pods, name)));
-        const pod = lastState(subject, name);
+        const pod = await lastState(subject, name);
         assert.equal(main(pod)?.state?.terminated?.exitCode, code);
         assert.equal(pod.status?.phase, 'Failed');
         assert.equal(pod.metadata.deletionGracePeriodSeconds, 0);
@@ -246,7 +250,7 @@ const deletionRows: readonly WorkloadRow[] = [
       await waitingFor(subject, 'early', 'CreateContainerConfigError');
       await subject.delete(pods, 'early');
       await subject.until('its removal', async () => !(await subject.find(pods, 'early')));
-      assert.equal(lastState(subject, 'early').status?.phase, 'Failed');
+      assert.equal((await lastState(subject, 'early')).status?.phase, 'Failed');
     },
   },
   {

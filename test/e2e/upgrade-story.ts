@@ -125,7 +125,10 @@ export class UpgradeStory {
     assert.equal(status?.outcome, 'Succeeded');
     const pod = await this.#namespace.getJson<Pod>(`pod/${name}-pod`);
     assert.ok(Date.parse(pod.metadata.creationTimestamp ?? '') >= schedule, 'not early');
-    // Twice one more Pod would be seen here: each is in the watch before the status that follows from it.
+    // One Pod too many would have been made before the status that follows from it. All are in the watch once it has
+    // shown those that there are now, which may take a process of its own a moment.
+    const all = (await this.#get<Pod>('pods')).map(({ metadata }) => metadata.uid ?? '');
+    await eventually('the watch shows all Pods', async () => all.every((uid) => this.#pods.has(uid)));
     assert.deepEqual(
       {
         shop: created('shop-'),

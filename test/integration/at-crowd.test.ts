@@ -129,7 +129,11 @@ describe('an At', () => {
     const isOver = async () => (await podCount('crowd')) === crowd && (await podCount('other')) === 4;
     await eventually(isOver, { timeout: 120_000, interval: 200, message: 'every At has its Pod' });
 
-    const creates = (await requests()).filter(({ what }) => what === 'create pods');
+    // A line of the audit log is written a moment after the answer.
+    const creates = await eventually(async () => {
+      const found = (await requests()).filter(({ what }) => what === 'create pods');
+      return found.length >= crowd + 4 && found;
+    });
     assert.equal(creates.length, crowd + 4, 'one create for each');
     const inTurn = async (name: string, earliest?: number) => {
       const since = await possibleSince('other', name, earliest);

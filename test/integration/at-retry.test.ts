@@ -172,6 +172,7 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.deepEqual(new Set(status?.history?.slice(0, 9).map(({ reason }) => reason)), new Set(['PodLost']));
     await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
     await rig.inPhase('RUNNING', 'afterwards');
+    await eventually(() => created.size >= 11, { message: 'the Pod afterwards is seen' });
     assert.equal(created.size, 11, 'ten, and that of the At afterwards');
   });
 

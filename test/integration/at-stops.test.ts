@@ -195,6 +195,7 @@ describe('a run of an At that is being deleted and that a finalizer holds', { co
       assert.deepEqual([status?.outcome, status?.reason, status?.attempts], [outcome, reason, 1]);
       await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
       await rig.inPhase('RUNNING', 'afterwards');
+      await eventually(() => created.size >= 2, { message: 'the Pod afterwards is seen' });
       assert.equal(created.size, 2, 'its own, and that of the At afterwards');
     };
     return { rig, advance, key: { namespace, name: 'example-at-pod' }, assertOver };
