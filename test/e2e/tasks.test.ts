@@ -102,6 +102,8 @@ describe('the quick start has one command', () => {
       prepare: async () => {
         // The cancel of the task before is the operator's to carry out, and is among the last ten until ten have run.
         await runShell('kubectl at wait later --timeout 100s', { KUBECONFIG });
+        // So is what was run again two tasks before.
+        await runShell('kubectl at wait broken-2 --timeout 100s', { KUBECONFIG });
         const names = Array.from({ length: 10 }, (_, index) => `run-${index}`);
         await type(names.map((name) => `kubectl at now --name ${name} -- echo ${name}`).join(' && '));
         await type(names.map((name) => `kubectl at wait ${name} --timeout 100s`).join(' && '));
