@@ -24,6 +24,7 @@ import { events } from '../../src/runtime/events/event.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
 import { Manager } from '../../src/runtime/manager/manager.ts';
+import { serviceAccounts } from '../fixtures/cluster-resources.ts';
 import { connectToTestCluster, eventually, isGone, withNamespace } from './support.ts';
 
 interface RunningOperator {
@@ -77,11 +78,14 @@ export class AtRig {
     this.#kubeConfig = kubeConfig;
   }
 
-  /** A namespace of the test cluster for the test, and nothing in it. */
+  /** A namespace of the test cluster for the test, and nothing in it but what its Pods need to be admitted. */
   static async create(t: TestContext): Promise<AtRig> {
     const { client, kubeConfig } = connectToTestCluster();
     const rig = new AtRig(client, kubeConfig, await withNamespace(t));
     t.after(() => rig.stopOperators());
+    await eventually(() => client.get(serviceAccounts, rig.#key('default')), {
+      ...{ interval: 10, message: 'the namespace has its ServiceAccount' },
+    });
     return rig;
   }
 

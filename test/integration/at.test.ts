@@ -11,6 +11,7 @@ import { pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig, seconds } from './at-rig.ts';
+import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
 
 const book = '../shared/books/cnat';
@@ -369,23 +370,12 @@ describe('At, what ends a run', { concurrency: true }, () => {
 });
 
 describe('At, a Pod that the API server rejects', { concurrency: true }, () => {
-  const quota = (namespace: string, count: string) => ({
-    metadata: { namespace, name: 'pods' },
-    spec: { hard: { pods: count } },
-  });
-
   /** From now on the API server accepts no Pod in the namespace. */
-  async function forbidPods({ client, namespace }: AtRig): Promise<void> {
-    await client.create(resourceQuotas, quota(namespace, '0'));
-    await eventually(async () => {
-      const found = await client.get(resourceQuotas, { namespace, name: 'pods' });
-      return 'status' in found && Object.hasOwn(found.status as object, 'hard');
-    });
-  }
+  const forbidPods = (rig: AtRig) => imposeQuota(rig, { pods: '0' });
 
   async function allowPods({ client, namespace }: AtRig): Promise<void> {
-    const body = quota(namespace, '5');
-    await client.patch(resourceQuotas, { namespace, name: 'pods' }, { type: 'merge', body });
+    const body = { spec: { hard: { pods: '5' } } };
+    await client.patch(resourceQuotas, { namespace, name: 'quota' }, { type: 'merge', body });
   }
 
   it('is told, and run when there is room', async (t) => {
