@@ -166,7 +166,8 @@ describe('an outage over the time of an At', () => {
       /^atwatch_at_launch_lateness_seconds_count 2$/m.test(await registry.metrics());
     await eventually(isCounted, { message: 'both launches are counted' });
     const metrics = await registry.metrics();
-    const onTime = /^atwatch_at_launch_lateness_seconds_bucket\{le="1"\} (\d+)$/m.exec(metrics)?.[1];
+    // So late the one is at least, and the other is not, even if this machine takes seconds for its launch.
+    const onTime = /^atwatch_at_launch_lateness_seconds_bucket\{le="5"\} (\d+)$/m.exec(metrics)?.[1];
     assert.equal(onTime, '1', metrics);
   });
 });

@@ -115,7 +115,7 @@ describe('a webhook that does not answer in time', () => {
     const sentence = 'Timeout: request did not complete within the allotted timeout';
     // A server that is at its limit may also close the connection; of the next try it has a sentence.
     const isTold = (at: At) => launched(at) === 'False CreateFailed' && at.status?.message === sentence;
-    await rig.atWhen('refused for its time limit', isTold);
+    await rig.atWhen('refused for its time limit', isTold, undefined, 90_000);
     release({});
     await rig.inPhase('RUNNING');
   });

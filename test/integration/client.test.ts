@@ -311,7 +311,8 @@ describe('an eviction', () => {
       client.evict({ namespace, name: 'a' }, { uid: metadata.uid ?? '' }),
       isTooManyRequests,
     );
-    assert.ok(performance.now() - startedAt < 4000);
+    // Of a budget that its controller has not seen yet the API server says to wait for ten seconds.
+    assert.ok(performance.now() - startedAt < 9000);
     await client.get(pods, { namespace, name: 'a' });
   });
 });

@@ -38,7 +38,7 @@ const patch = (what: string, body: object, ...more: string[]) =>
 const get = async (what: string, path: string) =>
   await kubectl('get', what, `--output=jsonpath={${path}}`, '--ignore-not-found');
 const until = (what: string, check: () => Promise<boolean>) =>
-  eventually(check, { timeout: 30_000, interval: 200, message: what });
+  eventually(check, { timeout: 90_000, interval: 200, message: what });
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'atwatch-rights-'));

@@ -107,7 +107,7 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [1, 0, 2]);
     const [first = 0, second = 0] = triedAt;
     assert.deepEqual([triedAt.length, second - first >= 8000], [2, true], `after ${second - first} ms`);
-    assert.ok(second - first < 12_000, `after ${second - first} ms`);
+    assert.ok(second - first < 20_000, `after ${second - first} ms`);
   });
 
   it('has each of six changes in a row wait twice as long, up to the longest, suspects a loop, and keeps the last five', {
