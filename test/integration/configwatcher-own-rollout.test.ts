@@ -65,7 +65,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
         waits.conditions?.some((one) => one.type === 'Stalled'),
         false,
       );
-      assert.equal(shop.seen.length, 4, 'the rollout has made one Pod');
+      await eventually(() => shop.seen.length === 4, { message: 'the rollout has made one Pod' });
       shop.isKubeletSlow = false;
       const done = await shop.until(
         'it is applied',
