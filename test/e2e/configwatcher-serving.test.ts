@@ -11,36 +11,22 @@ import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
 import { Prober } from './prober.ts';
 import {
   baselined,
+  draining,
   editConfig,
   editWatcher,
   podNames,
   replaced,
   restarted,
+  serving,
   setMessage,
   start,
   statusOf,
+  welcome,
 } from './webapp.ts';
 
-const welcome = 'Welcome to Kubernetes Patterns !';
 /** Never now: it opens on the first of January. */
 const closed = [{ schedule: '0 0 1 1 *', duration: '1m' }];
 const seconds = 1000;
-
-/**
- * A Pod that goes away is told so and taken out of the Service at the same moment, so it serves on for a
- * little while: what every application needs that is to be restarted without a failed request.
- */
-const draining = {
-  name: 'app',
-  readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 },
-  lifecycle: { preStop: { sleep: { seconds: 5 } } },
-};
-
-const serving = {
-  ...draining,
-  image: 'k8spatterns/mini-http-server',
-  env: [{ name: 'MESSAGE', valueFrom: { configMapKeyRef: { name: 'webapp-config', key: 'message' } } }],
-};
 
 /** Ends soon after each start where the content is bad. Without a readinessProbe it is Ready until then. */
 const crashing = {

@@ -2,6 +2,28 @@
 import type { ConfigWatcher, ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { eventually, kubectl, type Namespace } from './kubectl.ts';
 
+/** What the web app of the samples answers at first. */
+export const welcome = 'Welcome to Kubernetes Patterns !';
+
+/**
+ * A Pod that goes away is told so and taken out of the Service at the same moment, so it serves on for a
+ * little while: what every application needs that is to be restarted without a failed request.
+ */
+export const draining = {
+  name: 'app',
+  readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 },
+  lifecycle: { preStop: { sleep: { seconds: 5 } } },
+};
+
+/** Answers with what the ConfigMap held when its container started. */
+export const serving = {
+  ...draining,
+  image: 'k8spatterns/mini-http-server',
+  env: [{ name: 'MESSAGE', valueFrom: { configMapKeyRef: { name: 'webapp-config', key: 'message' } } }],
+};
+
+const watcherName = 'webapp-config-watcher';
+
 export const samples = ['config/samples/webapp.yaml', 'config/samples/k8spatterns_v1_configwatcher.yaml'];
 
 /** What the web app answers, through the API server's proxy. */
@@ -17,20 +39,15 @@ export const setMessage = (namespace: Namespace, message: string) => editConfig(
 export const podNames = async (namespace: Namespace) =>
   (await namespace.kubectl('get', 'pods', '--selector=app=webapp', '--output=name')).split('\n');
 
-export const statusOf = async (namespace: Namespace): Promise<ConfigWatcherStatus> =>
-  (await namespace.getJson<ConfigWatcher>('cw/webapp-config-watcher')).status ?? {};
+export const statusOf = async (namespace: Namespace, name = watcherName): Promise<ConfigWatcherStatus> =>
+  (await namespace.getJson<ConfigWatcher>(`cw/${name}`)).status ?? {};
 
 /** Merges this into the spec of the watcher. */
 export const editWatcher = (namespace: Namespace, spec: Partial<ConfigWatcher['spec']>) =>
-  namespace.kubectl(
-    'patch',
-    'cw/webapp-config-watcher',
-    '--type=merge',
-    `--patch=${JSON.stringify({ spec })}`,
-  );
+  namespace.kubectl('patch', `cw/${watcherName}`, '--type=merge', `--patch=${JSON.stringify({ spec })}`);
 
-export const baselined = (namespace: Namespace) =>
-  eventually('the baseline', async () => (await statusOf(namespace)).appliedHash);
+export const baselined = (namespace: Namespace, name?: string) =>
+  eventually('the baseline', async () => (await statusOf(namespace, name)).appliedHash);
 
 /** Applies web app and watcher and resolves once the app serves and the baseline is written. */
 export async function start(namespace: Namespace, files: readonly string[] = samples): Promise<void> {
@@ -49,12 +66,12 @@ export const replaced = (namespace: Namespace, before: readonly string[]) =>
     return names.length === before.length && !names.some((name) => before.includes(name));
   });
 
-export const restarted = (namespace: Namespace, count: number) =>
+export const restarted = (namespace: Namespace, count: number, name?: string) =>
   eventually(
     `${count} finished restarts`,
     async () => {
-      const { restartCount, pending } = await statusOf(namespace);
-      return restartCount === count && !pending;
+      const status = await statusOf(namespace, name);
+      return status.restartCount === count && !status.pending && status;
     },
     120_000,
   );
