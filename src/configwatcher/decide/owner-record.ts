@@ -42,15 +42,36 @@ function rank({ reason }: OwnerRecord): number {
  * a record, because it is not among those that are named, what its new Pods and those that are missing show.
  */
 function restartedOf(
-  { group: { stale, fresh, terminating }, wanted, place }: Entry,
-  known: OwnerRecord | undefined,
+  { group: { owner, stale, fresh, terminating }, wanted, place }: Entry,
   { cutoff, record }: RestartInput,
 ): number {
+  const known = recordOf(record, owner);
   if (known) return known.restarted + Math.max(0, (known.stale ?? stale.length) - stale.length);
   const isNew = ({ created }: PodFacts) => cutoff !== undefined && created > cutoff;
   const added = fresh.filter(isNew).length;
   const gone = (place?.wanted ?? wanted) - stale.length - (fresh.length - added);
   return Math.max(0, Math.min(gone, added + terminating.length, record?.restarted ?? 0));
+}
+
+/**
+ * How many Pods of each owner the restart has taken. Those without a record share what the others leave: a new Pod of
+ * theirs may be one that a scale-up adds.
+ */
+function countRestarted(
+  reached: readonly Entry[],
+  begin: readonly Entry[],
+  input: RestartInput,
+): ReadonlyMap<Entry, number> {
+  const { record } = input;
+  const isNamed = ({ group }: Entry) => recordOf(record, group.owner) !== undefined;
+  const counts = new Map(reached.filter(isNamed).map((entry) => [entry, restartedOf(entry, input)]));
+  let left = (record?.restarted ?? 0) - [...counts.values()].reduce((sum, count) => sum + count, 0);
+  for (const entry of reached.filter((one) => !isNamed(one))) {
+    const count = begin.includes(entry) ? 0 : Math.min(Math.max(0, left), restartedOf(entry, input));
+    counts.set(entry, count);
+    left -= count;
+  }
+  return counts;
 }
 
 function isReached(outcome: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
@@ -79,21 +100,19 @@ export function recordOwners(
   input: RestartInput,
 ): readonly OwnerRecord[] {
   const { memory, record: restart } = input;
-  const records = entries
-    .filter((entry) => isReached(entry, inPlace, input))
-    .map((entry): OwnerRecord => {
-      const { group, serving } = entry;
-      const known = recordOf(restart, group.owner);
-      const begins = known === undefined && begin.includes(entry);
-      const stale = group.stale.length;
-      return {
-        name: recordNameOf(group.owner),
-        restarted: begins ? 0 : restartedOf(entry, known, input),
-        ...(stale > 0 && { stale }),
-        available: serving,
-        reason: reasonOf(entry, memory),
-      };
-    });
+  const reached = entries.filter((entry) => isReached(entry, inPlace, input));
+  const counts = countRestarted(reached, begin, input);
+  const records = reached.map((entry): OwnerRecord => {
+    const { group, serving } = entry;
+    const stale = group.stale.length;
+    return {
+      name: recordNameOf(group.owner),
+      restarted: counts.get(entry) ?? 0,
+      ...(stale > 0 && { stale }),
+      available: serving,
+      reason: reasonOf(entry, memory),
+    };
+  });
   const sorted = records.sort(
     (left, right) => rank(left) - rank(right) || left.name.localeCompare(right.name, 'en'),
   );

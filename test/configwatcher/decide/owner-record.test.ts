@@ -82,6 +82,30 @@ describe('the restarted Pods of the owners', () => {
     assert.deepEqual(decisions.map(sums), [both(0, 2), both(0, 2)]);
   });
 
+  it('are none of an owner that is scaled up while another one has its turn', () => {
+    const referenceOf = (name: string) => ({ ...webapp, kind: 'Deployment', name, uid: name });
+    const podOf = (name: string, more: Partial<PodFacts> = {}) =>
+      pod({ controller: referenceOf(name), ...more });
+    const owners = new Map<string, OwnerFacts>([
+      ['first', { reference: referenceOf('first'), wanted: 1, makesSelectedPods: true }],
+      ['other', { reference: referenceOf('other'), wanted: 4, makesSelectedPods: true }],
+    ]);
+    const others = [podOf('other'), podOf('other')];
+    const oneByOne = { ...spec, strategy: { ...spec.strategy, maxOwners: 1 } };
+    const decisions = restart({ spec: oneByOne, pods: [podOf('first'), ...others], owners }, [
+      podOf('first', later),
+      ...others,
+      podOf('other', later),
+    ]);
+    assert.deepEqual(
+      decisions[1]?.state.lastRestart?.owners?.map(({ name, restarted }) => [name, restarted]),
+      [
+        ['Deployment/first', 1],
+        ['Deployment/other', 0],
+      ],
+    );
+  });
+
   it('of more owners than are named are counted with the others', () => {
     const names = Array.from({ length: 14 }, (_, index) => `web-${String(index).padStart(2, '0')}`);
     const podOf = (name: string, more: Partial<PodFacts> = {}) =>
