@@ -115,9 +115,9 @@ function countOvertaken(
   if (!pods || !lastRestart || !pending || !isRunning(pending)) return {};
   // The Pods that the selector leaves out, and which are not counted yet, would look as if they had gone.
   if (!isOwedToSelected(state, spec)) return {};
-  const stale = sortPods(pods, spec, stalenessOf(state)).stale.length;
+  const sorted = sortPods(pods, spec, stalenessOf(state));
   return {
-    lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, stale) },
+    lastRestart: { ...lastRestart, restarted: restartedPods(lastRestart, pending.total ?? 0, sorted) },
   };
 }
 

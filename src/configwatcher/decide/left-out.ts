@@ -13,7 +13,7 @@ import { keptSelector } from '../plan/selector.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { areConfirmed, type Comparison } from './comparison.ts';
 import { isRunning } from './pending.ts';
-import { type Staleness, sortPods, stalenessOf } from './pod-groups.ts';
+import { type SortedPods, type Staleness, sortPods, stalenessOf } from './pod-groups.ts';
 import { restartedPods } from './restart-record.ts';
 
 /** The pending change is owed to the Pods of the present selector. */
@@ -57,11 +57,9 @@ export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comp
   };
   const told = { ...state, stalePods: Math.max(0, state.stalePods - left) };
   // What the restart has taken is counted by what it was for.
-  const toGo = {
-    selected: staleIn(formerPods.selected, stalenessOf(state)),
-    leftOut: staleIn(formerPods.leftOut, stalenessOf(state)),
-  };
-  return { state: withSelector(withTotal(told, counted, toGo), selector), left };
+  const former = sortPods([...formerPods.selected, ...formerPods.leftOut], spec, stalenessOf(state));
+  const toGo = staleIn(formerPods.selected, stalenessOf(state));
+  return { state: withSelector(withTotal(told, counted, former, toGo), selector), left };
 }
 
 /** Nothing more is to be seen of an owner in its place of which no Pod is selected any more. */
@@ -74,19 +72,19 @@ function isLeftOut(
   return leftOut.some(isOfPlace) && !selected.some((pod) => !pod.finished && isOfPlace(pod));
 }
 
-/** What a restart has taken is counted by the Pods of before; what is left out is not restarted. */
-function withTotal(
-  state: WatcherState,
-  pending: Pending,
-  toGo: { readonly selected: number; readonly leftOut: number },
-): PendingState {
+/**
+ * What a restart has taken is counted by the Pods of before; what is left out is not restarted.
+ *
+ * @param toGo how many of those that are selected now are still to go.
+ */
+function withTotal(state: WatcherState, pending: Pending, former: SortedPods, toGo: number): PendingState {
   const { lastRestart } = state;
   if (!lastRestart || !isRunning(pending)) return { ...state, pending };
-  const restarted = restartedPods(lastRestart, pending.total ?? 0, toGo.selected + toGo.leftOut);
+  const restarted = restartedPods(lastRestart, pending.total ?? 0, former);
   return {
     ...state,
     lastRestart: { ...lastRestart, restarted },
-    pending: { ...pending, total: restarted + toGo.selected },
+    pending: { ...pending, total: restarted + toGo },
   };
 }
 

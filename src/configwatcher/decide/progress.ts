@@ -25,7 +25,7 @@ import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
-import { closed, closeOvertaken, counted, withCooldown } from './restart-record.ts';
+import { closed, closeOvertaken, counted, skippedPods, withCooldown } from './restart-record.ts';
 import { roomForOwners } from './status-size.ts';
 import { triggerOf } from './trigger.ts';
 import { writeState } from './watcher-status.ts';
@@ -64,7 +64,7 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
   const sorted = observed.pods && sortPods(observed.pods, spec, stalenessOf({ ...state, pending }));
   const counted = sorted && {
     stalePods: sorted.stale.length,
-    skippedPods: sorted.unmanaged.length + sorted.ofJobs.length,
+    skippedPods: skippedPods(sorted),
   };
   return {
     state: { ...state, ...counted, pending: { ...pending, reason } },

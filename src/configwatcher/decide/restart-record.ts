@@ -28,14 +28,25 @@ export function closeOvertaken(state: WatcherState): WatcherState {
   };
 }
 
+/** How many Pods with an older content the spec leaves alone. */
+export function skippedPods({ unmanaged, ofJobs }: SortedPods): number {
+  return unmanaged.length + ofJobs.length;
+}
+
 /**
  * How many Pods the restart has taken: those that were to go at its start and are not there any more, whichever
- * process took them. Pods that a wider selector adds later are not taken by that.
+ * process took them. Pods that a wider selector adds later are not taken by that, nor are those that the spec leaves
+ * alone since it was edited.
  *
- * @param stale how many are still to go.
+ * @param sorted the Pods of now.
  */
-export function restartedPods({ restarted }: Restart, total: number, stale: number): number {
-  return Math.max(restarted, total - stale);
+export function restartedPods(
+  { restarted, skippedUnmanaged }: Restart,
+  total: number,
+  sorted: SortedPods,
+): number {
+  const left = Math.max(0, skippedPods(sorted) - skippedUnmanaged);
+  return Math.max(restarted, total - sorted.stale.length - left);
 }
 
 /** The restart ends now: it counts, and goes into history. */
@@ -69,8 +80,8 @@ export function counted(state: WatcherState, memory: RestartMemory, sorted: Sort
   const { lastRestart, pending } = state;
   if (!lastRestart) return state;
   const stale = sorted.stale.length;
-  const restarted = restartedPods(lastRestart, pending?.total ?? 0, stale);
-  const skipped = sorted.unmanaged.length + sorted.ofJobs.length;
+  const restarted = restartedPods(lastRestart, pending?.total ?? 0, sorted);
+  const skipped = skippedPods(sorted);
   return {
     ...state,
     stalePods: stale,

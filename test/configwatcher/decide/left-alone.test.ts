@@ -69,6 +69,41 @@ describe('Pods that a restart leaves alone', () => {
     assert.deepEqual(notes(['bare', 'job-1']), [`${bare}; ${ofJob}`, 1]);
   });
 
+  const [bare, ofJob, ...others] = [...pods, ...several(4)];
+  if (!bare || !ofJob) throw new Error('there are two');
+  const all = [bare, ofJob, ...others];
+  const specWith = (choice: 'Delete' | 'Skip', app = 'webapp') =>
+    specOf({
+      ...{ podSelector: { app }, debounce: { quiet: '0s' }, cooldown: { base: '0s' } },
+      strategy: { type: 'Evict', canary: false, unmanagedPods: choice, jobPods: choice },
+    });
+
+  for (const [edit, more] of [
+    ['alone', {}],
+    ['with the content', { sources: [newestContent] }],
+    [
+      'with the selector',
+      {
+        spec: specWith('Skip', 'other'),
+        formerPods: { selected: [], leftOut: all.slice(0, -1) },
+        pods: [],
+      },
+    ],
+  ] as const) {
+    it(`are not counted as restarted where the spec leaves them alone since it was edited, ${edit}`, () => {
+      const facts = edited({ spec: specWith('Delete'), pods: all, owners: ownedBy(4) });
+      const started = decided(facts);
+      assert.equal(started.state.pending?.total, 6);
+      const next = { ...afterwards(facts, started, 1000), generation: 2, spec: specWith('Skip') };
+      // One of the Deployment's Pods has gone.
+      const { state } = decided({ ...next, pods: all.slice(0, -1), ...more });
+      const told = [state.lastRestart, ...state.history].find(
+        (one) => one?.id === started.state.lastRestart?.id,
+      );
+      assert.equal(told?.restarted, 1);
+    });
+  }
+
   it('are forgotten with the next restart that finds none', () => {
     const facts = edited({ pods });
     const next = { ...afterwards(facts, decided(facts), 60_000), sources: [newestContent], pods: [] };
