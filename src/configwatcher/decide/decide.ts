@@ -16,7 +16,7 @@ import type { WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { type Change, mayNotListPods, recordChange, widened } from './change.ts';
-import { compare } from './comparison.ts';
+import { areConfirmed, compare } from './comparison.ts';
 import { type Effect, type Steps, uidOf } from './decision.ts';
 import { leaveOut } from './left-out.ts';
 import { isRunning } from './pending.ts';
@@ -101,6 +101,11 @@ function atRest({ memory }: Observed, { state, abandoned }: Change): Step {
   return abandoned === undefined ? step : { ...step, abandoned };
 }
 
+/** A user asks for the restart to begin now, and no change is there. */
+function isAskedInVain({ restartNow }: Observed, { pending, restartNow: honored }: WatcherState): boolean {
+  return pending === undefined && restartNow !== undefined && restartNow !== honored;
+}
+
 /** Asked for while nothing waits, or while the restart runs already: there is nothing left to do about it. */
 function withRestartNow({ restartNow }: Observed, state: WatcherState): WatcherState {
   const waits = state.pending !== undefined && !isRunning(state.pending);
@@ -171,6 +176,8 @@ function stepsOf(observed: Observed): Steps | Need {
   const recorded = recordChange({ ...observed, state: owed.state }, spec, comparison);
   if (typeof recorded === 'string') return recorded;
   const change = withAbandoned(recorded, owed.left);
+  // The edit that it is asked for may be too young for the watch of the sources.
+  if (isAskedInVain(observed, change.state) && !areConfirmed(observed)) return 'contents';
   const step = hasPending(change.state)
     ? advance(observed, spec, comparison, change.state)
     : atRest(observed, change);
