@@ -50,3 +50,23 @@ describe('an ended Pod of ExactlyOnce whose label a user has taken away', () => 
     assert.deepEqual(world.pods.get('example-at-pod')?.metadata.finalizers, []);
   });
 });
+
+describe('a Pod of ExactlyOnce that no node ever had, and whose label a user has taken away', () => {
+  for (const disruptionPolicy of ['Fail', 'Retry'] as const) {
+    it(`loses the finalizer once it is deleted, under ${disruptionPolicy}`, async () => {
+      const world = new World(dueTime);
+      world.createAt({ launchGuarantee: 'ExactlyOnce', disruptionPolicy });
+      const operator = new Operator(world);
+      await operator.reconcile();
+      await operator.reconcile();
+      world.removePods();
+      const pod = world.pods.get('example-at-pod');
+      assert.equal(pod?.metadata.finalizers?.length, 1);
+      world.pods.set('example-at-pod', { ...pod, metadata: { ...pod.metadata, labels: {} } });
+      operator.restart();
+      operator.pods.clear();
+      for (let pass = 0; pass < 4; pass += 1) await operator.reconcile();
+      assert.equal(world.pods.get('example-at-pod'), undefined);
+    });
+  }
+});

@@ -83,12 +83,13 @@ function decideLaunched(o: Observed, launch: Attempt): Draft {
   const gone = goneAt(o, view);
   if (gone !== undefined && o.now > gone) {
     // That it has no node stays true; that its end is not in its status may change at any time.
-    return gone === 0 || o.live ? decideHeld(o, running) : readLive;
+    if (gone !== 0 && !o.live) return readLive;
+    return withLabel(o, view, decideHeld(o, running));
   }
   const ending = endingOf(view, tellsOutput(o));
   const isFollowed = ending === undefined || isTracked(view.pod);
   const draft = ending === undefined ? decideAlive(o, running) : decideEnded(o, running, ending);
-  return isFollowed && isOurs(o, view.pod) ? withLabel(o, view, draft) : draft;
+  return isFollowed ? withLabel(o, view, draft) : draft;
 }
 
 /** The Pod is gone. If that was this operator's doing, status says why. */
@@ -300,7 +301,7 @@ function endsUnseen(o: Observed, running: Running, { reason }: Stop): boolean {
  */
 function withLabel(o: Observed, { pod, uid, name }: PodView, draft: Draft): Draft {
   const { labels, namespace = '', resourceVersion, ownerReferences } = pod.metadata;
-  if (labels?.[podUidLabel] !== undefined || !('actions' in draft)) {
+  if (labels?.[podUidLabel] !== undefined || !isOurs(o, pod) || !('actions' in draft)) {
     return draft;
   }
   // What is known of an earlier read may have changed since, or be gone.
