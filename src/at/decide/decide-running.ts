@@ -115,9 +115,7 @@ function decideHeld(o: Observed, running: Running): Draft {
 
 function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   const { launch, view, status, events } = running;
-  // Of a Pod that was deleted because it did not start, only status says why.
-  const isNoted = end.disrupted && !view.started && status.reason !== atReason.evicted;
-  const cause = isNoted ? status.reason : undefined;
+  const cause = end.disrupted ? notedCause(view, status) : undefined;
   const found = cause === undefined ? end : stoppedEnding(cause, end.exitCode, status.message);
   if (found.disrupted && takesPodsAlong(o.at)) {
     return nothing;
@@ -130,6 +128,12 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   // What kept the Pod from starting was noted before it was stopped, and says more than its end does.
   const message = view.stop !== undefined && status.message ? status.message : ending.message;
   return done(o, status, { ...ending, message }, running);
+}
+
+/** What was to end the run, as status says it, where its Pod does not: others have deleted it, or it did not start. */
+function notedCause({ started }: PodView, { reason }: AtStatus): string | undefined {
+  const isLasting = reason === atReason.canceled || reason === atReason.deadlineExceeded;
+  return isLasting || (!started && reason !== atReason.evicted) ? reason : undefined;
 }
 
 function mayRetry({ at }: Observed, { attempt }: Attempt, status: AtStatus): boolean {
@@ -260,8 +264,11 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
   const cause = view.stop ?? stopCause(o, running);
   const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
   const status = isStopped ? notedStatus(o, running, cause) : terminatingStatus(o, running);
+  const deadline = deadlineOf(o, running);
   if (o.now <= overdue) {
-    return { actions: [], status, events, requeueAt: overdue + 1 };
+    // A deadline that passes meanwhile is told while the Pod is there, or the run would count as disrupted.
+    const next = deadline !== undefined && o.now < deadline ? deadline : overdue + 1;
+    return { actions: [], status, events, requeueAt: Math.min(overdue + 1, next) };
   }
   const message = `Pod ${view.name} should have ended by now: its node does not answer`;
   if (cause !== undefined && (isStopped || endsUnseen(o, running, cause))) {
@@ -277,13 +284,12 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
     note: message,
   };
   const stuck = stuckStatus(o, status, message);
-  // The other limits of the run end no At whose Pod cannot be seen. This one has not passed, or it would be DONE.
-  const requeueAt = deadlineOf(o, running);
   return {
     actions: [],
     status: stuck,
     events: shown === atReason.podUnreachable ? events : [...events, warning],
-    ...(requeueAt !== undefined && { requeueAt }),
+    // The other limits of the run end no At whose Pod cannot be seen. This one has not passed, or it would be DONE.
+    ...(deadline !== undefined && { requeueAt: deadline }),
   };
 }
 
