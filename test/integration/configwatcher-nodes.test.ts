@@ -10,6 +10,7 @@ import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
+import { imposeQuota } from './quota.ts';
 import { eventually } from './support.ts';
 
 const timeout = 240_000;
@@ -162,15 +163,9 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
 
   it('takes one Pod where a quota refuses the new ones, and says so', { timeout }, async (t) => {
     const shop = await opened(t);
-    const { client, namespace } = shop;
     await shop.deploy(2);
     await watched(shop, { strategy: { progressDeadlineSeconds: 5 } });
-    const quota = { namespace, name: 'none' };
-    await client.create(resourceQuotas, { metadata: quota, spec: { hard: { pods: '1' } } });
-    await eventually(async () => {
-      const { status } = await client.get(resourceQuotas, quota);
-      return status !== undefined && 'used' in status;
-    });
+    const quota = await imposeQuota(shop, { pods: '1' });
     await shop.patchConfigMap({ data: { message: 'second' } });
     const stuck = await stalledFor(shop, 'PodsMissing');
     assert.match(
@@ -181,7 +176,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     assert.deepEqual([stuck.lastRestart?.restarted, stuck.stalePods], [1, 1]);
     await shop.quiet();
     assert.equal((await shop.allReady(1)).length, 1, 'the other Pod serves');
-    await client.delete(resourceQuotas, quota);
+    await shop.client.delete(resourceQuotas, quota);
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(2);
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);

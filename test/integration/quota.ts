@@ -7,7 +7,7 @@ import { eventually } from './support.ts';
 
 /** Resolves once the quota controller has counted, and the API server, which follows it a moment later, refuses by that. */
 export async function imposeQuota(
-  { client, namespace }: AtRig,
+  { client, namespace }: Pick<AtRig, 'client' | 'namespace'>,
   hard: Readonly<Record<string, string>>,
   name = 'quota',
 ): Promise<ObjectKey> {
