@@ -37,25 +37,21 @@ function rank({ reason }: OwnerRecord): number {
   return order < 0 ? -1 : -order + 10;
 }
 
-/**
- * How many Pods of the owner the restart has taken: what the record so far says, and those that have gone since. Without
- * a record, because it is not among those that are named, what its new Pods and those that are missing show.
- */
-function restartedOf(
-  { group: { owner, stale, fresh, terminating }, wanted, place }: Entry,
-  { cutoff, record }: RestartInput,
+/** What the new Pods of an owner without a record, and those that are missing, show of how many the restart has taken. */
+function shownAsRestarted(
+  { group: { stale, fresh, terminating }, wanted, place }: Entry,
+  { cutoff }: RestartInput,
 ): number {
-  const known = recordOf(record, owner);
-  if (known) return known.restarted + Math.max(0, (known.stale ?? stale.length) - stale.length);
   const isNew = ({ created }: PodFacts) => cutoff !== undefined && created > cutoff;
   const added = fresh.filter(isNew).length;
   const gone = (place?.wanted ?? wanted) - stale.length - (fresh.length - added);
-  return Math.max(0, Math.min(gone, added + terminating.length, record?.restarted ?? 0));
+  return Math.max(0, Math.min(gone, added + terminating.length));
 }
 
 /**
- * How many Pods of each owner the restart has taken. Those without a record share what the others leave: a new Pod of
- * theirs may be one that a scale-up adds.
+ * How many Pods of each owner the restart has taken: what the record so far says, and those that have gone since. Owners
+ * without a record, which are not among those that are named, share what the others leave: a new Pod of theirs may be
+ * one that a scale-up adds.
  */
 function countRestarted(
   reached: readonly Entry[],
@@ -63,13 +59,22 @@ function countRestarted(
   input: RestartInput,
 ): ReadonlyMap<Entry, number> {
   const { record } = input;
-  const isNamed = ({ group }: Entry) => recordOf(record, group.owner) !== undefined;
-  const counts = new Map(reached.filter(isNamed).map((entry) => [entry, restartedOf(entry, input)]));
-  let left = (record?.restarted ?? 0) - [...counts.values()].reduce((sum, count) => sum + count, 0);
-  for (const entry of reached.filter((one) => !isNamed(one))) {
-    const count = begin.includes(entry) ? 0 : Math.min(Math.max(0, left), restartedOf(entry, input));
-    counts.set(entry, count);
-    left -= count;
+  const counts = new Map<Entry, number>();
+  let left = record?.restarted ?? 0;
+  const count = (entry: Entry, restarted: number) => {
+    counts.set(entry, restarted);
+    left -= restarted;
+  };
+  const unnamed: Entry[] = [];
+  for (const entry of reached) {
+    const { owner, stale } = entry.group;
+    const known = recordOf(record, owner);
+    if (!known) unnamed.push(entry);
+    else count(entry, known.restarted + Math.max(0, (known.stale ?? stale.length) - stale.length));
+  }
+  for (const entry of unnamed) {
+    const shown = begin.includes(entry) ? 0 : shownAsRestarted(entry, input);
+    count(entry, Math.min(Math.max(0, left), shown));
   }
   return counts;
 }
