@@ -88,8 +88,9 @@ async function deploymentsByPod(namespace: Namespace): Promise<ReadonlyMap<strin
   return new Map(items.map(({ metadata }) => [metadata.uid ?? '', metadata.labels?.deployment ?? '']));
 }
 
-/** Breaks new Pods, and resolves with what the watcher tells of it long before its deadline, in status and by a Warning. */
+/** Breaks new Pods, and resolves with what the watcher tells of it within 30 s, in its status and by a Warning. */
 async function breakPods(namespace: Namespace, data: Parameters<typeof editConfig>[1]): Promise<string> {
+  const begun = performance.now();
   await editConfig(namespace, data);
   const message = await eventually('it is told', async () => {
     const { conditions = [] } = await statusOf(namespace);
@@ -103,6 +104,8 @@ async function breakPods(namespace: Namespace, data: Parameters<typeof editConfi
     if (!warnings.includes(message)) throw new Error(`${warnings.join('; ')} instead of ${message}`);
     return true;
   });
+  const took = performance.now() - begun;
+  assert.ok(took <= 30 * seconds, `it was told after ${took} ms`);
   return message;
 }
 
@@ -111,10 +114,12 @@ async function mend(namespace: Namespace): Promise<void> {
   await editWatcher(namespace, { windows: closed });
   const edited = Date.now();
   await setMessage(namespace, 'Mended');
-  // The debounce is two seconds; what is waited for otherwise would be minutes, and this waits for one.
-  await eventually('the restart begins', async () => {
-    return Date.parse((await statusOf(namespace)).lastRestart?.startTime ?? '') > edited;
+  const begun = await eventually('the restart begins', async () => {
+    const begin = Date.parse((await statusOf(namespace)).lastRestart?.startTime ?? '');
+    return begin > edited && begin;
   });
+  // The debounce is two seconds; what is waited for otherwise would be minutes.
+  assert.ok(begun - edited <= 10 * seconds, `it began after ${begun - edited} ms`);
   await eventually('it is done', async () => !(await statusOf(namespace)).pending, 120 * seconds);
 }
 

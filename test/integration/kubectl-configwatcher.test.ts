@@ -39,11 +39,11 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
     assert.match(story, /^ {2}pending +nothing: the Pods run with the present content$/m);
     assert.match(
       story,
-      /^ {2}source +ConfigMap webapp-config, last written (?:now|\S+ ago) with atwatch-test$/m,
+      /^ {2}source +ConfigMap webapp-config, last written (?:now|(?:\d+[ms])+ ago) with atwatch-test$/m,
     );
     assert.match(
       story,
-      /^ {2}restart +(?:now|\S+ ago): 2 Pods, because of ConfigMap webapp-config \(message\); pod\/webapp-[\w-]+ was made by it$/m,
+      /^ {2}restart +(?:now|(?:\d+[ms])+ ago): 2 Pods, because of ConfigMap webapp-config \(message\); pod\/webapp-[\w-]+ was made by it$/m,
     );
     const told = JSON.parse(await ok(shop, 'why', `pod/${pod?.metadata.name}`, '-o', 'json'));
     const [watcher] = told.watchers;
@@ -58,7 +58,10 @@ describe('kubectl configwatcher', { concurrency: 2 }, () => {
     );
     const [header, row] = (await ok(shop, 'list')).split('\n');
     assert.match(header ?? '', /^NAME +STATE +SOURCES +PODS +STALE +LAST-RESTART +DETAIL$/);
-    assert.match(row ?? '', /^webapp-config-watcher +UpToDate +webapp-config +2 +0 +(?:now|\S+ ago)$/);
+    assert.match(
+      row ?? '',
+      /^webapp-config-watcher +UpToDate +webapp-config +2 +0 +(?:now|(?:\d+[ms])+ ago)$/,
+    );
   });
 
   it('says what a change waits for, and lets it begin', { timeout }, async (t) => {

@@ -23,7 +23,7 @@ function wait(ms: number): Promise<void> {
 }
 
 describe('leader election between processes', { concurrency: true }, () => {
-  it('SIGKILL: the standby takes over once the lease has run out, and never before', async (t) => {
+  it('SIGKILL: the standby takes over within 20 s, and never before', async (t) => {
     const { ticks, processes, lease } = await competeHere(t, 'killed', ['a', 'b']);
     const [a, b] = processes as [TickerProcess, TickerProcess];
     await wait(3000);
@@ -32,8 +32,8 @@ describe('leader election between processes', { concurrency: true }, () => {
     const killed = performance.now();
     const { at } = await ticks.next((writer) => writer === b.identity, 40_000, 'the standby writes');
     t.diagnostic(`takeover after ${Math.round(at - killed)} ms`);
-    // The last renewal was up to 2 s before, and a lease lasts 15 s. A busy machine may take seconds for the rest.
-    assert.ok(at - killed >= 12_500 && at - killed <= 25_000, `takeover after ${Math.round(at - killed)} ms`);
+    // The last renewal was up to 2 s before, and a lease lasts 15 s.
+    assert.ok(at - killed >= 12_500 && at - killed <= 20_000, `takeover after ${Math.round(at - killed)} ms`);
     assert.deepEqual(ticks.turns, [a.identity, b.identity]);
     const { spec } = await lease();
     assert.equal(spec?.holderIdentity, b.identity);
@@ -41,15 +41,14 @@ describe('leader election between processes', { concurrency: true }, () => {
     assert.match(spec?.renewTime ?? '', /\.\d{6}Z$/);
   });
 
-  it('SIGTERM: the standby takes over at once; then a deleted Lease changes nothing, a stolen one ends it', async (t) => {
+  it('SIGTERM: the standby takes over within 5 s; then a deleted Lease changes nothing, a stolen one ends it', async (t) => {
     const { namespace, ticks, processes, lease } = await competeHere(t, 'ended', ['a', 'b']);
     const [a, b] = processes as [TickerProcess, TickerProcess];
     a.send('SIGTERM');
     const ended = performance.now();
     const { at } = await ticks.next((writer) => writer === b.identity, 40_000, 'the standby writes');
     t.diagnostic(`takeover after ${Math.round(at - ended)} ms`);
-    // Of a lease that is not given back at least 12.5 s are left.
-    assert.ok(at - ended <= 12_000, `takeover after ${Math.round(at - ended)} ms`);
+    assert.ok(at - ended <= 5000, `takeover after ${Math.round(at - ended)} ms`);
     assert.deepEqual(ticks.turns, [a.identity, b.identity]);
     assert.deepEqual(await a.ended.then(({ code, sentence }) => ({ code, sentence })), {
       code: 0,
