@@ -13,8 +13,11 @@ const minIntervalMs = 500;
 const maxIntervalMs = 10_000;
 /** The same after a create without an answer. */
 const maxIntervalWithoutAnswerMs = 2000;
-/** Each At that waits has a try within this time, as far as the bounds allow it. */
-const roundMs = 300_000;
+/**
+ * Each At that waits has a try within this time, as far as the bounds allow it. Five minutes are promised; a turn may be
+ * taken an interval later than it was planned.
+ */
+const roundMs = 285_000;
 
 /** Which At it is, and which edit of it. */
 export interface Version {
@@ -67,10 +70,26 @@ export class LaunchLine {
   }
 
   /** Between two turns. */
-  get intervalMs(): number {
-    const round = Math.max(minIntervalMs, roundMs / Math.max(1, this.size));
+  intervalMs(now: number): number {
     const backOff = firstDelayMs * 2 ** Math.min(Math.max(0, this.failures - 1), 10);
-    return Math.min(this.#maxIntervalMs, round, backOff);
+    return Math.min(this.#maxIntervalMs, backOff, Math.max(minIntervalMs, this.#roundIntervalMs(now)));
+  }
+
+  /**
+   * The longest interval that lets each one try within its round. Counted from when each began to wait and not from how
+   * many wait: those that leave for another line would slow down the ones behind them.
+   */
+  #roundIntervalMs(now: number): number {
+    let interval = roundMs;
+    let turns = 0;
+    for (const places of [this.#newcomers, this.#tried]) {
+      for (const { since } of places.values()) {
+        turns += 1;
+        interval = Math.min(interval, (since + roundMs - now) / turns);
+        if (interval <= minIntervalMs) return interval;
+      }
+    }
+    return interval;
   }
 
   placeOf(key: string): Place | undefined {

@@ -101,7 +101,7 @@ export class LaunchTurns {
     if (hadTurn || known === undefined) {
       line.failures += 1;
       line.window = Math.floor(line.window / 2);
-      this.#schedule(line, now + line.intervalMs);
+      this.#schedule(line, now + line.intervalMs(now));
     }
     return waitOf(line, key, failure, now);
   }
@@ -173,7 +173,7 @@ export class LaunchTurns {
     if (line.size === 0) {
       return;
     }
-    this.#schedule(line, now + line.intervalMs);
+    this.#schedule(line, now + line.intervalMs(now));
     this.#grant(line, Math.max(1, line.window));
   }
 
