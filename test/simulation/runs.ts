@@ -176,9 +176,12 @@ function isOtherStatus(at: At, previous: At | undefined): boolean {
 export const uidLabel = 'cnat.programming-kubernetes.info/controller-uid';
 
 /** What the operator has written on the Pod of how it was made: the main container, and the limits of the spec then. */
-export function madeWith(
-  pod: Pod,
-): Pick<AtSpec, 'activeDeadlineSeconds' | 'pendingTimeoutSeconds'> & { readonly container?: unknown } {
+export function madeWith(pod: Pod): Pick<
+  AtSpec,
+  'activeDeadlineSeconds' | 'backoffLimit' | 'pendingTimeoutSeconds'
+> & {
+  readonly container?: unknown;
+} {
   return JSON.parse(pod.metadata.annotations?.['cnat.programming-kubernetes.info/run'] ?? '{}');
 }
 

@@ -292,6 +292,23 @@ describe('liveness of At', () => {
     const made = quiet('L1').change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
     assert.deepEqual(made.calm(blind).broken, []);
   });
+  it('L1 is kept by one that is refused and tried again, and broken where only others are tried', () => {
+    const told = {
+      phase: 'PENDING',
+      conditions: [{ type: 'Launched', status: 'False', reason: 'PodRejected' }],
+    };
+    const refuse = (made: HandMade, ownLast: number, othersLast: number) => {
+      const create = (owner: string) => {
+        const body = JSON.stringify(atPod(`${owner}-pod`, owner, owner));
+        return made.request('create', 'pods', `${owner}-pod`, { code: 403, body });
+      };
+      made.change('ats', at('a', 0, {}, told), 'MODIFIED', 'replica-0').pass(ownLast);
+      create('a').pass(othersLast);
+      return create('b').calm(5 * second).broken;
+    };
+    assert.deepEqual(refuse(quiet('L1'), 600 * second, 300 * second), []);
+    assert.deepEqual(refuse(quiet('L1'), 600 * second, 400 * second), ['L1']);
+  });
   it('L1 waits for a replica', () => {
     assert.deepEqual(
       quiet('L1')
@@ -307,6 +324,15 @@ describe('liveness of At', () => {
     assert.deepEqual(made.calm(blind).broken, ['L2']);
     made.change('ats', at('a', 0, {}, { phase: 'DONE', podUID: 'first' }), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.calm(blind).broken, ['L2']);
+  });
+  it('L2 is broken by the end of a Pod of an At that still waits, unless it is not its own or never ran', () => {
+    const ended = (pod: ReturnType<typeof atPod>) => {
+      const made = quiet('L2').change('pods', atPod('a-pod', 'first', 'a'), 'ADDED', 'replica-0');
+      return made.change('pods', pod, 'MODIFIED').calm(blind).broken;
+    };
+    assert.deepEqual(ended(atPod('a-pod', 'first', 'a', failed)), ['L2']);
+    assert.deepEqual(ended(atPod('a-pod', 'first', 'b', failed)), []);
+    assert.deepEqual(ended({ ...neverReleased(), status: failed }), []);
   });
   it('L2 looks at the Pod of the attempt that status shows, and not at a surplus one that was made later', () => {
     const made = quiet('L2').change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { at, atPod, begin, HandMade, second } from '../hand-made.ts';
 
 const minute = 60 * second;
@@ -20,6 +21,20 @@ function withPod(made: HandMade, isStarted: boolean, owner = 'a'): HandMade {
   if (owner !== 'a') made.change('pods', atPod('a-pod', 'first', owner), 'MODIFIED', 'alice');
   const start = { namespace: 'shop', pod: 'a-pod', podUid: 'first', container: 'main', sources: [] };
   return isStarted ? made.add({ type: 'container-start', time: made.time, ...start }) : made;
+}
+
+/** The Pod as the cluster has it, with other fields. */
+function changePod(made: HandMade, metadata: object, status: object): HandMade {
+  const pod = made.history.objects.get<Pod>('pods', 'shop', 'a-pod')!;
+  const object = { ...pod, metadata: { ...pod.metadata, ...metadata }, status: { ...pod.status, ...status } };
+  return made.change('pods', object, 'MODIFIED', 'replica-0');
+}
+
+/** A run whose Pod was told to stop. */
+function stopped(metadata: object = {}): HandMade {
+  const run = withPod(made({}, running), true);
+  const annotations = { 'cnat.programming-kubernetes.info/stop-reason': 'BackoffLimitExceeded' };
+  return changePod(changePod(run, { annotations }, {}), metadata, {});
 }
 
 describe('L9, limits end', () => {
@@ -53,6 +68,28 @@ describe('L9, limits end', () => {
     ] as const) {
       assert.deepEqual(withPod(made(spec, running), isStarted).calm(20 * minute).broken, []);
     }
+  });
+
+  it('is broken by a run that goes on after more failures than its backoffLimit', () => {
+    const failing = (failures: number) => {
+      const run = withPod(made({ backoffLimit: 2 }, running), true);
+      for (let count = 1; count <= failures; count += 1) {
+        const place = { namespace: 'shop', pod: 'a-pod', podUid: 'first', container: 'main' };
+        run.add({ type: 'container-end', time: run.time, ...place, exitCode: 1 });
+        changePod(run, {}, { containerStatuses: [{ name: 'main', restartCount: count }] });
+      }
+      return run;
+    };
+    assert.deepEqual(failing(2).calm(20 * minute).broken, []);
+    assert.deepEqual(failing(3).calm(2 * minute).broken, []);
+    assert.deepEqual(failing(3).calm(20 * minute).broken, ['L9 backoffLimit']);
+  });
+
+  it('is broken by a stopped Pod that runs on after its grace period', () => {
+    assert.deepEqual(stopped().calm(90 * second).broken, []);
+    assert.deepEqual(stopped().calm(3 * minute).broken, ['L9 stop']);
+    const deletionTimestamp = new Date(begin).toISOString();
+    assert.deepEqual(stopped({ deletionTimestamp }).calm(20 * minute).broken, []);
   });
 
   it('is broken by an At that is there after its ttl', () => {

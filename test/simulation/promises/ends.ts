@@ -1,15 +1,19 @@
 /** L9: what a spec limits is over by then. */
 import { controllerOf } from '../../../src/kubernetes/objects.ts';
 import { among, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, madeWith, mainContainerOf } from '../runs.ts';
+import { type AtRun, madeWith, mainContainerOf, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { accepted, hasWorked } from './liveness.ts';
 
 /** For what the operator has to see and to write, in milliseconds. */
 const actsWithin = 60_000;
+/** After the grace period a stopped Pod that still runs is deleted, in milliseconds. */
+const overdueAfter = 10_000;
+const defaultGraceSeconds = 30;
 /** The same where a Pod is to be stopped first: its grace period, and its deletion when that is overdue. */
 const stopsWithin = 180_000;
 const defaultPendingTimeoutSeconds = 900;
+const defaultBackoffLimit = 6;
 
 export const limitsEnd: NamedPromise = {
   name: 'L9',
@@ -32,7 +36,14 @@ export const limitsEnd: NamedPromise = {
 };
 
 interface Limit {
-  readonly limit: 'cancel' | 'startingDeadline' | 'activeDeadline' | 'pendingTimeout' | 'ttl';
+  readonly limit:
+    | 'cancel'
+    | 'startingDeadline'
+    | 'activeDeadline'
+    | 'pendingTimeout'
+    | 'backoffLimit'
+    | 'stop'
+    | 'ttl';
   /** What it should not be any more. */
   readonly state: string;
   /** Epoch ms from which on it should be otherwise, but for the time that acting on it takes, in milliseconds. */
@@ -89,7 +100,28 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
     const at = last.createdAt + pendingTimeoutSeconds * 1000;
     limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });
   }
-  return limits;
+  return [...limits, ...limitsOfFailures(last, main), ...limitsOfStop(last)];
+}
+
+/** One failure more than the back-off limit has been shown, so that the next start is one too many. */
+function limitsOfFailures({ pod, created, ends }: RunPod, main: string): Limit[] {
+  const { backoffLimit = defaultBackoffLimit } = madeWith(created);
+  const status = pod.status?.containerStatuses?.find(({ name }) => name === main);
+  const hasFailed = (status?.state?.terminated?.exitCode ?? 0) !== 0;
+  const shown = (status?.restartCount ?? 0) + (hasFailed ? 1 : 0);
+  const last = ends.filter(({ container, exitCode }) => container === main && exitCode !== 0)[backoffLimit];
+  if (shown <= backoffLimit || last === undefined) return [];
+  return [{ limit: 'backoffLimit', state: 'past its backoffLimit', at: last.time, within: stopsWithin }];
+}
+
+/** The operator has told the kubelet to stop the Pod, which neither ends nor is deleted. */
+function limitsOfStop({ stop, pod, endedAt, goneAt }: RunPod): Limit[] {
+  const isOver =
+    endedAt !== undefined || goneAt !== undefined || pod.metadata.deletionTimestamp !== undefined;
+  if (stop === undefined || isOver) return [];
+  const { terminationGracePeriodSeconds = defaultGraceSeconds } = pod.spec;
+  const at = stop.time + terminationGracePeriodSeconds * 1000 + overdueAfter;
+  return [{ limit: 'stop', state: 'RUNNING with a Pod whose stop is overdue', at, within: actsWithin }];
 }
 
 function limitsOfDone({ at: { spec, status }, editedAt }: AtRun): Limit[] {

@@ -79,20 +79,35 @@ export function isTold({ status }: At): boolean {
 
 /** Retries of a create are at most so far apart, with what each of them takes, in milliseconds. */
 const retriedWithin = 15_000;
+/** Those of one At, where many are refused alike. */
+const ownTryWithin = 330_000;
 
 export const dueIsLaunched: NamedPromise = {
   name: 'L1',
   sentence:
-    'a due At has its Pod, or status says why not and it is tried again, once the faults have stopped',
+    'a due At has its Pod, or status says why not and it is tried again every five minutes, once the faults have stopped',
   start(history) {
-    /** When the API server refused a Pod last: for a cause that concerns its namespace, or that Pod alone. */
+    /** When the API server refused a Pod last: by namespace, or, where the Pod itself is not valid, by its At's uid. */
     const refused = new Map<string, number>();
     const refusedAt = (key = '') => refused.get(key) ?? Number.NEGATIVE_INFINITY;
-    const isRefused = ({ uid, at }: AtRun) =>
-      isTold(at) && history.time - Math.max(refusedAt(at.metadata.namespace), refusedAt(uid)) < retriedWithin;
+    /** When a create for the At was refused last, by its uid. */
+    const tried = new Map<string, number>();
+    const isRefused = (run: AtRun) => {
+      const { uid, at } = run;
+      const ownSince = Math.max(tried.get(uid) ?? 0, launchableAt(run), history.disturbedAt);
+      return (
+        isTold(at) &&
+        history.time - Math.max(refusedAt(at.metadata.namespace), refusedAt(uid)) < retriedWithin &&
+        history.time - ownSince < ownTryWithin
+      );
+    };
     return {
       request(request) {
-        if (isRefusedPod(request)) refused.set(concernedBy(request), request.time);
+        if (!isRefusedPod(request)) return undefined;
+        const uid = controllerOf(JSON.parse(request.body) as Pod)?.uid ?? '';
+        const isAlone = request.code === 400 || request.code === 422;
+        refused.set(isAlone ? uid : request.namespace, request.time);
+        tried.set(uid, request.time);
         return undefined;
       },
       calm() {
@@ -107,12 +122,6 @@ export const dueIsLaunched: NamedPromise = {
     };
   },
 };
-
-/** The namespace, or, where the Pod itself is not valid, the uid of its At. */
-function concernedBy({ namespace, code, body }: RequestEntry): string {
-  const isAlone = code === 400 || code === 422;
-  return isAlone ? (controllerOf(JSON.parse(body) as Pod)?.uid ?? '') : namespace;
-}
 
 /** A create of a Pod by a replica that the API server did not take, for a reason that is no Pod of that name. */
 export function isRefusedPod({ replica, verb, resource, subresource, code, query }: RequestEntry): boolean {
@@ -161,6 +170,14 @@ function followedWithin({ spec: { disruptionPolicy } }: At): number {
   return disruptionPolicy === 'Retry' ? 7 * 60_000 : settling;
 }
 
+/** Whether the run of the At has ended in a Pod of it, although status does not say so. */
+function isUnfinished({ uid, at }: AtRun, last: RunPod): boolean {
+  const { phase = 'PENDING' } = at.status ?? {};
+  // No status names it yet: it is the run where it is the At's own and is there to show how it ended.
+  const isOwn = last.goneAt === undefined && controllerOf(last.pod)?.uid === uid && !isUnreleased(last);
+  return phase === 'RUNNING' || (phase === 'PENDING' && isOwn);
+}
+
 /** Longest wait before a status that the API server has found not valid is written again, in milliseconds. */
 const unwritableFor = 300_000;
 
@@ -178,18 +195,20 @@ export const finishedIsDone: NamedPromise = {
       },
       calm() {
         if (!hasWorked(history, settling)) return undefined;
-        return among(history.runs.byUid.values(), ({ at, pods, goneAt, forgedAt }) => {
+        return among(history.runs.byUid.values(), (run) => {
+          const { at, pods, goneAt, forgedAt } = run;
           const { namespace, name, deletionTimestamp } = at.metadata;
           const isGone = goneAt !== undefined || deletionTimestamp !== undefined;
           // A create that was on its way for long makes a Pod of an earlier attempt.
           const last = pods.find(({ uid }) => uid === at.status?.podUID) ?? pods.at(-1);
           const endedAt = last && endOf(last);
-          if (isGone || forgedAt !== undefined || endedAt === undefined) return undefined;
-          if (at.status?.phase !== 'RUNNING') return kept;
+          if (isGone || forgedAt !== undefined || last === undefined || endedAt === undefined)
+            return undefined;
+          if (!isUnfinished(run, last)) return kept;
           const refusedAt = unwritable.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
           const since = Math.max(endedAt, history.disturbedAt, refusedAt + unwritableFor);
           return history.time - since > followedWithin(at)
-            ? { text: `${last?.name} has ended and ${at.metadata.name} is ${at.status?.phase}` }
+            ? { text: `${last.name} has ended and ${name} is ${at.status?.phase}` }
             : kept;
         });
       },
