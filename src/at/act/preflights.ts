@@ -137,7 +137,9 @@ export class Preflights implements Runnable {
     /** Of Pods of which a dry run has passed just now. */
     const passed = new Set<string>();
     let tries = 0;
-    for (const at of all) {
+    // More than fit into an hour would otherwise keep those behind them from ever having a turn.
+    const nextAt = (at: At) => this.#known(at)?.nextAt ?? 0;
+    for (const at of all.toSorted((one, other) => nextAt(one) - nextAt(other))) {
       const hash = admissionHash(at);
       if (passed.has(hash)) {
         this.#came(at, {});

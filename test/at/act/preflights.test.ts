@@ -177,6 +177,15 @@ describe('a dry run that was refused', () => {
     assert.equal(world.tried.length, 1);
   });
 
+  it('comes to each of more than can have one within an hour', async () => {
+    const many = Array.from({ length: 1500 }, (_, index) => accepted(`at-${index}`, {}, { rejection }));
+    const world = new World(100 * hour, ...many);
+    world.refused.add('*');
+    for (const at of many) world.preflights.tried(at, { rejection });
+    await world.run(2.5 * hour);
+    assert.equal(new Set(world.tried).size, many.length);
+  });
+
   it('wakes all Ats with that template when it passes', async () => {
     const many = ['a', 'b', 'c'].map((name) => accepted(name, {}, { rejection }));
     const world = new World(100 * hour, ...many);
