@@ -124,11 +124,16 @@ function withReplacement({ oldestPod }: Observed, state: WatcherState): WatcherS
 
 /**
  * The number of selected Pods follows the watch; during a restart, and in the moment of its end, it would only
- * flicker. A state that keeps no number (annotation mode, after a start) has none to stay at.
+ * flicker. A state that keeps no number (annotation mode, after a start) has none to stay at, and an edit may select
+ * others.
  */
-function matchedPods({ state: before, matchedPods: watched }: Observed, after: WatcherState): number {
+function matchedPods(
+  { generation, state: before, matchedPods: watched }: Observed,
+  after: WatcherState,
+): number {
   const restarts = [before, after].some(({ pending }) => pending && isRunning(pending));
-  return restarts && before.matchedPods > 0 ? before.matchedPods : watched;
+  const stays = before.matchedPods > 0 && before.observedGeneration === generation;
+  return restarts && stays ? before.matchedPods : watched;
 }
 
 /** What Auto may do stays as it was known last: a process that has just started knows nothing. */

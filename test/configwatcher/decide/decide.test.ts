@@ -324,6 +324,9 @@ describe('the restart', () => {
       matchedPods: 0,
     });
     assert.equal(gone.state.matchedPods, terminating.state.matchedPods);
+    const next = { ...afterwards(changed(), terminating, 10_999), pods: [pod({ created: now + 1000 })] };
+    const edited = decided({ ...next, generation: 9, matchedPods: 0 });
+    assert.equal(edited.state.matchedPods, 0, 'another selector');
     assert.equal(gone.state.pending, undefined);
     assert.equal(gone.state.appliedHash, newContent.hash);
     assert.equal(gone.state.restartCount, 1);
