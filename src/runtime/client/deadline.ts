@@ -19,8 +19,11 @@ export class Deadline {
   #isOver = false;
   #reason: unknown;
 
-  /** Called with the reason at the end. */
-  onEnd: ((reason: unknown) => void) | undefined;
+  /**
+   * What is abandoned at the end. An object, since a function that is made for each request and next to never called
+   * keeps what it refers to from being collected among the young: most of a client's garbage would grow old.
+   */
+  guarded: { abandon(reason: unknown): void } | undefined;
 
   /** @param limit milliseconds. */
   constructor(clock: Clock, limit: number, outer?: AbortSignal) {
@@ -84,6 +87,6 @@ export class Deadline {
     this.#isOver = true;
     this.#reason = reason;
     this.#controller?.abort(reason);
-    this.onEnd?.(reason);
+    this.guarded?.abandon(reason);
   }
 }

@@ -197,13 +197,13 @@ export class Transport {
       streaming: body !== 'whole',
       beforeSend: () => this.#beforeSend(call),
       over: (reusable) => {
-        deadline.onEnd = undefined;
+        deadline.guarded = undefined;
         if (!reusable) connection.break();
         pool.release(connection);
         if (exchange.stream !== undefined) deadline.cancel();
       },
     });
-    deadline.onEnd = (reason) => exchange.abandon(reason);
+    deadline.guarded = exchange;
     const sent = { at: this.#options.clock.monotonic(), underWay: flow.sort.underWay };
     connection.dispatch(dispatchOptions(request, { endpoint, headers }, this.#options.userAgent), exchange);
     try {
