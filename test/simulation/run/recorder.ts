@@ -113,11 +113,11 @@ export class Recorder {
 
   answered(request: ApiRequest, answer: ApiAnswer): void {
     this.requests++;
-    const target = targetOf(request.path);
-    if (target === undefined) return;
     const { replica, sentAt } = this.#senderOf(request);
     const { user, query, headers, body } = request;
     if (replica !== undefined) this.#sent.delete(headers[senderHeader] ?? '');
+    const target = targetOf(request.path);
+    if (target === undefined) return;
     const { group, resource, subresource, namespace, name } = target;
     // Field by field: a spread costs more here than most promises that look at the entry.
     this.#history.add({
