@@ -4,7 +4,7 @@ import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
 import { contentOf, type SourceRef } from '../content.ts';
 import type { ContainerStartEntry } from '../entry.ts';
-import { among, type History, kept, type NamedPromise } from '../history.ts';
+import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
 import { type WatcherRun, wasSelected } from '../watchers.ts';
 import { hasWorked, isHeldBySpec, settling } from './liveness.ts';
@@ -95,6 +95,28 @@ function mayWait(watcher: ConfigWatcher): boolean {
   );
 }
 
+/** Whether every Pod of the watcher should run the present content by now. */
+function isOwed(
+  { time }: History,
+  { watcher, goneAt, forgedAt, changes, createdAt, baselineAt }: WatcherRun,
+): boolean {
+  const changedAt = changes.at(-1) ?? 0;
+  if (goneAt !== undefined || forgedAt !== undefined || mayWait(watcher)) return false;
+  return (
+    time - Math.max(changedAt, createdAt) >= settling && baselineAt !== undefined && changedAt > baselineAt
+  );
+}
+
+function podsOf({ objects }: History, run: WatcherRun): Pod[] {
+  const { metadata, spec } = run.watcher;
+  return objects
+    .in<Pod>('pods', metadata.namespace ?? '')
+    .filter((pod) => wasSelected(run, pod) && isRestartable(spec, pod));
+}
+
+/** Resources of whose objects a verdict follows. */
+const judged: ReadonlySet<string> = new Set(['pods', 'configmaps', 'secrets', 'configwatchers']);
+
 export const appliedRunsEverywhere: NamedPromise = {
   name: 'R3',
   sentence:
@@ -102,6 +124,30 @@ export const appliedRunsEverywhere: NamedPromise = {
   start(history) {
     const running = new Running();
     const looks = new Looks(history);
+    /** Grows with all that a verdict follows from. */
+    let version = 0;
+    /** Of the watchers all of whose Pods run the present content, which is so until something changes. */
+    const verdicts = new WeakMap<WatcherRun, { readonly version: number; readonly found: Found }>();
+    const judge = (run: WatcherRun): Found => {
+      const verdict = verdicts.get(run);
+      if (verdict?.version === version) return verdict.found;
+      const pods = podsOf(history, run);
+      const outdated = pods.flatMap((pod) => {
+        const start = running.outdatedSince(history, run, pod.metadata.uid ?? '');
+        return start === undefined ? [] : [{ pod, start }];
+      });
+      const found = pods.length === 0 ? undefined : kept;
+      if (outdated.length === 0) verdicts.set(run, { version, found });
+      return outdated.length === 0
+        ? found
+        : among(outdated, ({ pod, start }) => judgeOutdated(run, pod, start));
+    };
+    const judgeOutdated = (run: WatcherRun, pod: Pod, start: number): Found => {
+      const isBetween = startedBetween(run, start);
+      if (isBetween && !looks.isSeen(run, start)) return kept;
+      const text = `${run.watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`;
+      return { text, clue: isBetween ? 'started between' : 'old content' };
+    };
     return {
       request(request) {
         looks.request(request);
@@ -117,32 +163,19 @@ export const appliedRunsEverywhere: NamedPromise = {
       },
       'container-start'(entry) {
         running.started(entry);
+        version++;
         return undefined;
       },
       change({ resource, change, object }) {
         if (resource === 'pods' && change === 'DELETED') running.gone(object.metadata.uid ?? '');
+        if (judged.has(resource)) version++;
         return undefined;
       },
       calm() {
         if (!hasWorked(history, watcherSettling)) return undefined;
-        return among(history.watchers.byUid.values(), (run) => {
-          const { watcher, goneAt, forgedAt, changes } = run;
-          const isRecent = history.time - Math.max(changes.at(-1) ?? 0, run.createdAt) < settling;
-          if (goneAt !== undefined || forgedAt !== undefined || mayWait(watcher) || isRecent)
-            return undefined;
-          if (run.baselineAt === undefined || (changes.at(-1) ?? 0) <= run.baselineAt) return undefined;
-          const pods = history.objects
-            .in<Pod>('pods', watcher.metadata.namespace ?? '')
-            .filter((pod) => wasSelected(run, pod) && isRestartable(watcher.spec, pod));
-          return among(pods, (pod) => {
-            const start = running.outdatedSince(history, run, pod.metadata.uid ?? '');
-            if (start === undefined) return kept;
-            const isBetween = startedBetween(run, start);
-            if (isBetween && !looks.isSeen(run, start)) return kept;
-            const text = `${watcher.metadata.name} has applied everything, and ${pod.metadata.name} runs an old content`;
-            return { text, clue: isBetween ? 'started between' : 'old content' };
-          });
-        });
+        return among(history.watchers.byUid.values(), (run) =>
+          isOwed(history, run) ? judge(run) : undefined,
+        );
       },
     };
   },
