@@ -20,7 +20,9 @@ export class Answers {
     return this.#headers.next();
   }
 
-  ofResult({ code, body }: Result): ApiAnswer {
+  ofResult(result: Result | Failure): ApiAnswer {
+    if (result instanceof Failure) return this.ofError(result);
+    const { code, body } = result;
     return { code, headers: this.#headers.next(), body };
   }
 

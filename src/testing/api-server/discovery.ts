@@ -12,8 +12,11 @@ export const simulatedVersion = { major: '1', minor: '36', gitVersion: 'v1.36.0-
 /** Path to answer, by what is served. */
 const known = new WeakMap<readonly ServedResource[], Map<string, string | Failure>>();
 
-/** What a path that is none of a resource is answered with. @throws Failure for one that is nothing. */
-export function discovery(path: string, resources: readonly ServedResource[]): string {
+/**
+ * What a path that is none of a resource is answered with. A Failure for one that is nothing is returned: it is asked for
+ * each minute, and to throw it costs more than all else of the answer.
+ */
+export function discovery(path: string, resources: readonly ServedResource[]): string | Failure {
   let answers = known.get(resources);
   if (answers === undefined) {
     answers = new Map();
@@ -24,7 +27,6 @@ export function discovery(path: string, resources: readonly ServedResource[]): s
     answer = answerOf(path, resources) ?? notServed(path, resources);
     answers.set(path, answer);
   }
-  if (typeof answer !== 'string') throw answer;
   return answer;
 }
 

@@ -85,13 +85,17 @@ export class Handlers {
    * Any request but a watch.
    *
    * @param waited milliseconds that it has waited, by the name of the webhook it waited for.
+   * @returns a Failure where discovery finds nothing.
    * @throws Failure, or what it has to wait for.
    */
-  perform(request: ApiRequest, target: Target | undefined, waited = noWaits): Result {
+  perform(request: ApiRequest, target: Target | undefined, waited = noWaits): Result | Failure {
     this.#waited = waited;
     timeLimitOf(request.query);
     this.assertMay(request);
-    if (target === undefined) return { code: 200, body: discovery(request.path, this.#router.resources) };
+    if (target === undefined) {
+      const body = discovery(request.path, this.#router.resources);
+      return typeof body === 'string' ? { code: 200, body } : body;
+    }
     const { subresource, resource } = target;
     if (subresource !== '' && !(subresource === 'status' && resource.status !== false)) {
       return this.#subresources.handle(request, target);
