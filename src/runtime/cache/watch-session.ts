@@ -50,6 +50,8 @@ export class WatchSession<T extends KubernetesObject> {
   #openedAt: number | undefined;
   #lastEvent = 0;
   #initial: boolean;
+  /** The server has ended the watch, so that nothing is left to give up. */
+  #isOver = false;
   #timer: Timer | undefined;
 
   constructor(
@@ -83,6 +85,7 @@ export class WatchSession<T extends KubernetesObject> {
 
   /** Gives the request up, wherever it is. */
   close(): void {
+    if (this.#isOver) return;
     this.#controller.abort(new WatchLimitError('the watch was given up'));
   }
 
@@ -122,6 +125,7 @@ export class WatchSession<T extends KubernetesObject> {
         yield event;
       }
       this.#controller.signal.throwIfAborted();
+      this.#isOver = true;
     } catch (error) {
       failure = error;
       // A transport wraps or replaces the reason of an abort; here it is known.
