@@ -48,7 +48,9 @@ export function findCondition(
   conditions: readonly Condition[] | undefined,
   type: string,
 ): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
+  // A loop: this is asked of every object again and again.
+  for (const condition of conditions ?? []) if (condition.type === type) return condition;
+  return undefined;
 }
 
 /** Whether the condition exists and is True. Absent and Unknown are not. */

