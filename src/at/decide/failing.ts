@@ -76,9 +76,15 @@ export function cannotStart(
   }
   const { last, commandFailures } = view;
   const isMissing = last?.reason === startError && missingProgram.test(last.message ?? '');
-  // Twice in a row: status tells the failure before this one.
-  const wasMissing = o.at.status?.message?.startsWith(startError) === true;
-  return isMissing && commandFailures > 1 && wasMissing
+  return isMissing && commandFailures > 1 && tellsStartBefore(o, commandFailures)
     ? { message: saidBy(view, true), exitCode: last.exitCode }
     : undefined;
+}
+
+/** Whether status tells of the failure before this one, and not of this one, that it was a start: twice in a row. */
+function tellsStartBefore({ at: { status = {} } }: Observed, commandFailures: number): boolean {
+  const { reason, message = '', restarts = 0 } = status;
+  const isBefore = restarts === pastRestarts(status) + commandFailures - 2;
+  // Once that has been found and noted, a further start changes nothing.
+  return message.startsWith(startError) && (isBefore || reason === atReason.cannotStart);
 }

@@ -154,6 +154,24 @@ describe('what can never start', () => {
     assert.equal(decision.status?.reason, 'CommandFailing');
   });
 
+  it('is looked at any number of times, and counts as one failure that follows another one', () => {
+    const told = withStatus(at, decide(observing({ at, pod: failing(created(at), 1), now })).status);
+    const second = startError(created(at), 2);
+    const shown = withStatus(told, decide(observing({ at: told, pod: second, now })).status);
+    const again = decide(observing({ at: shown, pod: second, now }));
+    assert.deepEqual([again.actions, again.status], [[], shown.status]);
+    const third = decide(observing({ at: shown, pod: startError(created(at), 3), now }));
+    assert.equal(third.status?.reason, 'CannotStart');
+  });
+
+  it('is stopped once that is noted, although it was started once more before', () => {
+    const first = withStatus(at, decide(observing({ at, pod: startError(created(at), 1), now })).status);
+    const pod = startError(created(at), 2);
+    const noted = withStatus(first, decide(observing({ at: first, pod, now })).status);
+    const stop = decide(observing({ at: noted, pod: startError(created(at), 3), now }));
+    assert.deepEqual(actionTypes(stop), ['PatchPod']);
+  });
+
   it('ends at once where the name of the image is none', () => {
     const { status } = decide(observing({ at, pod: waitingFor(created(at), 'InvalidImageName'), now }));
     assert.deepEqual([status?.reason, status?.message], ['CannotStart', 'InvalidImageName: why']);
