@@ -4,8 +4,18 @@ import { Transform } from 'node:stream';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { AtSpec } from '../../src/api/at.generated.ts';
+import { parseTime } from '../../src/kubernetes/time.ts';
+import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
-import { type Asked, Hold, HostileProxy, lostAnswer, type Treatment } from './hostile-proxy.ts';
+import {
+  type Asked,
+  failure,
+  Hold,
+  HostileProxy,
+  lostAnswer,
+  noAnswer,
+  type Treatment,
+} from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 
@@ -20,10 +30,17 @@ function brokenAnswer(): { through: Transform } {
   return { through: new Transform({ transform }) };
 }
 
+/** What the API server, or a load balancer in front of it, answers in place of the 201. */
+const page502 = { code: 502, body: '502 Bad Gateway', headers: { 'content-type': 'text/plain' } };
+
 /** How the answer to the first create is lost. */
 const losses: Readonly<Record<string, () => Treatment>> = {
-  'before its answer': () => lostAnswer,
-  'in the middle of its answer': brokenAnswer,
+  'a connection that breaks before it': () => lostAnswer,
+  'a connection that breaks in the middle of it': brokenAnswer,
+  'a connection that is dead': () => ({ instead: noAnswer }),
+  'a 500 in its place': () => ({ instead: failure(500, 'InternalError') }),
+  'a 504 in its place': () => ({ instead: failure(504, 'Timeout') }),
+  'the page of a load balancer in its place': () => ({ instead: page502 }),
 };
 
 /** The answer is lost, and the watch, which would show the Pod, is silent until the API server was asked for it. */
@@ -47,6 +64,11 @@ async function adoptsAfter(t: TestContext, loss: () => Treatment, spec: Partial<
   watch.end();
   const pod = await rig.pod();
   assert.deepEqual([status?.podUID, status?.attempts], [pod.metadata.uid, 1]);
+  assert.deepEqual([condition(status, 'Launched'), status?.reason], ['True Launched', undefined]);
+  const createdAt = parseTime(pod.metadata.creationTimestamp ?? '');
+  const launchTime = parseTime(status?.launchTime ?? '');
+  // Under ExactlyOnce that is its release.
+  assert.ok(spec.launchGuarantee === 'ExactlyOnce' ? launchTime >= createdAt : launchTime === createdAt);
   assert.deepEqual(asked.slice(0, 2), ['POST', 'GET'], 'it asks what has become of its Pod');
   assert.equal(asked.filter((method) => method === 'POST').length, 1);
   const isReleased = async () => ((await rig.pod()).spec.schedulingGates ?? []).length === 0;
@@ -54,12 +76,19 @@ async function adoptsAfter(t: TestContext, loss: () => Treatment, spec: Partial<
   await rig.exit(0);
   assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
   assert.equal(created.size, 1);
+  const told = async () => (await rig.events()).includes('Completed') && rig.events();
+  const events = await eventually(told, { message: 'the end is told' });
+  // Where no answer has come for seconds, that was told.
+  assert.deepEqual(
+    events.filter((event) => event !== 'CreateFailed (W)'),
+    ['Launched', 'Completed'],
+  );
 }
 
-describe('a connection that breaks after the API server has stored the Pod', { concurrency: true }, () => {
-  for (const [when, loss] of Object.entries(losses)) {
+describe('an answer that is lost after the API server has stored the Pod', { concurrency: true }, () => {
+  for (const [how, loss] of Object.entries(losses)) {
     for (const launchGuarantee of ['AtLeastOnce', 'ExactlyOnce'] as const) {
-      it(`${when} leaves one Pod, which is adopted, with ${launchGuarantee}`, (t) =>
+      it(`by ${how} leaves one Pod, which is adopted, with ${launchGuarantee}`, (t) =>
         adoptsAfter(t, loss, { launchGuarantee }));
     }
   }

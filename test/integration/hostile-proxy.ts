@@ -37,8 +37,19 @@ export interface Silence {
 
 export const noAnswer: Silence = { onGivenUp: () => {} };
 
+/** The API server does as it is asked, and this comes in place of its answer, or nothing does. */
+export interface ReplacedAnswer {
+  readonly instead: OwnAnswer | Silence;
+}
+
 /** How a request is treated; undefined: it is passed on, and so is its answer. */
-export type Treatment = OwnAnswer | { readonly through: Transform } | typeof lostAnswer | Silence | undefined;
+export type Treatment =
+  | OwnAnswer
+  | { readonly through: Transform }
+  | typeof lostAnswer
+  | ReplacedAnswer
+  | Silence
+  | undefined;
 
 /** What an API server says of a request that it does not carry out. */
 export function failure(code: number, reason: string): OwnAnswer {
@@ -161,13 +172,11 @@ export class HostileProxy {
       this.#passOn(request, response, asked, treatment);
     } else if ('through' in treatment) {
       this.#passOn(request, response, asked, treatment.through);
-    } else if ('code' in treatment) {
-      request.resume();
-      response.writeHead(treatment.code, treatment.headers).end(treatment.body);
+    } else if ('instead' in treatment) {
+      this.#passOn(request, response, asked, treatment);
     } else {
-      const since = performance.now();
       request.resume();
-      response.on('close', () => treatment.onGivenUp(performance.now() - since));
+      reply(response, treatment);
     }
   }
 
@@ -175,7 +184,7 @@ export class HostileProxy {
     request: IncomingMessage,
     response: ServerResponse,
     asked: Asked,
-    through: Transform | typeof lostAnswer | undefined,
+    through: Transform | typeof lostAnswer | ReplacedAnswer | undefined,
   ): void {
     const { method } = request;
     const { path: pathname, query } = asked;
@@ -184,6 +193,11 @@ export class HostileProxy {
     const upstream = startRequest({ ...this.#upstream, method, path, headers }, (answer) => {
       if (through === lostAnswer) {
         response.destroy();
+        return;
+      }
+      if (through !== undefined && 'instead' in through) {
+        answer.resume();
+        reply(response, through.instead);
         return;
       }
       if (this.hidesAuditId) delete answer.headers['audit-id'];
@@ -200,4 +214,14 @@ export class HostileProxy {
     response.on('close', () => upstream.destroy());
     request.pipe(upstream);
   }
+}
+
+/** An answer of the proxy's own, or none. */
+function reply(response: ServerResponse, answer: OwnAnswer | Silence): void {
+  if ('code' in answer) {
+    response.writeHead(answer.code, answer.headers).end(answer.body);
+    return;
+  }
+  const since = performance.now();
+  response.on('close', () => answer.onGivenUp(performance.now() - since));
 }
