@@ -4,7 +4,7 @@ import { before, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig, seconds } from './at-rig.ts';
-import { applyCrds, eventually } from './support.ts';
+import { applyCrds } from './support.ts';
 
 before(() => applyCrds());
 
@@ -25,9 +25,7 @@ function exits(exitCode: number) {
 
 /** The operator stops the Pod, and so does the kubelet then. */
 async function isStopped(rig: AtRig, pod: string): Promise<void> {
-  await eventually(async () => (await rig.pod(pod)).spec.activeDeadlineSeconds === 1, {
-    message: `${pod} is stopped`,
-  });
+  await rig.stopped(pod);
   await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' }, pod);
 }
 

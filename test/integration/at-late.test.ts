@@ -3,10 +3,6 @@ import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { atAnnotation } from '../../src/api/at-constants.ts';
-import { isCause } from '../../src/at/plan/cause.ts';
-import { planOf } from '../../src/at/plan/plan.ts';
-import { buildPod } from '../../src/at/plan/pod.ts';
-import type { Pod } from '../../src/kubernetes/objects.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { condition } from '../fixtures/at.ts';
@@ -21,15 +17,6 @@ async function operating(t: TestContext): Promise<AtRig> {
   return rig;
 }
 
-/** What a stale replica sends, or one that is killed right after: the Pod of the first attempt. */
-async function createLate(rig: AtRig, spec: Partial<Pod['spec']> = {}): Promise<Pod> {
-  const at = await rig.at();
-  const plan = planOf(at);
-  assert.ok(!isCause(plan));
-  const pod = buildPod(at, plan, 1);
-  return rig.client.create(pods, { ...pod, spec: { ...pod.spec, ...spec } });
-}
-
 describe('a Pod that is created too late', { concurrency: true }, () => {
   it('is stopped beside the second attempt of its At, and deleted when it does not end', async (t) => {
     const rig = await operating(t);
@@ -40,13 +27,10 @@ describe('a Pod that is created too late', { concurrency: true }, () => {
     await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
     // Until it is seen to run it is only deleted: so no kubelet may look while a test makes a kubelet of itself.
     await rig.stopOperators();
-    await createLate(rig, { terminationGracePeriodSeconds: 0 });
+    await rig.createPodOf('example-at', { terminationGracePeriodSeconds: 0 });
     await rig.start();
     await rig.startOperator();
-    const stopped = await eventually(async () => {
-      const pod = await rig.pod();
-      return pod.spec.activeDeadlineSeconds === 1 && pod;
-    });
+    const stopped = await rig.stopped();
     assert.equal(stopped.metadata.annotations?.[atAnnotation.stopReason], 'Superseded');
     const told = async () => (await rig.events()).includes('Superseded (W)');
     await eventually(told, { message: 'the Event of the stop' });
@@ -59,7 +43,7 @@ describe('a Pod that is created too late', { concurrency: true }, () => {
     const rig = await operating(t);
     await rig.createAt({ cancel: true });
     await rig.inPhase('DONE');
-    await createLate(rig);
+    await rig.createPodOf();
     await eventually(() => rig.isPodGone(), { message: 'the Pod is gone' });
   });
 });
@@ -69,7 +53,7 @@ describe('an edit that comes too late', { concurrency: true }, () => {
     const rig = await AtRig.create(t);
     await rig.createAt({ disruptionPolicy: 'Retry' });
     // The operator is killed before it writes RUNNING.
-    await createLate(rig);
+    await rig.createPodOf();
     await rig.editAt({ command: 'echo NO' });
     await rig.startOperator();
     assert.equal(condition((await rig.inPhase('RUNNING')).status, 'Accepted'), 'True EditedTooLate');
@@ -83,7 +67,7 @@ describe('an edit that comes too late', { concurrency: true }, () => {
   it('is told of a run that is not repeated', async (t) => {
     const rig = await AtRig.create(t);
     await rig.createAt();
-    await createLate(rig);
+    await rig.createPodOf();
     await rig.editAt({ command: 'echo NO' });
     await rig.startOperator();
     assert.equal(condition((await rig.inPhase('RUNNING')).status, 'Accepted'), 'True EditedTooLate');
@@ -102,7 +86,7 @@ describe('an edit that comes too late', { concurrency: true }, () => {
         spec: { containers: [{ name: 'main', command: ['true'] }] },
       },
     });
-    await createLate(rig);
+    await rig.createPodOf();
     await rig.editAt({ ttlSecondsAfterFinished: 3600 });
     await rig.startOperator();
     assert.equal(condition((await rig.inPhase('RUNNING')).status, 'Accepted'), 'True Armed');

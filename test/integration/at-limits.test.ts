@@ -4,7 +4,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import type { ContainerState, ContainerStatus } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { AtRig, seconds } from './at-rig.ts';
-import { applyCrds, eventually } from './support.ts';
+import { applyCrds } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 
 before(() => applyCrds());
@@ -30,18 +30,17 @@ const backOff = { waiting: { reason: 'CrashLoopBackOff' } };
 const initializing = { waiting: { reason: 'PodInitializing' } };
 const running = (since: number): ContainerState => ({ running: { startedAt: seconds(since) } });
 
-const isStopped = (rig: AtRig, name = 'example-at-pod') =>
-  eventually(async () => (await rig.pod(name)).spec.activeDeadlineSeconds === 1, {
-    message: 'it is stopped',
-  });
+let looks = 0;
 
-/** Once the operator has looked at everything that was there before, the Pod is not stopped. */
-async function assertGoesOn(rig: AtRig, name = 'example-at-pod'): Promise<void> {
-  const { metadata } = await rig.pod(name);
-  const later = `after-${metadata.resourceVersion}`;
+/** Once the operator has looked at everything that was there before, these Pods are not stopped. */
+async function assertGoesOn(rig: AtRig, ...names: readonly string[]): Promise<void> {
+  looks += 1;
+  const later = `later-${looks}`;
   await rig.createAt({ pendingTimeoutSeconds: 0 }, later);
   await rig.inPhase('RUNNING', later);
-  assert.notEqual((await rig.pod(name)).spec.activeDeadlineSeconds, 1, 'it is not stopped');
+  for (const name of names.length === 0 ? ['example-at-pod'] : names) {
+    assert.notEqual((await rig.pod(name)).spec.activeDeadlineSeconds, 1, `${name} is not stopped`);
+  }
 }
 
 describe('backoffLimit', { concurrency: true }, () => {
@@ -67,7 +66,7 @@ describe('backoffLimit', { concurrency: true }, () => {
     await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing');
     await assertGoesOn(rig);
     await rig.setPod({ containerStatuses: [main, container('helper', 1, backOff, failure)] });
-    await isStopped(rig);
+    await rig.stopped();
     await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'BackoffLimitExceeded']);
@@ -95,7 +94,7 @@ describe('backoffLimit', { concurrency: true }, () => {
     assert.equal(failing.status?.restarts, 2);
     await assertGoesOn(rig, 'example-at-pod-2');
     await fail('example-at-pod-2', 3);
-    await isStopped(rig, 'example-at-pod-2');
+    await rig.stopped('example-at-pod-2');
     await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' }, 'example-at-pod-2');
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.reason, status?.restarts], ['BackoffLimitExceeded', 3]);
@@ -137,7 +136,7 @@ describe('activeDeadlineSeconds', () => {
     await advance(30_000_000);
     await assertGoesOn(rig, 'example-at-pod-2');
     await advance(6_001_000);
-    await isStopped(rig, 'example-at-pod-2');
+    await rig.stopped('example-at-pod-2');
     await rig.exit(143, 'example-at-pod-2');
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.reason, status?.attempts], ['DeadlineExceeded', 2]);
@@ -183,7 +182,7 @@ describe('pendingTimeoutSeconds', { concurrency: true }, () => {
     await show((at) => container('fetch', 0, backOff, run(1, at(0), at(25_000))));
     await assertGoesOn(rig);
     await advance(3100);
-    await isStopped(rig);
+    await rig.stopped();
     await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'CrashLoopBackOff']);

@@ -2,10 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
-import { isCause } from '../../src/at/plan/cause.ts';
-import { planOf } from '../../src/at/plan/plan.ts';
-import { buildPod } from '../../src/at/plan/pod.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { countByKind, requestsOf } from '../bench/at-audit.ts';
 import { BenchApiServer } from '../bench/bench-api-server.ts';
@@ -81,10 +77,8 @@ describe('a life from the acceptance to the end', { concurrency: true }, () => {
     const phases = new Set<string | undefined>();
     await rig.watch(t, ats, (_, { status }) => phases.add(status?.phase));
     // An operator has created the Pod, and was gone before it could write RUNNING.
-    const at = await rig.createAt();
-    const plan = planOf(at);
-    assert.ok(!isCause(plan));
-    await rig.client.create(pods, buildPod(at, plan, 1));
+    await rig.createAt();
+    await rig.createPodOf();
     await rig.exit(0);
     await rig.startOperator();
     const { status } = await rig.inPhase('DONE');

@@ -237,9 +237,7 @@ describe('At with Retry', { concurrency: true }, () => {
       await rig.bind(t);
       await rig.setPod(status());
       await advance(61_000);
-      await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1, {
-        message: 'it is stopped',
-      });
+      await rig.stopped();
       const assertOver = async () => {
         const { status } = await rig.inPhase('DONE');
         assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Failed', reason, 1]);
@@ -277,7 +275,7 @@ describe('At with Retry', { concurrency: true }, () => {
     const state = { waiting: { reason: 'CrashLoopBackOff' } };
     const containerStatuses = [{ ...main, restartCount: 1, state, lastState: { terminated } }];
     await rig.setPod({ phase: 'Running', startTime: time, containerStatuses });
-    await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1);
+    await rig.stopped();
     await rig.client.evict({ namespace: rig.namespace, name: 'example-at-pod' }, {});
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual(

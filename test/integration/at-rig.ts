@@ -2,6 +2,7 @@
  * Rig for the At tests: an operator with the At controller alone, in this process, on a namespace of its own.
  * There is no node: what a kubelet would report of a Pod, the test writes.
  */
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
@@ -9,6 +10,9 @@ import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { addAtController } from '../../src/at/controller.ts';
 import type { AtDefaults } from '../../src/at/facts/observed.ts';
+import { isCause } from '../../src/at/plan/cause.ts';
+import { planOf } from '../../src/at/plan/plan.ts';
+import { buildPod } from '../../src/at/plan/pod.ts';
 import {
   type KubernetesObject,
   type Pod,
@@ -195,6 +199,26 @@ export class AtRig {
 
   isPodGone(name = 'example-at-pod'): Promise<boolean> {
     return isGone(this.client, pods, this.namespace, name);
+  }
+
+  /** Creates the Pod of the first attempt, as a replica does that is stale, or killed right after. */
+  async createPodOf(name = 'example-at', spec: Partial<Pod['spec']> = {}): Promise<Pod> {
+    const at = await this.at(name);
+    const plan = planOf(at);
+    assert.ok(!isCause(plan));
+    const pod = buildPod(at, plan, 1);
+    return this.client.create(pods, { ...pod, spec: { ...pod.spec, ...spec } });
+  }
+
+  /** Resolves with the Pod once the operator has told the kubelet to stop it. */
+  stopped(name = 'example-at-pod'): Promise<Pod> {
+    return eventually(
+      async () => {
+        const pod = await this.pod(name);
+        return pod.spec.activeDeadlineSeconds === 1 && pod;
+      },
+      { message: `${name} is stopped` },
+    );
   }
 
   /** Resolves with the At once it is so. */

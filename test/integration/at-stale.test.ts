@@ -1,10 +1,6 @@
 /** Decisions that cannot be undone while the operator sees nothing new, on the real API server: it reads before it acts. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
-import { isCause } from '../../src/at/plan/cause.ts';
-import { planOf } from '../../src/at/plan/plan.ts';
-import { buildPod } from '../../src/at/plan/pod.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
 import { AtRig } from './at-rig.ts';
 import { Hold } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -26,12 +22,10 @@ async function operating(t: TestContext, plural: 'ats' | 'pods') {
 /** An At whose Pod a replica has created that was stopped before it could write that, while the watch of Pods is held. */
 async function launchedUnseen(t: TestContext) {
   const { rig, hold } = await operating(t, 'pods');
-  const at = await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+  await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
   await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
   hold.begin();
-  const plan = planOf(at);
-  assert.ok(!isCause(plan));
-  const { metadata } = await rig.client.create(pods, buildPod(at, plan, 1));
+  const { metadata } = await rig.createPodOf();
   return { rig, hold, podUID: metadata.uid };
 }
 

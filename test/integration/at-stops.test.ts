@@ -34,11 +34,6 @@ async function failed(rig: AtRig, failures: number, message: string): Promise<vo
   });
 }
 
-const isStopped = (rig: AtRig, name = 'example-at-pod') =>
-  eventually(async () => (await rig.pod(name)).spec.activeDeadlineSeconds === 1, {
-    message: 'it is stopped',
-  });
-
 describe('a command that fails and is started again', () => {
   it('shows each failure while it runs, with one Warning that does not quote it', async (t) => {
     const rig = await running(t);
@@ -145,7 +140,7 @@ describe('a cancel', { concurrency: true }, () => {
   it('holds once the operator has seen it, also when it is set back', async (t) => {
     const rig = await running(t);
     await rig.editAt({ cancel: true });
-    await isStopped(rig);
+    await rig.stopped();
     await rig.atWhen('canceled', ({ status }) => status?.reason === 'Canceled');
     await rig.editAt({ cancel: false });
     await rig.exit(143);
@@ -166,7 +161,7 @@ describe('a cancel', { concurrency: true }, () => {
     const rig = await running(t, { command: 'true', template });
     const stoppedAt = Date.now();
     await rig.editAt({ cancel: true });
-    await isStopped(rig);
+    await rig.stopped();
     const { status } = await rig.inPhase('DONE');
     assert.equal(status?.outcome, 'Canceled');
     assert.ok(await rig.isPodGone());
@@ -205,7 +200,7 @@ describe('a run of an At that is being deleted and that a finalizer holds', { co
     const { rig, key, assertOver } = await leaving(t);
     await rig.start();
     await rig.editAt({ cancel: true });
-    await isStopped(rig);
+    await rig.stopped();
     await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
     await assertOver('Canceled', 'Canceled');
   });
@@ -215,7 +210,7 @@ describe('a run of an At that is being deleted and that a finalizer holds', { co
     await rig.start();
     await rig.atWhen('started', ({ status }) => status?.startTime !== undefined);
     await advance(61_000);
-    await isStopped(rig);
+    await rig.stopped();
     await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
     await assertOver('Failed', 'DeadlineExceeded');
   });
@@ -229,7 +224,7 @@ describe('a run of an At that is being deleted and that a finalizer holds', { co
       containerStatuses: [{ ...main, state: { waiting } }],
     });
     await advance(61_000);
-    await isStopped(rig);
+    await rig.stopped();
     await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
     await assertOver('Failed', 'ImagePullBackOff');
   });

@@ -311,10 +311,7 @@ describe('At, what ends a run', { concurrency: true }, () => {
     const lastState = { terminated: { exitCode: 7, reason: 'Error', startedAt: time, finishedAt: time } };
     const state = { waiting: { reason: 'CrashLoopBackOff' } };
     await rig.setPod({ containerStatuses: [{ ...container, restartCount: 1, state, lastState }] });
-    const stopped = await eventually(async () => {
-      const pod = await rig.pod();
-      return pod.spec.activeDeadlineSeconds === 1 && pod;
-    });
+    const stopped = await rig.stopped();
     const annotation = stopped.metadata.annotations?.['cnat.programming-kubernetes.info/stop-reason'];
     assert.equal(annotation, 'BackoffLimitExceeded');
     await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
@@ -362,7 +359,7 @@ describe('At, what ends a run', { concurrency: true }, () => {
     await rig.inPhase('RUNNING');
     await rig.start();
     await rig.editAt({ cancel: true });
-    await eventually(async () => (await rig.pod()).spec.activeDeadlineSeconds === 1);
+    await rig.stopped();
     await rig.exit(143);
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
     assert.equal(await rig.isPodGone(), false);
