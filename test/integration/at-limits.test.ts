@@ -189,3 +189,57 @@ describe('pendingTimeoutSeconds', { concurrency: true }, () => {
     assert.equal(status?.startTime, undefined);
   });
 });
+
+describe('a limit that passes around a restart of the operator', () => {
+  it('ends the run that the next operator finds, before it passes and after it', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    // No operator that has seen the start, or the creation, is there when these pass.
+    const limits = { before: 36_000, after: 72_000 };
+    const ats = Object.entries(limits).flatMap(([when, limit]) => [
+      [`run-${when}`, { activeDeadlineSeconds: limit, pendingTimeoutSeconds: 0 }] as const,
+      [`pull-${when}`, { pendingTimeoutSeconds: limit }] as const,
+      [`schedule-${when}`, { pendingTimeoutSeconds: limit }] as const,
+    ]);
+    for (const [name, spec] of ats) {
+      await rig.createAt(spec, name);
+      await rig.inPhase('RUNNING', name);
+    }
+    const noImage = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } };
+    for (const when of Object.keys(limits)) {
+      await rig.start(`run-${when}-pod`);
+      await rig.atWhen('started', ({ status }) => status?.startTime !== undefined, `run-${when}`);
+      await rig.bind(t, `pull-${when}-pod`);
+      const containerStatuses = [container('busybox', 0, noImage)];
+      const startTime = seconds(Date.now());
+      await rig.setPod({ phase: 'Pending', startTime, containerStatuses }, `pull-${when}-pod`);
+    }
+    const restartAfter = async (ms: number) => {
+      await rig.stopOperators();
+      await advance(ms);
+      await rig.startOperator(options);
+    };
+    const assertEnded = async (when: string) => {
+      await rig.stopped(`run-${when}-pod`);
+      await rig.exit(143, `run-${when}-pod`);
+      await rig.stopped(`pull-${when}-pod`);
+      await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' }, `pull-${when}-pod`);
+      const reasons = { run: 'DeadlineExceeded', pull: 'ImagePullBackOff', schedule: 'Unschedulable' };
+      for (const [what, reason] of Object.entries(reasons)) {
+        const { status } = await rig.inPhase('DONE', `${what}-${when}`);
+        assert.deepEqual([status?.outcome, status?.reason], ['Failed', reason], `${what}-${when}`);
+      }
+      // No kubelet has it that could stop it.
+      assert.ok(await rig.isPodGone(`schedule-${when}-pod`));
+    };
+    await restartAfter(30_000_000);
+    const podNames = ats.map(([name]) => `${name}-pod`);
+    await assertGoesOn(rig, ...podNames);
+    await advance(6_100_000);
+    await assertEnded('before');
+    await assertGoesOn(rig, ...podNames.filter((name) => name.includes('-after-')));
+    await restartAfter(36_000_000);
+    await assertEnded('after');
+  });
+});
