@@ -29,6 +29,14 @@ class TravelingClock implements Clock {
     for (const timer of this.#timers) timer.halt();
   }
 
+  /** From where it stands. */
+  start(): void {
+    if (this.#stoppedAt === undefined) return;
+    this.#aheadMs -= systemClock.monotonic() - this.#stoppedAt.monotonic;
+    this.#stoppedAt = undefined;
+    for (const timer of this.#timers) this.#set(timer);
+  }
+
   setTimer(delay: number, callback: () => void): Timer {
     const timer = new TravelingTimer(this.monotonic() + delay, callback, () => this.#timers.delete(timer));
     this.#timers.add(timer);
@@ -106,6 +114,8 @@ export interface TimeTravel {
   ): Promise<void>;
   /** From now on their time goes on only as it is set forward, however long anything takes. */
   stopClock(): void;
+  /** It goes on by itself again: what ends an operator may have to wait. */
+  startClock(): void;
 }
 
 export async function timeTravel(t: Pick<TestContext, 'after'>): Promise<TimeTravel> {
@@ -137,5 +147,6 @@ export async function timeTravel(t: Pick<TestContext, 'after'>): Promise<TimeTra
       await advance(ms);
     },
     stopClock: () => clock.stop(),
+    startClock: () => clock.start(),
   };
 }
