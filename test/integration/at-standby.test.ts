@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Transform } from 'node:stream';
 import { before, describe, it, type TestContext } from 'node:test';
+import { Registry } from '@prometheus-io/client';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
@@ -72,6 +73,29 @@ describe('a standby', () => {
     proxy.treat = () => undefined;
     release();
     await allHavePods(standby);
+  });
+
+  it('launches nothing while it sees other Ats get their Pods, and the rest when that ends', async (t) => {
+    const registry = new Registry();
+    const standby = await standbyBeside(t, { registry });
+    const { rig, creates, advance, pass, stopClock, startClock } = standby;
+    const sees = async (made: number) =>
+      (await registry.metrics()).includes(`informer_objects{resource="pods"} ${made}\n`);
+    // What it waits for is its own time, of which none passes while a Pod is on its way to it.
+    stopClock();
+    await advance(60_000);
+    const made = 6;
+    for (let index = 0; index < made; index += 1) {
+      await advance(500);
+      await rig.createPodOf(`at-${index}`);
+      await eventually(() => sees(index + 1), { message: 'it sees the Pod of another replica' });
+    }
+    await advance(500);
+    assert.equal(creates(), 0);
+    startClock();
+    await pass();
+    await allHavePods(standby);
+    assert.equal(creates(), count - made);
   });
 
   it('knows, once it leads, how a Pod has ended that was gone by then', async (t) => {
