@@ -6,11 +6,13 @@ import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { pino } from 'pino';
-import type { AtSpec } from '../../src/api/at.generated.ts';
+import type { At, AtSpec } from '../../src/api/at.generated.ts';
+import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { errorFields } from '../../src/runtime/logger.ts';
-import { AtRig } from './at-rig.ts';
+import { AtRig, seconds } from './at-rig.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { applyCrds, eventually } from './support.ts';
 
@@ -153,4 +155,72 @@ describe('the words of a template that the API server refuses', () => {
     assert.doesNotMatch(await registry.metrics(), /canary/i, 'metrics');
     assert.ok(lines.some((line) => line.includes('PodRejected')));
   });
+});
+
+/** The command fails twice, which is once too often, and says the canary each time. */
+async function failTwice(rig: AtRig, name: string): Promise<void> {
+  const pod = `${name}-pod`;
+  await rig.inPhase('RUNNING', name);
+  await rig.start(pod);
+  const [container] = (await rig.pod(pod)).status?.containerStatuses ?? [];
+  assert.ok(container);
+  const time = seconds(Date.now());
+  const message = `the password is ${canary}\n`;
+  const terminated = { exitCode: 7, reason: 'Error', message, startedAt: time, finishedAt: time };
+  const backOff = { waiting: { reason: 'CrashLoopBackOff' } };
+  const fail = (restartCount: number) => {
+    const failed = { ...container, restartCount, state: backOff, lastState: { terminated } };
+    return rig.setPod({ containerStatuses: [failed] }, pod);
+  };
+  await fail(0);
+  await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing', name);
+  await fail(1);
+  await rig.stopped(pod);
+  const containerStatuses = [{ ...container, restartCount: 1, state: { terminated } }];
+  await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded', containerStatuses }, pod);
+  await rig.inPhase('DONE', name);
+  const told = async () => (await rig.events(name)).includes('Failed (W)');
+  await eventually(told, { message: `the end of ${name} is told` });
+}
+
+describe('the output of a command', { concurrency: true }, () => {
+  for (const [what, flags, isTold] of [
+    ['unless its At keeps it to itself', [], [undefined, true]],
+    ['only where its At asks for it, by a flag', ['--at-output-in-status=false'], [true]],
+  ] as const) {
+    it(`is in the status of its At and nowhere else, and there ${what}`, async (t) => {
+      const rig = await AtRig.create(t);
+      const versions: At[] = [];
+      await rig.watch(t, ats, (_, at) => versions.push(at));
+      const operator = new OperatorProcess(t, rig.namespace, flags);
+      const values = { open: undefined, shown: true, hidden: false };
+      const names = Object.keys(values);
+      for (const [name, outputInStatus] of Object.entries(values)) {
+        await rig.createAt(
+          { backoffLimit: 1, ...(outputInStatus !== undefined && { outputInStatus }) },
+          name,
+        );
+      }
+      await Promise.all(names.map((name) => failTwice(rig, name)));
+      const metrics = await operator.metrics();
+      assert.match(metrics, /^atwatch_at_finished_total\{.*reason="BackoffLimitExceeded".*\} 3$/m);
+      await operator.kill('SIGTERM');
+      const { items } = await rig.client.list(events, { namespace: rig.namespace });
+      assert.doesNotMatch(JSON.stringify(items), /canary/i, 'Events');
+      assert.doesNotMatch(metrics, /canary/i, 'metrics');
+      assert.match(operator.output, /CommandFailing/);
+      assert.doesNotMatch(operator.output, /canary/i, 'log lines');
+      await eventually(
+        () => versions.filter(({ status }) => status?.phase === 'DONE').length >= names.length,
+        {
+          message: 'the watch shows all ends',
+        },
+      );
+      for (const [name, value] of Object.entries(values)) {
+        const told = versions.filter((at) => at.metadata.name === name && /canary/.test(JSON.stringify(at)));
+        const phases = [...new Set(told.map(({ status }) => status?.phase))];
+        assert.deepEqual(phases, isTold.some((one) => one === value) ? ['RUNNING', 'DONE'] : [], name);
+      }
+    });
+  }
 });
