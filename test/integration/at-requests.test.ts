@@ -1,10 +1,11 @@
-/** What the whole life of an At costs, by the account of the API server: its audit log. */
+/** What the whole life of an At costs, and what many cost together, by the account of the API server: its audit log. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { countByKind, requestsOf } from '../bench/at-audit.ts';
 import { BenchApiServer } from '../bench/bench-api-server.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
 import { AtRig } from './at-rig.ts';
 import { eventually } from './support.ts';
 
@@ -88,4 +89,60 @@ describe('a life from the acceptance to the end', { concurrency: true }, () => {
     assert.deepEqual([...phases], ['PENDING', 'DONE']);
     assert.deepEqual(await requestsFor(rig.namespace), ['1 patch ats/status']);
   });
+});
+
+/** Ats looked at at the same time: so many creates can be on their way when the first status is sent. */
+const workers = 32;
+const crowd = 200;
+const crowdNames = Array.from({ length: crowd }, (_, index) => `example-at-${index}`);
+
+/** How they come to be due together, in a namespace that has none yet. */
+const crowds: Readonly<Record<string, (rig: AtRig) => Promise<unknown>>> = {
+  'fall due at one instant': async (rig) => {
+    await rig.startOperator();
+    const areAccepted = async (generation: number) =>
+      eventually(
+        async () =>
+          (await rig.client.list(ats, { namespace: rig.namespace })).items.every(
+            ({ status }) => status?.observedGeneration === generation,
+          ),
+        { timeout: 60_000, message: 'all are accepted' },
+      );
+    const begun = performance.now();
+    await inParallel(crowd, 24, (index) =>
+      rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, crowdNames[index]),
+    );
+    await areAccepted(1);
+    const due = Math.ceil(Date.now() + 2000 + 3 * (performance.now() - begun));
+    const schedule = new Date(due).toISOString();
+    await inParallel(crowd, 24, (index) => rig.editAt({ schedule }, crowdNames[index]));
+    await areAccepted(2);
+    assert.ok(Date.now() < due, 'this machine is too slow to prepare the Ats in time');
+  },
+  'are found due by a new process': async (rig) => {
+    await inParallel(crowd, 24, (index) => rig.createAt({}, crowdNames[index]));
+    await rig.startOperator();
+  },
+};
+
+describe('two hundred Ats', { concurrency: true }, () => {
+  for (const [how, prepare] of Object.entries(crowds)) {
+    it(`that ${how} have all their Pods created before a status says that one runs`, async (t) => {
+      const rig = await audited(t, how.replaceAll(' ', '-'));
+      await prepare(rig);
+      for (const name of crowdNames) await rig.inPhase('RUNNING', name, 90_000);
+      await rig.stopOperators();
+      const all = await requestsOf(server.plane.auditLog ?? '', /^atwatch-test/);
+      const own = all.filter(({ namespace }) => namespace === rig.namespace);
+      const creates = own.filter(({ what }) => what === 'create pods').map(({ received }) => received);
+      assert.equal(creates.length, crowd);
+      const first = Math.min(...creates);
+      // What accepts them comes before.
+      const statuses = own.filter(({ what, received }) => what === 'patch ats/status' && received > first);
+      const told = Math.min(...statuses.map(({ received }) => received));
+      const later = creates.filter((received) => received > told).length;
+      t.diagnostic(`${later} of ${crowd} Pods were created after the first status`);
+      assert.ok(later <= workers, `${later} of ${crowd} Pods were created after the first status`);
+    });
+  }
 });
