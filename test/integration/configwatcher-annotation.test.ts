@@ -1,0 +1,98 @@
+/** ConfigMaps that name their Pods themselves, in an annotation: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { configMaps } from '../../src/kubernetes/objects.ts';
+import { events, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
+
+const [io, com] = ['k8spatterns.io/podDeleteSelector', 'k8spatterns.com/podDeleteSelector'];
+const observed = 'k8spatterns.io/observed';
+const patience = { timeout: 60_000 };
+
+interface State {
+  readonly appliedHash?: string;
+  readonly restartCount?: number;
+  readonly pending?: object;
+}
+
+/** What the ConfigMap of the shop tells of itself as a watcher. */
+async function stateOf(shop: Shop): Promise<State> {
+  const text = await shop.ownState();
+  return text === '' ? {} : JSON.parse(text);
+}
+
+async function restarted(shop: Shop, count: number): Promise<void> {
+  const isDone = async () => {
+    const { restartCount, pending } = await stateOf(shop);
+    return restartCount === count && pending === undefined;
+  };
+  await eventually(isDone, { ...patience, message: `${count} restarts are done` });
+  await shop.allReady(3);
+}
+
+describe('a ConfigMap with a selector in an annotation', { timeout: 180_000 }, () => {
+  it("of the book's second group restarts those Pods; one with a wrong or an empty selector is warned of, and restarts none", async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const selectors = { 'webapp-config': 'app=webapp,deployment=webapp', wrong: 'app in webapp', empty: '' };
+    for (const name of Object.keys(selectors)) await shop.createConfigMap({ message: 'first' }, name);
+    for (const name of ['webapp', 'wrong', 'empty']) await shop.createWorkload(1, 'Deployment', name);
+    const before = await shop.allReady(3);
+    await shop.startOperator({ annotationController: true });
+    for (const [name, selector] of Object.entries(selectors)) {
+      const key = name === 'empty' ? io : com;
+      await shop.patchConfigMap({ metadata: { annotations: { [key]: selector } } }, name);
+    }
+    await eventually(async () => (await stateOf(shop)).appliedHash, patience);
+    const warnings = async () => {
+      const { items } = await client.list(events, { namespace });
+      return items.filter(({ type, regarding }) => type === 'Warning' && regarding?.kind === 'ConfigMap');
+    };
+    await eventually(async () => (await warnings()).length === 2, {
+      ...patience,
+      message: 'both are warned of',
+    });
+
+    const editAll = async (message: string) => {
+      for (const name of Object.keys(selectors)) await shop.patchConfigMap({ data: { message } }, name);
+    };
+    await editAll('second');
+    await restarted(shop, 1);
+    const told = (await warnings()).map(({ regarding, reason, series }) => {
+      return [regarding?.name, reason, series?.count ?? 1];
+    });
+    assert.deepEqual(told.sort(), [
+      ['empty', 'InvalidSpec', 1],
+      ['wrong', 'InvalidSpec', 1],
+    ]);
+    const { items } = await client.list(configMaps, { namespace });
+    const keys = (name: string) =>
+      Object.keys(items.find(({ metadata }) => metadata.name === name)?.metadata.annotations ?? {}).sort();
+    assert.deepEqual(
+      ['webapp-config', 'wrong', 'empty'].map(keys),
+      [[com, observed].sort(), [com], [io]],
+      'state is kept by the one that works',
+    );
+
+    // A tool that replaces the whole object drops the state: what is found then is the baseline.
+    await shop.stopOperator();
+    await shop.patchConfigMap({ metadata: { annotations: { [observed]: null } } });
+    await editAll('third');
+    await shop.startOperator({ annotationController: true });
+    const { appliedHash, restartCount } = await eventually(async () => {
+      const state = await stateOf(shop);
+      return state.appliedHash !== undefined && state;
+    }, patience);
+    assert.ok(appliedHash);
+    assert.deepEqual([restartCount, shop.seen.length], [0, 4]);
+
+    await shop.stopOperator();
+    await editAll('while it is down');
+    await shop.startOperator({ annotationController: true });
+    await restarted(shop, 1);
+    assert.equal(shop.seen.length, 5, 'one of the Pods was restarted, twice');
+    const others = before.filter((pod) => pod.metadata.labels?.deployment !== 'webapp');
+    const left = (await shop.pods()).map((pod) => pod.metadata.uid);
+    assert.deepEqual([others.length, others.every((pod) => left.includes(pod.metadata.uid))], [2, true]);
+  });
+});
