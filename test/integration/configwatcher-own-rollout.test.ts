@@ -4,17 +4,34 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { daemonSets } from '../../src/configwatcher/facts/workload.ts';
+import { daemonSets, deployments } from '../../src/configwatcher/facts/workload.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
-import { Shop } from './configwatcher-shop.ts';
+import { isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
 
-describe('a ConfigWatcher', { concurrency: 4 }, () => {
+/** Begins a rollout by which a Deployment never has more Pods than it wants; resolves when so many new ones serve. */
+async function upgradeUntil(shop: Shop, count: number): Promise<void> {
+  const { client, namespace } = shop;
+  const rollingUpdate = { maxSurge: 0, maxUnavailable: 1 };
+  const body = { spec: { strategy: { type: 'RollingUpdate', rollingUpdate } } };
+  await client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body });
+  const before = shop.seen.length;
+  await shop.upgrade('Deployment');
+  const areThere = async () => {
+    const added = (await shop.pods()).filter(
+      ({ metadata }) => shop.seen.indexOf(metadata.uid ?? '') >= before,
+    );
+    return added.filter(isReady).length >= count;
+  };
+  await eventually(areThere, { interval: 10, message: `${count} new Pods serve` });
+}
+
+describe('a ConfigWatcher', { concurrency: 7 }, () => {
   for (const type of ['Auto', 'RolloutRestart'] as const) {
     it(`by ${type} lets a DaemonSet replace each Pod once by one rollout`, { timeout }, async (t) => {
       const shop = await Shop.open(t);
@@ -111,5 +128,75 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.deepEqual(evicted.sort(), old.map(({ metadata }) => metadata.name).sort());
     assert.deepEqual([await shop.generation('Deployment'), shop.seen.length], [1, 6]);
     assert.ok(left.some(({ metadata }) => metadata.uid === fresh?.metadata.uid));
+  });
+
+  it('is Stalled by a rollout that makes no progress, and acts on what that leaves when it goes on', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(4);
+    const old = new Set((await shop.pods()).map(({ metadata }) => metadata.name));
+    const evicted: string[] = [];
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
+    await shop.watch({
+      ...atOnce,
+      strategy: { type: 'Auto', maxUnavailable: '50%', progressDeadlineSeconds: 10 },
+    });
+    await shop.baselined();
+    await upgradeUntil(shop, 2);
+    shop.isKubeletSlow = true;
+    await shop.olderThanEdits();
+    // One that has not started reads the new content.
+    const started = (await shop.pods()).filter(isReady).map(({ metadata }) => metadata);
+    const before = shop.seen.length;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it waits for the rollout', ({ pending }) => pending?.reason === 'RolloutInProgress');
+    await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    assert.deepEqual([evicted, shop.seen.length], [[], before], 'the Pods of the rollout are left alone');
+    shop.isKubeletSlow = false;
+    const { lastRestart, conditions } = await shop.restarted(1);
+    const left = await shop.allReady(4);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed], [started.length, 0]);
+    assert.equal(
+      left.some(({ metadata }) => started.some(({ uid }) => uid === metadata.uid)),
+      false,
+      'each has the new content',
+    );
+    assert.equal(shop.seen.length, before + started.length, 'and was replaced once');
+    const ofRollout = started.map(({ name }) => name).filter((name) => !old.has(name));
+    assert.deepEqual([evicted.sort(), await shop.generation('Deployment')], [ofRollout.sort(), 3]);
+  });
+
+  it('takes the Pods of two ReplicaSets of one Deployment together', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(4);
+    await upgradeUntil(shop, 2);
+    const pause = { spec: { paused: true } };
+    await client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body: pause });
+    const both = await shop.allReady(4);
+    const templates = new Set(both.map(({ metadata }) => metadata.labels?.['pod-template-hash']));
+    assert.equal(templates.size, 2, 'Pods of two ReplicaSets');
+    await shop.startOperator();
+    // Of two owners both would be taken at once.
+    await shop.watch({ ...atOnce, strategy: { type: 'Evict', canary: false, maxUnavailable: '25%' } });
+    await shop.baselined();
+    const before = shop.seen.length;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    let fewest = 4;
+    const isDone = async () => {
+      fewest = Math.min(fewest, (await shop.pods()).filter(isReady).length);
+      const { restartCount, pending } = await shop.status();
+      return restartCount === 1 && pending === undefined;
+    };
+    await eventually(isDone, { timeout: 90_000, interval: 20, message: 'the restart is done' });
+    await shop.allReady(4);
+    assert.deepEqual([fewest, shop.seen.length - before], [3, 4]);
   });
 });
