@@ -108,9 +108,15 @@ export class HostileProxy {
     this.#server = createServer((request, response) => this.#receive(request, response));
   }
 
-  /** In front of the cluster of the tests, until the end of the test. */
-  static async start(t: Pick<TestContext, 'after'>): Promise<HostileProxy> {
-    const kubeConfig = testKubeConfig();
+  /**
+   * In front of a cluster until the end of the test.
+   *
+   * @param kubeConfig which one, and as whom the clients of the proxy are there.
+   */
+  static async start(
+    t: Pick<TestContext, 'after'>,
+    kubeConfig: KubeConfig = testKubeConfig(),
+  ): Promise<HostileProxy> {
     const { hostname, port } = new URL(kubeConfig.getCurrentCluster()?.server ?? '');
     const upstream: RequestOptions = { hostname, port };
     await kubeConfig.applyToHTTPSOptions(upstream);

@@ -13,7 +13,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { inOverlay, type Overlay } from './overlay.ts';
 import { at, namespace, pod } from './policy-objects.ts';
-import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
+import { operator, type PolicyWorld, startPolicyWorld, withoutBinding } from './policy-world.ts';
 import { eventually } from './support.ts';
 
 let world: PolicyWorld;
@@ -156,17 +156,14 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
   it('is found not in force by a change of a ConfigWatcher as well', async () => {
     await world.kubectl(['create', '--filename=-'], { ...watcher, metadata: { name: 'tested', namespace } });
     assert.equal(await inForce(), 1);
-    const binding = 'validatingadmissionpolicybinding/team-atwatch-operator-updates';
-    const before = JSON.parse(await world.kubectl(['get', binding, '--output=json']));
-    await world.kubectl(['delete', binding]);
-    try {
-      await eventually(async () => (await inForce()) === 0, { timeout: 30_000, interval: 500 });
-    } finally {
-      const { apiVersion, kind, spec } = before;
-      const object = { apiVersion, kind, spec, metadata: { name: before.metadata.name } };
-      await world.kubectl(['apply', '--server-side', '--force-conflicts', '--filename=-'], object);
-      await eventually(async () => (await inForce()) === 1, { timeout: 30_000, interval: 500 });
-    }
+    await withoutBinding(
+      world,
+      'operator-updates',
+      async () => (await inForce()) === 1,
+      async () => {
+        assert.equal(await inForce(), 0);
+      },
+    );
   });
 
   for (const [why, breakIt, says] of broken) {

@@ -11,6 +11,8 @@ import { eventually, newConnection } from './support.ts';
 export const operator = 'system:serviceaccount:other:team-atwatch-controller-manager';
 
 export interface PolicyWorld {
+  /** File of the administrator. */
+  readonly kubeconfig: string;
   /** The cluster, and a client of it, as another user. */
   kubeConfigOf(user: string): KubeConfig;
   clientOf(user: string): Client;
@@ -63,7 +65,8 @@ async function install(controlPlane: ControlPlane, components: readonly string[]
     return kubeConfig;
   };
   const clientOf = (user: string) => newConnection({ kubeConfig: kubeConfigOf(user) }).client;
-  const world = { clientOf, kubeConfigOf, kubectl, refusal, stop: () => controlPlane.stop() };
+  const { kubeconfig } = controlPlane;
+  const world = { kubeconfig, clientOf, kubeConfigOf, kubectl, refusal, stop: () => controlPlane.stop() };
   // A policy is in force a moment after it was stored.
   await eventually(async () => (await refusal(operator, ...strangePod)).includes('an At controls'), {
     timeout: 30_000,
@@ -128,4 +131,28 @@ export function ownedWatcher(
     },
     spec: { podSelector: { app: name }, sources: [{ kind: 'ConfigMap', name: 'a' }] },
   };
+}
+
+/** Takes the binding of a policy away while something is done. Resolves once it is in force again. */
+export async function withoutBinding(
+  { kubectl }: PolicyWorld,
+  policy: string,
+  isInForce: () => Promise<boolean>,
+  act: () => Promise<void>,
+): Promise<void> {
+  const binding = `validatingadmissionpolicybinding/team-atwatch-${policy}`;
+  const before = JSON.parse(await kubectl(['get', binding, '--output=json']));
+  await kubectl(['delete', binding]);
+  try {
+    await eventually(async () => !(await isInForce()), {
+      interval: 500,
+      message: `${policy} is not in force`,
+    });
+    await act();
+  } finally {
+    const { apiVersion, kind, spec } = before;
+    const object = { apiVersion, kind, spec, metadata: { name: before.metadata.name } };
+    await kubectl(['apply', '--server-side', '--force-conflicts', '--filename=-'], object);
+    await eventually(isInForce, { interval: 500, message: `${policy} is in force again` });
+  }
 }

@@ -3,6 +3,7 @@
  * forward, so that nothing waits for periods of minutes or hours. Times that the API server itself writes stay as they are.
  */
 import type { TestContext } from 'node:test';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { type Clock, systemClock, type Timer } from '../../src/runtime/clock.ts';
 import type { OperatorOptions } from './at-rig.ts';
 import { HostileProxy } from './hostile-proxy.ts';
@@ -118,8 +119,12 @@ export interface TimeTravel {
   startClock(): void;
 }
 
-export async function timeTravel(t: Pick<TestContext, 'after'>): Promise<TimeTravel> {
-  const proxy = await HostileProxy.start(t);
+/** @param kubeConfig of which API server, and as whom. Default: that of the tests. */
+export async function timeTravel(
+  t: Pick<TestContext, 'after'>,
+  kubeConfig?: KubeConfig,
+): Promise<TimeTravel> {
+  const proxy = await HostileProxy.start(t, kubeConfig);
   const clock = new TravelingClock();
   const advance = (ms: number) => {
     proxy.aheadMs += ms;
