@@ -1,0 +1,125 @@
+/** Which ConfigMaps and Secrets a workload asks for, by each annotation: on a real API server with the shipped operator. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherSpecSource } from '../../src/api/configwatcher.generated.ts';
+import { AnnotatedShop, type WorkloadShape } from './annotated-shop.ts';
+
+const timeout = 240_000;
+const domain = 'reloader.stakater.com';
+const options = {
+  'k8spatterns.io/restart-options': JSON.stringify({
+    debounce: { quiet: '500ms' },
+    cooldown: { base: '1s', max: '1s' },
+    strategy: { canary: false },
+  }),
+};
+/** Without a strategy of its own. */
+const paced = { 'k8spatterns.io/restart-options': JSON.stringify({ cooldown: { base: '1s', max: '1s' } }) };
+
+const [a, s, other]: readonly ConfigWatcherSpecSource[] = [
+  { kind: 'ConfigMap', name: 'a', optional: false },
+  { kind: 'Secret', name: 's', optional: false },
+  { kind: 'Secret', name: 'other-1', optional: false },
+];
+
+/** Each refers to ConfigMap a and Secret s unless it says otherwise; restarted by an edit of the first, and by both. */
+const rows: readonly {
+  readonly name: string;
+  readonly shape: WorkloadShape;
+  readonly sources: readonly (ConfigWatcherSpecSource | undefined)[];
+  readonly restarts: readonly [number, number];
+}[] = [
+  {
+    name: 'listed',
+    shape: {
+      annotations: { ...options, 'k8spatterns.io/restart-on-change': 'configmap/a, secret/s' },
+      from: [],
+    },
+    sources: [a, s],
+    restarts: [1, 2],
+  },
+  {
+    name: 'optional',
+    shape: {
+      annotations: { ...options, 'k8spatterns.io/restart-on-change': 'referenced' },
+      container: { envFrom: [{ configMapRef: { name: 'later', optional: true } }] },
+    },
+    sources: [{ kind: 'ConfigMap', name: 'later', optional: true }],
+    restarts: [0, 1],
+  },
+  {
+    name: 'configmaps',
+    shape: { annotations: { ...options, [`configmap.${domain}/auto`]: 'true' } },
+    sources: [a],
+    restarts: [1, 1],
+  },
+  {
+    name: 'secrets',
+    shape: { annotations: { ...options, [`secret.${domain}/auto`]: 'true' } },
+    sources: [s],
+    restarts: [0, 1],
+  },
+  {
+    name: 'listed-secrets',
+    shape: { annotations: { ...options, [`secret.${domain}/reload`]: 's, other-[0-9]' } },
+    sources: [other, s].map((source) => source && { ...source, optional: true }),
+    restarts: [0, 1],
+  },
+  {
+    name: 'without-secret',
+    shape: {
+      annotations: { ...options, [`${domain}/auto`]: 'true', [`secrets.exclude.${domain}/reload`]: 's' },
+    },
+    sources: [a],
+    restarts: [1, 1],
+  },
+  {
+    name: 'in-place',
+    shape: {
+      annotations: { ...paced, [`${domain}/auto`]: 'true', [`${domain}/rollout-strategy`]: 'restart' },
+    },
+    sources: [a, s],
+    restarts: [1, 2],
+  },
+];
+
+describe('workloads with Secret access', { timeout }, () => {
+  it('are restarted for what each annotation names, and for nothing else', { timeout }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--reloader-annotations', '--secret-access']);
+    await shop.config('a', { key: 'first' });
+    for (const name of ['s', 'other-1', 'other-x']) await shop.secret(name, { key: 'first' });
+    await Promise.all(
+      rows.map(({ name, shape }) =>
+        shop.workload('Deployment', name, { from: ['a'], secrets: ['s'], ...shape }),
+      ),
+    );
+    for (const { name, sources } of rows) {
+      const { spec } = await shop.baselined(`deployment-${name}`);
+      assert.deepEqual(spec.sources, sources, name);
+      assert.equal(spec.strategy?.type, name === 'in-place' ? 'Evict' : 'Auto', name);
+    }
+    await shop.allReady();
+    const edits = [
+      async () => void (await shop.config('a', { key: 'second' })),
+      async () => {
+        await shop.config('later', { key: 'first' });
+        for (const name of ['s', 'other-x']) await shop.secret(name, { key: 'second' });
+      },
+    ];
+    for (const [round, edit] of edits.entries()) {
+      await shop.olderThanEdits();
+      await edit();
+      for (const { name, restarts } of rows) await shop.restarted(`deployment-${name}`, restarts[round] ?? 0);
+    }
+    await shop.settled();
+    const expected = rows.map(({ name, restarts: [, both] }) => [`deployment-${name}`, both] as const);
+    assert.deepEqual(await shop.restarts(), Object.fromEntries(expected));
+    for (const {
+      name,
+      restarts: [, both],
+    } of rows)
+      assert.equal(shop.replaced(name), both, name);
+    assert.equal(await shop.revision('in-place'), 1, 'its template is as it was');
+  });
+});
