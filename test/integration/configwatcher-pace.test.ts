@@ -4,8 +4,9 @@ import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
-import { isReady, Shop } from './configwatcher-shop.ts';
+import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -19,7 +20,7 @@ function askNow({ client, namespace }: Shop, value: string): Promise<unknown> {
   return client.patch(configWatchers, key, { type: 'merge', body });
 }
 
-describe('a ConfigWatcher', { concurrency: 5 }, () => {
+describe('a ConfigWatcher', { concurrency: 8 }, () => {
   it('restarts after the longest debounce while edits go on', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 1, { debounce: { quiet: '6s', max: '8s' } });
     await shop.patchConfigMap({ data: { message: 'second' } });
@@ -128,6 +129,50 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [7, 14]);
   });
 
+  it('counts an owner that is down before and after as done, last, and is not held up by it', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    shop.breaksPods = true;
+    // By name and by size it would be the first.
+    await shop.createWorkload(1, 'Deployment', 'broken');
+    const hasStarted = (pod: Pod) => !isReady(pod) && pod.status?.phase === 'Running';
+    await eventually(async () => (await shop.pods()).some(hasStarted), { message: 'its Pod has started' });
+    shop.breaksPods = false;
+    for (const name of ['web-0', 'web-1']) await shop.createWorkload(2, 'Deployment', name);
+    await eventually(async () => (await shop.pods()).filter(isReady).length === 4, {
+      message: 'the others serve',
+    });
+    const order: string[] = [];
+    const onConnect = (client: Client) => {
+      const evict = client.evict.bind(client);
+      client.evict = (key, options) => {
+        order.push(key.name.replace(/-[^-]+-[^-]+$/, ''));
+        shop.breaksPods = order.at(-1) === 'broken';
+        return evict(key, options);
+      };
+    };
+    await shop.startOperator({ onConnect });
+    await shop.watch({ ...atOnce, strategy: { maxOwners: 1 } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart, conditions } = await shop.restarted(1);
+    assert.deepEqual(order, ['web-0', 'web-0', 'web-1', 'web-1', 'broken']);
+    assert.deepEqual(
+      [lastRestart?.restarted, lastRestart?.failed, lastRestart?.unavailable],
+      [5, 0, undefined],
+    );
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    await eventually(async () => (await shop.pods()).some(hasStarted), {
+      message: 'its new Pod has started',
+    });
+    assert.deepEqual([shop.seen.length, (await shop.pods()).filter(isReady).length], [10, 4]);
+  });
+
   it('begins when its window opens, and carries a restart through its end', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 3, { ...atOnce, strategy: { type: 'Evict' } });
     const opening = Math.ceil((Date.now() + 10_000) / 60_000) * 60_000;
@@ -146,6 +191,61 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     await shop.restarted(1);
     await shop.allReady(3);
     assert.equal(shop.seen.length, 6);
+  });
+
+  it('has a window in the time zone that it names', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    for (const name of ['zoned', 'plain']) await shop.createWorkload(1, 'Deployment', name);
+    await shop.allReady(2);
+    await shop.startOperator();
+    // In India it is five hours and a half later than by UTC, all the year round.
+    const opened = new Date(Date.now() + 5.5 * 3_600_000 - 60_000);
+    const window = { schedule: `${opened.getUTCMinutes()} ${opened.getUTCHours()} * * *`, duration: '1h' };
+    const watch = (name: string, timeZone: object) => {
+      const podSelector = { app: 'webapp', deployment: name };
+      return shop.watch({ ...atOnce, podSelector, windows: [{ ...window, ...timeZone }] }, name);
+    };
+    await watch('zoned', { timeZone: 'Asia/Kolkata' });
+    await watch('plain', {});
+    for (const name of ['zoned', 'plain']) await shop.baselined(name);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it waits', ({ pending }) => pending?.reason === 'Window', { name: 'plain' });
+    await shop.until('it restarts', ({ restartCount }) => restartCount === 1, { name: 'zoned' });
+    const left = await shop.allReady(2);
+    const { pending } = await shop.status('plain');
+    assert.deepEqual([pending?.reason, shop.seen.length], ['Window', 3]);
+    const plain = left.find(({ metadata }) => metadata.labels?.deployment === 'plain');
+    assert.ok(shop.seen.slice(0, 2).includes(plain?.metadata.uid ?? ''));
+  });
+
+  it('with nothing that waits tells that it was asked in vain, once, and does nothing', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 1, { windows: closed });
+    await askNow(shop, 'in-vain');
+    const { note } = await shop.untilEvent('NothingPending');
+    assert.equal(note, 'restart-now: no change waits, so nothing is restarted');
+    await shop.until('it is taken note of', ({ restartNow }) => restartNow === 'in-vain');
+    // The same value does not count for what waits later.
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const first = await shop.until(
+      'it waits for the window',
+      (status) => status.pending?.reason === 'Window',
+    );
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    const isSeen = ({ pending }: typeof first) =>
+      pending !== undefined && pending.hash !== first.pending?.hash;
+    const { pending, restartCount } = await shop.until('the next edit is seen', isSeen);
+    assert.deepEqual([pending?.reason, restartCount, shop.seen.length], ['Window', 0, 1]);
+    const { items } = await shop.client.list(events, { namespace: shop.namespace });
+    const told = items.filter(({ reason }) => reason === 'NothingPending');
+    assert.deepEqual([told.length, told[0]?.series], [1, undefined]);
+    await askNow(shop, 'now');
+    await shop.restarted(1);
+    assert.equal(shop.seen.length, 2);
   });
 
   it('whose restart a paused rollout holds up opens no window by another edit', { timeout }, async (t) => {
