@@ -3,24 +3,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/kubernetes/objects.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
 import { Shop } from './configwatcher-shop.ts';
-import { grant, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';
+import { grant, grantIn, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
-const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 const jobs: Resource<KubernetesObject & { spec?: object }> = {
   ...{ group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true },
 };
-const roles: Resource<KubernetesObject & { rules?: readonly Rule[] }> = {
-  ...{ ...rbac, plural: 'roles', kind: 'Role', namespaced: true },
-};
-const roleBindings: Resource<KubernetesObject & { roleRef?: object; subjects?: object[] }> = {
-  ...{ ...rbac, plural: 'rolebindings', kind: 'RoleBinding', namespaced: true },
-};
-
 const nodes: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
 
 const container = { name: 'app', image: 'mini-http-server' };
@@ -41,16 +32,6 @@ const evicting: Rule[] = [
 ];
 const owning: Rule = { apiGroups: ['apps'], resources: ['replicasets', 'deployments'], verbs: ['get'] };
 const restarting = [...evicting, owning];
-
-async function grantIn(namespace: string, client: Client, user: string, rules: Rule[]): Promise<void> {
-  const metadata = { namespace, name: 'operator' };
-  await client.create(roles, { metadata, rules });
-  await client.create(roleBindings, {
-    metadata,
-    roleRef: { apiGroup: rbac.group, kind: 'Role', name: metadata.name },
-    subjects: [{ apiGroup: rbac.group, kind: 'User', name: user }],
-  });
-}
 
 describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('restarts under any controller, and spares bare Pods and Jobs unless it is told to', {
@@ -262,8 +243,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
   it('that may do nothing in one namespace leaves the others alone', { timeout }, async (t) => {
     const [shop, closed] = [await Shop.open(t), await Shop.open(t)];
     const user = `operator-of-${shop.namespace}`;
-    await grantIn(shop.namespace, shop.client, user, [...reading, ...restarting]);
-    await grantIn(closed.namespace, closed.client, user, reading);
+    await grantIn(shop, user, [...reading, ...restarting]);
+    await grantIn(closed, user, reading);
     for (const one of [shop, closed]) {
       await one.createConfigMap({ message: 'first' });
       await one.deploy(1);

@@ -13,7 +13,7 @@ export class OperatorProcess {
   /** Resolves when it has ended, however. */
   readonly ended: Promise<unknown>;
 
-  /** For one namespace. Killed at the end of the test at the latest. */
+  /** For one namespace, by a flag unless `env` has WATCH_NAMESPACE. Killed at the end of the test at the latest. */
   constructor(
     t: Pick<TestContext, 'after'>,
     namespace: string,
@@ -27,7 +27,7 @@ export class OperatorProcess {
         '--disable-warning=ExperimentalWarning',
         ...nodeFlags,
         program,
-        `--namespaces=${namespace}`,
+        ...(env.WATCH_NAMESPACE === undefined ? [`--namespaces=${namespace}`] : []),
         ...own,
         ...args,
       ],

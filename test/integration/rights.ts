@@ -22,6 +22,12 @@ const clusterRoleBindings: Resource<KubernetesObject & { roleRef: object; subjec
   plural: 'clusterrolebindings',
   kind: 'ClusterRoleBinding',
 };
+const roles: Resource<KubernetesObject & { readonly rules: readonly Rule[] }> = {
+  ...{ ...rbac, plural: 'roles', kind: 'Role', namespaced: true },
+};
+const roleBindings: Resource<KubernetesObject & { roleRef: object; subjects: object[] }> = {
+  ...{ ...rbac, plural: 'rolebindings', kind: 'RoleBinding', namespaced: true },
+};
 
 interface Review extends KubernetesObject {
   readonly spec: object;
@@ -65,15 +71,40 @@ export async function grant(
   await bind(t, client, user, user);
 }
 
+/** A Role in one namespace, which goes with that. */
+export async function grantIn(
+  { client, namespace }: { readonly client: Client; readonly namespace: string },
+  user: string,
+  rules: readonly Rule[],
+): Promise<void> {
+  const metadata = { namespace, name: user };
+  await client.create(roles, { metadata, rules });
+  await client.create(roleBindings, {
+    metadata,
+    roleRef: { apiGroup: rbac.group, kind: 'Role', name: user },
+    subjects: [{ apiGroup: rbac.group, kind: 'User', name: user }],
+  });
+}
+
 /** The user has these rights instead. */
 export async function regrant(client: Client, user: string, rules: readonly Rule[]): Promise<void> {
   await client.patch(clusterRoles, { name: user }, { type: 'merge', body: { rules } });
 }
 
-/** Whether the API server lets the user do it by now: it follows a change of the rules after a moment. */
-export async function isAllowed(client: Client, user: string, rule: Rule): Promise<boolean> {
+/**
+ * Whether the API server lets the user do it by now: it follows a change of the rules after a moment.
+ *
+ * @param namespace default: everywhere.
+ */
+export async function isAllowed(
+  client: Client,
+  user: string,
+  rule: Rule,
+  namespace?: string,
+): Promise<boolean> {
   const [resource, subresource = ''] = rule.resources[0]?.split('/') ?? [];
-  const resourceAttributes = { group: rule.apiGroups[0], resource, subresource, verb: rule.verbs[0] };
+  const [group, verb] = [rule.apiGroups[0], rule.verbs[0]];
+  const resourceAttributes = { group, resource, subresource, verb, ...(namespace && { namespace }) };
   const metadata = { name: '' };
   const { status } = await client.create(reviews, { metadata, spec: { user, resourceAttributes } });
   return status?.allowed === true;
