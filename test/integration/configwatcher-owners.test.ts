@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/kubernetes/objects.ts';
+import { noteEvictions } from './configwatcher-evictions.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { grant, grantIn, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';
 import { eventually } from './support.ts';
@@ -177,29 +178,33 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 4);
   });
 
-  it('rolls out a StatefulSet from its partition on, and evicts the Pods below it', {
-    timeout,
-  }, async (t) => {
-    const shop = await Shop.open(t);
-    const { client, namespace } = shop;
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(3, 'StatefulSet');
-    const body = { spec: { updateStrategy: { rollingUpdate: { partition: 2 } } } };
-    await client.patch(statefulSets, { namespace, name: 'webapp' }, { type: 'merge', body });
-    const revisionOf = ({ metadata }: Pod) => metadata.labels?.['controller-revision-hash'];
-    const [before] = (await shop.pods()).map(revisionOf);
-    await shop.startOperator();
-    await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
-    await shop.baselined();
-    await shop.patchConfigMap({ data: { message: 'second' } });
-    const { lastRestart } = await shop.restarted(1);
-    const left = await shop.allReady(3);
-    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6], 'each Pod was restarted once');
-    const atOldRevision = left
-      .filter((pod) => revisionOf(pod) === before)
-      .map(({ metadata }) => metadata.name);
-    assert.deepEqual(atOldRevision.sort(), ['webapp-0', 'webapp-1'], 'the partition is respected');
-  });
+  for (const type of ['RolloutRestart', 'Auto'] as const) {
+    it(`by ${type} rolls out a StatefulSet from its partition on, and evicts the Pods below it`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(3, 'StatefulSet');
+      const body = { spec: { updateStrategy: { rollingUpdate: { partition: 2 } } } };
+      await client.patch(statefulSets, { namespace, name: 'webapp' }, { type: 'merge', body });
+      const revisionOf = ({ metadata }: Pod) => metadata.labels?.['controller-revision-hash'];
+      const [before] = (await shop.pods()).map(revisionOf);
+      const evicted: string[] = [];
+      await shop.startOperator({ onConnect: noteEvictions(evicted) });
+      await shop.watch({ ...atOnce, strategy: { type } });
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const { lastRestart } = await shop.restarted(1);
+      const left = await shop.allReady(3);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6], 'each Pod was restarted once');
+      const atOldRevision = left
+        .filter((pod) => revisionOf(pod) === before)
+        .map(({ metadata }) => metadata.name);
+      assert.deepEqual(atOldRevision.sort(), ['webapp-0', 'webapp-1'], 'the partition is respected');
+      assert.deepEqual(evicted.sort(), ['webapp-0', 'webapp-1']);
+    });
+  }
 
   it('fights neither a template taken back nor a rollback', { timeout }, async (t) => {
     const shop = await Shop.open(t);
