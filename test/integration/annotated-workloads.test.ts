@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
+import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import { AnnotatedShop } from './annotated-shop.ts';
-import { eventually } from './support.ts';
 
 const timeout = 240_000;
 const key = 'k8spatterns.io/restart-on-change';
@@ -14,6 +14,8 @@ const quick = JSON.stringify({
   cooldown: { base: '1s', max: '1s' },
   strategy: { canary: false },
 });
+const jobs: Resource = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
+const jobPod = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'app' }] };
 const asking = { [key]: 'referenced', 'k8spatterns.io/restart-options': quick };
 
 describe('a workload with restart-on-change', { timeout }, () => {
@@ -68,6 +70,13 @@ describe('a workload with restart-on-change', { timeout }, () => {
     });
     const options = { ...asking, 'k8spatterns.io/restart-options': '{"debouce": {}}' };
     await shop.workload('Deployment', 'options', { annotations: options, from: ['a'] });
+    for (const [name, text] of [
+      ['json', '{'],
+      ['value', '{"debounce": {"quiet": "soon"}}'],
+    ] as const) {
+      const annotations = { ...asking, 'k8spatterns.io/restart-options': text };
+      await shop.workload('Deployment', name, { annotations, from: ['a'] });
+    }
     await shop.workload('Deployment', 'empty', { annotations: asking });
     const many = Array.from({ length: 33 }, (_, index) => `configmap/c${index}`).join(', ');
     await shop.workload('Deployment', 'many', { annotations: { ...asking, [key]: many } });
@@ -76,12 +85,17 @@ describe('a workload with restart-on-change', { timeout }, () => {
     assert.match(await shop.warning('many', 'InvalidRestartAnnotation'), /33 sources, .* at most 32/);
     assert.match(await shop.warning('wrong', 'InvalidRestartAnnotation'), /must be "referenced"/);
     assert.match(await shop.warning('options', 'InvalidRestartAnnotation'), /no ConfigWatcher has: debouce/);
+    assert.match(await shop.warning('json', 'InvalidRestartAnnotation'), /must be a JSON object/);
+    assert.match(await shop.warning('value', 'InvalidRestartAnnotation'), /debounce\.quiet/);
     const { items } = await shop.client.list(configWatchers, { namespace: shop.namespace });
     assert.deepEqual(
       items.map((one) => one.metadata.name),
       ['deployment-taken'],
     );
     assert.deepEqual(items[0]?.spec.podSelector, { app: 'mine' });
+    for (const name of ['taken', 'empty', 'many', 'wrong', 'options', 'json', 'value']) {
+      assert.equal((await shop.events(name)).length, 1, name);
+    }
     // Out of the way, its place is taken.
     await shop.client.delete(configWatchers, metadata);
     await shop.baselined('deployment-taken');
@@ -301,9 +315,21 @@ describe("a cluster with Reloader's annotations", { timeout }, () => {
       annotations: { [auto]: 'true', 'deployment.reloader.stakater.com/paused-at': '2026-01-01T00:00:00Z' },
       paused: true,
     });
+    const alert = { env: [{ name: 'ALERT_ON_RELOAD', value: 'true' }] };
+    await shop.workload('Deployment', 'alerting', { container: alert });
+    const classes = { 'secretproviderclass.reloader.stakater.com/reload': 'vault' };
+    await shop.workload('StatefulSet', 'classes', { annotations: classes });
+    await shop.client.create<KubernetesObject>(jobs, {
+      metadata: { namespace: shop.namespace, name: 'once', annotations: { [auto]: 'true' } },
+      spec: { suspend: true, template: { spec: jobPod } },
+    } as KubernetesObject);
+    assert.match(await shop.warning('once', 'ReloaderAnnotation'), /use a CronJob or an At/);
+    assert.match(await shop.warning('alerting', 'ReloaderAnnotation'), /use the Events ConfigRestart/);
+    assert.match(await shop.warning('classes', 'ReloaderAnnotation'), /list that Secret/);
     assert.match(await shop.warning('nightly', 'ReloaderAnnotation'), /its next Job reads the new content/);
     assert.match(await shop.warning('held', 'ReloaderAnnotation'), /kubectl rollout resume/);
-    const events = await eventually(() => shop.events('nightly'), { message: 'Events' });
-    assert.equal(events.length, 1);
+    for (const name of ['nightly', 'held', 'once', 'alerting', 'classes']) {
+      assert.equal((await shop.events(name)).length, 1, name);
+    }
   });
 });
