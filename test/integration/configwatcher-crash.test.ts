@@ -16,11 +16,15 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
     const password = Buffer.from('canary-5ec7').toString('base64');
-    const canaries = ['canary-4f1d', 'canary-9b7e', 'canary-5ec7', password];
+    const applied = 'canary-a991';
+    const canaries = ['canary-4f1d', 'canary-9b7e', 'canary-5ec7', applied, password];
     const secret = { metadata: { namespace, name: 'webapp-secret' }, data: { password } };
     await client.create(secrets, secret);
     await shop.createConfigMap({ message: canaries[0] ?? '' });
-    await shop.patchConfigMap({ metadata: { annotations: { note: canaries[0] } } });
+    // What `kubectl apply` leaves there holds all the data.
+    const lastApplied = JSON.stringify({ kind: 'ConfigMap', data: { message: applied } });
+    const annotations = { note: applied, 'kubectl.kubernetes.io/last-applied-configuration': lastApplied };
+    await shop.patchConfigMap({ metadata: { annotations } });
     await shop.deploy(4);
     const operator = () => new OperatorProcess(t, namespace, ['--secret-access']);
     const processes = [operator()];
