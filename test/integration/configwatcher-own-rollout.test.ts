@@ -31,7 +31,7 @@ async function upgradeUntil(shop: Shop, count: number): Promise<void> {
   await eventually(areThere, { interval: 10, message: `${count} new Pods serve` });
 }
 
-describe('a ConfigWatcher', { concurrency: 7 }, () => {
+describe('a ConfigWatcher', { concurrency: 8 }, () => {
   for (const type of ['Auto', 'RolloutRestart'] as const) {
     it(`by ${type} lets a DaemonSet replace each Pod once by one rollout`, { timeout }, async (t) => {
       const shop = await Shop.open(t);
@@ -56,6 +56,7 @@ describe('a ConfigWatcher', { concurrency: 7 }, () => {
   for (const [type, kind] of [
     ['Auto', 'Deployment'],
     ['Evict', 'StatefulSet'],
+    ['Auto', 'DaemonSet'],
   ] as const) {
     it(`by ${type} says that it waits for the rollout of a ${kind} whose template changes together with the content`, {
       timeout,
