@@ -1,11 +1,12 @@
-/** Which kinds the operator reads for annotated workloads, by the audit log of an API server of its own. */
+/** Which kinds the operator reads for annotated workloads, and what it tells of those that it can do nothing for: on an API server of its own. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { startOperator } from '../../hack/operator-process.ts';
-import { startControlPlane } from '../../local-cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
+import { rolloutCrd } from '../fixtures/argo-rollouts.ts';
 import { eventually } from './support.ts';
 
 /** Which kinds the operator has listed or watched, by the audit log. */
@@ -18,29 +19,43 @@ async function readKinds(log: string): Promise<readonly string[]> {
   return [...new Set(reads)].sort();
 }
 
-it('workloads are listed and watched only with the flag', { timeout: 180_000 }, async (t) => {
-  const cluster = await startControlPlane({ controllerManager: false, scheduler: false, auditLog: true });
-  const directory = await mkdtemp(join(tmpdir(), 'atwatch-audit-'));
-  t.after(async () => {
-    await cluster.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
+let cluster: ControlPlane;
+let directory: string;
+
+before(async () => {
+  cluster = await startControlPlane({ controllerManager: false, scheduler: false, auditLog: true });
+  directory = await mkdtemp(join(tmpdir(), 'atwatch-audit-'));
   await cluster.kubectl(['apply', '--server-side', '--kustomize=crds']);
+});
+after(async () => {
+  await cluster?.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** Runs an operator until it is so. */
+async function runUntil(
+  message: string,
+  isSo: () => Promise<boolean>,
+  flags: readonly string[],
+): Promise<void> {
+  const operator = await startOperator(cluster.kubeconfig, join(directory, 'operator.log'), { flags });
+  try {
+    await eventually(isSo, { message });
+  } finally {
+    await operator.stop();
+  }
+}
+
+it('workloads are listed and watched only with the flag', { timeout: 180_000 }, async () => {
   /** Runs until nothing but the kinds that it is started for can follow. */
   const readBy = async (expected: readonly string[], ...flags: readonly string[]) => {
-    const operator = await startOperator(cluster.kubeconfig, join(directory, 'operator.log'), { flags });
-    try {
-      await eventually(
-        async () => {
-          const kinds = await readKinds(cluster.auditLog ?? '');
-          return expected.every((kind) => kinds.includes(kind));
-        },
-        { message: `it reads ${expected}` },
-      );
-    } finally {
-      await operator.stop();
-    }
-    return readKinds(cluster.auditLog ?? '');
+    const log = cluster.auditLog ?? '';
+    const areRead = async () => {
+      const kinds = await readKinds(log);
+      return expected.every((kind) => kinds.includes(kind));
+    };
+    await runUntil(`it reads ${expected}`, areRead, flags);
+    return readKinds(log);
   };
   const always = ['ats', 'configmaps', 'configwatchers', 'pods'];
   assert.deepEqual(await readBy(always), always);
@@ -48,4 +63,27 @@ it('workloads are listed and watched only with the flag', { timeout: 180_000 }, 
   assert.deepEqual(await readBy(own, '--annotated-workloads'), [...always, ...own].sort());
   const others = ['cronjobs', 'jobs'];
   assert.deepEqual(await readBy(others, '--reloader-annotations'), [...always, ...own, ...others].sort());
+});
+
+it('a Rollout of Argo gets a Warning that says what to write instead, and no ConfigWatcher', {
+  timeout: 60_000,
+}, async () => {
+  const create = (object: object) =>
+    cluster.kubectl(['create', '--namespace=default', '--filename=-'], JSON.stringify(object));
+  await create(rolloutCrd);
+  const crd = `crd/${rolloutCrd.metadata.name}`;
+  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', crd]);
+  const annotations = { 'reloader.stakater.com/auto': 'true' };
+  const metadata = { name: 'canary', annotations };
+  await create({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', metadata });
+  const get = (what: string, path: string) =>
+    cluster.kubectl(['get', what, '--namespace=default', `--output=jsonpath={${path}}`]);
+  const told = () => get('events.events.k8s.io', '.items[?(@.regarding.kind=="Rollout")].note');
+  const isTold = async () => (await told()) !== '';
+  await runUntil('an Event is about it', isTold, ['--reloader-annotations']);
+  assert.match(
+    await told(),
+    /^a Rollout gets no ConfigWatcher of its own: write one with the labels of its Pods/,
+  );
+  assert.equal(await get('configwatchers', '.items[*].metadata.name'), '');
 });

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type OperatorProcess, startOperator } from '../../hack/operator-process.ts';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
+import { rolloutCrd } from '../fixtures/argo-rollouts.ts';
 import { documentedRights } from './documented-rights.ts';
 import { httpsStatus } from './https-status.ts';
 import { noMutatingPolicies } from './mutating-policies.ts';
@@ -288,21 +289,6 @@ async function useAnnotatedWorkload(name: string, group: string): Promise<void> 
   await ask(null);
   await until('it has none', async () => (await watched()) === '');
 }
-
-/** The kind of Argo, as far as its metadata may be watched. */
-const rolloutCrd = {
-  ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
-  metadata: { name: 'rollouts.argoproj.io' },
-  spec: {
-    ...{ group: 'argoproj.io', scope: 'Namespaced', names: { kind: 'Rollout', plural: 'rollouts' } },
-    versions: [
-      {
-        ...{ name: 'v1alpha1', served: true, storage: true },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
 
 async function serveRollouts(): Promise<void> {
   await create(rolloutCrd);
