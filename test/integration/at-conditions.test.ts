@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { condition } from '../fixtures/at.ts';
-import { AtRig, seconds } from './at-rig.ts';
+import { AtRig } from './at-rig.ts';
 import { applyCrds } from './support.ts';
 
 before(() => applyCrds());
@@ -33,12 +33,7 @@ async function failsTwice(rig: AtRig, name: string): Promise<void> {
   const pod = `${name}-pod`;
   await rig.inPhase('RUNNING', name);
   await rig.start(pod);
-  const [container] = (await rig.pod(pod)).status?.containerStatuses ?? [];
-  assert.ok(container);
-  const time = seconds(Date.now());
-  const lastState = { terminated: { exitCode: 7, reason: 'Error', startedAt: time, finishedAt: time } };
-  const state = { waiting: { reason: 'CrashLoopBackOff' } };
-  await rig.setPod({ containerStatuses: [{ ...container, restartCount: 1, state, lastState }] }, pod);
+  await rig.failAgain(1, pod);
   await isStopped(rig, pod);
 }
 

@@ -271,6 +271,20 @@ export class AtRig {
     );
   }
 
+  /** Its command has failed with exit code 7, after so many restarts, and waits for the next one. */
+  async failAgain(restartCount: number, name = 'example-at-pod', message?: string): Promise<void> {
+    const [container] = (await this.pod(name)).status?.containerStatuses ?? [];
+    if (container === undefined) throw new Error(`Pod ${name} has not started`);
+    const time = seconds(Date.now());
+    const said = message === undefined ? {} : { message };
+    const terminated = { exitCode: 7, reason: 'Error', startedAt: time, finishedAt: time, ...said };
+    const state = { waiting: { reason: 'CrashLoopBackOff' } };
+    await this.setPod(
+      { containerStatuses: [{ ...container, restartCount, state, lastState: { terminated } }] },
+      name,
+    );
+  }
+
   /** Its command ends. */
   async exit(exitCode: number, name = 'example-at-pod', message?: string): Promise<void> {
     const time = seconds(Date.now());
