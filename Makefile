@@ -17,7 +17,7 @@ CONFIG ?= config/default
 # Rendering needs no cluster.
 RENDER = KUBECONFIG=/dev/null $(KUBECTL) kustomize $(CONFIG) | sed 's|image: atwatch:latest|image: $(IMG)|'
 # Each test file is a process of its own: half of a short one is compiling the same modules again.
-NODE_TEST := NODE_COMPILE_CACHE=$(CURDIR)/node_modules/.cache/node $(NODE) --test --test-timeout=300000
+NODE_TEST := env NODE_COMPILE_CACHE=$(CURDIR)/node_modules/.cache/node $(NODE) --test --test-timeout=300000
 UNIT_TESTS := 'test/*.test.ts' 'test/!(integration|e2e|chart|manifests|prose|release|soak|bench|types|traces)/**/*.test.ts'
 SOURCES := $(shell find src -name '*.ts') package.json tsconfig.json
 
