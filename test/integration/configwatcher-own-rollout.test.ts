@@ -148,6 +148,13 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     await upgradeUntil(shop, 2);
     shop.isKubeletSlow = true;
     await shop.olderThanEdits();
+    const isHeldUp = async () => {
+      const all = await shop.pods();
+      const areKnown = all.every(({ metadata }) => shop.seen.includes(metadata.uid ?? ''));
+      const isEnding = all.some(({ metadata }) => metadata.deletionTimestamp);
+      return areKnown && !isEnding && all.length === 4 && all.filter(isReady).length === 3;
+    };
+    await eventually(isHeldUp, { message: 'the rollout waits for a Pod that does not start' });
     // One that has not started reads the new content.
     const started = (await shop.pods()).filter(isReady).map(({ metadata }) => metadata);
     const before = shop.seen.length;
