@@ -148,9 +148,8 @@ export class Preflights implements Runnable {
       if (tries >= maxOfNamespace || stop.aborted) continue;
       tries += 1;
       const preflight = await this.#try(at, abort);
-      if (preflight === undefined) continue;
       this.#came(at, preflight);
-      if (preflight.rejection === undefined) passed.add(hash);
+      if (preflight !== undefined && preflight.rejection === undefined) passed.add(hash);
     }
   }
 
@@ -162,20 +161,28 @@ export class Preflights implements Runnable {
     return (await dryRun(client, pod, signal)).preflight;
   }
 
-  /** A dry run has come to this: the At is looked at where its status says something else. */
-  #came(at: At, preflight: Preflight): void {
-    const { ats, wake } = this.#options;
+  /**
+   * A dry run has come to this: the At is looked at where its status says something else. One without an answer is due
+   * again at the next scan, after all that have waited for longer.
+   */
+  #came(at: At, preflight: Preflight | undefined): void {
+    const { ats, clock, wake } = this.#options;
     const { namespace = '', name } = at.metadata;
     const current = ats.get(namespace, name);
     // What was edited meanwhile has a dry run of its own.
     if (current === undefined || versionOf(current) !== versionOf(at)) return;
+    const key = requestKey(requestFor(at));
+    if (preflight === undefined) {
+      this.#tried.set(key, { ...this.#known(at), version: versionOf(at), nextAt: clock.monotonic() });
+      return;
+    }
     this.#remember(at, preflight.rejection !== undefined, preflight);
     const shown = findCondition(current.status?.conditions, atCondition.podAdmitted);
     const isShown =
       preflight.rejection === undefined
         ? shown?.status !== 'False'
         : shown?.status === 'False' && shown.message === preflight.rejection.message;
-    if (!isShown) wake(requestKey(requestFor(at)));
+    if (!isShown) wake(key);
   }
 
   #remember(at: At, isRejected: boolean, preflight?: Preflight): void {

@@ -152,6 +152,17 @@ describe('a dry run that passed', () => {
     assert.deepEqual(world.tried, ['a-pod', 'a-pod']);
     assert.deepEqual(world.woken, []);
   });
+
+  it('without an answer is tried again after those of the others', async () => {
+    const many = Array.from({ length: 20 }, (_, index) => accepted(`at-${index}`));
+    const world = new World(4 * minute, ...many);
+    world.answers = false;
+    await world.run(minute - 1);
+    assert.deepEqual(
+      world.tried,
+      many.map(({ metadata }) => `${metadata.name}-pod`),
+    );
+  });
 });
 
 describe('a dry run that was refused', () => {
