@@ -50,6 +50,8 @@ export interface OperatorOptions {
   readonly isStandby?: boolean;
   /** Milliseconds. */
   readonly failoverLaunchDelay?: number;
+  /** May look at its calls. */
+  readonly onConnect?: (client: Client) => void;
 }
 
 const nodes: Resource<KubernetesObject & { readonly spec?: object }> = {
@@ -108,13 +110,18 @@ export class AtRig {
     tracks = true,
     isStandby = false,
     failoverLaunchDelay = 1000,
+    onConnect = () => {},
   }: OperatorOptions = {}): Promise<void> {
     const shared = { clock, log, registry };
     const lease = { namespace: this.namespace, name: 'leader' };
     if (isStandby) await this.#lead(lease);
     const manager = new Manager({
-      connect: (gate) =>
-        connect({ ...shared, kubeConfig, gate, userAgent: 'atwatch-test', fieldManager: 'atwatch' }),
+      connect: (gate) => {
+        const options = { ...shared, kubeConfig, gate };
+        const connection = connect({ ...options, userAgent: 'atwatch-test', fieldManager: 'atwatch' });
+        onConnect(connection.client);
+        return connection;
+      },
       ...shared,
       server: kubeConfig.getCurrentCluster()?.server ?? '',
       instance: 'test',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { imposeQuota } from './quota.ts';
@@ -14,6 +15,56 @@ before(() => applyCrds());
 const refused = 20;
 const wanted = ['at-17', 'at-18', 'at-19'];
 
+/** Resolves with the names of so many Ats once all say that their Pods are refused. */
+async function createRefused(rig: AtRig, count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, index) => `at-${index}`);
+  await Promise.all(names.map((name) => rig.createAt({}, name)));
+  const isRefused = ({ status }: { status?: { reason?: string } }) => status?.reason === 'PodRejected';
+  await Promise.all(names.map((name) => rig.atWhen('refused', isRefused, name)));
+  return names;
+}
+
+/** For `onConnect` of an operator: notes how many creates of Pods were under way at a time, and after how many. */
+function noteCreates(noted: { underWay: number; admitted: number }[]): (client: Client) => void {
+  return (client) => {
+    const create = client.create.bind(client);
+    let [underWay, admitted] = [0, 0];
+    client.create = async (resource, object, options) => {
+      if (resource.plural !== 'pods' || options?.dryRun) return await create(resource, object, options);
+      underWay += 1;
+      noted.push({ underWay, admitted });
+      try {
+        const made = await create(resource, object, options);
+        admitted += 1;
+        return made;
+      } finally {
+        underWay -= 1;
+      }
+    };
+  };
+}
+
+it('Ats that a quota kept back are created one, two, four at a time once there is room', async (t) => {
+  const rig = await AtRig.create(t);
+  const { client, namespace } = rig;
+  const quota = await imposeQuota(rig, { pods: '0' });
+  const noted: { underWay: number; admitted: number }[] = [];
+  await rig.startOperator({ onConnect: noteCreates(noted) });
+  const names = await createRefused(rig, 40);
+  const before = noted.length;
+  await client.delete(resourceQuotas, quota);
+  await eventually(async () => (await client.list(pods, { namespace })).items.length === names.length, {
+    timeout: 25_000,
+    message: 'all of them run',
+  });
+  const since = noted.slice(before);
+  assert.deepEqual(
+    since.filter(({ underWay, admitted }) => underWay > admitted + 1),
+    [],
+  );
+  assert.ok(Math.max(...since.map(({ underWay }) => underWay)) >= 4, JSON.stringify(since));
+});
+
 for (const [what, edit] of [
   ['rescheduled', { schedule: new Date(Date.now() + 86_400_000).toISOString() }],
   ['suspended', { suspend: true }],
@@ -24,10 +75,7 @@ for (const [what, edit] of [
     const { client, namespace } = rig;
     const quota = await imposeQuota(rig, { pods: '0' });
     await rig.startOperator();
-    const names = Array.from({ length: refused }, (_, index) => `at-${index}`);
-    await Promise.all(names.map((name) => rig.createAt({}, name)));
-    const isRefused = ({ status }: { status?: { reason?: string } }) => status?.reason === 'PodRejected';
-    await Promise.all(names.map((name) => rig.atWhen('refused', isRefused, name)));
+    const names = await createRefused(rig, refused);
     const others = names.filter((name) => !wanted.includes(name));
     const body = { spec: edit };
     await Promise.all(others.map((name) => client.patch(ats, { namespace, name }, { type: 'merge', body })));
