@@ -12,7 +12,7 @@
 
 import { watcherCondition, watcherReason } from '../../api/configwatcher-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import type { Need, Observed } from '../facts/observed.ts';
+import type { Need, Observed, OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { emptyMemory, type RestartMemory } from '../facts/restart-memory.ts';
 import { maxReverted, type Pending, type WatcherState } from '../facts/state.ts';
@@ -203,7 +203,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
   const { now, owners, ownPod, rolloutRight } = observed;
   const { strategy } = spec;
   const { cutoff, proven = false, revertedOwners: reverted } = pending;
-  const maxPlaces = roomForOwners(writeState(state));
+  const maxPlaces = roomForOwners(writeState(state), longestNameOf(owners));
   const facts = {
     pods,
     sorted,
@@ -238,6 +238,12 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
     sorted,
     requeueAfter: delay(Math.min(pollOf(plan), (plan.lookAgainAt ?? Number.POSITIVE_INFINITY) - now)),
   };
+}
+
+/** Characters of kind and name. */
+function longestNameOf(owners: ReadonlyMap<string, OwnerFacts>): number {
+  const all = [...owners.values()].map(({ reference: { kind, name } }) => kind.length + name.length);
+  return Math.max(0, ...all);
 }
 
 function pollOf({ stalled }: Plan): number {

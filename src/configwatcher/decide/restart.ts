@@ -194,7 +194,8 @@ function placesAfter(
 
 function placeOf({ place, group, serving, wanted }: Entry): ConfigWatcherStatusPendingOwner {
   const { kind, name, uid } = group.owner;
-  return place ?? { kind, name, uid, wanted, available: Math.min(serving, wanted) };
+  // Without room in the status its names were left out, and come back as soon as its Pods tell them.
+  return { kind, name, uid, wanted, available: Math.min(serving, wanted), ...place };
 }
 
 /** Whether new Pods of a whole owner have shown that the content works. */

@@ -1,9 +1,8 @@
 /**
  * Status size: below 8 KiB, whatever the spec names. Where it would be larger, what only people read is left
- * out, step by step; what a restart turns on (hashes, instants, counts) never is.
- *
- * The steps that concern what is read back from the status come first: a second pass finds them done, and so
- * comes to the same end.
+ * out, step by step; what a restart turns on (hashes, instants, counts) never is, and the names of owners in the middle
+ * of a restart are kept as long as possible. A second pass finds left out what is read back from the status, and so comes
+ * to the same end.
  */
 import type { ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
 import { maxPlaces } from '../facts/state.ts';
@@ -14,27 +13,26 @@ export const statusLimit = 8 * 1024 - 1;
 /** Bytes as JSON, with the quotes. */
 const shortMessage = 128;
 
-/** A condition with a short message, and an owner with the longest numbers, as JSON. */
+/** A condition with a short message, and an owner with the longest numbers and an empty name, as JSON. */
 const bytesPerCondition = 300;
-const bytesPerOwner = 90;
+const bytesPerOwner = 110;
 const conditionTypes = 5;
 
 /**
  * How many owners in the middle of a restart a status has room for, with everything else that decisions turn on. The API
  * server refuses a status with more than {@link maxPlaces}.
+ *
+ * @param longestName characters of kind and name of an owner, at most.
  */
-export function roomForOwners({
-  conditions,
-  history,
-  lastRestart,
-  pending,
-  ...rest
-}: ConfigWatcherStatus): number {
+export function roomForOwners(
+  { conditions, history, lastRestart, pending, ...rest }: ConfigWatcherStatus,
+  longestName: number,
+): number {
   const { owners, podSelector, ...waiting } = pending ?? { hash: '', since: '' };
   const { trigger, owners: shown, ...restart } = lastRestart ?? {};
   const size =
     sizeOf({ ...rest, pending: waiting, lastRestart: restart }) + conditionTypes * bytesPerCondition;
-  return Math.min(maxPlaces, Math.max(1, Math.floor((statusLimit - size) / bytesPerOwner)));
+  return Math.min(maxPlaces, Math.max(1, Math.floor((statusLimit - size) / (bytesPerOwner + longestName))));
 }
 
 export function sizeOf(value: unknown): number {
@@ -84,7 +82,10 @@ function dropOwnerRecords(status: ConfigWatcherStatus): ConfigWatcherStatus | un
   return { ...status, lastRestart: record };
 }
 
-/** Their Pods tell who they are, except where there is none at the moment. */
+/**
+ * Their Pods tell who they are. One that has none at the moment is forgotten, so this is only for owners that were there
+ * before the spec named so much else.
+ */
 function dropOwnerNames(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
   const { pending } = status;
   if (!pending?.owners?.some(({ name }) => name !== undefined)) return undefined;
@@ -116,11 +117,11 @@ const steps: readonly ((status: ConfigWatcherStatus) => ConfigWatcherStatus | un
   countKeys,
   dropTriggers,
   dropOldest,
-  dropOwnerNames,
   shortenSources,
   dropOwnerRecords,
   shortenMessages,
   dropSelector,
+  dropOwnerNames,
 ];
 
 /**

@@ -87,6 +87,8 @@ function assertSmall({ state }: Steps): void {
   const read = readState(written);
   assert.deepEqual(logicOf(read), logicOf(state));
   assert.equal(JSON.stringify(writeState(read)), JSON.stringify(written), 'written as it was read');
+  // One that lacks its only Pod is known by nothing else.
+  assert.ok((written.pending?.owners ?? []).every(({ kind, name }) => kind && name));
 }
 
 /** Several changes one after another, each seen through to the end but the last, which gets stuck. */
