@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { daemonSets, deployments } from '../../src/configwatcher/facts/workload.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
+import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -14,21 +14,25 @@ const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
 
-/** Begins a rollout by which a Deployment never has more Pods than it wants; resolves when so many new ones serve. */
+/**
+ * Begins a rollout by which a Deployment never has more Pods than it wants; resolves when so many new ones serve. The
+ * next one does not start before the test lets the kubelet go on.
+ */
 async function upgradeUntil(shop: Shop, count: number): Promise<void> {
   const { client, namespace } = shop;
   const rollingUpdate = { maxSurge: 0, maxUnavailable: 1 };
   const body = { spec: { strategy: { type: 'RollingUpdate', rollingUpdate } } };
   await client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body });
-  const before = shop.seen.length;
+  const old = new Set((await shop.pods()).map(({ metadata }) => metadata.uid));
+  shop.isKubeletSlow = true;
   await shop.upgrade('Deployment');
-  const areThere = async () => {
-    const added = (await shop.pods()).filter(
-      ({ metadata }) => shop.seen.indexOf(metadata.uid ?? '') >= before,
-    );
-    return added.filter(isReady).length >= count;
-  };
-  await eventually(areThere, { interval: 10, message: `${count} new Pods serve` });
+  for (let made = 1; made <= count; made++) {
+    const isNext = (pod: Pod) => !old.has(pod.metadata.uid) && !isReady(pod);
+    const next = await eventually(async () => (await shop.pods()).find(isNext), {
+      message: `new Pod ${made} is made`,
+    });
+    await shop.getsReady(next.metadata.name);
+  }
 }
 
 describe('a ConfigWatcher', { concurrency: 8 }, () => {
@@ -146,8 +150,6 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     });
     await shop.baselined();
     await upgradeUntil(shop, 2);
-    shop.isKubeletSlow = true;
-    await shop.olderThanEdits();
     const isHeldUp = async () => {
       const all = await shop.pods();
       const areKnown = all.every(({ metadata }) => shop.seen.includes(metadata.uid ?? ''));
@@ -155,6 +157,7 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
       return areKnown && !isEnding && all.length === 4 && all.filter(isReady).length === 3;
     };
     await eventually(isHeldUp, { message: 'the rollout waits for a Pod that does not start' });
+    await shop.olderThanEdits();
     // One that has not started reads the new content.
     const started = (await shop.pods()).filter(isReady).map(({ metadata }) => metadata);
     const before = shop.seen.length;
@@ -188,6 +191,7 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     await upgradeUntil(shop, 2);
     const pause = { spec: { paused: true } };
     await client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body: pause });
+    shop.isKubeletSlow = false;
     const both = await shop.allReady(4);
     const templates = new Set(both.map(({ metadata }) => metadata.labels?.['pod-template-hash']));
     assert.equal(templates.size, 2, 'Pods of two ReplicaSets');
