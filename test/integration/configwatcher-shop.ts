@@ -465,10 +465,13 @@ export class Shop {
     );
   }
 
-  baselined(name?: string): Promise<ConfigWatcherStatus> {
-    return this.until('the baseline is written', ({ appliedHash }) => appliedHash !== undefined, {
-      ...(name && { name }),
-    });
+  /** Resolves when the watcher has seen its sources, and an edit has a later second than the creation of each Pod. */
+  async baselined(name?: string): Promise<ConfigWatcherStatus> {
+    const isWritten = ({ appliedHash }: ConfigWatcherStatus) => appliedHash !== undefined;
+    const status = await this.until('the baseline is written', isWritten, { ...(name && { name }) });
+    // Else a Pod that a restart makes at once may count as one of those before it, and is restarted as well.
+    await this.olderThanEdits();
+    return status;
   }
 
   restarted(count: number): Promise<ConfigWatcherStatus> {
