@@ -34,7 +34,7 @@ function failures(count: number, lastState: ContainerState): Partial<ContainerSt
 }
 
 /** The kubelet ends what was stopped, and the At is over because it could not start. */
-async function assertCannotStart(rig: AtRig, name: string, says: RegExp, exitCode?: number): Promise<void> {
+async function assertEnds(rig: AtRig, name: string, says: RegExp, exitCode?: number): Promise<void> {
   const { metadata } = await rig.stopped(`${name}-pod`);
   const { [atAnnotation.stopReason]: reason, [atAnnotation.exitCode]: code } = metadata.annotations ?? {};
   assert.deepEqual([reason, code], ['CannotStart', exitCode?.toString()], name);
@@ -46,9 +46,17 @@ async function assertCannotStart(rig: AtRig, name: string, says: RegExp, exitCod
     ['Ready', 'Failed'].map((type) => condition(status, type)),
     ['False CannotStart', 'True CannotStart'],
   );
+}
+
+async function assertTold(rig: AtRig, name: string, says: RegExp): Promise<void> {
   const told = async () => (await rig.events(name)).includes('Failed (W)');
   await eventually(told, { message: `the Event of the end of ${name}` });
   assert.doesNotMatch((await rig.notes(name)).join(), says, 'its words are in status alone');
+}
+
+async function assertCannotStart(rig: AtRig, name: string, says: RegExp, exitCode?: number): Promise<void> {
+  await assertEnds(rig, name, says, exitCode);
+  await assertTold(rig, name, says);
 }
 
 describe('a start that fails in the runtime', () => {
@@ -106,7 +114,7 @@ describe('a start that fails in the runtime', () => {
 describe('a container that the kubelet cannot make', () => {
   it('ends the run at once for the name of its image, and after 30 s for its configuration', async (t) => {
     const rig = await AtRig.create(t);
-    const { options, advance, stopClock } = await timeTravel(t);
+    const { options, advanceAtRest, stopClock, startClock } = await timeTravel(t);
     await rig.startOperator(options);
     const names = ['misnamed', 'secretless', 'mended'];
     for (const name of names) {
@@ -120,9 +128,10 @@ describe('a container that the kubelet cannot make', () => {
     for (const name of ['secretless', 'mended']) await show(rig, name, secretless);
     const image = 'couldn\'t parse image name "Not/An:Image"';
     await show(rig, 'misnamed', waiting('InvalidImageName', image));
-    await assertCannotStart(rig, 'misnamed', /^InvalidImageName: couldn't parse image name "Not\/An:Image"$/);
+    const misnamed = /^InvalidImageName: couldn't parse image name "Not\/An:Image"$/;
+    await assertEnds(rig, 'misnamed', misnamed);
 
-    await advance(29_000);
+    await advanceAtRest(29_000);
     const isTold = ({ status }: { status?: { reason?: string } }) =>
       status?.reason === 'CreateContainerConfigError';
     for (const name of ['secretless', 'mended']) {
@@ -136,7 +145,10 @@ describe('a container that the kubelet cannot make', () => {
     }
     await rig.start('mended-pod');
     await rig.atWhen('no longer waiting', ({ status }) => status?.reason === undefined, 'mended');
-    await advance(2000);
+    await advanceAtRest(2000);
+    // Events may have to wait for other requests, and so for time to pass.
+    startClock();
+    await assertTold(rig, 'misnamed', misnamed);
     await assertCannotStart(rig, 'secretless', /^CreateContainerConfigError: secret "absent" not found$/);
     assert.notEqual((await rig.pod('mended-pod')).spec.activeDeadlineSeconds, 1);
     await rig.exit(0, 'mended-pod');
