@@ -214,6 +214,7 @@ describe('a limit that passes around a restart of the operator', () => {
       const containerStatuses = [container('busybox', 0, noImage)];
       const startTime = seconds(Date.now());
       await rig.setPod({ phase: 'Pending', startTime, containerStatuses }, `pull-${when}-pod`);
+      await rig.unschedulable(`schedule-${when}-pod`);
     }
     const restartAfter = async (ms: number) => {
       await rig.stopOperators();

@@ -251,6 +251,8 @@ export class AtRig {
   async bind(t: Pick<TestContext, 'after'>, name = 'example-at-pod'): Promise<void> {
     const node = { name: this.namespace };
     const taints = [{ key: 'example.com/test', effect: 'NoSchedule' }];
+    // What the scheduler says of the Pod after the binding would stand for what keeps it from its start.
+    await this.unschedulable(name);
     await this.client.patch(nodes, node, {
       ...{ type: 'apply', fieldManager: 'test', force: true },
       body: { apiVersion: 'v1', kind: 'Node', metadata: node, spec: { taints } },
@@ -259,6 +261,17 @@ export class AtRig {
     const target = { apiVersion: 'v1', kind: 'Node', ...node };
     const binding = { apiVersion: 'v1', kind: 'Binding', metadata: this.#key(name), target };
     await this.client.subresource(pods, this.#key(name), 'binding').create(binding);
+  }
+
+  /** Resolves once the scheduler has said that it finds no node for the Pod. */
+  unschedulable(name = 'example-at-pod'): Promise<true> {
+    return eventually(
+      async () =>
+        (await this.pod(name)).status?.conditions?.some(
+          ({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable',
+        ),
+      { message: `the scheduler finds no node for ${name}` },
+    );
   }
 
   setPod(status: PodStatus, name = 'example-at-pod'): Promise<Pod> {
