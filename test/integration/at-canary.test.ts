@@ -203,12 +203,9 @@ describe('the output of a command', { concurrency: true }, () => {
       assert.doesNotMatch(metrics, /canary/i, 'metrics');
       assert.match(operator.output, /CommandFailing/);
       assert.doesNotMatch(operator.output, /canary/i, 'log lines');
-      await eventually(
-        () => versions.filter(({ status }) => status?.phase === 'DONE').length >= names.length,
-        {
-          message: 'the watch shows all ends',
-        },
-      );
+      const isOver = (name: string) =>
+        versions.some(({ metadata, status }) => metadata.name === name && status?.phase === 'DONE');
+      await eventually(() => names.every(isOver), { message: 'the watch shows all ends' });
       for (const [name, value] of Object.entries(values)) {
         const told = versions.filter((at) => at.metadata.name === name && /canary/.test(JSON.stringify(at)));
         const phases = [...new Set(told.map(({ status }) => status?.phase))];
