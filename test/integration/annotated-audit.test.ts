@@ -75,7 +75,9 @@ it('a Rollout of Argo gets a Warning that says what to write instead, and no Con
   await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', crd]);
   const annotations = { 'reloader.stakater.com/auto': 'true' };
   const metadata = { name: 'canary', annotations };
-  await create({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', metadata });
+  const rollout = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', metadata };
+  // Where it is served, kubectl may not be told of it yet.
+  await eventually(() => create(rollout), { message: 'the Rollout is created' });
   const get = (what: string, path: string) =>
     cluster.kubectl(['get', what, '--namespace=default', `--output=jsonpath={${path}}`]);
   const told = () => get('events.events.k8s.io', '.items[?(@.regarding.kind=="Rollout")].note');
