@@ -79,7 +79,8 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
   it('has the first gap of its cooldown again after a quiet time as long as the longest', {
     timeout,
   }, async (t) => {
-    const shop = await Shop.watched(t, 1, { cooldown: { base: '15s', max: '25s' } });
+    // A new Pod has to serve for 10 s: the second change is to come well before the cooldown of the first is over.
+    const shop = await Shop.watched(t, 1, { cooldown: { base: '25s', max: '40s' } });
     const gapAfter = async (restarts: number) => {
       await shop.patchConfigMap({ data: { message: `change ${restarts}` } });
       const { lastRestart, cooldownUntil = '', cooldownWaits } = await shop.restarted(restarts);
@@ -89,14 +90,16 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     };
     const first = await gapAfter(1);
     const second = await gapAfter(2);
-    assert.deepEqual([first.gap, second.gap, second.cooldownWaits], [15_000, 25_000, 1]);
-    assert.ok(second.startedAt - first.startedAt >= 15_000, 'the second change waits');
-    await eventually(() => Date.now() >= second.startedAt + 26_000, { message: 'the quiet time is over' });
+    assert.deepEqual([first.gap, second.gap, second.cooldownWaits], [25_000, 40_000, 1]);
+    assert.ok(second.startedAt - first.startedAt >= 25_000, 'the second change waits');
+    await eventually(() => Date.now() >= second.startedAt + 41_000, {
+      ...{ timeout: 60_000, message: 'the quiet time is over' },
+    });
     const edited = Date.now();
     const third = await gapAfter(3);
-    assert.deepEqual([third.gap, third.cooldownWaits], [15_000, undefined]);
+    assert.deepEqual([third.gap, third.cooldownWaits], [25_000, undefined]);
     // A Pod made in the second of the edit has to be older than that, by whole seconds. The first gap would be longer.
-    assert.ok(third.startedAt - edited < 14_000, `after ${third.startedAt - edited} ms`);
+    assert.ok(third.startedAt - edited < 24_000, `after ${third.startedAt - edited} ms`);
   });
 
   it('takes the smallest owner that serves first and alone, and one that does not serve last', {
