@@ -100,6 +100,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       podSelector: { app: 'webapp', deployment: 'webapp' },
     });
     await shop.deploy(1, 'Deployment', 'second');
+    await shop.olderThanEdits();
     await shop.patchConfigMap({ data: { message: 'second' } });
     await shop.until('the change is recorded', ({ pending }) => pending !== undefined);
     await shop.edit({ keys: ['message'] });
