@@ -41,6 +41,7 @@ import { startWebhook } from './webhook.ts';
 
 interface DisruptionBudget extends KubernetesObject {
   readonly spec: { readonly minAvailable: number; readonly selector: object };
+  readonly status?: { readonly observedGeneration?: number };
 }
 
 const disruptionBudgets: Resource<DisruptionBudget> = {
@@ -304,14 +305,17 @@ describe('an eviction', () => {
     const namespace = await withNamespace(t);
     const labels = { app: 'guarded' };
     const spec = { minAvailable: 1, selector: { matchLabels: labels } };
-    await client.create(disruptionBudgets, { metadata: { namespace, name: 'guard' }, spec });
+    const budget = { namespace, name: 'guard' };
+    await client.create(disruptionBudgets, { metadata: budget, spec });
+    // Of one that its controller has not seen yet the API server says to wait for ten seconds.
+    const isSeen = async () => (await client.get(disruptionBudgets, budget)).status?.observedGeneration === 1;
+    await eventually(isSeen, { message: 'the controller of budgets has seen it' });
     const { metadata } = await runningPod(namespace, 'a', labels);
     const startedAt = performance.now();
     await assert.rejects(
       client.evict({ namespace, name: 'a' }, { uid: metadata.uid ?? '' }),
       isTooManyRequests,
     );
-    // Of a budget that its controller has not seen yet the API server says to wait for ten seconds.
     assert.ok(performance.now() - startedAt < 9000);
     await client.get(pods, { namespace, name: 'a' });
   });

@@ -31,8 +31,9 @@ export async function forbidEvictions({ client, namespace }: Shop, minAvailable:
   const spec = { minAvailable, selector: { matchLabels: { app: 'webapp' } } };
   await client.create(podDisruptionBudgets, { metadata: key, spec });
   await eventually(async () => {
-    const { status } = await client.get(podDisruptionBudgets, key);
-    return status?.disruptionsAllowed === 0;
+    // Before its controller has seen it, the API server asks to wait for ten seconds.
+    const { metadata, status } = await client.get(podDisruptionBudgets, key);
+    return status?.observedGeneration === metadata.generation && status?.disruptionsAllowed === 0;
   });
   return key;
 }

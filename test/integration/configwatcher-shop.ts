@@ -26,12 +26,12 @@ import { Manager } from '../../src/runtime/manager/manager.ts';
 import { applyCrds, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
 
 export const podDisruptionBudgets: Resource<
-  KubernetesObject & { readonly spec?: object; readonly status?: { readonly disruptionsAllowed?: number } }
+  KubernetesObject & {
+    readonly spec?: object;
+    readonly status?: { readonly disruptionsAllowed?: number; readonly observedGeneration?: number };
+  }
 > = {
-  group: 'policy',
-  version: 'v1',
-  plural: 'poddisruptionbudgets',
-  kind: 'PodDisruptionBudget',
+  ...{ group: 'policy', version: 'v1', plural: 'poddisruptionbudgets', kind: 'PodDisruptionBudget' },
   namespaced: true,
 };
 
