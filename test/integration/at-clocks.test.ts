@@ -32,6 +32,7 @@ async function launchedWith(t: TestContext, aheadMs: number) {
   const due = Math.ceil(Date.now() / 1000) * 1000 + 4000;
   await rig.createAt({ schedule: new Date(due).toISOString(), activeDeadlineSeconds: 600 });
   const { status } = await rig.inPhase('RUNNING');
+  await eventually(() => seenAt > 0, { message: 'its Pod is seen' });
   assert.ok(seenAt >= due, `the Pod was created ${due - seenAt} ms early`);
   assert.ok(parseTime(status?.launchTime ?? '') >= due);
   const skew = /^atwatch_apiserver_clock_skew_seconds (\S+)$/m.exec(await registry.metrics())?.[1];
