@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { daemonSets, deployments } from '../../src/configwatcher/facts/workload.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
-import { isReady, Shop } from './configwatcher-shop.ts';
+import { isReady, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -31,6 +31,8 @@ async function upgradeUntil(shop: Shop, count: number): Promise<void> {
     const next = await eventually(async () => (await shop.pods()).find(isNext), {
       message: `new Pod ${made} is made`,
     });
+    // Of the same second, the one after it would count as one that has started.
+    await untilOlderThanEdits([next]);
     await shop.getsReady(next.metadata.name);
   }
 }
