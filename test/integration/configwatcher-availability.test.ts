@@ -286,7 +286,10 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     );
     const ready = conditions?.find(({ type }) => type === 'Ready');
     assert.equal(ready?.status, 'True');
-    assert.match(ready?.message ?? '', /never allows one to go: lower minAvailable or add replicas/);
+    assert.match(
+      ready?.message ?? '',
+      /never allows one to go: lower minAvailable, raise maxUnavailable, or add replicas/,
+    );
     assert.equal(conditions?.find(({ type }) => type === 'Progressing')?.reason, 'EvictionBlocked');
     const body = { spec: { minAvailable: 1 } };
     await client.patch(podDisruptionBudgets, budget, { type: 'merge', body });

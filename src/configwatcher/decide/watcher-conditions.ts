@@ -159,12 +159,12 @@ export function budgetAdvice(message: string, podsOfOwner: number, isReady: bool
   const [, needed, healthy] = /needs (\d+) healthy pods and has (\d+) currently/.exec(message) ?? [];
   // A budget that has more healthy Pods than the owner has is one of other Pods, too: how many there are is not known.
   if (needed === undefined || Number(needed) < podsOfOwner || Number(healthy) > podsOfOwner) return '';
-  return '; it needs as many Pods as there are, so it never allows one to go: lower minAvailable or add replicas';
+  return '; it needs as many Pods as there are, so it never allows one to go: lower minAvailable, raise maxUnavailable, or add replicas';
 }
 
-/** The Pods that budgets keep, and the words of the first budget. */
+/** The Pods that budgets keep, and the words of one budget: of a Pod that serves nobody, where there is one. */
 export function blockedMessage({ blocked, ownerOf }: Plan, refusals: RestartMemory['refusals']): string {
-  const [first] = blocked;
+  const first = blocked.find(({ ready }) => !ready) ?? blocked[0];
   const words = (first && refusals.get(first.uid)?.message) ?? 'a PodDisruptionBudget does not let it go';
   const live = first ? (ownerOf.get(first.uid)?.live ?? 0) : 0;
   return `${nameThem(blocked.map(({ name }) => name))}: ${words}${first ? budgetAdvice(words, live, first.ready) : ''}`;

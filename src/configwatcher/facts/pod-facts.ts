@@ -86,9 +86,15 @@ function failureOf(pod: Pod): PodFacts['failure'] {
   if (unconfigured) return { container: unconfigured.name, reason: configError };
   const failures = statuses.flatMap(({ name: container, restartCount: restarts, state, lastState }) => {
     const ended = state?.terminated ?? lastState?.terminated;
-    return ended && ended.exitCode !== 0 ? [{ container, restarts, ended }] : [];
+    // An end with 0 is a failure of what was to run on, and is started again.
+    const isDone = ended?.exitCode === 0 && (restarts === 0 || state?.terminated !== undefined);
+    return ended && !isDone ? [{ container, restarts, ended }] : [];
   });
-  const [most] = failures.sort((left, right) => right.restarts - left.restarts);
+  const [most] = failures.sort(
+    (left, right) =>
+      right.restarts - left.restarts ||
+      Number(left.ended.exitCode === 0) - Number(right.ended.exitCode === 0),
+  );
   if (!most) return undefined;
   const { message = '', exitCode, reason = 'Error' } = most.ended;
   const lastLine = lastLineOf(message);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
-import { budgetAdvice } from '../../../src/configwatcher/decide/watcher-conditions.ts';
+import type { Plan } from '../../../src/configwatcher/decide/restart.ts';
+import { blockedMessage, budgetAdvice } from '../../../src/configwatcher/decide/watcher-conditions.ts';
 import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
 import {
@@ -39,6 +40,17 @@ describe('what is advised about a budget that keeps a Pod', () => {
     assert.match(advised(2, 1), /never allows one to go/);
     assert.equal(advised(1, 1), '');
     assert.equal(advised(3, 3), '', 'of two owners, one of which has lost a Pod for a moment');
+  });
+});
+
+describe('what is said of several Pods that budgets keep', () => {
+  it('advises about one that is not Ready, wherever it stands', () => {
+    const blocked = [pod({ uid: 'a', name: 'web-a' }), pod({ uid: 'b', name: 'web-b', ready: false })];
+    const message = 'The disruption budget web needs 3 healthy pods and has 3 currently';
+    const refusal = { cause: 'Budget', attempts: 1, retryAt: 0, message } as const;
+    const refusals = new Map(blocked.map(({ uid }) => [uid, refusal]));
+    const plan = { blocked, ownerOf: new Map() } as unknown as Plan;
+    assert.match(blockedMessage(plan, refusals), /^web-a, web-b: .*unhealthyPodEvictionPolicy: AlwaysAllow/);
   });
 });
 

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { podFactsOf, transformListedPod } from '../../../src/configwatcher/facts/pod-facts.ts';
-import type { ContainerStatus, ManagedFieldsEntry, Pod, PodSpec } from '../../../src/kubernetes/objects.ts';
+import type {
+  ContainerStatus,
+  ManagedFieldsEntry,
+  Pod,
+  PodSpec,
+  PodStatus,
+} from '../../../src/kubernetes/objects.ts';
 
 const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'rs' };
 
@@ -116,6 +122,22 @@ describe('podFactsOf', () => {
     const unconfigured = { name: 'app', restartCount: 0, state };
     assert.deepEqual(failureBeside(unconfigured), { container: 'app', reason: 'CreateContainerConfigError' });
     assert.deepEqual(failureBeside(failed('app', 4)), { container: 'app', reason: 'Error', exitCode: 4 });
+  });
+
+  it('takes an end with 0 for a failure where the container is started again', () => {
+    const pod = running();
+    const completed = { terminated: { exitCode: 0, reason: 'Completed', message: 'bad mode' } };
+    const waiting = { reason: 'CrashLoopBackOff' };
+    const app = { name: 'app', restartCount: 3, state: { waiting }, lastState: completed };
+    const failureOf = (status: PodStatus) => podFactsOf({ ...pod, status }).failure;
+    const failure = { container: 'app', reason: 'Completed', exitCode: 0, lastLine: 'bad mode' };
+    assert.deepEqual(failureOf({ containerStatuses: [app] }), failure);
+    const failed = { ...app, name: 'other', lastState: { terminated: { exitCode: 1 } } };
+    assert.equal(failureOf({ containerStatuses: [app, failed] })?.container, 'other');
+    // It failed first, and its work is done.
+    const setup = { ...failed, state: completed };
+    assert.equal(failureOf({ initContainerStatuses: [setup] }), undefined);
+    assert.equal(failureOf({ initContainerStatuses: [{ ...setup, restartCount: 0 }] }), undefined);
   });
 
   it('tells a Pod that starts after the sources were written: one without a node, or with nothing written to it', () => {
