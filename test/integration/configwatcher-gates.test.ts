@@ -125,6 +125,34 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 8], 'each Pod was replaced once');
   });
 
+  it('has what is left of a restart wait for the cooldown after an edit, as a second restart', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 4, { cooldown: { base: '40s' } });
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 5, { timeout: 40_000, message: 'the first Pod goes' });
+    await shop.olderThanEdits();
+    const { pending: before } = await shop.status();
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until(
+      'the edit is seen',
+      ({ pending }) => pending !== undefined && pending.hash !== before?.hash,
+    );
+    shop.isKubeletSlow = false;
+    await shop.until('the rest waits', ({ pending }) => pending?.reason === 'Cooldown');
+    await shop.allReady(4);
+    await shop.quiet();
+    const { pending, cooldownUntil } = await shop.status();
+    assert.deepEqual([pending?.reason, shop.seen.length], ['Cooldown', 5]);
+    const { history, lastRestart } = await shop.restarted(2);
+    await shop.allReady(4);
+    assert.deepEqual([history?.map(({ restarted }) => restarted), shop.seen.length], [[3, 1], 8]);
+    const [second, first] = history?.map(({ startTime }) => Date.parse(startTime ?? '')) ?? [];
+    assert.ok((second ?? 0) - (first ?? 0) >= 40_000, JSON.stringify(history));
+    assert.ok(Date.parse(lastRestart?.startTime ?? '') >= Date.parse(cooldownUntil ?? ''));
+  });
+
   it('in a dry run tells each content once, and applies none', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 2, { dryRun: true });
     const { client, namespace } = shop;
