@@ -321,6 +321,30 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
   });
 });
 
+it('a ConfigWatcher without a canary loses the first batch of as many owners as may be in the middle of a restart', {
+  timeout,
+}, async (t) => {
+  const shop = await shopOf(
+    t,
+    Array.from({ length: 6 }, (_, index) => `web-${index}`),
+  );
+  await shop.watch({ ...atOnce, strategy: { canary: false, maxOwners: 3 } });
+  await shop.baselined();
+  shop.crashesPods = true;
+  await shop.patchConfigMap({ data: { message: 'bad' } });
+  await shop.until('three broken Pods are told', ({ lastRestart }) => lastRestart?.unavailable === 3);
+  await shop.quiet();
+  assert.deepEqual([(await shop.pods()).filter(isReady).length, shop.seen.length], [3, 9]);
+
+  shop.crashesPods = false;
+  await shop.patchConfigMap({ data: { message: 'good' } });
+  await shop.until('the good content is applied', ({ pending }) => pending === undefined, {
+    timeout: 90_000,
+  });
+  await shop.allReady(6);
+  assert.equal(shop.seen.length, 15);
+});
+
 describe('a ConfigWatcher in the middle of a restart', { concurrency: 2 }, () => {
   for (const type of ['Evict', 'Auto'] as const) {
     it(`by ${type} touches one of eight Deployments with a breaking content, also in mid-restart of several`, {
