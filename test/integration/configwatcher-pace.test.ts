@@ -93,7 +93,8 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     assert.deepEqual([first.gap, second.gap, second.cooldownWaits], [25_000, 40_000, 1]);
     assert.ok(second.startedAt - first.startedAt >= 25_000, 'the second change waits');
     await eventually(() => Date.now() >= second.startedAt + 41_000, {
-      ...{ timeout: 60_000, message: 'the quiet time is over' },
+      timeout: 60_000,
+      message: 'the quiet time is over',
     });
     const edited = Date.now();
     const third = await gapAfter(3);

@@ -57,6 +57,7 @@ describe('leader election between processes', { concurrency: true }, () => {
 
     await client.delete(leases, { namespace, name: 'ended' });
     await eventually(async () => (await lease()).spec?.holderIdentity === b.identity, {
+      timeout: 4500,
       message: 'its holder writes the lease anew',
     });
     await ticks.next((writer) => writer === b.identity, 30_000, 'it goes on');

@@ -194,7 +194,7 @@ function placesAfter(
 
 function placeOf({ place, group, serving, wanted }: Entry): ConfigWatcherStatusPendingOwner {
   const { kind, name, uid } = group.owner;
-  // Without room in the status its names were left out, and come back as soon as its Pods tell them.
+  // A status without room lacks kind and name of a place; the owner's Pods tell them.
   return { kind, name, uid, wanted, available: Math.min(serving, wanted), ...place };
 }
 

@@ -1,8 +1,7 @@
 /**
  * Status size: below 8 KiB, whatever the spec names. Where it would be larger, what only people read is left
  * out, step by step; what a restart turns on (hashes, instants, counts) never is, and the names of owners in the middle
- * of a restart are kept as long as possible. A second pass finds left out what is read back from the status, and so comes
- * to the same end.
+ * of a restart are dropped last. The status that was written, read back and fitted again, comes out the same.
  */
 import type { ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
 import { maxPlaces } from '../facts/state.ts';
@@ -83,8 +82,8 @@ function dropOwnerRecords(status: ConfigWatcherStatus): ConfigWatcherStatus | un
 }
 
 /**
- * Their Pods tell who they are. One that has none at the moment is forgotten, so this is only for owners that were there
- * before the spec named so much else.
+ * An owner that has Pods is found by them. One that has none at the moment is forgotten, so this is the last resort: for
+ * owners whose restart began before the spec named further sources.
  */
 function dropOwnerNames(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
   const { pending } = status;

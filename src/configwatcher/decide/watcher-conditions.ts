@@ -162,7 +162,10 @@ export function budgetAdvice(message: string, podsOfOwner: number, isReady: bool
   return '; it needs as many Pods as there are, so it never allows one to go: lower minAvailable, raise maxUnavailable, or add replicas';
 }
 
-/** The Pods that budgets keep, and the words of one budget: of a Pod that serves nobody, where there is one. */
+/**
+ * Names the Pods whose eviction disruption budgets refuse, and quotes one refusal: that of a Pod which is not Ready, if
+ * there is one, because its remedy is another.
+ */
 export function blockedMessage({ blocked, ownerOf }: Plan, refusals: RestartMemory['refusals']): string {
   const first = blocked.find(({ ready }) => !ready) ?? blocked[0];
   const words = (first && refusals.get(first.uid)?.message) ?? 'a PodDisruptionBudget does not let it go';

@@ -86,7 +86,7 @@ function failureOf(pod: Pod): PodFacts['failure'] {
   if (unconfigured) return { container: unconfigured.name, reason: configError };
   const failures = statuses.flatMap(({ name: container, restartCount: restarts, state, lastState }) => {
     const ended = state?.terminated ?? lastState?.terminated;
-    // An end with 0 is a failure of what was to run on, and is started again.
+    // A container that the kubelet starts again after it ended with 0 was meant to go on running.
     const isDone = ended?.exitCode === 0 && (restarts === 0 || state?.terminated !== undefined);
     return ended && !isDone ? [{ container, restarts, ended }] : [];
   });
