@@ -76,7 +76,8 @@ export interface ConfigWatcherSpecStrategy {
   readonly maxOwners?: number;
   /**
    * Whether the first restart of a new content touches one owner alone, the smallest of those that were fully
-   * available, and goes on to the others when its new Pods are available. Default true.
+   * available or, without any, of those that were partly so, and goes on to the others when its new Pods are
+   * available. Default true.
    */
   readonly canary?: boolean;
   /**

@@ -28,6 +28,15 @@ async function breakPods(world: World, operator: Operator, trouble: Trouble, int
   await lookUntil(world, operator, () => stalled(world) !== undefined, interval);
 }
 
+/** One Pod of each Deployment is not Ready, whatever the content. */
+function breakOneOfEach(world: World): void {
+  const known = new Set<string | undefined>();
+  for (const pod of world.livePods()) {
+    if (!known.has(pod.controller?.uid)) pod.readyAt = Number.POSITIVE_INFINITY;
+    known.add(pod.controller?.uid);
+  }
+}
+
 /** Owners of which a Pod was restarted. */
 function touched({ restarts }: World): number {
   return new Set(restarts.map(({ pod }) => pod.controller?.uid)).size;
@@ -236,6 +245,18 @@ describe('a content that breaks its Pods', () => {
     assert.equal(world.restarts.length, before);
   });
 
+  it('takes down one Deployment, and no more, where none had all of its Pods before', async () => {
+    const { world, operator } = await openWorld(4, 4, { strategy: { maxUnavailable: '50%' } });
+    breakOneOfEach(world);
+    await breakPods(world, operator, 'Crashes');
+    await lookUntil(world, operator, (looks) => looks === 100, 1000);
+    assert.equal(touched(world), 1);
+    assert.ok(readyPods(world) >= 11, `${readyPods(world)} of 12 Pods are Ready`);
+    world.edit({ message: 'good' });
+    await converge(world, [operator]);
+    assert.deepEqual([touched(world), readyPods(world), column(world)], [4, 16, 'UpToDate']);
+  });
+
   it('may touch several owners at once where the canary is switched off, and stops there', async () => {
     const { world, operator } = await openWorld(12, 1, { strategy: { canary: false, maxOwners: 3 } });
     world.trouble = breaksPods('Crashes');
@@ -259,6 +280,34 @@ describe('a content that works', () => {
     const first = world.restarts[0]!.at;
     assert.ok(world.restarts[1]!.at - first >= 10_000, 'the canary has to stand for ten seconds');
     assert.ok(world.restarts.at(-1)!.at - world.restarts[1]!.at < 20_000, 'the others have not');
+  });
+
+  it('goes on from one of several Deployments that were partly down, as from one that was not', async () => {
+    const { world, operator } = await openWorld(4, 4);
+    breakOneOfEach(world);
+    world.edit({ message: 'good' });
+    await lookUntil(world, operator, () => touched(world) === 4, 500);
+    const [first] = world.restarts;
+    const others = world.restarts.filter(({ pod }) => pod.controller?.uid !== first!.pod.controller?.uid);
+    assert.ok(others[0]!.at - first!.at >= 10_000, 'the first one has to stand for ten seconds');
+    assert.ok(others.slice(0, 3).every(({ at }) => at - others[0]!.at < 1000));
+    await converge(world, [operator]);
+    assert.deepEqual([world.restarts.length, readyPods(world)], [16, 16]);
+  });
+
+  it('is told to each owner once, whichever process goes on', async () => {
+    const { world, operator } = await openWorld(2, 4, { cooldown: { base: '0s' } });
+    world.edit({ message: 'good' });
+    await lookUntil(world, operator, () => world.restarts.length === 2, 500);
+    const next = new Operator(world, 'next');
+    await converge(world, [next]);
+    assert.equal(world.restarts.length, 8);
+    world.edit({ message: 'better' });
+    await converge(world, [next]);
+    const told = [operator, next].map(
+      ({ events }) => events.filter(({ reason }) => reason === 'ConfigRestart').length,
+    );
+    assert.deepEqual(told, [1, 3]);
   });
 
   it('is not held up by an owner that was down before', async () => {

@@ -34,6 +34,8 @@ export interface OwnerAvailability {
   readonly lacks: boolean;
   /** Its restart is done. */
   readonly isBack: boolean;
+  /** Some new Pod is available. */
+  readonly hasNew: boolean;
   /** New Pods that show that the content breaks them. */
   readonly broken: readonly PodFacts[];
   readonly progress: OwnerProgress;
@@ -198,6 +200,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   return {
     ...{ group, wanted, serving, place, lacks, progress, lateAt: deadline },
     isBack: place !== undefined && stale.length === 0 && !lacks,
+    hasNew: fresh.some((pod) => isNew(pod, input) && isAvailable(pod)),
     broken: breaks ? broken : [],
     nextAvailableAt: earliest(next),
   };

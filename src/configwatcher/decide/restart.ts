@@ -106,15 +106,23 @@ function againOf({ place, lacks, stall, turn }: Entry): Pick<Turn, 'due' | 'roll
   return isStuck ? { due: turn.due.filter(({ ready }) => !ready), rollout: turn.rollout } : noTurn;
 }
 
-function wasAvailable({ place, serving, wanted }: Entry): boolean {
-  return place ? place.available >= place.wanted && place.available > 0 : serving >= wanted && serving > 0;
+/** How many of its Pods served before its restart, or have served since: 2 stands for all, 1 for some, 0 for none. */
+function serviceOf({ place, serving, wanted }: Entry): 0 | 1 | 2 {
+  const isWhole = place ? place.available >= place.wanted : serving >= wanted;
+  if (Math.max(serving, place?.available ?? 0) === 0) return 0;
+  return isWhole ? 2 : 1;
+}
+
+/** Its new Pods tell whether the content works, and users miss them if not. */
+function canJudge(entry: Entry): boolean {
+  return serviceOf(entry) > 0;
 }
 
 /** Those that serve before those that do not, then the smallest: a content that breaks its Pods costs least there. */
 function inOrder(left: Entry, right: Entry): number {
   return (
     Number(left.stall !== undefined) - Number(right.stall !== undefined) ||
-    Number(wasAvailable(right)) - Number(wasAvailable(left)) ||
+    serviceOf(right) - serviceOf(left) ||
     left.wanted - right.wanted ||
     left.group.owner.name.localeCompare(right.group.owner.name, 'en', { numeric: true })
   );
@@ -140,7 +148,7 @@ function holdersOf(entries: readonly Entry[], isCanary: boolean, input: RestartI
   const holders = entries.filter(keepsPlace);
   if (!isCanary) return holders;
   const whole = holders.filter(({ lacks, stall }) => !lacks && stall === undefined);
-  const isJudged = holders.some((entry) => !whole.includes(entry) && wasAvailable(entry));
+  const isJudged = holders.some((entry) => !whole.includes(entry) && canJudge(entry));
   const [judge] = isJudged ? [] : whole.filter((entry) => hasBegun(entry, input)).sort(inOrder);
   return holders.filter((entry) => entry === judge || !whole.includes(entry));
 }
@@ -160,9 +168,8 @@ function beginners(
   const kept = entries.filter((entry) => isUnfinished(entry, input) && !holders.includes(entry)).length;
   const room = input.maxPlaces - kept - holders.length;
   if (isCanary) {
-    const judges = holders.filter(wasAvailable);
-    const possible = candidates.filter(wasAvailable);
-    if (judges.length > 0) return [];
+    const possible = candidates.filter(canJudge);
+    if (holders.some(canJudge)) return [];
     if (possible.length > 0) return possible.slice(0, Math.min(1, Math.max(0, room)));
   }
   return candidates.slice(0, Math.max(0, Math.min(input.strategy.maxOwners - holders.length, room)));
@@ -198,16 +205,15 @@ function placeOf({ place, group, serving, wanted }: Entry): ConfigWatcherStatusP
   return { kind, name, uid, wanted, available: Math.min(serving, wanted), ...place };
 }
 
-/** Whether new Pods of a whole owner have shown that the content works. */
-function provesContent(entry: Entry, input: RestartInput): boolean {
-  const { isBack, group, serving } = entry;
-  return isBack && serving > 0 && wasAvailable(entry) && group.fresh.some((pod) => isNew(pod, input));
+/** Whether new Pods of an owner that served have shown that the content works. */
+function provesContent(entry: Entry): boolean {
+  return entry.isBack && entry.hasNew && canJudge(entry);
 }
 
 /** Whether the owner, which served before, may yet show that the content works: also one that is refused for a while. */
 function mayProve(entry: Entry): boolean {
   const { group, lacks, stall, yields } = entry;
-  return wasAvailable(entry) && (lacks || group.stale.length > 0) && stall === undefined && !yields;
+  return canJudge(entry) && (lacks || group.stale.length > 0) && stall === undefined && !yields;
 }
 
 /** Where a rollout is used if possible, a template that may not be changed does not stop the restart: Pods are evicted. */
@@ -223,7 +229,7 @@ export function planRestart(facts: RestartInput): Plan {
   const input = withoutTemplates(facts, groups);
   const { memory, strategy, sorted, now } = input;
   const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
-  const proven = input.proven || entries.some((entry) => provesContent(entry, input));
+  const proven = input.proven || entries.some((entry) => provesContent(entry));
   const broken = entries.filter((entry) => entry.broken.length > 0);
   const isCanary = strategy.canary && !proven;
   const holders = holdersOf(entries, isCanary, input);

@@ -146,11 +146,6 @@ function isTried(history: History, { watcher: { metadata, spec, status } }: Watc
     );
 }
 
-/** Whether all Pods that the owner wants were Ready before this one was taken away. */
-function wasWhole(history: History, owner: KubernetesObject, taken: Pod): boolean {
-  return reportsReady(taken) && readyBeside(history, owner, taken) + 1 >= wantedBy(owner);
-}
-
 /** Whether its owner is there and wants Pods: where users took these away, nothing of it is missing. */
 function isWanted(history: History, pod: Pod): boolean {
   const owner = ownerOf(history, pod);
@@ -166,7 +161,7 @@ function restartWithCanary(history: History, pod: Pod): WatcherRun | undefined {
   return isRunning && spec.strategy?.canary !== false ? run : undefined;
 }
 
-/** The first Pod of an owner that was whole until it was taken away, and when that was. */
+/** The first Pod of an owner that was taken away while it served, and when that was. */
 interface Touched {
   readonly pod: Pod;
   readonly since: number;
@@ -188,7 +183,7 @@ export const oneOwnerFirst: NamedPromise = {
         const id = `${run.uid} ${status?.lastRestart?.id}`;
         const owners = touched.get(id) ?? new Map<string, Touched>();
         const { uid = '' } = owner.metadata;
-        if (owners.has(uid) || !wasWhole(history, owner, pod)) return undefined;
+        if (owners.has(uid) || !reportsReady(pod)) return undefined;
         // One that makes no progress gives its place back.
         const deadline = (spec.strategy?.progressDeadlineSeconds ?? 600) * 1000;
         const others = [...owners.values()].filter(
