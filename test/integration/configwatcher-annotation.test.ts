@@ -74,6 +74,12 @@ describe('a ConfigMap with a selector in an annotation', { timeout: 180_000 }, (
       'state is kept by the one that works',
     );
 
+    const { managedFields = [] } = items.find((one) => one.metadata.name === 'webapp-config')?.metadata ?? {};
+    const owned = managedFields
+      .filter(({ manager }) => manager === 'atwatch')
+      .map(({ fieldsV1 }) => fieldsV1);
+    assert.deepEqual(owned, [{ 'f:metadata': { 'f:annotations': { [`f:${observed}`]: {} } } }]);
+
     // A tool that replaces the whole object drops the state: what is found then is the baseline.
     await shop.stopOperator();
     await shop.patchConfigMap({ metadata: { annotations: { [observed]: null } } });

@@ -116,6 +116,34 @@ describe('strategy Auto', { concurrency: 4 }, () => {
     assert.deepEqual([told.length, told[0]?.series], [1, undefined]);
   });
 
+  it('evicts what is left of an owner whose template a user takes back in mid-restart, and does not fight', {
+    timeout,
+  }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(2);
+    await shop.startOperator();
+    await shop.watch(auto);
+    await shop.baselined();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 3, { message: 'the rollout has made a Pod' });
+    const template = { metadata: { annotations: { [annotation]: null } } };
+    const key = { namespace: shop.namespace, name: 'webapp' };
+    await shop.client.patch(deployments, key, { type: 'merge', body: { spec: { template } } });
+    const generation = await shop.generation('Deployment');
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    const left = await shop.allReady(2);
+    assert.deepEqual(
+      [await restartedFor(shop), await shop.generation('Deployment')],
+      [undefined, generation],
+      'the template is as the user left it',
+    );
+    const started = Date.parse(lastRestart?.startTime ?? '');
+    assert.ok(left.every((pod) => Date.parse(pod.metadata.creationTimestamp ?? '') >= started - 1000));
+    assert.equal(lastRestart?.restarted, 2);
+  });
+
   it('evicts while no policy keeps the right in bounds', { timeout }, async (t) => {
     const shop = await opened(t);
     await shop.deploy(2);

@@ -252,8 +252,9 @@ export class Shop {
     ownPod = undefined as string | undefined,
     /** May put something in the way of its calls. */
     onConnect = (_: Client): void => {},
+    /** Where its metrics go. */
+    registry = new Registry(),
   } = {}): Promise<void> {
-    const registry = new Registry();
     const manager = new Manager({
       connect: (gate) => {
         const connection = connect({
