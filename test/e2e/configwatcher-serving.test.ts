@@ -28,21 +28,45 @@ import {
 const closed = [{ schedule: '0 0 1 1 *', duration: '1m' }];
 const seconds = 1000;
 
-/** Ends soon after each start where the content is bad. Without a readinessProbe it is Ready until then. */
-const crashing = {
-  ...serving,
-  image: 'busybox',
-  command: ['sh', '-c'],
-  args: ['[ "$MESSAGE" != bad ] || { sleep 1; echo no such port >&2; exit 3; }; exec sleep 3600'],
-  terminationMessagePolicy: 'FallbackToLogsOnError',
-  readinessProbe: null,
-  lifecycle: null,
-};
+/** A container that ends soon after each start where the content is bad. */
+function crashing(otherwise: string) {
+  return {
+    ...serving,
+    image: 'busybox',
+    command: ['sh', '-c'],
+    args: [`[ "$MESSAGE" != bad ] || { sleep 1; echo no such port >&2; exit 3; }; ${otherwise}`],
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  };
+}
+
+/** Without a readinessProbe it is Ready until it ends. */
+const readyAtOnce = { ...crashing('exec sleep 3600'), readinessProbe: null, lifecycle: null };
+
+/** The ways in which a content breaks its Pods. */
+const breakages = {
+  /** Without the key that their environment names, new containers cannot be configured. */
+  'cannot be configured': {
+    container: serving,
+    data: { message: null },
+    told: /^Deployment \S+: .*; Pod \S+, container app: CreateContainerConfigError/,
+  },
+  crash: {
+    container: crashing('mkdir /www && echo "$MESSAGE" > /www/index.html && exec httpd -f -p 8080 -h /www'),
+    data: { message: 'bad' },
+    told: /container app: \S+ with exit code 3 after 2 restarts: no such port$/,
+  },
+} as const;
+
+const ways = [
+  { type: 'Auto', how: 'cannot be configured' },
+  { type: 'Auto', how: 'crash' },
+  { type: 'Evict', how: 'cannot be configured' },
+] as const;
 
 /** A Deployment of one Pod and a Service of its own. */
-function oneOfMany(name: string): object[] {
+function oneOfMany(name: string, container: object): object[] {
   const labels = { app: 'webapp', deployment: name };
-  const spec = { terminationGracePeriodSeconds: 10, containers: [serving] };
+  const spec = { terminationGracePeriodSeconds: 10, containers: [container] };
   return [
     {
       ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name } },
@@ -146,19 +170,15 @@ describe('a restart on a real node', { concurrency: 2 }, () => {
     assert.ok(prober.rate > 90, `${prober.rate} requests a second`);
   });
 
-  for (const type of ['Auto', 'Evict'] as const) {
-    it(`by ${type} of four replicas stops at the first Pod that the content breaks, and is mended by the next edit`, async (t) => {
+  for (const { type, how } of ways) {
+    it(`by ${type} of four replicas stops at the first Pods that ${how}, and is mended by the next edit`, async (t) => {
+      const { container, data, told } = breakages[how];
       const namespace = await withNamespace(t);
       await start(namespace);
       await editWatcher(namespace, { strategy: { type }, cooldown: { base: '10m' } });
-      const before = await fourReplicas(namespace, draining);
+      const before = await fourReplicas(namespace, container);
       const prober = await Prober.start(t, namespace);
-      // Without the key that their environment names, new containers cannot be configured.
-      const message = await breakPods(namespace, { message: null });
-      assert.match(
-        message,
-        /^Deployment webapp: .*; Pod webapp-\S+, container app: CreateContainerConfigError/,
-      );
+      assert.match(await breakPods(namespace, data), told);
       // The Pod that was taken may still be going away.
       await eventually('one Pod has gone', async () => (await keptOf(namespace, before)) < 4);
       await prober.asks(300);
@@ -180,9 +200,8 @@ describe('a restart on a real node', { concurrency: 2 }, () => {
     await editWatcher(namespace, { strategy: { type: 'Evict' }, cooldown: { base: '10m' } });
     await baselined(namespace);
     await keepThree(namespace);
-    const before = await fourReplicas(namespace, crashing);
-    const message = await breakPods(namespace, { message: 'bad' });
-    assert.match(message, /container app: \S+ with exit code 3 after 2 restarts: no such port$/);
+    const before = await fourReplicas(namespace, readyAtOnce);
+    assert.match(await breakPods(namespace, breakages.crash.data), breakages.crash.told);
     // The Pod that was taken may still be going away.
     await eventually('one Pod has gone', async () => (await keptOf(namespace, before)) < 4);
     assert.equal(await keptOf(namespace, before), 3);
@@ -190,11 +209,13 @@ describe('a restart on a real node', { concurrency: 2 }, () => {
     await replaced(namespace, before);
   });
 
-  for (const type of ['Auto', 'Evict'] as const) {
-    it(`by ${type} of twelve Deployments touches one with a content that breaks Pods`, async (t) => {
+  for (const { type, how } of ways) {
+    it(`by ${type} of twelve Deployments touches one whose new Pods ${how}`, async (t) => {
+      const { container, data, told } = breakages[how];
       const namespace = await withNamespace(t);
       const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
-      const items = [{ ...configMap, data: { message: welcome } }, ...names.flatMap(oneOfMany), watcher];
+      const workloads = names.flatMap((name) => oneOfMany(name, container));
+      const items = [{ ...configMap, data: { message: welcome } }, ...workloads, watcher];
       await namespace.apply({ apiVersion: 'v1', kind: 'List', items });
       await namespace.kubectl('wait', '--for=condition=Available', '--timeout=110s', 'deployments', '--all');
       await editWatcher(namespace, { strategy: { type }, cooldown: { base: '10m' } });
@@ -202,7 +223,7 @@ describe('a restart on a real node', { concurrency: 2 }, () => {
       const before = await deploymentsByPod(namespace);
       const prober = await Prober.start(t, namespace, names);
 
-      await breakPods(namespace, { message: null });
+      assert.match(await breakPods(namespace, data), told);
       await prober.asks(500);
       const now = await deploymentsByPod(namespace);
       const changed = [...before, ...now].filter(([uid]) => !before.has(uid) || !now.has(uid));
