@@ -1,6 +1,6 @@
 /**
  * API server of a benchmark: etcd and an API server alone, with an audit log, the CRDs and a client. Nothing
- * else may share the machine with what is measured: no scheduler, no controllers.
+ * else may share the machine with what is measured: no scheduler, and no controllers but where they are waited for.
  */
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
@@ -29,9 +29,15 @@ export class BenchApiServer {
     this.client = this.#connection.client;
   }
 
-  /** @param options of the benchmark's own client. */
-  static async start(options: { readonly maxRequests?: number } = {}): Promise<BenchApiServer> {
-    const plane = await startControlPlane({ auditLog: true, controllerManager: false, scheduler: false });
+  /** @param maxRequests of the benchmark's own client. */
+  static async start({
+    controllerManager = false,
+    ...options
+  }: {
+    readonly maxRequests?: number;
+    readonly controllerManager?: boolean;
+  } = {}): Promise<BenchApiServer> {
+    const plane = await startControlPlane({ auditLog: true, controllerManager, scheduler: false });
     const server = new BenchApiServer(plane, options);
     for (const file of ['ats', 'configwatchers']) {
       await server.client.create(

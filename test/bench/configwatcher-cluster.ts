@@ -1,6 +1,7 @@
 /**
- * Cluster for the ConfigWatcher benchmark: etcd and an API server alone, with an audit log, and the operator
- * as a child process. Deployments, ReplicaSets and Pods are written by the benchmark: no controller replaces a Pod.
+ * Cluster for the ConfigWatcher benchmark: etcd and an API server, with an audit log, and the operator as a child
+ * process. Deployments, ReplicaSets and Pods are written by the benchmark, and no controller replaces a Pod; for rollouts
+ * it writes the Deployments alone, and the real controllers do the rest.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,6 +59,30 @@ export interface Shops {
   readonly spec?: Partial<ConfigWatcherSpec>;
 }
 
+/** What a null loader restarts, one owner first and then so many at a time. */
+interface NullRestarts {
+  readonly owners: number;
+  readonly podsEach: number;
+  readonly atATime: number;
+}
+
+/** Milliseconds until the last write of restarts that go on after the first one has stood for a while. */
+async function lastOf(
+  owners: number,
+  atATime: number,
+  restart: (owner: number, wrote: () => void) => Promise<void>,
+): Promise<number> {
+  const begin = performance.now();
+  let last = begin;
+  const wrote = () => {
+    last = performance.now();
+  };
+  await restart(0, wrote);
+  await sleep(seasoning);
+  await inParallel(owners - 1, atATime, (index) => restart(index + 1, wrote));
+  return last - begin;
+}
+
 /** Its name, as the Deployment's controller would make it. */
 function replicaSetOf(deployment: string): string {
   return `${deployment}-6c5f9b7d4d`;
@@ -66,15 +91,19 @@ function replicaSetOf(deployment: string): string {
 export class WatcherCluster {
   readonly #server: BenchApiServer;
   readonly #client: Client;
+  readonly #controllerManager: boolean;
   #operator: OperatorProcess | undefined;
 
-  private constructor(server: BenchApiServer) {
+  private constructor(server: BenchApiServer, controllerManager: boolean) {
     this.#server = server;
     this.#client = server.client;
+    this.#controllerManager = controllerManager;
   }
 
-  static async start(): Promise<WatcherCluster> {
-    const cluster = new WatcherCluster(await BenchApiServer.start({ maxRequests: concurrency }));
+  /** @param controllerManager whether the real controllers run. */
+  static async start({ controllerManager = false } = {}): Promise<WatcherCluster> {
+    const server = await BenchApiServer.start({ maxRequests: concurrency, controllerManager });
+    const cluster = new WatcherCluster(server, controllerManager);
     await cluster.startOperator();
     return cluster;
   }
@@ -137,12 +166,15 @@ export class WatcherCluster {
   }
 
   async #createDeployment(namespace: string, name: string, app: string, podsEach: number): Promise<void> {
-    const labels = { app };
-    const template = { metadata: { labels }, spec: podSpec };
+    const labels = { app, deployment: name };
+    const { nodeName, ...unplaced } = podSpec;
+    // Without a node a Pod that a controller deletes is gone at once, and no controller misses the node.
+    const template = { metadata: { labels }, spec: this.#controllerManager ? unplaced : podSpec };
     const spec = { replicas: podsEach, selector: { matchLabels: labels }, template };
     const deployment = await this.#client.create<KubernetesObject>(deployments, {
       ...{ metadata: { namespace, name, labels }, spec },
     });
+    if (this.#controllerManager) return;
     const replicaSet = await this.#client.create<KubernetesObject>(replicaSets, {
       ...{
         metadata: { namespace, name: replicaSetOf(name), labels, ...ownedBy('Deployment', deployment) },
@@ -200,31 +232,59 @@ export class WatcherCluster {
   }
 
   /**
-   * Milliseconds until the last of so many evictions, of Pods that no watcher selects, that wait for what a watcher
-   * waits for: one alone, until its Pod has been back for a while, and then so many at a time, each until its Pod is back.
+   * Milliseconds until the last eviction of the Pods of so many owners, which no watcher selects, that wait for what a
+   * watcher waits for: the Pods of one owner, until they have been back for a while, and then so many owners at a time,
+   * each until its Pods are back.
    */
-  async nullRestarts(name: string, count: number, atATime: number): Promise<number> {
+  async nullRestarts(name: string, { owners, podsEach, atATime }: NullRestarts): Promise<number> {
     const namespace = await this.namespace(name);
-    await this.createPods(namespace, count, {}, 'pod');
+    await this.createPods(namespace, owners * podsEach, {}, 'pod');
     const { items } = await this.#client.list(pods, { namespace });
-    return await this.withReturningPods(namespace, async (returning) => {
-      const begin = performance.now();
-      let last = begin;
-      const restart = async (pod: Pod | undefined) => {
-        last = performance.now();
-        await this.#evict(pod);
-        await returning.back(pod?.metadata.name ?? '');
-      };
-      await restart(items[0]);
-      await sleep(seasoning);
-      await inParallel(count - 1, atATime, async (index) => restart(items[index + 1]));
-      return last - begin;
-    });
+    return await this.withReturningPods(namespace, (returning) =>
+      lastOf(owners, atATime, async (owner, wrote) => {
+        await inParallel(podsEach, podsEach, async (index) => {
+          const pod = items[owner * podsEach + index];
+          await this.#evict(pod);
+          wrote();
+          await returning.back(pod?.metadata.name ?? '');
+        });
+      }),
+    );
+  }
+
+  /** The same for changes of the templates of so many Deployments of one Pod. */
+  async nullRollouts(name: string, { owners, atATime }: Omit<NullRestarts, 'podsEach'>): Promise<number> {
+    const namespace = await this.namespace(name);
+    await inParallel(owners, concurrency, (index) =>
+      this.#createDeployment(namespace, `web-${index}`, 'web', 1),
+    );
+    const template = { metadata: { annotations: { 'example.com/restarted-for': 'second' } } };
+    const patch = { type: 'merge', body: { spec: { template } } } as const;
+    await this.untilThere(namespace, owners);
+    return await this.withReturningPods(namespace, (returning) =>
+      lastOf(owners, atATime, async (owner, wrote) => {
+        await this.#client.patch(deployments, { namespace, name: `web-${owner}` }, patch);
+        wrote();
+        await returning.back(`web-${owner}`);
+      }),
+    );
+  }
+
+  /** The namespace has so many Pods. */
+  async untilThere(namespace: string, count: number): Promise<void> {
+    const end = performance.now() + patience;
+    for (;;) {
+      const { items } = await this.#client.list(pods, { namespace });
+      if (items.length === count) return;
+      if (performance.now() > end)
+        throw new Error(`${namespace}: ${items.length} of ${count} Pods are there`);
+      await sleep(500);
+    }
   }
 
   /** Meanwhile the Pods of the namespace are Ready, and come back. */
   async withReturningPods<T>(namespace: string, work: (returning: ReturningPods) => Promise<T>): Promise<T> {
-    const returning = await ReturningPods.start(this.#client, namespace);
+    const returning = await ReturningPods.start(this.#client, namespace, this.#controllerManager);
     try {
       return await work(returning);
     } finally {
@@ -319,15 +379,19 @@ export class WatcherCluster {
     return requestsOf(this.#server.plane.auditLog ?? '', by);
   }
 
-  /** When the API server received the edits, by ConfigMap, and the evictions it granted, by Pod. */
-  async restarts(namespace: string): Promise<{ edits: Receipts; evictions: Receipts }> {
-    const [edits, evictions] = [new Map<string, number>(), new Map<string, number>()];
+  /**
+   * When the API server received the edits, by ConfigMap, the evictions it granted, by Pod, and the changes of templates,
+   * by Deployment.
+   */
+  async restarts(namespace: string): Promise<Record<'edits' | 'evictions' | 'rollouts', Receipts>> {
+    const [edits, evictions, rollouts] = [new Map(), new Map(), new Map()];
     for (const { what, name, code, received } of await this.requests(namespace, /./)) {
       if (code >= 300) continue;
       if (what === 'patch configmaps') edits.set(name, received);
       if (what === 'create pods/eviction') evictions.set(name, received);
+      if (what === 'patch deployments') rollouts.set(name, received);
     }
-    return { edits, evictions };
+    return { edits, evictions, rollouts };
   }
 
   /** Milliseconds from the receipt of each edit to that of the eviction of its Pod, by ConfigMap. */

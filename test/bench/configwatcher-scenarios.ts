@@ -103,11 +103,11 @@ export async function fanOut(cluster: WatcherCluster, owners: number, podsEach: 
   const before = await floorOf('before');
   const namespace = await cluster.namespace(`fan-out-${owners}`);
   await cluster.createShops(namespace, { count: 1, owners, podsEach });
-  const took = await editToLastEviction(cluster, namespace, total);
+  const took = await editToLast(cluster, namespace, 'evictions', total);
   const floor = (before + (await floorOf('after'))) / 2;
   return [
     { what: 'null loader: all evictions, before and after', value: floor / 1000, unit: 's' },
-    ...besides(took, floor),
+    ...besides('eviction', took, floor),
   ];
 }
 
@@ -115,46 +115,74 @@ export async function fanOut(cluster: WatcherCluster, owners: number, podsEach: 
 const maxOwners = 50;
 
 /**
- * One ConfigMap for many Deployments of one Pod. The first one's new Pod has to stay Ready for ten seconds, which both
- * wait for; of the others each comes back before another one goes in its place.
+ * One ConfigMap for many owners, as many Pods each. The first owner's new Pods have to stay Ready for ten seconds, which
+ * both wait for; of the others each has its Pods back before another one goes in its place.
  */
-export async function fanOutWaiting(cluster: WatcherCluster, owners: number): Promise<Row[]> {
-  const floorOf = (when: string) => cluster.nullRestarts(`waiting-floor-${when}`, owners, maxOwners);
+export async function fanOutWaiting(
+  cluster: WatcherCluster,
+  owners: number,
+  podsEach: number,
+): Promise<Row[]> {
+  const work = { owners, podsEach, atATime: maxOwners };
+  const floorOf = (when: string) => cluster.nullRestarts(`waiting-floor-${owners}-${when}`, work);
   const before = await floorOf('before');
-  const namespace = await cluster.namespace('waiting');
+  const namespace = await cluster.namespace(`waiting-${owners}`);
   const strategy = { type: 'Evict', maxUnavailable: '100%', maxOwners } as const;
-  await cluster.createShops(namespace, { count: 1, owners, spec: { strategy } });
+  await cluster.createShops(namespace, { count: 1, owners, podsEach, spec: { strategy } });
   const took = await cluster.withReturningPods(namespace, () =>
-    editToLastEviction(cluster, namespace, owners),
+    editToLast(cluster, namespace, 'evictions', owners * podsEach),
   );
   const floor = (before + (await floorOf('after'))) / 2;
   return [
     {
-      what: `null loader that waits for the same Pods, one and then ${maxOwners} at a time: last eviction, before and after`,
+      what: `null loader that waits for the same Pods, those of one owner and then of ${maxOwners} at a time: last eviction, before and after`,
       ...{ value: floor / 1000, unit: 's' },
     },
-    ...besides(took, floor),
+    ...besides('eviction', took, floor),
+  ];
+}
+
+/** The same by rollouts, with the real controllers: a change of each template. */
+export async function rollOut(cluster: WatcherCluster, owners: number): Promise<Row[]> {
+  const floorOf = (when: string) =>
+    cluster.nullRollouts(`rollout-floor-${when}`, { owners, atATime: maxOwners });
+  const before = await floorOf('before');
+  const namespace = await cluster.namespace('rollouts');
+  const strategy = { type: 'RolloutRestart', maxOwners } as const;
+  await cluster.createShops(namespace, { count: 1, owners, spec: { strategy } });
+  await cluster.untilThere(namespace, owners);
+  const took = await cluster.withReturningPods(namespace, () =>
+    editToLast(cluster, namespace, 'rollouts', owners),
+  );
+  const floor = (before + (await floorOf('after'))) / 2;
+  return [
+    {
+      what: `null loader that waits for the same Pods, one and then ${maxOwners} at a time: last change of a template, before and after`,
+      ...{ value: floor / 1000, unit: 's' },
+    },
+    ...besides('change of a template', took, floor),
   ];
 }
 
 /** Milliseconds. */
-async function editToLastEviction(
+async function editToLast(
   cluster: WatcherCluster,
   namespace: string,
+  what: 'evictions' | 'rollouts',
   total: number,
 ): Promise<number> {
   await cluster.untilBaselined(namespace);
   await sleep(olderThanTheEdit);
   await cluster.edit(namespace, 'shop-0', 'second');
   await cluster.untilRestarted(namespace);
-  const { edits, evictions } = await cluster.restarts(namespace);
-  if (evictions.size !== total) throw new Error(`${evictions.size} evictions of ${total} Pods`);
-  return Math.max(...evictions.values()) - Math.min(...edits.values());
+  const { edits, [what]: writes } = await cluster.restarts(namespace);
+  if (writes.size !== total) throw new Error(`${writes.size} ${what} instead of ${total}`);
+  return Math.max(...writes.values()) - Math.min(...edits.values());
 }
 
-function besides(took: number, floor: number): Row[] {
+function besides(last: string, took: number, floor: number): Row[] {
   return [
-    { what: 'operator: edit → last eviction', value: took / 1000, unit: 's' },
+    { what: `operator: edit → last ${last}`, value: took / 1000, unit: 's' },
     { what: 'ratio to the null loader', value: took / floor, unit: '', target: { atMost: 1.3 } },
   ];
 }

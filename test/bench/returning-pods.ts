@@ -14,7 +14,9 @@ export class ReturningPods {
   readonly #client: Client;
   readonly #namespace: string;
   readonly #end = new AbortController();
-  /** By name of a Pod that has gone: its replacement is Ready. */
+  /** Of the Pods that this one has made, the names of those that they replace. */
+  readonly #replaced = new Map<string, string>();
+  /** By name of a Pod that has gone, or of a Deployment: the replacement is Ready. */
   readonly #back = new Map<string, PromiseWithResolvers<void>>();
   #created = 0;
   #failure: unknown;
@@ -24,15 +26,22 @@ export class ReturningPods {
     this.#namespace = namespace;
   }
 
-  /** All Pods of the namespace are Ready when this resolves. */
-  static async start(client: Client, namespace: string): Promise<ReturningPods> {
+  /**
+   * All Pods of the namespace are Ready when this resolves.
+   *
+   * @param byControllers whether controllers make new Pods, of Deployments that each Pod names in the label `deployment`.
+   */
+  static async start(client: Client, namespace: string, byControllers: boolean): Promise<ReturningPods> {
     const returning = new ReturningPods(client, namespace);
     const { items, resourceVersion } = await client.list(pods, { namespace });
     await inParallel(items.length, 32, async (index) => returning.#ready(items[index]?.metadata.name ?? ''));
     const options = { namespace, resourceVersion, timeoutSeconds: 600, signal: returning.#end.signal };
     const events = await client.watch(pods, options);
     void (async () => {
-      for await (const { type, object } of events) if (type === 'DELETED') returning.#replace(object);
+      for await (const { type, object } of events) {
+        if (type === 'ADDED') returning.#begin(object);
+        if (type === 'DELETED' && !byControllers) returning.#replace(object);
+      }
     })().catch((error: unknown) => returning.#fail(error));
     return returning;
   }
@@ -43,7 +52,7 @@ export class ReturningPods {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Resolves when another one is Ready in the place of this Pod. */
+  /** Resolves when another Pod is Ready in the place of this one, or the next one of this Deployment. */
   back(name: string): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return this.#place(name).promise;
@@ -61,17 +70,24 @@ export class ReturningPods {
     for (const place of this.#back.values()) place.reject(this.#failure);
   }
 
-  #replace({ metadata, spec: { containers, nodeName = '' } }: Pod): void {
-    const { name, labels = {}, ownerReferences = [] } = metadata;
-    const key = { namespace: this.#namespace, name: `back-${this.#created++}` };
-    const bringBack = async () => {
-      const spec = { containers, nodeName, terminationGracePeriodSeconds: 0 };
-      await this.#client.create(pods, { metadata: { ...key, labels, ownerReferences }, spec });
+  #begin({ metadata: { name, labels = {} } }: Pod): void {
+    const start = async () => {
       await sleep(startup);
-      await this.#ready(key.name);
-      this.#place(name).resolve();
+      await this.#ready(name);
+      this.#place(this.#replaced.get(name) ?? labels.deployment ?? '').resolve();
     };
-    bringBack().catch((error: unknown) => this.#fail(error));
+    start().catch((error: unknown) => this.#fail(error));
+  }
+
+  #replace({ metadata, spec: { containers, nodeName = '' } }: Pod): void {
+    const { labels = {}, ownerReferences = [] } = metadata;
+    const name = `back-${this.#created++}`;
+    this.#replaced.set(name, metadata.name);
+    const pod = {
+      metadata: { namespace: this.#namespace, name, labels, ownerReferences },
+      spec: { containers, nodeName, terminationGracePeriodSeconds: 0 },
+    };
+    this.#client.create(pods, pod).catch((error: unknown) => this.#fail(error));
   }
 
   async #ready(name: string): Promise<void> {
