@@ -112,6 +112,7 @@ export class Failover implements Runnable {
     const { ats: found, nextDue } = launchable.look();
     this.#update(found, passed);
     this.#line = this.#isBlind ? [] : [...this.#candidates.values()].reverse();
+    this.#readAhead(abort);
     this.#advance(abort);
     if (this.#candidates.size > 0) return lookMs;
     return launchable.isIdle ? idlePauseMs : Math.max(1, Math.min(maxPauseMs, nextDue - clock.now()));
@@ -140,15 +141,29 @@ export class Failover implements Runnable {
     }
   }
 
+  #isReady({ seenMs, retryAt, isTried }: Candidate): boolean {
+    return seenMs >= this.#delayMs && this.#options.clock.monotonic() >= retryAt && !isTried;
+  }
+
+  /** Those that wait for their launch are read together, which then begins at once. */
+  #readAhead(abort: AbortSignal): void {
+    if (abort.aborted) return;
+    const ready = this.#line.filter((candidate) => this.#isReady(candidate));
+    const reading = this.#options.launch.readAhead(
+      ready.map(({ at }) => at),
+      abort,
+    );
+    void reading?.then(() => this.#wake());
+  }
+
   /** Goes on with the line, as far as launches are free. */
   #advance(abort: AbortSignal): void {
-    const { clock, hasLed } = this.#options;
-    const now = clock.monotonic();
+    const { hasLed, launch } = this.#options;
     while (this.#launches.size < maxLaunches && !hasLed()) {
       const candidate = this.#line.pop();
       if (candidate === undefined) return;
-      const isReady = candidate.seenMs >= this.#delayMs && now >= candidate.retryAt;
-      if (isReady && !candidate.isTried && !abort.aborted) this.#begin(candidate, abort);
+      const isRead = !launch.isReading(candidate.at.metadata.namespace ?? '');
+      if (isRead && this.#isReady(candidate) && !abort.aborted) this.#begin(candidate, abort);
     }
   }
 

@@ -17,20 +17,20 @@ import { conflictDelayMs, found } from './settle.ts';
 /** For a read that a launch waits for. */
 export const readTimeoutMs = 5000;
 
+/** What reads, and the At itself where it was read a moment ago. */
+type Reading = Pick<AtParts, 'client' | 'clock' | 'departed' | 'memory' | 'turns'> & {
+  readonly listed?: At | undefined;
+};
+
 /** The facts as the API server shows them. An At that is gone, or another one by now, ends the pass. */
 export async function readLive(
-  {
-    client,
-    clock,
-    departed,
-    memory,
-    turns,
-  }: Pick<AtParts, 'client' | 'clock' | 'departed' | 'memory' | 'turns'>,
+  reading: Reading,
   need: Need,
   observed: Observed,
   signal: AbortSignal,
 ): Promise<Answer<Observed>> {
-  const shown = await readTogether({ client, memory }, need, observed, signal);
+  const { clock, departed, memory, turns } = reading;
+  const shown = await readTogether(reading, need, observed, signal);
   if (shown === undefined) {
     return { next: 'end', result: { requeueAfter: conflictDelayMs } };
   }
@@ -52,7 +52,7 @@ export async function readLive(
 
 /** The At and what stands at its names; undefined where the At is gone, or another one by now. */
 async function readTogether(
-  { client, memory }: Pick<AtParts, 'client' | 'memory'>,
+  { client, memory, listed }: Reading,
   need: Need,
   observed: Observed,
   signal: AbortSignal,
@@ -69,7 +69,8 @@ async function readTogether(
     for (const podName of need === 'pods' ? namesOf(before) : []) {
       read.set(podName, await found(client.get(pods, { namespace, name: podName }, options)));
     }
-    const answer = await found(client.get(ats, { namespace, name }, options));
+    const isListed = listed !== undefined && need === 'at';
+    const answer = isListed ? listed : await found(client.get(ats, { namespace, name }, options));
     const shown = answer && sanitize(answer);
     memory.read(observed.at, shown);
     if (shown === undefined || shown.metadata.uid !== uid) {

@@ -25,6 +25,7 @@ import { factsOf } from './at-facts.ts';
 import type { AtParts } from './at-parts.ts';
 import { maxDelayMs } from './create-answer.ts';
 import { readLive } from './live-read.ts';
+import { ReadAhead } from './read-ahead.ts';
 
 /** A read that took longer is not relied on: as long as a leader may write after a renewal. */
 const maxReadMs = 10_000;
@@ -32,6 +33,7 @@ const maxReadMs = 10_000;
 export class StandbyLaunch {
   readonly #options;
   readonly #actuator: Actuator;
+  readonly #ahead: ReadAhead;
   readonly #pass: DecidingReconciler<Observed, Need, Effect>;
   /** uids of the Ats whose Pod was created here, and that are not DONE. */
   readonly #launched = new Set<string>();
@@ -48,6 +50,7 @@ export class StandbyLaunch {
     const recorder = { record() {} };
     const actuator = new Actuator({ ...options, recorder });
     this.#actuator = actuator;
+    this.#ahead = new ReadAhead(options);
     this.#pass = new DecidingReconciler({
       observe: (request, context) => this.#observe(request, context),
       decide,
@@ -91,6 +94,16 @@ export class StandbyLaunch {
     this.#options.turns.stop();
   }
 
+  /** Whether Ats of this namespace are being read together. */
+  isReading(namespace: string): boolean {
+    return this.#ahead.isReading(namespace);
+  }
+
+  /** See {@link ReadAhead.read}. */
+  readAhead(toLaunch: readonly At[], signal: AbortSignal): Promise<unknown> | undefined {
+    return this.#ahead.read(toLaunch, signal);
+  }
+
   /** @throws as a reconcile does: the outcome of the create is unknown. */
   async launch(at: At, context: ReconcileContext): Promise<Result> {
     const { namespace = '', name } = at.metadata;
@@ -114,7 +127,8 @@ export class StandbyLaunch {
     const observed = factsOf(at, this.#options);
     const need = observed.ambiguous === true || this.hasLaunched(at.metadata.uid ?? '') ? 'pods' : 'at';
     const askedAt = clock.monotonic();
-    const answer = await readLive(this.#options, need, observed, signal);
+    const listed = this.#ahead.take(at);
+    const answer = await readLive({ ...this.#options, listed }, need, observed, signal);
     // No lease says that this process has not been stopped meanwhile, and the At suspended.
     const isFresh = clock.monotonic() - askedAt < maxReadMs;
     return answer.next === 'decide' && isFresh ? answer.facts : undefined;

@@ -23,6 +23,10 @@ class Standby {
   hasLed = false;
   silenceMs = 0;
   isIdle = false;
+  /** How many Ats each list was sent for. */
+  readonly lists: number[] = [];
+  readsAhead = false;
+  endList = () => {};
   readonly #ends: (() => void)[] = [];
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
@@ -55,9 +59,25 @@ class Standby {
         },
         stop() {},
       } as never,
-      launch: { launch, hasLaunched: () => false, forget() {}, stop() {} } as never,
+      launch: {
+        ...{ launch, hasLaunched: () => false, forget() {}, stop() {} },
+        isReading: () => this.readsAhead,
+        readAhead: (ats: readonly At[]) => this.#readAhead(ats),
+      } as never,
     });
     this.#ended = failover.start(this.#stop.signal, this.#stop.signal);
+  }
+
+  /** Only the first time. */
+  #readAhead(ats: readonly At[]): Promise<void> | undefined {
+    if (!this.readsAhead || this.lists.length > 0 || ats.length === 0) return undefined;
+    this.lists.push(ats.length);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.endList = () => {
+      this.readsAhead = false;
+      resolve();
+    };
+    return promise;
   }
 
   async pass(ms: number): Promise<void> {
@@ -95,6 +115,17 @@ describe('the failover of a standby', () => {
     assert.equal(standby.begun.length, maxLaunches);
     await standby.endLaunch();
     assert.equal(standby.begun.length, maxLaunches + 1);
+    await standby.end();
+  });
+
+  it('waits for the list that reads many Ats together, and then begins at once', async () => {
+    const standby = new Standby(20);
+    standby.readsAhead = true;
+    await standby.pass(delayMs + 300);
+    assert.deepEqual([standby.lists, standby.begun.length], [[20], 0]);
+    standby.endList();
+    await settle();
+    assert.equal(standby.begun.length, maxLaunches);
     await standby.end();
   });
 

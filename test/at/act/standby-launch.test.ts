@@ -27,6 +27,10 @@ function standby(at: At, { stoppedMs = 0, isMade = false } = {}) {
       if (isMade) return created(at);
       throw new ApiError('not there', 404, { reason: 'NotFound' });
     },
+    list: async () => {
+      sent.push('list ats');
+      return { items: [at], resourceVersion: '9' };
+    },
     create: async () => {
       sent.push('create');
       if (isMade) throw new ApiError('it exists', 409, { reason: 'AlreadyExists' });
@@ -60,6 +64,15 @@ describe('a standby', () => {
     const { sent, launch } = standby(accepted());
     await launch();
     assert.deepEqual(sent, ['get at', 'create']);
+  });
+
+  it('creates the Pods of many Ats that one list has shown', async () => {
+    const { sent, launch, standby: it } = standby(accepted());
+    await it.readAhead(Array(8).fill(accepted()), context.signal);
+    await launch();
+    assert.deepEqual(sent, ['list ats', 'create']);
+    await launch();
+    assert.deepEqual(sent.slice(2), ['get pod', 'get at'], 'what it has shown counts once');
   });
 
   it('does not rely on a read during which the process was stopped: the At may be suspended by now', async () => {
