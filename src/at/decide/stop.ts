@@ -26,9 +26,14 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
     const exitCode = view.last?.exitCode;
     return { reason: exitCode === 0 ? atReason.succeeded : atReason.commandFailed, exitCode };
   }
+  const { reason: noted, message: notedMessage = '' } = running.status;
   // Taken back after its note, a cancel holds all the same.
-  if (o.at.spec.cancel === true || running.status.reason === atReason.canceled) {
+  if (o.at.spec.cancel === true || noted === atReason.canceled) {
     return { reason: atReason.canceled };
+  }
+  // The process that has noted it deletes the Pod, whatever the time is here. It is an end, and no disruption.
+  if (noted !== undefined && noted !== atReason.evicted && !view.started) {
+    return { reason: noted, message: notedMessage };
   }
   const unstartable = cannotStart(o, view);
   if (unstartable !== undefined) {

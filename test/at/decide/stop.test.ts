@@ -408,6 +408,19 @@ describe('pendingTimeoutSeconds (B7)', () => {
     });
   }
 
+  it('goes on with a stop that another process has noted, whose time is ahead', () => {
+    const at = launched({ ...retry, pendingTimeoutSeconds: 1 });
+    const pod = created(at);
+    const [early, late] = [dueTime + 500, dueTime + second];
+    assert.deepEqual(decide(observing({ at, pod, now: early })).actions, []);
+    const doomed = withStatus(at, decide(observing({ at, pod, now: late })).locks[0]);
+    assert.equal(doomed.status?.reason, 'PendingTimeout');
+    const decision = decide(observing({ at: doomed, pod, now: early }));
+    assert.deepEqual([actionTypes(decision), decision.status?.reason], [['DeletePod'], 'PendingTimeout']);
+    const end = decide(observing({ at: doomed, live: true, now: early }));
+    assert.deepEqual([end.actions, end.status?.phase, end.status?.reason], [[], 'DONE', 'PendingTimeout']);
+  });
+
   it('takes its note back when the command starts after all', () => {
     const at = launched();
     const pending = inState(created(at), { waiting: { reason: 'ImagePullBackOff' } });

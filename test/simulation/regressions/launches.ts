@@ -420,4 +420,25 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'one of two active replicas noted that a Pod had not started in time and deleted it; the other one, whose time was behind, took the note back, and the next attempt waited for a name',
+    promise: 'L9',
+    plan: {
+      ...{ seed: 's-5', duration: 6 * minute, replicas: 2 },
+      clocks: [
+        { skew: -2000, drift: 0.0001 },
+        { skew: -50, drift: -0.0001 },
+      ],
+      deeds: [
+        pod('at-0-pod-2', 0),
+        at(
+          'at-0',
+          { suspend: true, image: 'absent', disruptionPolicy: 'Retry', pendingTimeoutSeconds: 1 },
+          0,
+        ),
+        { at: 30_841, do: 'patch', resource: 'ats', name: 'at-0', body: { spec: { suspend: false } } },
+      ],
+    },
+  },
 ];
