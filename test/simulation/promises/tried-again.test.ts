@@ -44,6 +44,13 @@ describe('L8, a restart goes on', () => {
     assert.deepEqual(made.calm(2 * minute).broken, ['L8']);
   });
 
+  it('is kept by one that has waited for a cooldown and has only just begun', () => {
+    const pending = { ...stuck.pending, started: new Date(begin + 9 * minute).toISOString() };
+    const made = restart({ status: { stalePods: 0, pending } });
+    assert.deepEqual(made.calm(10 * minute).broken, []);
+    assert.deepEqual(made.calm(3 * minute).broken, ['L8']);
+  });
+
   it('is kept by an eviction, a deletion and a change of the template that are refused', () => {
     const annotation = { 'k8spatterns.io/restarted-for.w': 'id' };
     const body = JSON.stringify({ spec: { template: { metadata: { annotations: annotation } } } });

@@ -32,7 +32,9 @@ export const restartGoesOn: NamedPromise = {
           const { uid, watcher, changes, createdAt } = run;
           const { pending, stalePods = 0 } = watcher.status ?? {};
           const triedAt = stalePods > 0 ? tried.get(uid) : undefined;
-          const since = Math.max(history.disturbedAt, changes.at(-1) ?? 0, createdAt, triedAt ?? 0);
+          // It may have waited for a cooldown before.
+          const begun = Date.parse(pending?.started ?? '') || 0;
+          const since = Math.max(history.disturbedAt, changes.at(-1) ?? 0, createdAt, begun, triedAt ?? 0);
           return history.time - since > triedWithin
             ? {
                 text: `${watcher.metadata.name} is ${pending?.reason} with ${stalePods} stale Pods, and nothing comes of it`,
