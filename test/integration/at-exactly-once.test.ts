@@ -79,4 +79,31 @@ describe('a run with ExactlyOnce', { concurrency: true }, () => {
     assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'PodLost']);
     assert.equal(created.size, 1);
   });
+
+  it('has failed, and is not run again, where its Pod is drained later and no operator saw either', async (t) => {
+    const rig = await AtRig.create(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator();
+    await rig.createAt({ ...once, disruptionPolicy: 'Retry', backoffLimit: 0 });
+    await rig.inPhase('RUNNING');
+    await eventually(async () => !isGated(await rig.pod()), { message: 'the Pod is released' });
+    await rig.stopOperators();
+    await rig.start();
+    await rig.exit(3, 'example-at-pod', 'no such port');
+    const failedAt = Date.now();
+    // The clocks of nodes differ from the API server's by seconds.
+    await eventually(() => Date.now() - failedAt > 7000, { message: 'the failure is long over' });
+    const { metadata } = await rig.pod();
+    const key = { namespace: rig.namespace, name: metadata.name };
+    await rig.client.evict(key, { uid: metadata.uid ?? '' });
+    const drained = await rig.pod();
+    assert.ok(drained.metadata.deletionTimestamp, 'the finalizer holds it');
+    assert.ok(drained.status?.conditions?.some(({ type }) => type === 'DisruptionTarget'));
+    await rig.startOperator();
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual(
+      [status?.reason, status?.exitCode, status?.message, status?.attempts, created.size],
+      ['CommandFailed', 3, 'no such port', 1, 1],
+    );
+  });
 });

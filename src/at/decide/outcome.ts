@@ -7,7 +7,7 @@ import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
 import { printable } from '../../kubernetes/printable.ts';
 import type { PodView, Stop } from '../facts/observe-pod.ts';
-import { isDisrupted } from '../facts/own-pod.ts';
+import { disruptedSince } from '../facts/own-pod.ts';
 import { clip, maxMessageBytes } from './statement.ts';
 
 export interface Ending {
@@ -102,7 +102,9 @@ function ending(
 }
 
 function disruptionOf(view: PodView): string | undefined {
-  if (isDisrupted(view.pod) || disruptionReasons.test(view.pod.status?.reason ?? '')) {
+  const since = disruptedSince(view.pod);
+  const isEvicted = since !== undefined && !hadEnded(view, since);
+  if (isEvicted || disruptionReasons.test(view.pod.status?.reason ?? '')) {
     return atReason.evicted;
   }
   return isDeletedRun(view) ? atReason.podLost : undefined;
@@ -111,11 +113,20 @@ function disruptionOf(view: PodView): string | undefined {
 /** How far the clock of a node may be behind the API server's without its Pod showing that. */
 const clockSlackMs = 5000;
 
-/** Whether the Pod was deleted while it ran. One that has a finalizer may have failed by itself long before. */
-function isDeletedRun({ pod, deletionDue, finishTime }: PodView): boolean {
+/**
+ * Whether the command had ended by itself before that, epoch milliseconds: an eviction, or a finalizer, meets Pods that
+ * failed long ago. Of one that is started again after a failure, the last run is no end.
+ */
+function hadEnded({ pod, finishTime }: PodView, time: number): boolean {
+  const isNotRestarted = pod.spec.restartPolicy === 'Never';
+  return isNotRestarted && finishTime !== undefined && finishTime < time - clockSlackMs;
+}
+
+/** Whether the Pod was deleted while it ran. */
+function isDeletedRun(view: PodView): boolean {
+  const { pod, deletionDue } = view;
   const { deletionGracePeriodSeconds = 0 } = pod.metadata;
-  const askedFor = deletionDue && deletionDue - deletionGracePeriodSeconds * 1000 - clockSlackMs;
-  return askedFor !== undefined && (finishTime === undefined || finishTime >= askedFor);
+  return deletionDue !== undefined && !hadEnded(view, deletionDue - deletionGracePeriodSeconds * 1000);
 }
 
 function disruptionMessage(reason: string): string {

@@ -10,7 +10,7 @@ import { controllerOf, type Pod } from '../../kubernetes/objects.ts';
 import type { Informer } from '../../runtime/cache/informer.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { endedByItself } from './observe-pod.ts';
-import { isGated, podNames } from './own-pod.ts';
+import { isDisrupted, isGated, podNames } from './own-pod.ts';
 import { atsOf } from './pod-owner.ts';
 
 /** How many are kept of Ats that the cache does not show. Most of them were deleted, and their Pods with them. */
@@ -116,9 +116,10 @@ export class DepartedPods {
   }
 }
 
-/** Each Pod once, as it was shown last, or as it ended. */
+/** Each Pod once, as it was shown last, or as it ended: one that has failed may be evicted all the same. */
 function withPod(pods: readonly Pod[], pod: Pod): readonly Pod[] {
   const known = pods.find(({ metadata }) => metadata.uid === pod.metadata.uid);
-  if (known !== undefined && endedByItself(known) && !endedByItself(pod)) return pods;
+  const isLater = isDisrupted(pod) || !endedByItself(pod);
+  if (known !== undefined && endedByItself(known) && isLater) return pods;
   return [...pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid), pod];
 }

@@ -7,6 +7,7 @@ import type { At } from '../../api/at.generated.ts';
 import { atPhase, atPodName } from '../../api/at-constants.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { isControlledBy } from '../../kubernetes/owner.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { podUidLabel, recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { endedByItself, observePod, type PodView } from './observe-pod.ts';
@@ -108,12 +109,16 @@ export function recordedPod(o: Observed): PodView | undefined {
   return pod === undefined ? departedWith(o, podUID) : viewOf(o, pod);
 }
 
-/** A Pod that a finalizer holds may have ended before it was deleted; its deletion says nothing about the run then. */
+/**
+ * A Pod that a finalizer holds may have ended before it was evicted or deleted, which says nothing about the run then: it
+ * counts as it ended.
+ */
 function viewOf({ departed }: Observed, pod: Pod): PodView {
   const { uid } = pod.metadata;
-  const hadEnded = departed.some((one) => one.metadata.uid === uid && endedByItself(one));
-  const view = observePod(pod);
-  return hadEnded ? { ...view, deletionDue: undefined } : view;
+  const end = departed.find((one) => one.metadata.uid === uid && endedByItself(one));
+  if (end === undefined) return observePod(pod);
+  const { status } = end;
+  return { ...observePod({ ...pod, ...(status && { status }) }), deletionDue: undefined };
 }
 
 /** Whether this At is the controller of the Pod: whatever else, only such a Pod is ever written. */
@@ -167,12 +172,22 @@ function lastOf({ live }: Observed, pod: Pod | undefined): PodView | undefined {
   return live && isTold ? observePod({ ...pod, status: { ...pod.status, phase: 'Failed' } }) : undefined;
 }
 
-/** Whether a condition of the Pod shows that Kubernetes disrupts it. */
-export function isDisrupted({ status }: Pod): boolean {
-  return (
-    status?.conditions?.some(({ type, status: holds }) => type === 'DisruptionTarget' && holds === 'True') ??
-    false
+/**
+ * Since when Kubernetes disrupts the Pod, as a condition of it shows, epoch milliseconds, minus infinity where it does not tell;
+ * undefined where it does not.
+ */
+export function disruptedSince({ status }: Pod): number | undefined {
+  const target = status?.conditions?.find(
+    ({ type, status: holds }) => type === 'DisruptionTarget' && holds === 'True',
   );
+  if (target === undefined) return undefined;
+  const since = parseTime(target.lastTransitionTime ?? '');
+  return Number.isNaN(since) ? Number.NEGATIVE_INFINITY : since;
+}
+
+/** Whether a condition of the Pod shows that Kubernetes disrupts it. */
+export function isDisrupted(pod: Pod): boolean {
+  return disruptedSince(pod) !== undefined;
 }
 
 function withUid(pod: Pod | undefined, uid: string | undefined): Pod | undefined {

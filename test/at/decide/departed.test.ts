@@ -5,6 +5,7 @@ import type { Observed } from '../../../src/at/facts/observed.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
   actionTypes,
+  crashLooping,
   created,
   decideInParts as decide,
   dueTime,
@@ -20,6 +21,7 @@ import {
   targeted,
   terminating,
   waiting,
+  withPodStatus,
   withStatus,
 } from '../../fixtures/at.ts';
 
@@ -157,5 +159,34 @@ describe('decide, about a Pod that goes away', () => {
     assert.equal(endOf({ at: next, pod: succeeded(created(at)) }), 'DONE Succeeded Succeeded');
     const once = { ...next, spec: { ...next.spec, disruptionPolicy: 'Fail' as const } };
     assert.equal(endOf({ at: once, live: true }), 'DONE Failed Evicted');
+  });
+});
+
+describe('decide, about a Pod that is drained long after its command failed', () => {
+  const at = launched({ ...retried, backoffLimit: 0 });
+  const end = failed(created(at));
+  const hourLater = dueTime + 3_600_000;
+  const drained = terminating(targeted(end, hourLater), hourLater + 30_000);
+
+  it('takes the failure for the end, and runs nothing again', () => {
+    assert.equal(endOf({ at, pod: drained, live: true }), 'DONE Failed CommandFailed');
+    assert.equal(endOf({ at, departed: [drained], live: true }), 'DONE Failed CommandFailed');
+    const once = launched({ backoffLimit: 0 });
+    const ofOnce = terminating(targeted(failed(created(once)), hourLater), hourLater + 30_000);
+    const { status } = decide(observing({ at: once, pod: ofOnce, live: true }));
+    assert.deepEqual([status?.reason, status?.exitCode], ['CommandFailed', 3]);
+  });
+
+  it('goes by what the watch has shown before, also where the clock of the node is ahead', () => {
+    const pod = terminating(targeted(end, dueTime), dueTime + 30_000);
+    assert.equal(endOf({ at, pod, live: true }), 'CreatePod', 'it seems to have ended after its eviction');
+    assert.equal(endOf({ at, pod, departed: [end], live: true }), 'DONE Failed CommandFailed');
+  });
+
+  it('takes a command that was between two starts for disrupted', () => {
+    const patient = launched({ ...retried, backoffLimit: 6 });
+    const pod = crashLooping(created(patient), 2);
+    const gone = terminating(withPodStatus(targeted(pod, hourLater), { phase: 'Failed' }), hourLater);
+    assert.equal(endOf({ at: patient, pod: gone, live: true }), 'CreatePod');
   });
 });

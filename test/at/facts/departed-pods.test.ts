@@ -13,6 +13,7 @@ import {
   ownedBy,
   started,
   succeeded,
+  targeted,
   terminating,
   waiting,
   withStatus,
@@ -139,6 +140,13 @@ describe('the Pods that went away', () => {
       pods.gone(deleted);
       assert.deepEqual(departed.of(at), [ended]);
     }
+    const { pods: others, departed: ofOthers } = watching(at);
+    const end = failed(created(at));
+    others.object = started(created(at));
+    others.shown(end);
+    ofOthers.keep(targeted(end));
+    others.gone(terminating(targeted(end), dueTime));
+    assert.deepEqual(ofOthers.of(at), [end], 'an eviction changes nothing about it');
     const { pods, departed } = watching(at);
     const deleted = terminating(failed(created(at)), dueTime);
     pods.shown(deleted);
