@@ -155,7 +155,7 @@ export type {
 } from './runtime/client/subresource-client.ts';
 export { openGate, type WriteGate } from './runtime/client/write-gate.ts';
 export type { WriteListener, Written } from './runtime/client/written.ts';
-export { type Clock, sleep, systemClock, type Timer } from './runtime/clock.ts';
+export { type Clock, sleep, stopwatch, systemClock, type Timer } from './runtime/clock.ts';
 export { ClockProbe, type ClockProbeOptions } from './runtime/clock-probe.ts';
 export {
   type BuilderHost,

@@ -91,6 +91,7 @@ export class StandbyLaunch {
   stop(): void {
     this.#removeHandler();
     this.#launched.clear();
+    this.#ahead.clear();
     this.#options.turns.stop();
   }
 
