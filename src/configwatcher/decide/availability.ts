@@ -36,6 +36,11 @@ export interface OwnerAvailability {
   readonly isBack: boolean;
   /** Some new Pod is available. */
   readonly hasNew: boolean;
+  /**
+   * It lacks nothing that it had before, and its further new Pods do not start: for want of a node, or because they crash as
+   * those did that were down before.
+   */
+  readonly isAsBefore: boolean;
   /** New Pods that show that the content breaks them. */
   readonly broken: readonly PodFacts[];
   readonly progress: OwnerProgress;
@@ -112,6 +117,10 @@ function isOfNode({ unschedulable, nodeLost }: PodFacts): boolean {
   return unschedulable || nodeLost;
 }
 
+function crashes({ failure, restarts }: PodFacts): boolean {
+  return failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
+}
+
 /** That status says so stands until the Pods are available, whichever process found it, and however it was held up since. */
 function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
   return recordOf(record, owner)?.reason === watcherReason.newPodsNotAvailable;
@@ -130,8 +139,6 @@ function brokenPods(
   const waiting = group.fresh.filter(
     (pod) => isNew(pod, input) && !isOfNode(pod) && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
   );
-  const crashes = ({ failure, restarts }: PodFacts) =>
-    failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
   return late || isFoundBroken(group, input) ? waiting : waiting.filter(crashes);
 }
 
@@ -157,6 +164,11 @@ function withTimeOf(starting: readonly PodFacts[], deadline: number, progressDea
 /** Its template was changed for this content. */
 export function isRolling({ facts }: PodGroup, { memory }: Pick<RestartInput, 'memory'>): boolean {
   return facts.rollout?.restartedFor !== undefined && facts.rollout.restartedFor === memory.id;
+}
+
+/** @param waiting new Pods that are not available. */
+function startsNone(waiting: readonly PodFacts[]): boolean {
+  return waiting.length > 0 && waiting.every((pod) => isOfNode(pod) || crashes(pod));
 }
 
 function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {
@@ -196,11 +208,13 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
   const breaks =
     lacks || (stale.length > 0 && broken.length > (place?.wanted ?? 0) - (place?.available ?? 0));
+  const waiting = fresh.filter((pod) => isNew(pod, input) && !isAvailable(pod));
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {
     ...{ group, wanted, serving, place, lacks, progress, lateAt: deadline },
     isBack: place !== undefined && stale.length === 0 && !lacks,
     hasNew: fresh.some((pod) => isNew(pod, input) && isAvailable(pod)),
+    isAsBefore: stale.length > 0 && !lacks && startsNone(waiting),
     broken: breaks ? broken : [],
     nextAvailableAt: earliest(next),
   };

@@ -25,7 +25,7 @@ import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
-import { closed, closeOvertaken, counted, skippedPods, withCooldown } from './restart-record.ts';
+import { closed, closeOvertaken, counted, recordOf, skippedPods, withCooldown } from './restart-record.ts';
 import { roomForOwners } from './status-size.ts';
 import { triggerOf } from './trigger.ts';
 import { writeState } from './watcher-status.ts';
@@ -223,7 +223,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
   const recorded = withOwners(state, plan);
   if (plan.isDone) return { ...complete({ ...situation, state: recorded }, before), sorted };
   const announced = new Set([
-    ...before.announced,
+    ...announcedBefore(observed, before.id),
     ...plan.rollouts.map(({ key }) => key),
     ...plan.batch.map(({ uid }) => plan.ownerOf.get(uid)?.key ?? ''),
   ]);
@@ -238,6 +238,20 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
     sorted,
     requeueAfter: delay(Math.min(pollOf(plan), (plan.lookAgainAt ?? Number.POSITIVE_INFINITY) - now)),
   };
+}
+
+/**
+ * The owners that have got their Event, by uid. Where another process has begun the restart, it has told those in their
+ * places of which status says that Pods were restarted.
+ */
+export function announcedBefore({ memory, state }: Observed, id: string): ReadonlySet<string> {
+  const { lastRestart, pending } = state;
+  if (memory.id === id) return memory.announced;
+  if (lastRestart?.id !== id) return new Set();
+  const told = (pending?.owners ?? []).filter(({ kind = '', name = '' }) => {
+    return (recordOf(lastRestart, { kind, name })?.restarted ?? 0) > 0;
+  });
+  return new Set(told.map(({ uid }) => uid));
 }
 
 /** Characters of kind and name. */

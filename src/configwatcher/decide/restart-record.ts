@@ -7,12 +7,15 @@ import type { cooldownAfter } from './pending.ts';
 import type { SortedPods } from './pod-groups.ts';
 
 /** As status names an owner. */
-export function recordNameOf({ kind, name }: OwnerReference): string {
+export function recordNameOf({ kind, name }: Pick<OwnerReference, 'kind' | 'name'>): string {
   return `${kind}/${name}`.slice(0, 128);
 }
 
 /** What status says of an owner in this restart; undefined where it does not name it. */
-export function recordOf(restart: Restart | undefined, owner: OwnerReference): OwnerRecord | undefined {
+export function recordOf(
+  restart: Restart | undefined,
+  owner: Pick<OwnerReference, 'kind' | 'name'>,
+): OwnerRecord | undefined {
   const nameOfOwner = recordNameOf(owner);
   return restart?.owners?.find(({ name }) => name === nameOfOwner);
 }

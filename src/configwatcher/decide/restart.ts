@@ -78,19 +78,26 @@ function unmanagedOf(
   };
 }
 
+/** Nothing of it can be restarted now, and what is restarted already says nothing of the content. */
+function isIdle({ place, isAsBefore, turn }: Entry): boolean {
+  return place !== undefined && isAsBefore && turn.due.length === 0 && !turn.rollout;
+}
+
 /**
  * An owner that is in the middle of its restart keeps its place, unless it is stuck for another reason than the
  * content, or nothing was taken away from it and nothing can be now.
  */
-function keepsPlace({ place, isBack, lacks, stall, turn, yields }: Entry): boolean {
-  if (place === undefined || isBack || yields) return false;
+function keepsPlace(entry: Entry): boolean {
+  const { place, isBack, lacks, stall, turn, yields } = entry;
+  if (place === undefined || isBack || yields || isIdle(entry)) return false;
   if (stall) return stall.because === 'NewPodsNotAvailable';
   return lacks || turn.refused.length === 0 || turn.due.length > 0;
 }
 
 /** An owner that may begin. */
-function isCandidate({ place, lacks, group, stall, turn, yields }: Entry): boolean {
-  if (place !== undefined && lacks) return false;
+function isCandidate(entry: Entry): boolean {
+  const { place, lacks, group, stall, turn, yields } = entry;
+  if ((place !== undefined && lacks) || isIdle(entry)) return false;
   if (group.stale.length === 0 || yields || turn.held) return false;
   // What is stuck is tried again, after the others.
   if (stall && turn.due.length === 0 && !turn.rollout) return false;
@@ -167,18 +174,29 @@ function beginners(
   // They have given their places back, and stand in status all the same.
   const kept = entries.filter((entry) => isUnfinished(entry, input) && !holders.includes(entry)).length;
   const room = input.maxPlaces - kept - holders.length;
-  if (isCanary) {
-    const possible = candidates.filter(canJudge);
-    if (holders.some(canJudge)) return [];
-    if (possible.length > 0) return possible.slice(0, Math.min(1, Math.max(0, room)));
-  }
-  return candidates.slice(0, Math.max(0, Math.min(input.strategy.maxOwners - holders.length, room)));
+  const atOnce = Math.max(0, Math.min(input.strategy.maxOwners - holders.length, room));
+  if (!isCanary) return candidates.slice(0, atOnce);
+  if (holders.some(canJudge)) return [];
+  const judges = candidates.filter((entry) => canJudge(entry) && hasWork(entry));
+  const judge = judges.find(losesServing) ?? judges[0];
+  if (judge) return room > 0 ? [judge] : [];
+  return candidates.filter((entry) => !canJudge(entry)).slice(0, atOnce);
+}
+
+/** A restart of it takes Pods that serve, and their new ones show whether the content works. */
+function losesServing({ turn, group }: Entry): boolean {
+  return turn.rollout || group.outdated.length > 0 || turn.due.some(({ ready }) => ready);
+}
+
+/** It takes Pods now, or in a moment, once its controller has seen its newest spec. */
+function hasWork(entry: Entry): boolean {
+  return losesServing(entry) || entry.turn.due.length > 0 || entry.group.facts.rollout?.isBehind === true;
 }
 
 /**
  * The owners that stand in status: those in their places, and those that have given theirs back and are not finished.
- * One that was refused stays as long as there is room, so that its further tries change nothing, and so does one whose
- * rollout is paused, so that its new Pods are judged once it goes on.
+ * One that was refused, or can do nothing, stays as long as there is room, so that its further tries change nothing and its
+ * deadline is told, and so does one whose rollout is paused, so that its new Pods are judged once it goes on.
  */
 function placesAfter(
   entries: readonly Entry[],
@@ -193,7 +211,7 @@ function placesAfter(
   const held = others.filter(
     (entry) =>
       !unfinished.includes(entry) &&
-      (refusalOf(memory, entry.group) !== undefined || isRolling(entry.group, input)),
+      (refusalOf(memory, entry.group) !== undefined || isRolling(entry.group, input) || isIdle(entry)),
   );
   const kept = [...unfinished, ...held.slice(0, Math.max(0, maxPlaces - unfinished.length))];
   return entries.filter((entry) => kept.includes(entry));
@@ -213,7 +231,8 @@ function provesContent(entry: Entry): boolean {
 /** Whether the owner, which served before, may yet show that the content works: also one that is refused for a while. */
 function mayProve(entry: Entry): boolean {
   const { group, lacks, stall, yields } = entry;
-  return canJudge(entry) && (lacks || group.stale.length > 0) && stall === undefined && !yields;
+  const isOpen = lacks || group.stale.length > 0;
+  return canJudge(entry) && isOpen && stall === undefined && !yields && !isIdle(entry);
 }
 
 /** Where a rollout is used if possible, a template that may not be changed does not stop the restart: Pods are evicted. */

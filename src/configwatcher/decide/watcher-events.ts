@@ -14,8 +14,7 @@ import { strategies } from '../plan/strategies.ts';
 import { replacesImmutable } from './comparison.ts';
 import type { DecidedEvent } from './decision.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
-import type { Step } from './progress.ts';
-import { recordOf } from './restart-record.ts';
+import { announcedBefore, type Step } from './progress.ts';
 import { summarizeKeys } from './trigger.ts';
 import { blockedMessage, nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
 
@@ -161,17 +160,14 @@ function conditionEvents(before: WatcherState, after: WatcherState): EventRecord
   return notes;
 }
 
-/** The owners whose Pods go now and that have got no Event yet, of an earlier process either. */
-function newOwners({ memory: before, state: { lastRestart } }: Observed, { plan, memory }: Step): PodGroup[] {
+/** The owners whose Pods go now and that have got no Event yet. */
+function newOwners(observed: Observed, { plan, memory }: Step): PodGroup[] {
   const going = [
     ...(plan?.rollouts ?? []),
     ...(plan?.batch ?? []).flatMap(({ uid }) => plan?.ownerOf.get(uid) ?? []),
   ];
-  const announced = before.id === memory.id ? before.announced : new Set();
-  const recorded = lastRestart?.id === memory.id ? lastRestart : undefined;
-  const isTold = ({ key, owner }: PodGroup) =>
-    announced.has(key) || (recordOf(recorded, owner)?.restarted ?? 0) > 0;
-  return [...new Set(going)].filter((group) => !isTold(group));
+  const announced = announcedBefore(observed, memory.id);
+  return [...new Set(going)].filter(({ key }) => !announced.has(key));
 }
 
 /** Kind and name of the source, and which of its keys changed where that is known. */

@@ -310,3 +310,54 @@ describe('a new Pod that crashes', () => {
     assert.deepEqual(because({ pods: [pod(), crashing], owners: ownedBy(1) }), []);
   });
 });
+
+describe('a content that is for one owner to try, where each of them lacks a Pod', () => {
+  const strategy = { maxOwners: 10 } as const;
+  const ownerOf = (name: string) => ({ ...webapp, kind: 'StatefulSet', name, uid: name });
+  const ownersOf = (wanted: Readonly<Record<string, number>>) =>
+    new Map<string, OwnerFacts>(
+      Object.entries(wanted).map(([name, count]) => {
+        return [name, { reference: ownerOf(name), wanted: count, makesSelectedPods: true }];
+      }),
+    );
+  const owners = ownersOf({ small: 4, large: 8, larger: 9 });
+  const small = { controller: ownerOf('small') };
+  const large = [
+    ...several(7, { controller: ownerOf('large') }),
+    pod({ controller: ownerOf('large'), ready: false }),
+  ];
+  const larger = several(8, { controller: ownerOf('larger') });
+  const place = { kind: 'StatefulSet', name: 'small', uid: 'small', wanted: 4, available: 3 };
+  const touched = ({ batch }: Plan) => [...new Set(batch.map(({ controller }) => controller?.name))];
+  const facts = { owners, spec: { strategy }, proven: false };
+
+  it('begins with one of which Pods that serve may go', () => {
+    const pods = [...several(3, small), pod({ ...small, ready: false }), ...large, ...larger];
+    assert.deepEqual(touched(plan({ ...facts, pods })), ['large']);
+  });
+
+  for (const [what, stuck] of [
+    ['no node takes', { unschedulable: true }],
+    ['is on a lost node', { nodeLost: true }],
+    ['crashes as it did before', { restarts: 2 }],
+  ] as const) {
+    it(`goes on with another one at once where the new Pod of the first one ${what}`, () => {
+      const pods = [...several(3, small), pod({ ...small, ...fresh, ready: false, ...stuck })];
+      const alone = plan({ ...facts, pods, places: [place] });
+      assert.deepEqual([alone.batch, alone.places.map(({ uid }) => uid)], [[], ['small']]);
+      const bare = barePod();
+      const spec = { strategy: { ...strategy, unmanagedPods: 'Delete' } } as const;
+      const others = plan({ ...facts, spec, pods: [...pods, ...larger, bare], places: [place] });
+      assert.deepEqual(touched(others), ['larger']);
+      assert.ok(plan({ ...facts, spec, pods: [...pods, bare], places: [place] }).batch.includes(bare));
+      const late = new Map([['small', { left: 3, reached: 6, since: now - 3_600_000 }]]);
+      const memory = { ...emptyMemory, progress: late };
+      assert.equal(plan({ ...facts, pods, places: [place], memory }).stalled.length, 1, 'it is told');
+    });
+  }
+
+  it('waits where its new Pod may start yet', () => {
+    const pods = [...several(3, small), pod({ ...small, ...fresh, ready: false }), ...larger];
+    assert.deepEqual(touched(plan({ ...facts, pods, places: [place] })), []);
+  });
+});
