@@ -40,6 +40,12 @@ export class CreateFailures {
   /** Undefined when the At may send its create now. */
   wait(at: At): Wait | undefined {
     const { clock, memory, turns } = this.#options;
+    const own = memory.ownRefusal(at);
+    if (own !== undefined) {
+      const waitMs = own.retryAt - clock.monotonic();
+      // It takes no place in the line of others, whose turns it has no use for.
+      return waitMs > 0 ? { waitMs, failure: own.failure, since: Number.NEGATIVE_INFINITY } : undefined;
+    }
     const wait = turns.ask(candidateOf(at));
     // What keeps others of its namespace from being created keeps this one as well.
     if (wait !== undefined) memory.waits(at, clock.now());
@@ -72,6 +78,7 @@ export class CreateFailures {
     }
     const { cause, isAnswered } = failure;
     if (cause === undefined) return this.#refusedAlone(at, failure, waitMs);
+    memory.refusedFor(at, undefined);
     return turns.failed(candidateOf(at), cause, failure, { since, isAnswered });
   }
 
@@ -136,7 +143,9 @@ export class CreateFailures {
 
   /** It says nothing of the others of its namespace: where this was their try, another one has it. */
   #refusedAlone(at: At, failure: Cause, waitMs: number): Wait {
-    this.#options.turns.passOn(candidateOf(at).key);
+    const { clock, memory, turns } = this.#options;
+    turns.passOn(candidateOf(at).key);
+    memory.refusedFor(at, { failure, retryAt: clock.monotonic() + waitMs });
     return { waitMs, failure, since: Number.NEGATIVE_INFINITY };
   }
 

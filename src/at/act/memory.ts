@@ -8,38 +8,7 @@ import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
 import { isJustEdited } from '../plan/phase.ts';
 import { delayAfter } from './create-answer.ts';
-
-/** Epoch milliseconds, and the generation of the At then. */
-interface Since {
-  readonly time: number;
-  readonly generation: number | undefined;
-}
-
-interface Recollection {
-  /** Of the At; another At of the same name has a memory of its own. */
-  readonly uid: string;
-  launch?: NonNullable<Observed['launch']>;
-  ambiguous: boolean;
-  /** Since when the reads have failed that its launch waits for: monotonic milliseconds. */
-  unreadSince?: number | undefined;
-  untried: boolean;
-  /** Since when creates have failed, or a status that they wait for, for whatever reason. */
-  heldUp?: Since;
-  /** Since when it waits because creates of others fail. */
-  waits?: Since;
-  /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
-  read?: string | undefined;
-  /** resourceVersion of the At from which a status was decided that came too late. */
-  overtaken?: string | undefined;
-  /** Refusals in a row. */
-  refusals: number;
-  /** Of creates that were turned away for a reason that passes: since when in a row, monotonic milliseconds. */
-  turnedAwaySince?: number | undefined;
-  /** Statuses in a row that the API server did not take. */
-  unwritable?: number;
-  /** Of gated Pods that were created since a status was written last: how many, and when the last one, monotonic ms. */
-  gated?: { readonly count: number; readonly at: number };
-}
+import type { OwnRefusal, Recollection, Since } from './recollection.ts';
 
 const gone = 'gone';
 
@@ -88,6 +57,7 @@ export class Memory {
     const entry = this.#entry(at);
     entry.refusals = 0;
     entry.turnedAwaySince = undefined;
+    delete entry.ownRefusal;
   }
 
   /** The same, and the Pod starts nothing before it is recorded. @param now monotonic milliseconds. */
@@ -130,6 +100,19 @@ export class Memory {
   refused(at: At): number {
     this.answered(at);
     return this.lookedInVain(at);
+  }
+
+  /** The last refusal was for a reason of its own, or, without one, for one that others have as well. */
+  refusedFor(at: At, own: OwnRefusal | undefined): void {
+    const entry = this.#entry(at);
+    if (own === undefined) delete entry.ownRefusal;
+    else entry.ownRefusal = { ...own, generation: at.metadata.generation };
+  }
+
+  /** Undefined where its create was not refused last for a reason of its own, and once it was edited. */
+  ownRefusal(at: At): OwnRefusal | undefined {
+    const own = this.#known(at)?.ownRefusal;
+    return own?.generation === at.metadata.generation ? own : undefined;
   }
 
   /** A create that was sent then was turned away for a reason that passes by itself. Returns since when in a row. */

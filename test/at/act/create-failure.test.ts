@@ -189,3 +189,47 @@ describe('a status that the API server does not take', () => {
     assert.equal(await writeAt(dueTime + 1, apiError(409, 'Conflict')), undefined);
   });
 });
+
+describe('a create that is refused for a reason of its own', () => {
+  const invalid = new ApiError('Pod "p" is invalid: spec.runtimeClassName', 422, {
+    ...{ kind: 'Status', code: 422, reason: 'Invalid', message: 'Pod "p" is invalid: spec.runtimeClassName' },
+  });
+  const quota = new ApiError('exceeded quota: q, requested: pods=1', 403, {
+    ...{ kind: 'Status', code: 403, reason: 'Forbidden', message: 'exceeded quota: q, requested: pods=1' },
+  });
+  const named = (name: string): At => ({ ...at, metadata: { ...at.metadata, name, uid: `uid-of-${name}` } });
+
+  /** A line of eight whose creates a quota refuses, so that the next one is taken for one of them. */
+  const world = () => {
+    const [clock, memory] = [new FakeClock(), new Memory()];
+    const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
+    const fail = (one: At, error: Error) =>
+      failures.failed(one, error, created(one), clock.monotonic(), silentLogger);
+    for (const name of 'abcdefgh') fail(named(name), quota);
+    return { clock, failures, fail };
+  };
+
+  it('waits for itself, and in no line of others', () => {
+    const { clock, failures, fail } = world();
+    const waitMs = fail(at, invalid)?.waitMs ?? 0;
+    assert.ok(waitMs > 0);
+    const { failure } = failures.wait(at) ?? {};
+    assert.match(failure?.message ?? '', /runtimeClassName/);
+    clock.advance(waitMs - 1);
+    assert.equal(failures.wait(at)?.waitMs, 1);
+    clock.advance(1);
+    assert.equal(failures.wait(at), undefined, 'it is tried again');
+    const later = fail(at, invalid)?.waitMs ?? 0;
+    assert.ok(later > waitMs, `${later} after ${waitMs} ms`);
+  });
+
+  it('is tried at once when it was edited, and joins the line when the quota refuses it', () => {
+    const { clock, failures, fail } = world();
+    fail(at, invalid);
+    const edited = { ...at, metadata: { ...at.metadata, generation: 7 } };
+    assert.notEqual(failures.wait(edited)?.failure.message, invalid.message);
+    clock.advance(60_000);
+    fail(at, quota);
+    assert.match(failures.wait(at)?.failure.message ?? '', /exceeded quota/);
+  });
+});

@@ -176,4 +176,25 @@ export const requests: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'Ats that a quota had refused were then refused for a reason of their own: each took the turn of the next one, and was tried again at once',
+    promise: 'R4',
+    plan: {
+      duration: 2 * minute,
+      deeds: Array.from({ length: 10 }, (_, index) =>
+        at(`at-${index}`, { schedule: '2024-01-01T00:00:20Z' }, 0),
+      ),
+      faults: [
+        {
+          ...{ at: 15_000, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 20_000 },
+          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
+        },
+        {
+          ...{ at: 35_000, fault: 'refuse', method: 'POST', path: '/pods', code: 422, for: 30_000 },
+          message: 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found',
+        },
+      ],
+    },
+  },
 ];
