@@ -95,9 +95,10 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
     const at = startedAt + activeDeadlineSeconds * 1000;
     limits.push({ limit: 'activeDeadline', state: 'past its deadline', at, within: stopsWithin });
   }
-  // The time in which an init container runs is none of waiting.
+  // The time in which an init container runs is none of waiting, nor is that until the release of ExactlyOnce.
   if (last.starts.length === 0 && pendingTimeoutSeconds > 0) {
-    const at = last.createdAt + pendingTimeoutSeconds * 1000;
+    const releasedAt = spec.launchGuarantee === undefined ? 0 : Date.parse(status?.launchTime ?? '') || 0;
+    const at = Math.max(last.createdAt, releasedAt) + pendingTimeoutSeconds * 1000;
     limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });
   }
   return [...limits, ...limitsOfFailures(last, main), ...limitsOfStop(last)];
