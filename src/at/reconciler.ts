@@ -21,6 +21,7 @@ import { factsOf } from './act/at-facts.ts';
 import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import { maxUnansweredDelayMs } from './act/create-answer.ts';
+import { letGo } from './act/pod-edit.ts';
 import type { Preflights } from './act/preflights.ts';
 import { conflictDelayMs } from './act/settle.ts';
 import { decide } from './decide/decide.ts';
@@ -55,13 +56,13 @@ export class AtReconciler implements Reconciler {
   }
 
   async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
-    const [letGo] = await Promise.allSettled([this.#letGo(request, context)]);
+    const [done] = await Promise.allSettled([this.#letGo(request, context)]);
     try {
       const result = await this.#loop.reconcile(request, context);
-      if (letGo.status === 'rejected') throw this.#notLater(letGo.reason, result);
+      if (done.status === 'rejected') throw this.#notLater(done.reason, result);
       // No event may follow: the watch has shown what the write met, or what it met was no newer Pod.
       const { requeueAfter = conflictDelayMs } = result;
-      return letGo.value ? { ...result, requeueAfter: Math.min(requeueAfter, conflictDelayMs) } : result;
+      return done.value ? { ...result, requeueAfter: Math.min(requeueAfter, conflictDelayMs) } : result;
     } catch (error) {
       const at = this.#options.ats.get(request.namespace, request.name);
       // A read that a launch waits for: it must run soon after the API server is back.
@@ -101,10 +102,11 @@ export class AtReconciler implements Reconciler {
   }
 
   /** Returns whether a Pod is left for which that has to be tried again. */
-  async #letGo(request: Request, context: ReconcileContext): Promise<boolean> {
-    const at = this.#options.ats.get(request.namespace, request.name);
+  async #letGo(request: Request, { signal }: ReconcileContext): Promise<boolean> {
+    const { ats, client } = this.#options;
+    const at = ats.get(request.namespace, request.name);
     const orphans = this.#orphans(request, at?.metadata.uid);
-    return orphans.length > 0 && (await this.#actuator.letGo(request, orphans, context));
+    return orphans.length > 0 && (await letGo(client, request, orphans, signal));
   }
 
   /** The Pods that the finalizer holds for an At of this name which is not the one in the cache. */

@@ -6,10 +6,7 @@ import type { At } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
-import { findPresence } from '../../runtime/cache/presence.ts';
-import { isAlreadyExists, isNotFound, TransportError } from '../../runtime/client/api-error.ts';
-import type { ObjectKey } from '../../runtime/client/client.ts';
-import type { JsonPatchOperation } from '../../runtime/client/patch.ts';
+import { isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
 import { describeError } from '../../runtime/error-chain.ts';
@@ -21,7 +18,6 @@ import { holdEvent } from '../decide/launch.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { isGated } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
-import { podUidLabel } from '../plan/pod.ts';
 import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
 import { withAuthor } from './author-check.ts';
@@ -35,9 +31,10 @@ import {
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
-import { readLive, readTimeoutMs } from './live-read.ts';
+import { readLive } from './live-read.ts';
+import { editPod } from './pod-edit.ts';
 import { redact } from './redact.ts';
-import { found, settled } from './settle.ts';
+import { settled } from './settle.ts';
 import { StatusWriter } from './status-writer.ts';
 
 export class Actuator {
@@ -92,14 +89,20 @@ export class Actuator {
       case 'QueueDryRun':
         memory.toTry(observed.at);
         return { next: 'goOn', facts: observed };
-      case 'PatchPod': {
-        const patch = { type: 'merge', body: action.body } as const;
-        return settled(client.patch(pods, action, patch, { signal }), observed);
-      }
+      case 'PatchPod':
+        return this.#patchPod(action, observed, context);
       case 'ReleasePod':
-        return settled(this.#edit(action.pod, releaseOperations(action.pod), signal), observed, isTestFailed);
+        return settled(
+          editPod(client, action.pod, releaseOperations(action.pod), signal),
+          observed,
+          isTestFailed,
+        );
       case 'UntrackPod':
-        return settled(this.#edit(action.pod, untrackOperations(action.pod), signal), observed, isTestFailed);
+        return settled(
+          editPod(client, action.pod, untrackOperations(action.pod), signal),
+          observed,
+          isTestFailed,
+        );
       case 'DeletePod': {
         const { uid, resourceVersion } = action;
         const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
@@ -113,9 +116,24 @@ export class Actuator {
     }
   }
 
-  #edit({ metadata }: Pod, operations: readonly JsonPatchOperation[], signal: AbortSignal): Promise<Pod> {
-    const { namespace = '', name } = metadata;
-    return this.#options.client.patch(pods, { namespace, name }, { type: 'json', operations }, { signal });
+  /** @throws what the client does, once status tells of the stop that was refused. */
+  async #patchPod(
+    { namespace, name, body, ifRefused }: Extract<Effect, { type: 'PatchPod' }>,
+    observed: Observed,
+    context: ReconcileContext,
+  ): Promise<Answer<Observed>> {
+    const { signal } = context;
+    const { client } = this.#options;
+    try {
+      const patch = client.patch(pods, { namespace, name }, { type: 'merge', body }, { signal });
+      return await settled(patch, observed);
+    } catch (error) {
+      // Crash window: without it, a cancel that is taken back meanwhile would be forgotten.
+      if (ifRefused !== undefined && !signal.aborted) {
+        await this.#statuses.write(ifRefused, false, observed, context).catch(() => {});
+      }
+      throw error;
+    }
   }
 
   #record(events: readonly EventRecord[], at: At, log: Logger): void {
@@ -124,34 +142,6 @@ export class Actuator {
     for (const event of events.filter((one) => this.#hourly.take(at, one, now))) {
       recorder.record(ats, at, event);
       log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
-    }
-  }
-
-  /**
-   * Takes the finalizer off Pods that it holds for an At of this name which is gone: what became of them will not be
-   * recorded. A name has one At at a time, so the one that has it, or that none has, shows which are gone.
-   *
-   * @returns whether a patch met something newer.
-   */
-  async letGo(key: ObjectKey, orphans: readonly Pod[], { signal }: ReconcileContext): Promise<boolean> {
-    const at = await this.#present(key, signal);
-    const gone = orphans.filter(({ metadata }) => metadata.labels?.[podUidLabel] !== at?.metadata.uid);
-    let isOvertaken = false;
-    for (const pod of gone) {
-      const answer = await settled(this.#edit(pod, untrackOperations(pod), signal), undefined, isTestFailed);
-      if (answer.next === 'end') isOvertaken = true;
-    }
-    return isOvertaken;
-  }
-
-  /** Undefined as well where the CRD is gone, and all Ats with it: the API server has no words of its own for that. */
-  async #present(key: ObjectKey, signal: AbortSignal): Promise<At | undefined> {
-    const { client } = this.#options;
-    try {
-      return await found(client.get(ats, key, { signal, timeout: readTimeoutMs }));
-    } catch (error) {
-      if (isNotFound(error) && (await findPresence(client, ats, signal)) === 'absent') return undefined;
-      throw error;
     }
   }
 

@@ -13,7 +13,14 @@ export type Action =
   /** Remembers that the Pod of this spec is to be tried (`untried` of Observed), when nothing else waits. */
   | { readonly type: 'QueueDryRun' }
   /** Merges `body` into the Pod; it carries uid and resourceVersion. */
-  | { readonly type: 'PatchPod'; readonly namespace: string; readonly name: string; readonly body: object }
+  | {
+      readonly type: 'PatchPod';
+      readonly namespace: string;
+      readonly name: string;
+      readonly body: object;
+      /** What status says of a stop that the API server refuses, so that it holds all the same. */
+      readonly ifRefused?: AtStatus;
+    }
   /** Removes the scheduling gate of this Pod, which status records. */
   | { readonly type: 'ReleasePod'; readonly pod: Pod }
   /** Removes the finalizer of this Pod, also when it has another owner. */

@@ -74,7 +74,8 @@ export function stop(o: Observed, running: Running, cause: Stop): StatusFirst | 
   if (cause.message !== undefined && !isNoted(running, cause)) {
     return note(o, running, cause);
   }
-  return { actions: [stopPatch(view, cause, o.now)], status: notedStatus(o, running, cause), events };
+  const status = notedStatus(o, running, cause);
+  return { actions: [{ ...stopPatch(view, cause, o.now), ifRefused: status }], status, events };
 }
 
 /** Follows a stop that has been started: a Pod that does not end in time is deleted. */
@@ -137,7 +138,11 @@ export function deletion({ pod, name, uid }: PodView): Action {
 }
 
 /** Meets the Pod only in the version that was seen, so that a stop is never written on a Pod that has ended. */
-export function stopPatch({ pod, name, uid }: PodView, { reason, exitCode }: Stop, now: number): Action {
+export function stopPatch(
+  { pod, name, uid }: PodView,
+  { reason, exitCode }: Stop,
+  now: number,
+): Action & { readonly type: 'PatchPod' } {
   const annotations = {
     [atAnnotation.stopReason]: reason,
     ...(exitCode === undefined ? {} : { [atAnnotation.exitCode]: String(exitCode) }),

@@ -9,7 +9,7 @@ import type { Action } from '../../../src/at/decide/decision.ts';
 import { retryPriority } from '../../../src/at/facts/queue-priority.ts';
 import { isCause } from '../../../src/at/plan/cause.ts';
 import { planOf } from '../../../src/at/plan/plan.ts';
-import { buildPod, recordedGate, trackingFinalizer } from '../../../src/at/plan/pod.ts';
+import { buildPod, recordedGate } from '../../../src/at/plan/pod.ts';
 import { type Pod, pods } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { WriteOptions } from '../../../src/runtime/client/call-options.ts';
@@ -296,54 +296,29 @@ describe('the create of a Pod whose author is asked about', () => {
   });
 });
 
-describe('a Pod that is held for an At that is gone', () => {
-  const page = new ApiError('404 page not found', 404, {});
-  const orphan = { ...pod, metadata: { ...pod.metadata, finalizers: [trackingFinalizer] } };
-  const served = { name: ats.group, versions: [{ version: ats.version }] };
-
-  /** Lets it go where reads of Ats meet a page that says 404. Returns how many patches were sent. */
-  async function letGo(groups: readonly object[], patch: () => Promise<unknown> = async () => orphan) {
-    let patches = 0;
-    const documents: Record<string, unknown> = {
-      '/readyz': 'ok',
-      '/apis': { kind: 'APIGroupList', groups },
-      [`/apis/${ats.group}/${ats.version}`]: { kind: 'APIResourceList', resources: [{ name: ats.plural }] },
-    };
+describe('a stop that the API server refuses', () => {
+  it('stands in status, and is tried again', async () => {
+    const refusal = new ApiError('no right', 403, { kind: 'Status', code: 403, reason: 'Forbidden' });
+    const written: unknown[] = [];
     const client = {
-      get: () => Promise.reject(page),
-      getRaw: async (path: string) => documents[path],
-      patch: () => {
-        patches += 1;
-        return patch();
+      patch: () => Promise.reject(refusal),
+      patchStatus: async (_resource: unknown, _key: unknown, { body }: { readonly body: object }) => {
+        written.push(body);
+        return at;
       },
     };
     const actuator = new Actuator({
       client: client as unknown as Client,
-      ...{
-        clock: new FakeClock(),
-        memory: new Memory(),
-        departed: noDeparted,
-        turns: new LaunchTurns(new FakeClock()),
-      },
+      ...{ clock: new FakeClock(), memory: new Memory(), departed: noDeparted },
+      turns: new LaunchTurns(new FakeClock()),
       recorder: { record: () => assert.fail('no Event') },
     });
-    await actuator.letGo({ namespace: 'shop', name: 'example-at' }, [orphan], context);
-    return patches;
-  }
-
-  it('is let go when discovery shows that the CRD is gone, too', async () => {
-    assert.equal(await letGo([]), 1);
-  });
-
-  it('is kept while the kind is served: the page may be that of a proxy', async () => {
-    await assert.rejects(letGo([served]), page);
-  });
-
-  it('is tried again when a proxy answers the patch', async () => {
-    await assert.rejects(
-      letGo([], () => Promise.reject(page)),
-      page,
-    );
+    const key = { namespace: 'default', name: 'example-at-pod' };
+    const ifRefused = { ...at.status, reason: 'Canceled' };
+    const patch = { type: 'PatchPod', ...key, body: {}, ifRefused } as const;
+    await assert.rejects(actuator.perform(patch, observing({ at }), context), refusal);
+    const { resourceVersion } = at.metadata;
+    assert.deepEqual(written, [{ metadata: { resourceVersion }, status: { reason: 'Canceled' } }]);
   });
 });
 
