@@ -116,7 +116,8 @@ function decideHeld(o: Observed, running: Running): Draft {
 function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   const { launch, view, status, events } = running;
   const cause = end.disrupted ? notedCause(view, status) : undefined;
-  const found = cause === undefined ? end : stoppedEnding(cause, end.exitCode, status.message);
+  const found =
+    cause === undefined ? ofWait(o, view, end) : stoppedEnding(cause, end.exitCode, status.message);
   if (found.disrupted && takesPodsAlong(o.at)) {
     return nothing;
   }
@@ -128,6 +129,13 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   // What kept the Pod from starting was noted before it was stopped, and says more than its end does.
   const message = view.stop !== undefined && status.message ? status.message : ending.message;
   return done(o, status, { ...ending, message }, running);
+}
+
+/** A Pod that reaches its deadline without a start has waited for what status tells. */
+function ofWait({ at: { status } }: Observed, { started }: PodView, end: Ending): Ending {
+  const reason = waitingReason(status);
+  const isTold = !started && end.reason === atReason.pendingTimeout && reason !== undefined;
+  return isTold ? stoppedEnding(reason, end.exitCode, status?.message) : end;
 }
 
 /** What was to end the run, as status says it, where its Pod does not: others have deleted it, or it did not start. */

@@ -17,8 +17,9 @@ export const configErrorLimitMs = 30_000;
 
 export const configError = 'CreateContainerConfigError';
 
-/** What a runtime says of a program that is not there, or must not be executed. */
-const missingProgram = /executable file not found|no such file or directory|permission denied/i;
+/** What a runtime says of a program that is not there, or must not be executed; of a mount it says the same without `exec`. */
+const missingProgram =
+  /executable file (?:`[^`]*` )?not found|\bexec:? ["/].*(?:no such file or directory|permission denied)/i;
 
 /** Whether status may tell the output of the command. */
 export function tellsOutput(o: Observed): boolean {
@@ -69,7 +70,7 @@ export function cannotStart(
   o: Observed,
   view: PodView,
 ): { readonly message: string; readonly exitCode?: number } | undefined {
-  const cause = view.started ? undefined : waitingCause(view);
+  const cause = waitingCause(view);
   const isLasting = cause?.reason === configError && (o.configErrorAge ?? 0) >= configErrorLimitMs;
   if (cause !== undefined && (cause.reason === 'InvalidImageName' || isLasting)) {
     return { message: `${cause.reason}: ${cause.message}` };

@@ -6,6 +6,7 @@
 import type { AtStatusOutcome } from '../../api/at.generated.ts';
 import { atOutcome, atReason } from '../../api/at-constants.ts';
 import { printable } from '../../kubernetes/printable.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import type { PodView, Stop } from '../facts/observe-pod.ts';
 import { disruptedSince } from '../facts/own-pod.ts';
 import { clip, maxMessageBytes } from './statement.ts';
@@ -37,7 +38,7 @@ export function endingOf(view: PodView, withOutput = true): Ending | undefined {
     return stopEnding(view, view.stop, withOutput);
   }
   const exitCode = view.last?.exitCode;
-  const isDeadlineOver = view.pod.status?.reason === atReason.deadlineExceeded;
+  const isDeadlineOver = view.pod.status?.reason === atReason.deadlineExceeded && !endedBeforeDeadline(view);
   // The run ends with its main container, whatever becomes of the others.
   if (view.ended === 'Succeeded' || (exitCode === 0 && !isDeadlineOver)) {
     return ending(atOutcome.succeeded, atReason.succeeded, '', exitCode ?? 0);
@@ -120,6 +121,17 @@ const clockSlackMs = 5000;
 function hadEnded({ pod, finishTime }: PodView, time: number): boolean {
   const isNotRestarted = pod.spec.restartPolicy === 'Never';
   return isNotRestarted && finishTime !== undefined && finishTime < time - clockSlackMs;
+}
+
+/**
+ * Whether the main container had ended for good before the deadline of its Pod, which other containers reached. Both are
+ * told by the clock of the node.
+ */
+function endedBeforeDeadline({ pod, last }: PodView): boolean {
+  const { activeDeadlineSeconds = 0, restartPolicy } = pod.spec;
+  const deadline = parseTime(pod.status?.startTime ?? '') + activeDeadlineSeconds * 1000;
+  const isOver = last?.exitCode === 0 || restartPolicy === 'Never';
+  return isOver && parseTime(last?.finishedAt ?? '') < deadline;
 }
 
 /** Whether the Pod was deleted while it ran. */

@@ -65,11 +65,12 @@ export function aliveStatus(o: Observed, running: Running): AtStatus {
   // A cause is there when the Pod came to life after all, between its note and the stop.
   const { reason: _, message: __, ...status } = steadyStatus(o, running);
   const { view } = running;
-  if (view.commandFailures > 0 && view.pod.spec.restartPolicy !== 'Never') {
-    return failingStatus(o, view, status);
+  const cause = waitingCause(view);
+  if (cause !== undefined && (view.started || o.now >= view.createdAt + slowStartMs)) {
+    return withCause(o, status, cause);
   }
-  const cause = view.started ? undefined : waitingCause(view);
-  return cause === undefined || o.now < view.createdAt + slowStartMs ? status : withCause(o, status, cause);
+  const isFailing = view.commandFailures > 0 && view.pod.spec.restartPolicy !== 'Never';
+  return isFailing ? failingStatus(o, view, status) : status;
 }
 
 /** When the run has used up its activeDeadlineSeconds, epoch milliseconds; undefined before its start, and without any. */
@@ -94,7 +95,7 @@ export function nextDeadline(o: Observed, running: Running): { readonly requeueA
   const causeShownAt = view.createdAt + slowStartMs;
   const mayWait = !view.started;
   const since = waitingSince(o, running);
-  const configAge = mayWait && waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
+  const configAge = waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
   const times = [
     ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimitMs - configAge)]),
     ...(mayWait && now < causeShownAt && waitingCause(view) !== undefined ? [causeShownAt] : []),

@@ -185,18 +185,18 @@ function stopOf({ metadata }: Pod): Stop | undefined {
 }
 
 /**
- * What keeps the command from starting, as its At's reason and message; undefined when the Pod says nothing of it.
- * The kubelet starts the main container whether or not it could start the ones beside it.
+ * What keeps the command from starting, or from starting again, as its At's reason and message; undefined when the Pod says
+ * nothing of it. The kubelet starts the main container whether or not it could start the ones beside it.
  */
-export function waitingCause({ pod }: PodView): Cause | undefined {
+export function waitingCause({ pod, started }: PodView): Cause | undefined {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False') {
     return { reason: reasonOr(atReason.unschedulable, scheduled.reason), message: scheduled.message ?? '' };
   }
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), mainStatus(pod)];
-  const waiting = statuses
+  const before = started ? [] : (pod.status?.initContainerStatuses ?? []);
+  const waiting = [...before, mainStatus(pod)]
     .map((status) => status?.state?.waiting)
-    .find((state) => blocksStart(state?.reason));
+    .find((state) => blocksStart(state?.reason, started));
   return waiting?.reason === undefined
     ? undefined
     : {
@@ -209,8 +209,10 @@ function reasonOr(otherwise: string, reason: string | undefined): string {
   return reason !== undefined && word.test(reason) ? reason : otherwise;
 }
 
-function blocksStart(reason: string | undefined): boolean {
-  return reason !== undefined && reason !== 'ContainerCreating' && reason !== 'PodInitializing';
+/** After a start the back-off until the next one blocks nothing. */
+function blocksStart(reason: string | undefined, started: boolean): boolean {
+  const passing = ['ContainerCreating', 'PodInitializing', ...(started ? ['CrashLoopBackOff'] : [])];
+  return reason !== undefined && !passing.includes(reason);
 }
 
 /** The kubelet goes to and fro between the two. */

@@ -68,7 +68,7 @@ function withShared<T extends object>(holder: T, field: keyof T): T {
 /** The Pod as {@link observePod} reads it. */
 export function transformPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
-  const { restartPolicy, terminationGracePeriodSeconds, schedulingGates } = spec;
+  const { activeDeadlineSeconds, restartPolicy, terminationGracePeriodSeconds, schedulingGates } = spec;
   const main = mainContainerName(pod) ?? '';
   const sidecars = (spec.initContainers ?? []).filter(isSidecar);
   return {
@@ -76,6 +76,7 @@ export function transformPod(pod: Pod): Pod {
     spec: {
       containers: [{ name: main }],
       ...(sidecars.length === 0 ? {} : { initContainers: sidecars.map(transformSidecar) }),
+      ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
       ...(restartPolicy === undefined ? {} : { restartPolicy }),
       ...(terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds }),
       ...(schedulingGates === undefined ? {} : { schedulingGates }),

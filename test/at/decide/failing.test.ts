@@ -37,11 +37,14 @@ function restarted(pod: Pod): Pod {
   return withPodStatus(pod, { containerStatuses: [{ ...main, restartCount: main.restartCount + 1, state }] });
 }
 
-function startError(pod: Pod, failures: number): Pod {
+const noProgram =
+  'failed to create containerd task: exec: "absent": executable file not found in $PATH: unknown';
+
+function startError(pod: Pod, failures: number, message = noProgram): Pod {
   const terminated = {
     exitCode: 128,
     reason: 'StartError',
-    message: 'failed to create containerd task: exec: "absent": executable file not found in $PATH: unknown',
+    message,
     startedAt: '1970-01-01T00:00:00Z',
     finishedAt: '2030-01-31T09:00:02Z',
   };
@@ -187,10 +190,42 @@ describe('what can never start', () => {
     assert.match(status?.message ?? '', /secret "s" not found/);
   });
 
-  it('is no command that has started before, which may wait for its Secret', () => {
+  it('ends after 30 s, too, where the Secret went away between two starts', () => {
     const waiting = { waiting: { reason: 'CreateContainerConfigError', message: 'secret "s" not found' } };
     const pod = withPodStatus(inState(created(at), waiting, 1, exited(3)), { phase: 'Running' });
-    const { actions, status, requeueAt } = decide(observing({ at, pod, now, configErrorAge: 40_000 }));
-    assert.deepEqual([actions, status?.reason, requeueAt], [[], 'CommandFailing', undefined]);
+    const early = decide(observing({ at, pod, now, configErrorAge: 20_000 }));
+    assert.deepEqual(
+      [early.actions, early.status?.reason, early.status?.message, early.requeueAt],
+      [[], 'CreateContainerConfigError', 'secret "s" not found', now + 10_000],
+    );
+    const { status } = decide(observing({ at, pod, now, configErrorAge: 30_000 }));
+    assert.equal(status?.reason, 'CannotStart');
   });
+
+  it('tells what keeps a command from its next start, and not that it is started again', () => {
+    const told = withStatus(at, decide(observing({ at, pod: failing(created(at), 1), now })).status);
+    const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'no such tag' } };
+    const pod = withPodStatus(inState(created(at), waiting, 1, exited(3)), { phase: 'Running' });
+    const { status, actions } = decide(observing({ at: told, pod, now }));
+    assert.deepEqual([actions, status?.reason, status?.message], [[], 'ImagePullBackOff', 'no such tag']);
+    assert.equal(status?.restarts, told.status?.restarts);
+    const again = decide(observing({ at: withStatus(told, status), pod: failing(created(at), 2), now }));
+    assert.equal(again.status?.reason, 'CommandFailing');
+  });
+
+  for (const [what, message, ends] of [
+    ['a program that is not there', 'exec: "nosuch": executable file not found in $PATH: unknown', true],
+    ['a program that is not there, by crun', 'executable file `nosuch` not found in $PATH', true],
+    ['an interpreter that is not there', 'exec /run.sh: no such file or directory', true],
+    ['a program that must not be run', 'exec: "/etc/passwd": permission denied: unknown', true],
+    ['a mount', 'error mounting "/var/lib/x" to rootfs at "/y": no such file or directory', false],
+    ['a device', 'error gathering device information: open /dev/x: permission denied', false],
+  ] as const) {
+    it(`${ends ? 'ends' : 'does not end'} where two starts in a row fail for ${what}`, () => {
+      const first = startError(created(at), 1, message);
+      const told = withStatus(at, decide(observing({ at, pod: first, now })).status);
+      const { status } = decide(observing({ at: told, pod: startError(created(at), 2, message), now }));
+      assert.equal(status?.reason, ends ? 'CannotStart' : 'CommandFailing');
+    });
+  }
 });
