@@ -92,9 +92,11 @@ describe('a start that fails in the runtime', () => {
     const time = seconds(Date.now());
     const ended = { exitCode: 1, reason: 'Error', startedAt: time, finishedAt: time };
     const busy = failedStart('unable to apply cgroup configuration: device or resource busy');
+    const mount = failedStart('error mounting "/var/lib/x" to rootfs at "/y": no such file or directory');
     const rows = {
       alternating: [missing, { terminated: ended }, missing],
       busy: [busy, busy, busy],
+      unmounted: [mount, mount, mount],
     };
     await Promise.all(
       Object.entries(rows).map(async ([name, states]) => {
@@ -153,5 +155,36 @@ describe('a container that the kubelet cannot make', () => {
     assert.notEqual((await rig.pod('mended-pod')).spec.activeDeadlineSeconds, 1);
     await rig.exit(0, 'mended-pod');
     assert.equal((await rig.inPhase('DONE', 'mended')).status?.outcome, 'Succeeded');
+  });
+
+  it('tells what keeps a command that has failed from its next start, and ends after 30 s for its configuration', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advanceAtRest, startClock, stopClock } = await timeTravel(t);
+    await rig.startOperator(options);
+    const time = seconds(Date.now());
+    const lastState = { terminated: { exitCode: 1, reason: 'Error', startedAt: time, finishedAt: time } };
+    const again = { restartCount: 1, lastState };
+    for (const name of ['secretless', 'untagged']) {
+      await rig.createAt({}, name);
+      await rig.inPhase('RUNNING', name);
+      await rig.bind(t, `${name}-pod`);
+    }
+    stopClock();
+    await show(rig, 'untagged', { ...again, ...waiting('ImagePullBackOff', 'no such tag') });
+    const absent = waiting('CreateContainerConfigError', 'secret "absent" not found');
+    await show(rig, 'secretless', { ...again, ...absent });
+    const reasons = { secretless: 'CreateContainerConfigError', untagged: 'ImagePullBackOff' };
+    for (const [name, reason] of Object.entries(reasons)) {
+      await rig.atWhen(`told of ${reason}`, ({ status }) => status?.reason === reason, name);
+    }
+    await advanceAtRest(31_000);
+    startClock();
+    const says = /^CreateContainerConfigError: secret "absent" not found$/;
+    const { metadata } = await rig.stopped('secretless-pod');
+    assert.equal(metadata.annotations?.[atAnnotation.stopReason], 'CannotStart');
+    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' }, 'secretless-pod');
+    const { status } = await rig.inPhase('DONE', 'secretless');
+    assert.match(status?.message ?? '', says);
+    assert.equal((await rig.at('untagged')).status?.message, 'no such tag');
   });
 });

@@ -55,4 +55,30 @@ describe('an At into whose Pod admission puts a sidecar', () => {
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.outcome, status?.reason, status?.exitCode], ['Failed', 'Evicted', 3]);
   });
+
+  it('has ended as its command did where the sidecar reached the deadline of the Pod', {
+    skip: noMutatingPolicies,
+  }, async (t) => {
+    const rig = await AtRig.create(t);
+    await injectProxies(t, rig);
+    await rig.startOperator();
+    await rig.createAt({ activeDeadlineSeconds: 60, pendingTimeoutSeconds: 900 });
+    await rig.inPhase('RUNNING');
+    await rig.stopOperators();
+    assert.equal((await rig.pod()).spec.activeDeadlineSeconds, 960);
+    const began = Date.now() - 1_000_000;
+    const ended = (name: string, exitCode: number, afterMs: number) => ({
+      ...{ name, image: 'busybox', imageID: '', ready: false, restartCount: 0 },
+      state: {
+        terminated: { exitCode, startedAt: seconds(began), finishedAt: seconds(began + afterMs) },
+      },
+    });
+    await rig.setPod({
+      ...{ phase: 'Failed', reason: 'DeadlineExceeded', startTime: seconds(began) },
+      containerStatuses: [ended('busybox', 0, 5000), ended('proxy', 137, 961_000)],
+    });
+    await rig.startOperator();
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason, status?.exitCode], ['Succeeded', 'Succeeded', 0]);
+  });
 });

@@ -5,7 +5,7 @@ import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { AtRig, seconds } from './at-rig.ts';
-import { HostileProxy } from './hostile-proxy.ts';
+import { failure, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 
@@ -144,6 +144,24 @@ describe('a cancel', { concurrency: true }, () => {
     await rig.atWhen('canceled', ({ status }) => status?.reason === 'Canceled');
     await rig.editAt({ cancel: false });
     await rig.exit(143);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
+  });
+
+  it('holds, and is told, also while the API server refuses its stop', async (t) => {
+    const rig = await AtRig.create(t);
+    const proxy = await HostileProxy.start(t);
+    await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+    await rig.createAt();
+    await rig.inPhase('RUNNING');
+    await rig.start();
+    proxy.treat = ({ method, path }) =>
+      method === 'PATCH' && path.endsWith('/pods/example-at-pod') ? failure(500, 'InternalError') : undefined;
+    await rig.editAt({ cancel: true });
+    await rig.atWhen('canceled', ({ status }) => status?.reason === 'Canceled');
+    await rig.editAt({ cancel: false });
+    proxy.treat = () => undefined;
+    await rig.stopped();
+    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
   });
 

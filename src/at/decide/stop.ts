@@ -26,14 +26,12 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
     const exitCode = view.last?.exitCode;
     return { reason: exitCode === 0 ? atReason.succeeded : atReason.commandFailed, exitCode };
   }
-  const { reason: noted, message: notedMessage = '' } = running.status;
-  // Taken back after its note, a cancel holds all the same.
-  if (o.at.spec.cancel === true || noted === atReason.canceled) {
+  if (o.at.spec.cancel === true) {
     return { reason: atReason.canceled };
   }
-  // The process that has noted it deletes the Pod, whatever the time is here. It is an end, and no disruption.
-  if (noted !== undefined && noted !== atReason.evicted && !view.started) {
-    return { reason: noted, message: notedMessage };
+  const noted = notedStop(running);
+  if (noted !== undefined) {
+    return noted;
   }
   const unstartable = cannotStart(o, view);
   if (unstartable !== undefined) {
@@ -52,6 +50,20 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
     return waitingCause(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;
+}
+
+/** The stop that status names, which holds although a cancel was taken back, or the time here is behind. */
+function notedStop({ view, status: { reason, message = '' } }: Running): Stop | undefined {
+  if (reason === atReason.canceled) {
+    return { reason };
+  }
+  // The process that has noted it deletes the Pod. It is an end, and no disruption.
+  if (reason === undefined || reason === atReason.evicted || view.started) {
+    return undefined;
+  }
+  // What it waits for may be shown only now.
+  const cause = reason === atReason.pendingTimeout ? waitingCause(view) : undefined;
+  return cause ?? { reason, message };
 }
 
 /** Which container has failed, where it is not the command alone. */

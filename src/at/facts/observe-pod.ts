@@ -190,7 +190,7 @@ function stopOf({ metadata }: Pod): Stop | undefined {
  */
 export function waitingCause({ pod, started }: PodView): Cause | undefined {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-  if (scheduled?.status === 'False') {
+  if (!started && scheduled?.status === 'False') {
     return { reason: reasonOr(atReason.unschedulable, scheduled.reason), message: scheduled.message ?? '' };
   }
   const before = started ? [] : (pod.status?.initContainerStatuses ?? []);

@@ -419,6 +419,9 @@ describe('pendingTimeoutSeconds (B7)', () => {
     assert.deepEqual([actionTypes(decision), decision.status?.reason], [['DeletePod'], 'PendingTimeout']);
     const end = decide(observing({ at: doomed, live: true, now: early }));
     assert.deepEqual([end.actions, end.status?.phase, end.status?.reason], [[], 'DONE', 'PendingTimeout']);
+    const shown = inState(pod, { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } });
+    const named = decide(observing({ at: doomed, pod: shown, now: early }));
+    assert.equal(named.locks[0]?.reason ?? named.status?.reason, 'ImagePullBackOff');
   });
 
   it('takes its note back when the command starts after all', () => {
