@@ -109,9 +109,13 @@ function timeOf(text = ''): number {
   return Date.parse(text) || 0;
 }
 
-/** It names its At neither as its owner nor by its label. */
-function isNobodys({ uid }: AtRun, pod: Pod): boolean {
-  return controllerOf(pod)?.uid !== uid && pod.metadata.labels?.[uidLabel] !== uid;
+/**
+ * It names its At neither as its owner nor by its label. By the label it is watched; without it, only the At leads to its
+ * Pod, and where that is gone, too, `atwatch release-pods` lets it go.
+ */
+function isNobodys({ uid, goneAt }: AtRun, pod: Pod): boolean {
+  const isFoundByAt = goneAt === undefined && controllerOf(pod)?.uid === uid;
+  return !isFoundByAt && pod.metadata.labels?.[uidLabel] !== uid;
 }
 
 function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt }: RunPod): Found {
