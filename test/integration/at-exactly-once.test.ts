@@ -62,6 +62,25 @@ describe('a run with ExactlyOnce', { concurrency: true }, () => {
     await assertInAnotherPod();
   });
 
+  it('tells that its release is refused, and is released once it is not', async (t) => {
+    const rig = await AtRig.create(t);
+    const proxy = await HostileProxy.start(t);
+    await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+    proxy.treat = ({ method, path }) =>
+      method === 'PATCH' && path.endsWith('/pods/example-at-pod') ? failure(500, 'InternalError') : undefined;
+    await rig.createAt(once);
+    const refused = await rig.atWhen('refused', ({ status }) => status?.reason === 'CreateFailed');
+    assert.match(refused.status?.message ?? '', /^Pod example-at-pod waits for its release, which fails: /);
+    assert.equal(refused.status?.phase, 'RUNNING');
+    assert.ok(isGated(await rig.pod()));
+    proxy.treat = () => undefined;
+    await eventually(async () => !isGated(await rig.pod()), { message: 'the Pod is released' });
+    await rig.bind(t);
+    await rig.start();
+    await rig.exit(0);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+  });
+
   it('is lost, and not run again, where its finalizer was taken off and its Pod is gone', async (t) => {
     const rig = await AtRig.create(t);
     const created = await rig.watchPods(t);

@@ -6,7 +6,7 @@ import type { At } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
-import { isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
+import { ApiError, isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
 import { describeError } from '../../runtime/error-chain.ts';
@@ -22,7 +22,7 @@ import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
 import { withAuthor } from './author-check.ts';
 import {
-  isTestFailed,
+  delayAfter,
   launchTimeOf,
   maxDelayMs,
   maxUnansweredDelayMs,
@@ -92,17 +92,9 @@ export class Actuator {
       case 'PatchPod':
         return this.#patchPod(action, observed, context);
       case 'ReleasePod':
-        return settled(
-          editPod(client, action.pod, releaseOperations(action.pod), signal),
-          observed,
-          isTestFailed,
-        );
+        return this.#release(action.pod, observed, signal);
       case 'UntrackPod':
-        return settled(
-          editPod(client, action.pod, untrackOperations(action.pod), signal),
-          observed,
-          isTestFailed,
-        );
+        return editPod(client, action.pod, untrackOperations(action.pod), { facts: observed, signal });
       case 'DeletePod': {
         const { uid, resourceVersion } = action;
         const preconditions = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
@@ -133,6 +125,19 @@ export class Actuator {
         await this.#statuses.write(ifRefused, false, observed, context).catch(() => {});
       }
       throw error;
+    }
+  }
+
+  async #release(pod: Pod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
+    const { client, clock, memory } = this.#options;
+    try {
+      return await editPod(client, pod, releaseOperations(pod), { facts: observed, signal });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const message = `Pod ${pod.metadata.name} waits for its release, which fails: ${error.message}`;
+      const refusal = { reason: atReason.createFailed, message };
+      const retryDelay = delayAfter(memory.refused(observed.at));
+      return { next: 'decide', facts: { ...observed, refusal, retryDelay, now: clock.now() } };
     }
   }
 

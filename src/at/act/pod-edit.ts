@@ -6,20 +6,23 @@ import { findPresence } from '../../runtime/cache/presence.ts';
 import { isNotFound } from '../../runtime/client/api-error.ts';
 import type { Client, ObjectKey } from '../../runtime/client/client.ts';
 import type { JsonPatchOperation } from '../../runtime/client/patch.ts';
+import type { Answer } from '../../runtime/controller/decision.ts';
 import { untrackOperations } from '../decide/exactly-once.ts';
 import { podUidLabel } from '../plan/pod.ts';
 import { isTestFailed } from './create-answer.ts';
 import { readTimeoutMs } from './live-read.ts';
 import { found, settled } from './settle.ts';
 
-export function editPod(
+/** Where the Pod has changed since it was seen, the pass ends. */
+export function editPod<F>(
   client: Pick<Client, 'patch'>,
   { metadata }: Pod,
   operations: readonly JsonPatchOperation[],
-  signal: AbortSignal,
-): Promise<Pod> {
+  { facts, signal }: { readonly facts: F; readonly signal: AbortSignal },
+): Promise<Answer<F>> {
   const { namespace = '', name } = metadata;
-  return client.patch(pods, { namespace, name }, { type: 'json', operations }, { signal });
+  const edit = client.patch(pods, { namespace, name }, { type: 'json', operations }, { signal });
+  return settled(edit, facts, isTestFailed);
 }
 
 /**
@@ -38,8 +41,7 @@ export async function letGo(
   const gone = orphans.filter(({ metadata }) => metadata.labels?.[podUidLabel] !== at?.metadata.uid);
   let isOvertaken = false;
   for (const pod of gone) {
-    const edit = editPod(client, pod, untrackOperations(pod), signal);
-    const answer = await settled(edit, undefined, isTestFailed);
+    const answer = await editPod(client, pod, untrackOperations(pod), { facts: undefined, signal });
     if (answer.next === 'end') isOvertaken = true;
   }
   return isOvertaken;

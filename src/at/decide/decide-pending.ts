@@ -182,11 +182,14 @@ function hold(o: Observed, plan: Plan, reason: string, message: string): Steps {
   const shown = o.at.status?.reason === reason && !isEdited(o.at) ? (o.at.status.message ?? '') : undefined;
   const isSame = shown !== undefined && isSameBarNumbers(shown, message);
   const status = heldStatus(o, plan, reason, isSame ? shown : message);
+  const heldSince = parseTime(holdCondition(o.at)?.lastTransitionTime ?? '');
+  // Events are kept for an hour. The actuator records one an hour of what is told again and again.
+  const isNews = shown === undefined || o.now - heldSince > 3_600_000;
   const deadline = startingDeadline(o, plan);
   return {
     actions: [],
     status,
-    events: [...specEvents(o, plan), ...(shown === undefined ? [holdEvent(reason, message)] : [])],
+    events: [...specEvents(o, plan), ...(isNews ? [holdEvent(reason, message)] : [])],
     requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
     priority: retryPriority,
   };

@@ -15,7 +15,8 @@ import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { type Run, runOf } from '../plan/run.ts';
 import { type Action, type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { endOf } from './history.ts';
-import { heldUpFrom, launchStatus, podEventRequeueMs } from './launch.ts';
+import { heldUpFrom, holdEvent, launchStatus, podEventRequeueMs } from './launch.ts';
+import { waitingReason, withCause } from './run-status.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
 import { deletion } from './stop.ts';
@@ -24,6 +25,8 @@ import { deletion } from './stop.ts';
 const forcedSlackMs = 60_000;
 /** A release that comes so much later than its record is the launch that status shows. */
 const lateReleaseMs = 1000;
+/** The same where it is refused, in milliseconds: a write for each further try would be noise. */
+const refusedReleaseMs = 60_000;
 
 /** The Pod at that name that was never released, or that this At holds although its owner was taken away. */
 export function heldPod(o: Observed, atName: Pod | undefined): Pod | undefined {
@@ -110,12 +113,22 @@ function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
 export function release(o: Observed, running: Running): Draft {
   const { launch, run, view, events } = running;
   const status = steadyStatus(o, running);
+  if (o.refusal !== undefined) {
+    const isTold = waitingReason(o.at.status) === o.refusal.reason;
+    const news = isTold ? [] : [holdEvent(o.refusal.reason, o.refusal.message)];
+    const shown = withCause(o, status, o.refusal);
+    return { actions: [], status: shown, events: [...events, ...news], requeueAfter: o.retryDelay };
+  }
   const recordedAt = parseTime(status.launchTime ?? '');
-  if (o.now - recordedAt > lateReleaseMs) {
+  // What keeps it from its release stays told meanwhile.
+  const { reason, message = '' } = o.at.status ?? {};
+  const isRefused = reason !== undefined && waitingReason(o.at.status) === atReason.createFailed;
+  if (o.now - recordedAt > (isRefused ? refusedReleaseMs : lateReleaseMs)) {
     if (!o.live) return readLive;
     const launchTime = formatMilliTime(o.now);
     const late = launch.attempt === 1 ? latenessOf(o, run, recordedAt) : {};
-    return { first: { ...status, launchTime, ...late }, events };
+    const recorded = { ...status, launchTime, ...late };
+    return { first: isRefused ? withCause(o, recorded, { reason, message }) : recorded, events };
   }
   return {
     actions: [{ type: 'ReleasePod', pod: view.pod }],

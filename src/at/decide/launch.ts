@@ -56,7 +56,7 @@ export function holdCause(o: Observed, atName: Pod | undefined, attempt: number)
       message:
         atName.metadata.deletionTimestamp === undefined
           ? `a Pod ${name} that does not belong to this At exists`
-          : `a Pod ${name} that does not belong to this At has not ended yet`,
+          : `a Pod ${name} that does not belong to this At is being deleted, and is not gone yet`,
     };
   }
   return undefined;

@@ -296,6 +296,28 @@ describe('the create of a Pod whose author is asked about', () => {
   });
 });
 
+describe('a release that the API server refuses', () => {
+  it('is told by the next decision, and tried again later each time', async () => {
+    const refusal = new ApiError('webhook is down', 500, { kind: 'Status', code: 500 });
+    const actuator = new Actuator({
+      client: { patch: () => Promise.reject(refusal) } as unknown as Client,
+      ...{ clock: new FakeClock(), memory: new Memory(), departed: noDeparted },
+      turns: new LaunchTurns(new FakeClock()),
+      recorder: { record: () => assert.fail('no Event') },
+    });
+    const gated = { ...pod, spec: { ...pod.spec, schedulingGates: [{ name: recordedGate }] } };
+    const delays: (number | undefined)[] = [];
+    for (let time = 0; time < 2; time++) {
+      const answer = await actuator.perform({ type: 'ReleasePod', pod: gated }, observing({ at }), context);
+      assert.equal(answer.next, 'decide');
+      const facts = answer.next === 'decide' ? answer.facts : undefined;
+      assert.match(facts?.refusal?.message ?? '', /waits for its release, which fails: webhook is down$/);
+      delays.push(facts?.retryDelay);
+    }
+    assert.deepEqual(delays, [250, 500]);
+  });
+});
+
 describe('a stop that the API server refuses', () => {
   it('stands in status, and is tried again', async () => {
     const refusal = new ApiError('no right', 403, { kind: 'Status', code: 403, reason: 'Forbidden' });

@@ -105,6 +105,34 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.equal(release.status?.launchTime, '2030-01-31T09:00:01.001Z');
   });
 
+  it('tells that the API server refuses the release, and writes its time once a minute at most', () => {
+    const pod = created(at);
+    const recorded = withStatus(at, decide(observing({ at, pod })).locks[0]);
+    const refusal = { reason: 'CreateFailed', message: 'it waits for its release, which fails: no' };
+    const now = justAfterDue + second;
+    const told = decide(observing({ at: recorded, pod, now, refusal, retryDelay: 1000 }));
+    assert.deepEqual(
+      [told.actions, told.status?.reason, told.status?.message, told.requeueAfter],
+      [[], 'CreateFailed', refusal.message, 1000],
+    );
+    assert.deepEqual(
+      told.events.map(({ reason }) => reason),
+      ['CreateFailed'],
+    );
+    const waits = withStatus(recorded, told.status);
+    const later = { at: waits, pod, live: true, now: now + 30_000 };
+    assert.deepEqual(actionTypes(decide(observing(later))), ['ReleasePod'], 'it is tried again');
+    const again = decide(observing({ ...later, refusal, retryDelay: 1000 }));
+    assert.deepEqual([again.status, again.events], [waits.status, []]);
+    const minuteLater = decide(observing({ ...later, now: now + 61_000 }));
+    const [written] = minuteLater.locks;
+    assert.deepEqual(
+      [written?.reason, written?.launchTime],
+      ['CreateFailed', new Date(now + 61_000).toISOString()],
+    );
+    assert.equal(minuteLater.status?.reason, undefined, 'once it is released');
+  });
+
   it('says when it releases the Pod before it does, where that comes later', () => {
     const at = recorded();
     const cached = observing({ at, pod: created(at), now: dueTime + 3_600_000 });

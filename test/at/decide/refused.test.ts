@@ -47,6 +47,14 @@ describe('a Pod that the API server does not take', () => {
     assert.deepEqual(again.status, next.status);
   });
 
+  it('is told again after an hour, when its Event is gone', () => {
+    const after = (ms: number) => {
+      const refusal = { reason: 'PodRejected', message: security };
+      return eventReasons(decide(observing({ at, refusal, now: observing({ at }).now + ms })));
+    };
+    assert.deepEqual([after(3_500_000), after(3_700_000)], [[], ['PodRejected (W)']]);
+  });
+
   it('is told again when the reason is another', () => {
     const refusal = { reason: 'CreateFailed', message: 'failed calling webhook "w"' };
     const decision = decide(observing({ at, refusal }));
@@ -73,7 +81,10 @@ describe('a Pod that the API server does not take', () => {
     const next = withStatus(at, decide(observing({ at, pod, live: true })).status);
     const gone = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2030-01-31T09:01:00Z' } };
     const decision = decide(observing({ at: next, pod: gone, live: true }));
-    assertSaid(decision, 'a Pod example-at-pod that does not belong to this At has not ended yet');
+    assertSaid(
+      decision,
+      'a Pod example-at-pod that does not belong to this At is being deleted, and is not gone yet',
+    );
   });
 });
 
