@@ -52,18 +52,20 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
   return undefined;
 }
 
+/** Reasons of an end that nothing but a stop leads to. */
+const lasting: ReadonlySet<string> = new Set([atReason.pendingTimeout, atReason.cannotStart]);
+
 /** The stop that status names, which holds although a cancel was taken back, or the time here is behind. */
 function notedStop({ view, status: { reason, message = '' } }: Running): Stop | undefined {
-  if (reason === atReason.canceled) {
-    return { reason };
+  if (reason === undefined || reason === atReason.canceled) {
+    return reason && { reason };
   }
-  // The process that has noted it deletes the Pod. It is an end, and no disruption.
-  if (reason === undefined || reason === atReason.evicted || view.started) {
+  const cause = waitingCause(view);
+  if (view.started || !(lasting.has(reason) || cause?.reason === reason)) {
     return undefined;
   }
-  // What it waits for may be shown only now.
-  const cause = reason === atReason.pendingTimeout ? waitingCause(view) : undefined;
-  return cause ?? { reason, message };
+  // The process that has noted it deletes the Pod. It is an end, and no disruption. What it waits for may be shown only now.
+  return reason === atReason.pendingTimeout && cause !== undefined ? cause : { reason, message };
 }
 
 /** Which container has failed, where it is not the command alone. */

@@ -37,8 +37,8 @@ export interface OwnerAvailability {
   /** Some new Pod is available. */
   readonly hasNew: boolean;
   /**
-   * It lacks nothing that it had before, and its further new Pods do not start: for want of a node, or because they crash as
-   * those did that were down before.
+   * It lacks nothing that it had before, and no more new Pods do not start than were down before: for want of a node, or
+   * because they crash.
    */
   readonly isAsBefore: boolean;
   /** New Pods that show that the content breaks them. */
@@ -166,6 +166,11 @@ export function isRolling({ facts }: PodGroup, { memory }: Pick<RestartInput, 'm
   return facts.rollout?.restartedFor !== undefined && facts.rollout.restartedFor === memory.id;
 }
 
+/** How many of its Pods did not serve when its restart began, nor have since. */
+function downBefore(place: ConfigWatcherStatusPendingOwner | undefined): number {
+  return place ? place.wanted - place.available : 0;
+}
+
 /** @param waiting new Pods that are not available. */
 function startsNone(waiting: readonly PodFacts[]): boolean {
   return waiting.length > 0 && waiting.every((pod) => isOfNode(pod) || crashes(pod));
@@ -206,15 +211,14 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
       : serving < Math.min(wanted, place.available));
   const broken = place ? brokenPods(group, from, now >= deadline, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
-  const breaks =
-    lacks || (stale.length > 0 && broken.length > (place?.wanted ?? 0) - (place?.available ?? 0));
+  const breaks = lacks || (stale.length > 0 && broken.length > downBefore(place));
   const waiting = fresh.filter((pod) => isNew(pod, input) && !isAvailable(pod));
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {
     ...{ group, wanted, serving, place, lacks, progress, lateAt: deadline },
     isBack: place !== undefined && stale.length === 0 && !lacks,
     hasNew: fresh.some((pod) => isNew(pod, input) && isAvailable(pod)),
-    isAsBefore: stale.length > 0 && !lacks && startsNone(waiting),
+    isAsBefore: stale.length > 0 && !lacks && waiting.length <= downBefore(place) && startsNone(waiting),
     broken: breaks ? broken : [],
     nextAvailableAt: earliest(next),
   };

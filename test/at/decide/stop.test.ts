@@ -424,6 +424,12 @@ describe('pendingTimeoutSeconds (B7)', () => {
     assert.equal(named.locks[0]?.reason ?? named.status?.reason, 'ImagePullBackOff');
   });
 
+  it('is not meant by a reason that the At had before its launch', () => {
+    const at = launched();
+    const armed = withStatus(at, { ...at.status, reason: 'Armed' });
+    assert.deepEqual(decide(observing({ at: armed, pod: created(at) })).actions, []);
+  });
+
   it('takes its note back when the command starts after all', () => {
     const at = launched();
     const pending = inState(created(at), { waiting: { reason: 'ImagePullBackOff' } });

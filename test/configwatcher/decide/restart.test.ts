@@ -356,6 +356,15 @@ describe('a content that is for one owner to try, where each of them lacks a Pod
     });
   }
 
+  it('waits for the surge of an owner that is whole, also where no node takes it yet', () => {
+    const one = { controller: ownerOf('one') };
+    const whole = { ...place, name: 'one', uid: 'one', wanted: 1, available: 1 };
+    const surge = pod({ ...one, ...fresh, ready: false, unschedulable: true });
+    const pods = [pod(one), surge, ...several(8, { controller: ownerOf('large') })];
+    const both = { ...facts, owners: ownersOf({ one: 1, large: 8 }), places: [whole] };
+    assert.deepEqual(touched(plan({ ...both, pods })), ['one'], 'no other one begins');
+  });
+
   it('waits where its new Pod may start yet', () => {
     const pods = [...several(3, small), pod({ ...small, ...fresh, ready: false }), ...larger];
     assert.deepEqual(touched(plan({ ...facts, pods, places: [place] })), []);

@@ -152,13 +152,42 @@ function isWanted(history: History, pod: Pod): boolean {
   return owner !== undefined && wantedBy(owner) > 0;
 }
 
-/** The restart that the Pod is taken away for, where that has to try its content with one owner. */
-function restartWithCanary(history: History, pod: Pod): WatcherRun | undefined {
-  const [run, ...more] = history.watchers.selecting(pod, history.time, calmFor);
-  if (run === undefined || more.length > 0) return undefined;
-  const { spec, status: { pending } = {} } = run.watcher;
+/** The restart of the watcher, where that has to try its content with one owner. */
+function withCanary(run: WatcherRun | undefined): WatcherRun | undefined {
+  const { spec, status: { pending } = {} } = run?.watcher ?? {};
   const isRunning = pending?.started !== undefined && pending.started >= (pending.since ?? '');
-  return isRunning && spec.strategy?.canary !== false ? run : undefined;
+  return isRunning && spec?.strategy?.canary !== false ? run : undefined;
+}
+
+/** An owner that a request begins to restart, by a Pod of it that serves. */
+interface Begun {
+  readonly run: WatcherRun;
+  readonly owner: KubernetesObject;
+  readonly pod: Pod;
+}
+
+function evicts(history: History, request: EntryOf<'request'>): Begun | undefined {
+  const pod = takenAway(history, request);
+  const owner = pod && ownerOf(history, pod);
+  if (pod === undefined || owner === undefined || !reportsReady(pod)) return undefined;
+  const [run, ...more] = history.watchers.selecting(pod, history.time, calmFor);
+  return run === undefined || more.length > 0 ? undefined : { run, owner, pod };
+}
+
+/** A change of the template, by the annotation of the watcher. */
+function rollsOut(history: History, request: EntryOf<'request'>): Begun | undefined {
+  const { replica, resource, verb, namespace, name, body } = request;
+  const isRollout = verb === 'patch' && (resource === 'deployments' || resource === 'statefulsets');
+  if (replica === undefined || !isRollout || !isAccepted(request)) return undefined;
+  const run = [...history.watchers.byUid.values()].find(
+    ({ watcher: { metadata } }) =>
+      metadata.namespace === namespace && body.includes(`/restarted-for.${metadata.name}"`),
+  );
+  const owner = history.objects.get(resource, namespace, name);
+  const pod = history.objects
+    .in<Pod>('pods', namespace)
+    .find((one) => isReady(one) && ownerOf(history, one) === owner);
+  return run && owner && pod && { run, owner, pod };
 }
 
 /** The first Pod of an owner that was taken away while it served, and when that was. */
@@ -175,15 +204,15 @@ export const oneOwnerFirst: NamedPromise = {
     const touched = new Map<string, Map<string, Touched>>();
     return {
       request(request): Found {
-        const pod = takenAway(history, request);
-        const run = pod && restartWithCanary(history, pod);
-        const owner = pod && ownerOf(history, pod);
-        if (pod === undefined || run === undefined || owner === undefined) return undefined;
+        const begun = evicts(history, request) ?? rollsOut(history, request);
+        const run = withCanary(begun?.run);
+        if (begun === undefined || run === undefined) return undefined;
+        const { owner, pod } = begun;
         const { spec, status } = run.watcher;
         const id = `${run.uid} ${status?.lastRestart?.id}`;
         const owners = touched.get(id) ?? new Map<string, Touched>();
         const { uid = '' } = owner.metadata;
-        if (owners.has(uid) || !reportsReady(pod)) return undefined;
+        if (owners.has(uid)) return undefined;
         // One that makes no progress gives its place back.
         const deadline = (spec.strategy?.progressDeadlineSeconds ?? 600) * 1000;
         const others = [...owners.values()].filter(
