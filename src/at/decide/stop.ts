@@ -29,7 +29,7 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
   if (o.at.spec.cancel === true) {
     return { reason: atReason.canceled };
   }
-  const noted = notedStop(running);
+  const noted = notedStop(o, running);
   if (noted !== undefined) {
     return noted;
   }
@@ -37,7 +37,6 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
   if (unstartable !== undefined) {
     return { reason: atReason.cannotStart, ...unstartable };
   }
-  const { pendingTimeoutSeconds } = run;
   if (isPastDeadline(o, running)) {
     return { reason: atReason.deadlineExceeded };
   }
@@ -45,27 +44,46 @@ export function stopCause(o: Observed, running: Running): Stop | undefined {
   if (view.pod.spec.restartPolicy !== 'Never' && view.failedStarts > run.backoffLimit) {
     return { reason: atReason.backoffLimitExceeded, exitCode: view.last?.exitCode, ...helperMessage(view) };
   }
-  const since = waitingSince(o, running);
-  if (since !== undefined && pendingTimeoutSeconds > 0 && o.now >= since + pendingTimeoutSeconds * 1000) {
+  if (hasWaited(o, running, 0)) {
     return waitingCause(view) ?? { reason: atReason.pendingTimeout, message: '' };
   }
   return undefined;
 }
 
-/** Reasons of an end that nothing but a stop leads to. */
-const lasting: ReadonlySet<string> = new Set([atReason.pendingTimeout, atReason.cannotStart]);
+/** By so much the API server's time may differ between two replicas, in milliseconds, with room to spare. */
+const clockSlackMs = 5000;
 
-/** The stop that status names, which holds although a cancel was taken back, or the time here is behind. */
-function notedStop({ view, status: { reason, message = '' } }: Running): Stop | undefined {
+/**
+ * The stop that status names, which holds although a cancel was taken back, or the time here is behind: the process that
+ * has noted it deletes the Pod, which is an end and no disruption.
+ */
+function notedStop(o: Observed, running: Running): Stop | undefined {
+  const { view, status } = running;
+  const { reason, message = '' } = status;
   if (reason === undefined || reason === atReason.canceled) {
     return reason && { reason };
   }
-  const cause = waitingCause(view);
-  if (view.started || !(lasting.has(reason) || cause?.reason === reason)) {
+  const cause = view.started ? undefined : waitingCause(view);
+  if (reason === atReason.cannotStart) {
+    return cause && { reason, message };
+  }
+  const isOfWait = reason === atReason.pendingTimeout || reason === cause?.reason;
+  if (!isOfWait || !hasWaited(o, running, clockSlackMs)) {
     return undefined;
   }
-  // The process that has noted it deletes the Pod. It is an end, and no disruption. What it waits for may be shown only now.
+  // What it waits for may be shown only now.
   return reason === atReason.pendingTimeout && cause !== undefined ? cause : { reason, message };
+}
+
+/** Whether the Pod has waited for its start for as long as it may, but for so many milliseconds. */
+function hasWaited(o: Observed, running: Running, slackMs: number): boolean {
+  const { pendingTimeoutSeconds } = running.run;
+  const since = waitingSince(o, running);
+  return (
+    since !== undefined &&
+    pendingTimeoutSeconds > 0 &&
+    o.now + slackMs >= since + pendingTimeoutSeconds * 1000
+  );
 }
 
 /** Which container has failed, where it is not the command alone. */

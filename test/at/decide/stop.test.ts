@@ -424,6 +424,18 @@ describe('pendingTimeoutSeconds (B7)', () => {
     assert.equal(named.locks[0]?.reason ?? named.status?.reason, 'ImagePullBackOff');
   });
 
+  it('is taken back where its init container turns out to have been at work', () => {
+    const at = launched();
+    const doomed = withStatus(at, decide(observing({ at, pod: created(at), now: timeout })).locks[0]);
+    assert.equal(doomed.status?.reason, 'PendingTimeout');
+    const fetch = { name: 'fetch', restartCount: 0, state: { running: { startedAt: timeText(dueTime) } } };
+    const pod = withPodStatus(created(at), {
+      ...{ phase: 'Pending', startTime: timeText(dueTime) },
+      initContainerStatuses: [fetch],
+    });
+    assert.deepEqual(decide(observing({ at: doomed, pod, now: timeout })).actions, []);
+  });
+
   it('is not meant by a reason that the At had before its launch', () => {
     const at = launched();
     const armed = withStatus(at, { ...at.status, reason: 'Armed' });
