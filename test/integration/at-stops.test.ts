@@ -11,13 +11,27 @@ import { timeTravel } from './time-travel.ts';
 
 before(() => applyCrds());
 
-async function running(t: TestContext, spec: Parameters<AtRig['createAt']>[0] = {}): Promise<AtRig> {
-  const rig = await AtRig.create(t);
-  await rig.startOperator();
+/** Creates an At whose command the kubelet has started. */
+async function run(rig: AtRig, spec: Parameters<AtRig['createAt']>[0] = {}): Promise<void> {
   await rig.createAt(spec);
   await rig.inPhase('RUNNING');
   await rig.start();
+}
+
+async function running(t: TestContext, spec: Parameters<AtRig['createAt']>[0] = {}): Promise<AtRig> {
+  const rig = await AtRig.create(t);
+  await rig.startOperator();
+  await run(rig, spec);
   return rig;
+}
+
+/** The same with what the operator asks, and what it is answered. */
+async function runningBehindProxy(t: TestContext): Promise<{ rig: AtRig; proxy: HostileProxy }> {
+  const rig = await AtRig.create(t);
+  const proxy = await HostileProxy.start(t);
+  await rig.startOperator({ kubeConfig: proxy.kubeConfig });
+  await run(rig);
+  return { rig, proxy };
 }
 
 /** The command has failed so often, and the kubelet waits before it starts it again. */
@@ -58,12 +72,7 @@ describe('a command that fails and is started again', () => {
   });
 
   it('costs one status write and one Warning at the first, whatever its Pod shows in between', async (t) => {
-    const rig = await AtRig.create(t);
-    const proxy = await HostileProxy.start(t);
-    await rig.startOperator({ kubeConfig: proxy.kubeConfig });
-    await rig.createAt();
-    await rig.inPhase('RUNNING');
-    await rig.start();
+    const { rig, proxy } = await runningBehindProxy(t);
     const writes = async () => {
       const name = `after-${(await rig.pod()).metadata.resourceVersion}`;
       await rig.createAt({}, name);
@@ -148,12 +157,7 @@ describe('a cancel', { concurrency: true }, () => {
   });
 
   it('holds, and is told, also while the API server refuses its stop', async (t) => {
-    const rig = await AtRig.create(t);
-    const proxy = await HostileProxy.start(t);
-    await rig.startOperator({ kubeConfig: proxy.kubeConfig });
-    await rig.createAt();
-    await rig.inPhase('RUNNING');
-    await rig.start();
+    const { rig, proxy } = await runningBehindProxy(t);
     proxy.treat = ({ method, path }) =>
       method === 'PATCH' && path.endsWith('/pods/example-at-pod') ? failure(500, 'InternalError') : undefined;
     await rig.editAt({ cancel: true });

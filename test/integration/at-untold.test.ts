@@ -209,7 +209,6 @@ describe('a full quota', () => {
   it('has one Event each hour, whatever its sentence', async (t) => {
     const rig = await AtRig.create(t);
     const { options, advance } = await timeTravel(t);
-    const key = (name: string) => ({ namespace: rig.namespace, name });
     const fill = (name: string) => imposeQuota(rig, { pods: '0' }, name);
     await fill('one');
     await rig.startOperator(options);
@@ -221,13 +220,10 @@ describe('a full quota', () => {
       );
     await refusedBy('one');
     // After an edit it is all told anew, as far as Events are not too many.
-    const replace = async (before: string, quota: string) => {
-      await fill(quota);
-      await rig.client.delete(resourceQuotas, key(before));
-      await rig.editAt({ command: `echo ${quota}` });
-      await refusedBy(quota);
-    };
-    await replace('one', 'two');
+    await fill('two');
+    await rig.client.delete(resourceQuotas, { namespace: rig.namespace, name: 'one' });
+    await rig.editAt({ command: 'echo two' });
+    await refusedBy('two');
     await advance(3_700_000);
     const told = async () => (await rig.events()).length > 1 && rig.events();
     assert.deepEqual(await eventually(told, { message: 'both Events' }), [
