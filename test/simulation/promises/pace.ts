@@ -6,6 +6,7 @@ import { type Found, type History, kept, type NamedPromise } from '../history.ts
 import { selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { durationOf } from './liveness.ts';
+import { rolledOutBy } from './restarts.ts';
 
 /** So long an edit may not have been seen yet, in milliseconds. */
 const unseenFor = 500;
@@ -176,13 +177,9 @@ function evicts(history: History, request: EntryOf<'request'>): Begun | undefine
 
 /** A change of the template, by the annotation of the watcher. */
 function rollsOut(history: History, request: EntryOf<'request'>): Begun | undefined {
-  const { replica, resource, verb, namespace, name, body } = request;
-  const isRollout = verb === 'patch' && (resource === 'deployments' || resource === 'statefulsets');
-  if (replica === undefined || !isRollout || !isAccepted(request)) return undefined;
-  const run = [...history.watchers.byUid.values()].find(
-    ({ watcher: { metadata } }) =>
-      metadata.namespace === namespace && body.includes(`/restarted-for.${metadata.name}"`),
-  );
+  const { replica, resource, namespace, name } = request;
+  if (replica === undefined || !isAccepted(request)) return undefined;
+  const [run] = rolledOutBy(history, request);
   const owner = history.objects.get(resource, namespace, name);
   const pod = history.objects
     .in<Pod>('pods', namespace)

@@ -21,6 +21,17 @@ export interface Removal {
   readonly by: 'eviction' | 'deletion';
 }
 
+/** The watchers whose annotation this change of a template carries. */
+export function rolledOutBy(
+  history: History,
+  { resource, verb, body, namespace }: RequestEntry,
+): WatcherRun[] {
+  if (verb !== 'patch' || !workloads.has(resource)) return [];
+  return [...history.watchers.byUid.values()].filter(({ watcher: { metadata } }) => {
+    return metadata.namespace === namespace && body.includes(`/restarted-for.${metadata.name}"`);
+  });
+}
+
 /** A Pod that a replica asked to be taken away, whatever became of it; undefined for other requests. */
 export function removalOf(history: History, request: RequestEntry): Removal | undefined {
   const { replica, resource, subresource, verb, namespace, name } = request;

@@ -8,7 +8,7 @@ import { hasLabels, selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { hasWorked, isHeldBySpec } from './liveness.ts';
 import { isReady } from './pace.ts';
-import { removalOf } from './restarts.ts';
+import { removalOf, rolledOutBy } from './restarts.ts';
 
 /** Retries are about a minute apart, and an owner waits for the one before it; in milliseconds. */
 const triedWithin = 180_000;
@@ -48,16 +48,11 @@ export const restartGoesOn: NamedPromise = {
 
 /** Uids of the watchers that this request restarts something for, whatever became of it. */
 function watchersOf(history: History, request: RequestEntry): string[] {
-  const { replica, resource, verb, body, namespace } = request;
+  const { replica } = request;
   if (replica === undefined || !isWrite(request)) return [];
   const removal = removalOf(history, request);
   if (removal) return history.watchers.selecting(removal.pod, history.time, 0).map(({ uid }) => uid);
-  if (verb !== 'patch' || !isWorkload(resource)) return [];
-  return [...history.watchers.byUid.values()]
-    .filter(({ watcher: { metadata } }) => {
-      return metadata.namespace === namespace && body.includes(`/restarted-for.${metadata.name}"`);
-    })
-    .map(({ uid }) => uid);
+  return rolledOutBy(history, request).map(({ uid }) => uid);
 }
 
 /** Of a change whose restart runs. */
@@ -99,10 +94,6 @@ interface Workload extends KubernetesObject {
 }
 
 const workloads = ['deployments', 'statefulsets', 'daemonsets', 'replicasets'];
-
-function isWorkload(resource: string): boolean {
-  return workloads.includes(resource);
-}
 
 function workloadsOf({ objects }: History, { metadata, spec }: ConfigWatcher): Workload[] {
   return workloads
