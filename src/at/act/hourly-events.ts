@@ -2,8 +2,7 @@
 import type { At } from '../../api/at.generated.ts';
 import { holdReasons } from '../../api/at-constants.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
-
-const periodMs = 3_600_000;
+import { holdEventPeriodMs } from '../decide/launch.ts';
 
 export class HourlyEvents {
   /** By uid of an At and reason: when it was recorded last, monotonic milliseconds. In that order. */
@@ -15,7 +14,7 @@ export class HourlyEvents {
       return true;
     }
     for (const [key, time] of this.#recordedAt) {
-      if (now - time < periodMs) break;
+      if (now - time < holdEventPeriodMs) break;
       this.#recordedAt.delete(key);
     }
     const key = `${metadata.uid}/${reason}`;

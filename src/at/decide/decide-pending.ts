@@ -18,7 +18,14 @@ import { buildPod } from '../plan/pod.ts';
 import { type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { effective, imageFor } from './defaults.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
-import { create, holdCause, holdCondition, holdEvent, operatorLateness } from './launch.ts';
+import {
+  create,
+  holdCause,
+  holdCondition,
+  holdEvent,
+  holdEventPeriodMs,
+  operatorLateness,
+} from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
 import { resumedEvent, specEvents } from './spec-events.ts';
@@ -183,8 +190,8 @@ function hold(o: Observed, plan: Plan, reason: string, message: string): Steps {
   const isSame = shown !== undefined && isSameBarNumbers(shown, message);
   const status = heldStatus(o, plan, reason, isSame ? shown : message);
   const heldSince = parseTime(holdCondition(o.at)?.lastTransitionTime ?? '');
-  // Events are kept for an hour. The actuator records one an hour of what is told again and again.
-  const isNews = shown === undefined || o.now - heldSince > 3_600_000;
+  // From then on the actuator lets through as many as it may.
+  const isNews = shown === undefined || o.now - heldSince > holdEventPeriodMs;
   const deadline = startingDeadline(o, plan);
   return {
     actions: [],

@@ -62,6 +62,9 @@ export function holdCause(o: Observed, atName: Pod | undefined, attempt: number)
   return undefined;
 }
 
+/** Events are kept for an hour: so often one tells what keeps a due At, in milliseconds. */
+export const holdEventPeriodMs = 3_600_000;
+
 export function holdEvent(reason: string, message: string): EventRecord {
   return { type: 'Warning', reason, action: 'CreatePod', note: message };
 }

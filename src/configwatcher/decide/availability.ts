@@ -132,13 +132,11 @@ function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
  */
 function brokenPods(
   group: PodGroup,
-  from: ReturnType<typeof availableFrom>,
+  notAvailable: readonly PodFacts[],
   late: boolean,
   input: RestartInput,
 ): PodFacts[] {
-  const waiting = group.fresh.filter(
-    (pod) => isNew(pod, input) && !isOfNode(pod) && (from(pod) ?? Number.POSITIVE_INFINITY) > input.now,
-  );
+  const waiting = notAvailable.filter((pod) => !isOfNode(pod));
   return late || isFoundBroken(group, input) ? waiting : waiting.filter(crashes);
 }
 
@@ -185,7 +183,8 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const { stale, fresh, terminating, live, facts } = group;
   const serving = [...stale, ...fresh].filter(isAvailable).length;
   const ofUnknownSize = facts.wanted === undefined;
-  const starting = fresh.filter((pod) => isOnNode(pod, input) && !isAvailable(pod));
+  const waiting = fresh.filter((pod) => isNew(pod, input) && !isAvailable(pod));
+  const starting = waiting.filter((pod) => isOnNode(pod, input));
   const counts = {
     left: stale.length + terminating.length,
     // A new Pod that gets its node is a step forward: a quota or a missing node may have used up the time until then.
@@ -209,10 +208,9 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
     (ofUnknownSize && stale.length === 0
       ? terminating.length > 0 || fresh.length > serving
       : serving < Math.min(wanted, place.available));
-  const broken = place ? brokenPods(group, from, now >= deadline, input) : [];
+  const broken = place ? brokenPods(group, waiting, now >= deadline, input) : [];
   // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
   const breaks = lacks || (stale.length > 0 && broken.length > downBefore(place));
-  const waiting = fresh.filter((pod) => isNew(pod, input) && !isAvailable(pod));
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {
     ...{ group, wanted, serving, place, lacks, progress, lateAt: deadline },
