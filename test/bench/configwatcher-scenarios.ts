@@ -99,16 +99,15 @@ export async function allAtOnce(cluster: WatcherCluster, count: number): Promise
 /** One ConfigMap for all Pods of a few owners, of which none comes back. */
 export async function fanOut(cluster: WatcherCluster, owners: number, podsEach: number): Promise<Row[]> {
   const total = owners * podsEach;
-  const floorOf = (when: string) => cluster.nullEvictions(`floor-${owners}-${when}`, total);
-  const before = await floorOf('before');
-  const namespace = await cluster.namespace(`fan-out-${owners}`);
-  await cluster.createShops(namespace, { count: 1, owners, podsEach });
-  const took = await editToLast(cluster, namespace, 'evictions', total);
-  const floor = (before + (await floorOf('after'))) / 2;
-  return [
-    { what: 'null loader: all evictions, before and after', value: floor / 1000, unit: 's' },
-    ...besides('eviction', took, floor),
-  ];
+  return besideFloor({
+    ...{ floor: 'null loader: all evictions', last: 'eviction' },
+    floorOf: (when) => cluster.nullEvictions(`floor-${owners}-${when}`, total),
+    measure: async () => {
+      const namespace = await cluster.namespace(`fan-out-${owners}`);
+      await cluster.createShops(namespace, { count: 1, owners, podsEach });
+      return await editToLast(cluster, namespace, 'evictions', total);
+    },
+  });
 }
 
 /** The most owners that a spec allows to be in the middle of a restart. */
@@ -124,44 +123,37 @@ export async function fanOutWaiting(
   podsEach: number,
 ): Promise<Row[]> {
   const work = { owners, podsEach, atATime: maxOwners };
-  const floorOf = (when: string) => cluster.nullRestarts(`waiting-floor-${owners}-${when}`, work);
-  const before = await floorOf('before');
-  const namespace = await cluster.namespace(`waiting-${owners}`);
   const strategy = { type: 'Evict', maxUnavailable: '100%', maxOwners } as const;
-  await cluster.createShops(namespace, { count: 1, owners, podsEach, spec: { strategy } });
-  const took = await cluster.withReturningPods(namespace, () =>
-    editToLast(cluster, namespace, 'evictions', owners * podsEach),
-  );
-  const floor = (before + (await floorOf('after'))) / 2;
-  return [
-    {
-      what: `null loader that waits for the same Pods, those of one owner and then of ${maxOwners} at a time: last eviction, before and after`,
-      ...{ value: floor / 1000, unit: 's' },
+  return besideFloor({
+    floor: `null loader that waits for the same Pods, those of one owner and then of ${maxOwners} at a time: last eviction`,
+    last: 'eviction',
+    floorOf: (when) => cluster.nullRestarts(`waiting-floor-${owners}-${when}`, work),
+    measure: async () => {
+      const namespace = await cluster.namespace(`waiting-${owners}`);
+      await cluster.createShops(namespace, { count: 1, owners, podsEach, spec: { strategy } });
+      return await cluster.withReturningPods(namespace, () =>
+        editToLast(cluster, namespace, 'evictions', owners * podsEach),
+      );
     },
-    ...besides('eviction', took, floor),
-  ];
+  });
 }
 
 /** The same by rollouts, with the real controllers: a change of each template. */
 export async function rollOut(cluster: WatcherCluster, owners: number): Promise<Row[]> {
-  const floorOf = (when: string) =>
-    cluster.nullRollouts(`rollout-floor-${when}`, { owners, atATime: maxOwners });
-  const before = await floorOf('before');
-  const namespace = await cluster.namespace('rollouts');
   const strategy = { type: 'RolloutRestart', maxOwners } as const;
-  await cluster.createShops(namespace, { count: 1, owners, spec: { strategy } });
-  await cluster.untilThere(namespace, owners);
-  const took = await cluster.withReturningPods(namespace, () =>
-    editToLast(cluster, namespace, 'rollouts', owners),
-  );
-  const floor = (before + (await floorOf('after'))) / 2;
-  return [
-    {
-      what: `null loader that waits for the same Pods, one and then ${maxOwners} at a time: last change of a template, before and after`,
-      ...{ value: floor / 1000, unit: 's' },
+  return besideFloor({
+    floor: `null loader that waits for the same Pods, one and then ${maxOwners} at a time: last change of a template`,
+    last: 'change of a template',
+    floorOf: (when) => cluster.nullRollouts(`rollout-floor-${when}`, { owners, atATime: maxOwners }),
+    measure: async () => {
+      const namespace = await cluster.namespace('rollouts');
+      await cluster.createShops(namespace, { count: 1, owners, spec: { strategy } });
+      await cluster.untilThere(namespace, owners);
+      return await cluster.withReturningPods(namespace, () =>
+        editToLast(cluster, namespace, 'rollouts', owners),
+      );
     },
-    ...besides('change of a template', took, floor),
-  ];
+  });
 }
 
 /** Milliseconds. */
@@ -180,9 +172,21 @@ async function editToLast(
   return Math.max(...writes.values()) - Math.min(...edits.values());
 }
 
-function besides(last: string, took: number, floor: number): Row[] {
+/** One measurement between two of the null loader, all in milliseconds. */
+async function besideFloor(options: {
+  /** What the null loader does. */
+  readonly floor: string;
+  /** What the operator does last. */
+  readonly last: string;
+  readonly floorOf: (when: 'before' | 'after') => Promise<number>;
+  readonly measure: () => Promise<number>;
+}): Promise<Row[]> {
+  const before = await options.floorOf('before');
+  const took = await options.measure();
+  const floor = (before + (await options.floorOf('after'))) / 2;
   return [
-    { what: `operator: edit → last ${last}`, value: took / 1000, unit: 's' },
+    { what: `${options.floor}, before and after`, value: floor / 1000, unit: 's' },
+    { what: `operator: edit → last ${options.last}`, value: took / 1000, unit: 's' },
     { what: 'ratio to the null loader', value: took / floor, unit: '', target: { atMost: 1.3 } },
   ];
 }
