@@ -87,6 +87,9 @@ export function kubeletConfig({ directory, cgroup, pki }: KubeletParts): string 
       cgroupRoot: `/${cgroup}`,
       failCgroupV1: false,
       failSwapOn: false,
+      // The registry is on the node itself. A pull that the default of five a second refuses counts as a failed start, which
+      // doubles the back-off of a container that crashes.
+      registryPullQPS: 0,
       makeIPTablesUtilChains: false,
       volumePluginDir: `${directory}/kubelet-plugins`,
       podLogsDir: `${directory}/pod-logs`,
