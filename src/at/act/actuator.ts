@@ -18,11 +18,13 @@ import { holdEvent } from '../decide/launch.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { isGated } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
+import type { Cause } from '../plan/cause.ts';
 import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
 import { withAuthor } from './author-check.ts';
 import {
   delayAfter,
+  failedForMs,
   launchTimeOf,
   maxDelayMs,
   maxUnansweredDelayMs,
@@ -130,9 +132,11 @@ export class Actuator {
 
   async #release(pod: Pod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
     const { client, clock, memory } = this.#options;
+    const sentAt = clock.monotonic();
     try {
       return await editPod(client, pod, releaseOperations(pod), { facts: observed, signal });
     } catch (error) {
+      memory.heldUp(observed.at, clock.now() - failedForMs(clock, sentAt));
       if (!(error instanceof ApiError)) throw error;
       const message = `Pod ${pod.metadata.name} waits for its release, which fails: ${error.message}`;
       const refusal = { reason: atReason.createFailed, message };
@@ -217,17 +221,20 @@ export class Actuator {
       : { next: 'decide', facts: { ...observed, untried: false, preflight, now: clock.now() } };
   }
 
-  /** Who may run the At, or why it must not run. An error is no answer, and the At waits. */
+  /** Who may run the At, or why it must not run. An error is no answer, for which the author is not to blame. */
   async #authorize(
     at: At,
     signal: AbortSignal,
-  ): Promise<{ readonly username?: string } | { readonly refusal: string }> {
+  ): Promise<{ readonly username?: string } | { readonly refusal: Cause }> {
     const { authorCheck } = this.#options;
     if (authorCheck === undefined) return {};
     try {
-      return await authorCheck.authorize(at, signal);
+      const answer = await authorCheck.authorize(at, signal);
+      if ('username' in answer) return answer;
+      return { refusal: { reason: atReason.notAuthorized, message: answer.refusal } };
     } catch (error) {
-      return { refusal: `it is not known whether its author may create Pods: ${describeError(error)}` };
+      const message = `it is not known whether its author may create Pods: ${describeError(error)}`;
+      return { refusal: { reason: atReason.createFailed, message } };
     }
   }
 

@@ -134,10 +134,9 @@ export class CreateFailures {
   }
 
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */
-  notAuthorized(at: At, message: string, sentAt: number): Wait {
+  notAuthorized(at: At, failure: Cause, sentAt: number): Wait {
     const { memory } = this.#options;
     this.#heldUp(at, sentAt);
-    const failure = { reason: atReason.notAuthorized, message };
     return this.#refusedAlone(at, failure, delayAfter(memory.refused(at)));
   }
 

@@ -4,18 +4,20 @@
  * the gate of that Pod is removed. A finalizer holds the Pod until its end is recorded.
  */
 import type { AtStatus } from '../../api/at.generated.ts';
-import { atCondition, atReason } from '../../api/at-constants.ts';
+import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
+import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
 import { isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
+import type { Cause } from '../plan/cause.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { type Run, runOf } from '../plan/run.ts';
 import { type Action, type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
 import { endOf } from './history.ts';
-import { heldUpFrom, holdEvent, launchStatus, podEventRequeueMs } from './launch.ts';
+import { heldUpFrom, holdEvent, lateAfterMs, launchStatus, podEventRequeueMs } from './launch.ts';
 import { waitingReason, withCause } from './run-status.ts';
 import { type Running, steadyStatus } from './running.ts';
 import { stated } from './statement.ts';
@@ -111,24 +113,14 @@ function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
  * the Pod waits, gated, until the next process finds it recorded.
  */
 export function release(o: Observed, running: Running): Draft {
-  const { launch, run, view, events } = running;
+  const { view, events } = running;
   const status = steadyStatus(o, running);
-  if (o.refusal !== undefined) {
-    const isTold = waitingReason(o.at.status) === o.refusal.reason;
-    const news = isTold ? [] : [holdEvent(o.refusal.reason, o.refusal.message)];
-    const shown = withCause(o, status, o.refusal);
-    return { actions: [], status: shown, events: [...events, ...news], requeueAfter: o.retryDelay };
-  }
+  if (o.refusal !== undefined) return refusedRelease(o, running, o.refusal);
   const recordedAt = parseTime(status.launchTime ?? '');
   // What keeps it from its release stays told meanwhile.
-  const { reason, message = '' } = o.at.status ?? {};
-  const isRefused = reason !== undefined && waitingReason(o.at.status) === atReason.createFailed;
+  const isRefused = waitingReason(o.at.status) === atReason.createFailed;
   if (o.now - recordedAt > (isRefused ? refusedReleaseMs : lateReleaseMs)) {
-    if (!o.live) return readLive;
-    const launchTime = formatMilliTime(o.now);
-    const late = launch.attempt === 1 ? latenessOf(o, run, recordedAt) : {};
-    const recorded = { ...status, launchTime, ...late };
-    return { first: isRefused ? withCause(o, recorded, { reason, message }) : recorded, events };
+    return o.live ? recordLate(o, running, isRefused ? o.now : recordedAt) : readLive;
   }
   return {
     actions: [{ type: 'ReleasePod', pod: view.pod }],
@@ -138,15 +130,53 @@ export function release(o: Observed, running: Running): Draft {
   };
 }
 
-/** Of a first attempt that is released now: the operator's share is that of the record, and what has passed since. */
-function latenessOf(o: Observed, { scheduledTime = o.now }: Run, recordedAt: number): Partial<AtStatus> {
+/** Says so, and tries again later. */
+function refusedRelease(o: Observed, running: Running, refusal: Cause): Steps {
+  const isTold = waitingReason(o.at.status) === refusal.reason;
+  const news = isTold ? [] : [holdEvent(refusal.reason, refusal.message)];
+  return {
+    actions: [],
+    status: withCause(o, steadyStatus(o, running), refusal),
+    events: [...running.events, ...news],
+    requeueAfter: o.retryDelay,
+  };
+}
+
+/**
+ * The launch is now. The operator's share of its delay is that of the record, and what has passed since.
+ *
+ * @param since from when on the operator may be to blame, epoch milliseconds.
+ */
+function recordLate(o: Observed, running: Running, since: number): StatusFirst {
+  const { launch, run, events } = running;
+  const status = steadyStatus(o, running);
+  const late = launch.attempt === 1 ? latenessOf(o, run, since) : {};
+  const recorded = { ...status, launchTime: formatMilliTime(o.now), ...late };
+  const { reason, message = '' } = o.at.status ?? {};
+  const isRefused = reason !== undefined && waitingReason(o.at.status) === atReason.createFailed;
+  return {
+    first: isRefused ? withCause(o, recorded, { reason, message }) : recorded,
+    events: [...events, ...lateReleaseEvents(o, recorded)],
+  };
+}
+
+function latenessOf(o: Observed, { scheduledTime = o.now }: Run, since: number): Partial<AtStatus> {
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
   const { operatorDelaySeconds: recorded = 0 } = o.at.status ?? {};
   const heldUpSince = heldUpFrom(o) ?? o.now;
-  const until = heldUpSince < recordedAt ? o.now : Math.min(o.now, heldUpSince);
+  const until = heldUpSince < since ? o.now : Math.min(o.now, heldUpSince);
   // In whole seconds of the instants, so that what several late releases add up to is no less.
-  const delay = recorded + Math.max(0, Math.floor(until / 1000) - Math.floor(recordedAt / 1000));
+  const delay = recorded + Math.max(0, Math.floor(until / 1000) - Math.floor(since / 1000));
   return { latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
+}
+
+/** The launch, as the record told it, may have been on time: that the operator has made it late is told once. */
+function lateReleaseEvents(o: Observed, { podName, operatorDelaySeconds = 0 }: AtStatus): EventRecord[] {
+  const { operatorDelaySeconds: before = 0 } = o.at.status ?? {};
+  const [wasLate, isLate] = [before, operatorDelaySeconds].map((delay) => delay * 1000 > lateAfterMs);
+  if (wasLate || !isLate) return [];
+  const note = `released Pod ${podName}, which had been created: the operator took ${operatorDelaySeconds} s`;
+  return [{ type: 'Warning', reason: atEvent.launchedLate, action: 'ReleasePod', note }];
 }
 
 /** Takes the finalizer off: what became of the Pod is recorded, or will not be. */

@@ -26,7 +26,7 @@ import { specEvents } from './spec-events.ts';
 import { accepted, editedTooLate, rescheduledTooLate } from './statement.ts';
 
 /** From this delay on a launch counts as late. */
-const lateAfterMs = 5000;
+export const lateAfterMs = 5000;
 
 /** Safety-net requeue: the new Pod arrives through the watch. */
 export const podEventRequeueMs = 5000;

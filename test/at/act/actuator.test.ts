@@ -288,20 +288,23 @@ describe('the create of a Pod whose author is asked about', () => {
     assert.deepEqual(performed.facts.refusal, { reason: 'NotAuthorized', message: 'no' });
   });
 
-  it('is not sent either while the API server has no answer', async () => {
+  it('is not sent either while the API server has no answer, for which the author is not blamed', async () => {
     const { performed, sent } = await createFor(() => Promise.reject(new Error('timeout')));
     assert.deepEqual(sent, []);
     assert.ok(performed.next === 'decide');
-    assert.match(performed.facts.refusal?.message ?? '', /^it is not known whether .*: timeout$/);
+    const { reason, message = '' } = performed.facts.refusal ?? {};
+    assert.equal(reason, 'CreateFailed');
+    assert.match(message, /^it is not known whether .*: timeout$/);
   });
 });
 
 describe('a release that the API server refuses', () => {
   it('is told by the next decision, and tried again later each time', async () => {
     const refusal = new ApiError('webhook is down', 500, { kind: 'Status', code: 500 });
+    const memory = new Memory();
     const actuator = new Actuator({
       client: { patch: () => Promise.reject(refusal) } as unknown as Client,
-      ...{ clock: new FakeClock(), memory: new Memory(), departed: noDeparted },
+      ...{ clock: new FakeClock(), memory, departed: noDeparted },
       turns: new LaunchTurns(new FakeClock()),
       recorder: { record: () => assert.fail('no Event') },
     });
@@ -315,6 +318,7 @@ describe('a release that the API server refuses', () => {
       delays.push(facts?.retryDelay);
     }
     assert.deepEqual(delays, [250, 500]);
+    assert.notEqual(memory.recall(at).heldUpSince, undefined, 'which is why it comes late');
   });
 });
 

@@ -136,7 +136,8 @@ describe('an At whose turn it is where the creates of others are refused', () =>
 
   it('passes it on where its author may not create Pods', () => {
     const { clock, failures, woken } = inTurn();
-    failures.notAuthorized(at, 'its author may not create Pods', clock.monotonic());
+    const refusal = { reason: 'NotAuthorized', message: 'its author may not create Pods' };
+    failures.notAuthorized(at, refusal, clock.monotonic());
     assert.deepEqual(woken, next);
   });
 

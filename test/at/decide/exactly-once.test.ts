@@ -130,6 +130,8 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
       [written?.reason, written?.launchTime],
       ['CreateFailed', new Date(now + 61_000).toISOString()],
     );
+    assert.equal(written?.operatorDelaySeconds, undefined, 'the operator is not to blame');
+    assert.deepEqual(minuteLater.events, []);
     assert.equal(minuteLater.status?.reason, undefined, 'once it is released');
   });
 
@@ -138,7 +140,8 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     const cached = observing({ at, pod: created(at), now: dueTime + 3_600_000 });
     assert.equal(decide(cached).need, 'pods', 'it may be released, and the cache behind');
     const late = { ...cached, live: true };
-    assert.deepEqual(effectTypes(late).slice(0, 2), ['WriteStatus', 'ReleasePod']);
+    const writes = effectTypes(late).filter((type) => type !== 'RecordEvents');
+    assert.deepEqual(writes.slice(0, 2), ['WriteStatus', 'ReleasePod']);
     const { status } = decide(late);
     assert.equal(status?.launchTime, '2030-01-31T10:00:00.000Z');
     assert.equal(status?.latenessMilliseconds, 3_600_000);
@@ -157,6 +160,19 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.equal(releasedLate({ launchTime, operatorDelaySeconds: 3 }), 19);
     assert.equal(releasedLate({ launchTime }, { heldUpSince: dueTime + 50_000 }), 6);
     assert.equal(releasedLate({ launchTime }, { heldUpSince: dueTime }), 16, 'that was before the record');
+  });
+
+  it('warns once of a launch that it has made late after the record', () => {
+    const warningsAt = (passed: number, status: object = {}) => {
+      const known = recorded();
+      const at = { ...known, status: { ...known.status, ...status } };
+      const o = observing({ at, pod: created(at), now: dueTime + passed, live: true });
+      return decide(o).events.map(({ reason, note }) => [reason, note]);
+    };
+    const note = 'released Pod example-at-pod, which had been created: the operator took 16 s';
+    assert.deepEqual(warningsAt(16_000), [['LaunchedLate', note]]);
+    assert.deepEqual(warningsAt(5000), []);
+    assert.deepEqual(warningsAt(16_000, { operatorDelaySeconds: 6 }), [], 'the launch was told so');
   });
 
   it('writes whole milliseconds, whatever the clock has', () => {
