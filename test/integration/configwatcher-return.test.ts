@@ -9,10 +9,14 @@ const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 
 /** With four Pods of one Deployment that are older than any edit to come. */
-async function withFourPods(t: TestContext, type: 'Evict' | 'Auto'): Promise<Shop> {
+async function withFourPods(
+  t: TestContext,
+  type: 'Evict' | 'Auto' | 'RolloutRestart',
+  kind?: 'StatefulSet' | 'DaemonSet',
+): Promise<Shop> {
   const shop = await Shop.open(t);
   await shop.createConfigMap({ message: 'first' });
-  await shop.deploy(4);
+  await shop.deploy(4, kind);
   await shop.olderThanEdits();
   await shop.startOperator();
   await shop.watch({ ...atOnce, strategy: { type } });
@@ -79,27 +83,37 @@ describe('a ConfigWatcher whose content is taken back in mid-restart', { concurr
     );
   });
 
-  it('and breaks its Pods leaves none of them under the rollout of their owner', { timeout }, async (t) => {
-    const shop = await withFourPods(t, 'Auto');
-    shop.breaksPods = true;
-    await shop.patchConfigMap({ data: { message: 'bad' } });
+  for (const [type, kind, brokenPods] of [
     // One in place of an old one, and one more.
-    const broken = await eventually(
-      async () => {
-        const started = (await shop.pods()).filter(({ status }) => status?.phase === 'Running');
-        const stuck = started.filter((pod) => !isReady(pod)).map(uidOf);
-        return stuck.length === 2 && stuck;
-      },
-      { timeout: 40_000, message: 'the first Pods of the rollout start' },
-    );
-    shop.breaksPods = false;
-    await shop.patchConfigMap({ data: { message: 'first' } });
-    const { lastRestart, left } = await afterReturn(shop);
-    assert.equal(
-      left.some((uid) => broken.includes(uid)),
-      false,
-    );
-    // The rollout itself goes on, and replaces what it would have replaced.
-    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4 + 2 + 4]);
-  });
+    ['Auto', undefined, 2],
+    ['RolloutRestart', undefined, 2],
+    ['Auto', 'StatefulSet', 1],
+    ['Auto', 'DaemonSet', 1],
+  ] as const) {
+    it(`and breaks its Pods has the rollout of a ${kind ?? 'Deployment'} taken back (${type}): the older Pods stay`, {
+      timeout,
+    }, async (t) => {
+      const shop = await withFourPods(t, type, kind);
+      const old = [...shop.seen];
+      shop.breaksPods = true;
+      await shop.patchConfigMap({ data: { message: 'bad' } });
+      const broken = await eventually(
+        async () => {
+          const started = (await shop.pods()).filter(({ status }) => status?.phase === 'Running');
+          const stuck = started.filter((pod) => !isReady(pod)).map(uidOf);
+          return stuck.length === brokenPods && stuck;
+        },
+        { timeout: 40_000, message: 'the first Pods of the rollout start' },
+      );
+      shop.breaksPods = false;
+      await shop.patchConfigMap({ data: { message: 'first' } });
+      const { lastRestart, left } = await afterReturn(shop);
+      assert.equal(
+        left.some((uid) => broken.includes(uid)),
+        false,
+      );
+      assert.equal(left.filter((uid) => old.includes(uid)).length, 3, 'one had gone for a broken one');
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [brokenPods, 4 + brokenPods + 1]);
+    });
+  }
 });

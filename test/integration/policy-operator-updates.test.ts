@@ -161,6 +161,11 @@ const rows: readonly Row[] = [
   ['keeps a state on a large ConfigMap', 'configmap/large', keepState('{}')],
   ['restarts a DaemonSet', 'daemonset/web', restart],
   [
+    'takes the annotation of a restart away',
+    'daemonset/web',
+    annotate({ 'k8spatterns.io/restarted-for.old': null }),
+  ],
+  [
     'restarts for a watcher of the other group',
     'deployment/web',
     annotate({ 'k8spatterns.com/restarted-for.web': 'a' }),
@@ -263,7 +268,10 @@ const rows: readonly Row[] = [
 
 async function storeObjects(): Promise<void> {
   const template = {
-    metadata: { labels: { app: 'web' }, annotations: { team: 'web' } },
+    metadata: {
+      labels: { app: 'web' },
+      annotations: { team: 'web', 'k8spatterns.io/restarted-for.old': 'abc' },
+    },
     spec: { containers: [container] },
   };
   const selector = { matchLabels: { app: 'web' } };

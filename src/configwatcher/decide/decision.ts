@@ -18,8 +18,8 @@ export type Action =
       readonly owner: OwnerReference;
       /** The write is refused if the owner has changed since. */
       readonly version?: string;
-      /** Annotations to set in the Pod template. */
-      readonly annotations: Readonly<Record<string, string>>;
+      /** Annotations to set in the Pod template; null takes one away. */
+      readonly annotations: Readonly<Record<string, string | null>>;
     };
 
 /** uid of what the action is about. */

@@ -110,6 +110,8 @@ export interface PodGroup {
   readonly terminating: readonly PodFacts[];
   /** Neither stale nor ended nor on their way out. */
   readonly fresh: readonly PodFacts[];
+  /** Fresh ones from before a content that was taken back, which the owner's rollout for that content still replaces. */
+  readonly endangered: readonly PodFacts[];
   /** Neither ended nor on their way out. */
   readonly live: number;
   /** On their way out, with whichever content. */
@@ -122,24 +124,28 @@ export interface PodGroup {
  * The Pods under a controller that replaces them, grouped by it; ReplicaSets of one Deployment count
  * together.
  *
- * @param present uids of owners that have a group even without any Pod, as far as they could be read.
+ * @param options.present uids of owners that have a group even without any Pod, as far as they could be read.
+ * @param options.from see {@link Staleness}.
  */
 export function groupPods(
   pods: readonly PodFacts[],
   sorted: SortedPods,
   owners: ReadonlyMap<string, OwnerFacts>,
-  present: readonly string[] = [],
+  {
+    present = [],
+    from = Number.NEGATIVE_INFINITY,
+  }: { present?: readonly string[]; from?: number | undefined } = {},
 ): PodGroup[] {
   const stale = new Set(sorted.stale);
   const terminating = new Set(sorted.terminating);
-  const groups = new Map<string, { facts: OwnerFacts; pods: PodFacts[]; outdated: PodFacts[] }>();
+  const groups = new Map<string, Pick<PodGroup, 'facts'> & { pods: PodFacts[]; outdated: PodFacts[] }>();
   for (const pod of pods) {
     if (!pod.controller || runsToEnd(pod)) continue;
     const facts = ownerOf(pod.controller, owners);
     const { reference, rollout, revision } = facts;
     const group = groups.get(reference.uid) ?? { facts, pods: [], outdated: [] };
     group.pods.push(pod);
-    if (stale.has(pod) && isOutdated(pod, reference.kind, rollout?.target, revision)) {
+    if (isOutdated(pod, reference.kind, rollout?.target, revision)) {
       group.outdated.push(pod);
     }
     groups.set(reference.uid, group);
@@ -154,7 +160,8 @@ export function groupPods(
       key,
       owner: facts.reference,
       stale: members.filter((pod) => stale.has(pod)),
-      outdated,
+      outdated: outdated.filter((pod) => stale.has(pod)),
+      endangered: outdated.filter((pod) => isLive(pod) && !stale.has(pod) && pod.created < from),
       terminating: members.filter((pod) => terminating.has(pod)),
       fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,
@@ -177,6 +184,7 @@ export function groupUnmanaged({ stale, terminating }: SortedPods): PodGroup[] {
       owner,
       stale: isTerminating ? [] : [pod],
       outdated: [],
+      endangered: [],
       terminating: isTerminating ? [pod] : [],
       fresh: [],
       live: Number(!isTerminating),

@@ -15,7 +15,7 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Need, Observed, OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { emptyMemory, type RestartMemory } from '../facts/restart-memory.ts';
-import { maxReverted, type Pending, type WatcherState } from '../facts/state.ts';
+import { given, maxReverted, type Pending, type WatcherState } from '../facts/state.ts';
 import { rolloutAnnotation } from '../facts/workload.ts';
 import { changeId, combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
@@ -25,7 +25,15 @@ import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
-import { closed, closeOvertaken, counted, recordOf, skippedPods, withCooldown } from './restart-record.ts';
+import {
+  closed,
+  closeOvertaken,
+  counted,
+  overtakenIds,
+  recordOf,
+  skippedPods,
+  withCooldown,
+} from './restart-record.ts';
 import { roomForOwners } from './status-size.ts';
 import { triggerOf } from './trigger.ts';
 import { writeState } from './watcher-status.ts';
@@ -143,11 +151,11 @@ function actionsOf(plan: Plan, { observed, spec, state }: Situation): Action[] {
   const type = spec.strategy.podAction;
   const annotation = rolloutAnnotation(observed.group, observed.name);
   const rollouts = plan.rollouts.map(
-    ({ owner, facts: { rollout } }): Action => ({
+    ({ group, restores = state.lastRestart?.id ?? '' }): Action => ({
       type: 'RestartRollout',
-      owner,
-      ...(rollout?.version !== undefined && { version: rollout.version }),
-      annotations: { [annotation]: state.lastRestart?.id ?? '' },
+      owner: group.owner,
+      ...given('version', group.facts.rollout?.version),
+      annotations: { [annotation]: restores },
     }),
   );
   const pods = plan.batch.map(
@@ -190,7 +198,8 @@ function withOwners(state: WatcherState, { unavailable: count, records }: Plan):
 
 function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need {
   const { observed, spec, pending } = situation;
-  const sorted = sortPods(pods, spec, stalenessOf({ ...situation.state, pending }));
+  const staleness = stalenessOf({ ...situation.state, pending });
+  const sorted = sortPods(pods, spec, staleness);
   const before = memoryOf(situation);
   const state = counted({ ...situation.state, pending }, before, sorted);
   const { owners: places = [] } = pending;
@@ -208,6 +217,8 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
     pods,
     sorted,
     cutoff,
+    from: staleness.from,
+    overtaken: overtakenIds(state),
     owners,
     strategy,
     places,
@@ -224,7 +235,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
   if (plan.isDone) return { ...complete({ ...situation, state: recorded }, before), sorted };
   const announced = new Set([
     ...announcedBefore(observed, before.id),
-    ...plan.rollouts.map(({ key }) => key),
+    ...plan.rollouts.map(({ group }) => group.key),
     ...plan.batch.map(({ uid }) => plan.ownerOf.get(uid)?.key ?? ''),
   ]);
   return {

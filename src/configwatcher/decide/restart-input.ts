@@ -6,13 +6,17 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RestartMemory } from '../facts/restart-memory.ts';
 import type { Restart } from '../facts/state.ts';
 import type { Strategy } from '../plan/spec.ts';
-import type { SortedPods } from './pod-groups.ts';
+import type { SortedPods, Staleness } from './pod-groups.ts';
 
 export interface RestartInput {
   readonly pods: readonly PodFacts[];
   readonly sorted: SortedPods;
   /** Pods created later are new: they are what the content is judged by. */
   readonly cutoff: number | undefined;
+  /** See {@link Staleness}: only where a content was taken back. */
+  readonly from?: number | undefined;
+  /** ids of the restarts that this one has overtaken, which are not finished. */
+  readonly overtaken?: readonly string[];
   readonly owners: ReadonlyMap<string, OwnerFacts>;
   readonly strategy: Strategy;
   readonly memory: RestartMemory;

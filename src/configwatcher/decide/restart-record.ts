@@ -31,6 +31,12 @@ export function closeOvertaken(state: WatcherState): WatcherState {
   };
 }
 
+/** ids of the restarts before the present one that were overtaken, one by the next. */
+export function overtakenIds({ history }: WatcherState): readonly string[] {
+  const lastFinished = history.findIndex(({ completion }) => completion !== undefined);
+  return history.slice(0, lastFinished < 0 ? history.length : lastFinished).map(({ id }) => id);
+}
+
 /** How many Pods with an older content the spec leaves alone. */
 export function skippedPods({ unmanaged, ofJobs }: SortedPods): number {
   return unmanaged.length + ofJobs.length;

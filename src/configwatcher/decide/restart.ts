@@ -26,8 +26,8 @@ import { isRefused, noTurn, type Turn } from './turn.ts';
 export interface Plan {
   /** To be restarted now, in this order. */
   readonly batch: readonly PodFacts[];
-  /** Owners whose template is to change now. */
-  readonly rollouts: readonly PodGroup[];
+  /** Owners whose template is to change now, for this restart or back to the one of before: see {@link Turn}. */
+  readonly rollouts: readonly (Pick<Turn, 'restores'> & { readonly group: PodGroup })[];
   /** The owners in the middle of a restart from now on. */
   readonly places: readonly ConfigWatcherStatusPendingOwner[];
   readonly proven: boolean;
@@ -244,7 +244,7 @@ function withoutTemplates(input: RestartInput, groups: readonly PodGroup[]): Res
 
 export function planRestart(facts: RestartInput): Plan {
   const present = facts.places.map(({ uid }) => uid);
-  const groups = groupPods(facts.pods, facts.sorted, facts.owners, present);
+  const groups = groupPods(facts.pods, facts.sorted, facts.owners, { present, from: facts.from });
   const input = withoutTemplates(facts, groups);
   const { memory, strategy, sorted, now } = input;
   const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
@@ -269,7 +269,7 @@ export function planRestart(facts: RestartInput): Plan {
       [...turns.flatMap(({ due }) => due), ...unmanaged.filter(({ uid }) => !isRefused(input, uid))],
       input,
     ),
-    rollouts: turns.filter(({ rollout }) => rollout).map(({ group }) => group),
+    rollouts: turns.filter(({ rollout }) => rollout),
     places: inPlace.map(placeOf),
     proven,
     unavailable: broken.length,

@@ -35,6 +35,8 @@ export interface Turn {
   readonly refused: readonly string[];
   /** The template of the owner is to change. */
   readonly rollout: boolean;
+  /** With {@link rollout}: to the one of before a content that was taken back; null: it had no such annotation. */
+  readonly restores?: string | null;
   /** The owner's own rollout does not begin or go on. */
   readonly held: RolloutFacts['held'] | 'Reverted';
 }
@@ -63,20 +65,49 @@ function stuckInOrder({ owner, stale, outdated }: PodGroup, input: RestartInput)
 /** So many refusals of a template in a row, by a webhook say, and Auto evicts. */
 const maxRefusedTemplates = 3;
 
-/** Whether the owner's rollout replaces all of its stale Pods, and no others. */
-function isForRollout(
-  { key, stale, terminating, fresh, facts }: PodGroup,
-  { memory, rolloutRight }: RestartInput,
-  patched: boolean,
-): boolean {
-  const { held, target, restartedFor, pods } = facts.rollout ?? {};
-  if (held || rolloutRight === 'Denied') return false;
-  if (restartedFor === memory.id) return true;
+function isRefusedOften({ key }: PodGroup, { memory }: RestartInput): boolean {
   const { attempts = 0, cause } = memory.refusals.get(key) ?? {};
+  return cause === 'Failure' && attempts >= maxRefusedTemplates;
+}
+
+/** The owner rolls nothing out, or the operator may not make it do so. */
+function isBarred({ facts }: PodGroup, { rolloutRight }: RestartInput): boolean {
+  return facts.rollout?.held !== undefined || rolloutRight === 'Denied';
+}
+
+/** Whether the owner's rollout replaces all of its stale Pods, and no others. */
+function isForRollout(group: PodGroup, input: RestartInput, patched: boolean): boolean {
+  const { stale, terminating, fresh, facts } = group;
+  const { target, restartedFor, pods } = facts.rollout ?? {};
+  if (isBarred(group, input)) return false;
+  if (restartedFor === input.memory.id) return true;
   // An annotation that a user removes during the restart is not set again.
-  if (patched || (cause === 'Failure' && attempts >= maxRefusedTemplates)) return false;
+  if (patched || isRefusedOften(group, input)) return false;
   const isWhole = fresh.length === 0 && pods !== undefined && pods <= stale.length + terminating.length;
   return target !== undefined && facts.makesSelectedPods && isWhole;
+}
+
+/**
+ * The content that this restart applies again was taken back in the middle of a rollout. With the template of before, the
+ * owner's controller replaces only the Pods that were made in between: those that never left the content stay.
+ * undefined: there is no such rollout.
+ */
+function turnOfReturn(group: PodGroup, input: RestartInput): Turn | undefined {
+  const { endangered, facts } = group;
+  const { restartedFor } = facts.rollout ?? {};
+  const isOvertaken = restartedFor !== undefined && input.overtaken?.includes(restartedFor) === true;
+  const mayChange = input.strategy.rollout !== 'Never' && !isBarred(group, input);
+  if (!isOvertaken || !mayChange || isRefusedOften(group, input)) return undefined;
+  const [restores, ...others] = new Set(endangered.map((pod) => pod.restartedFor ?? null));
+  if (restores === undefined || others.length > 0) return undefined;
+  return isRefused(input, group.key)
+    ? { ...noTurn, refused: [group.key] }
+    : { ...noTurn, rollout: true, restores };
+}
+
+/** Whether the template is the one of Pods from before a content that was taken back. */
+function isRestored({ fresh, facts }: PodGroup, { from = Number.NEGATIVE_INFINITY }: RestartInput): boolean {
+  return fresh.some((pod) => pod.created < from && pod.restartedFor === facts.rollout?.restartedFor);
 }
 
 /** undefined: the owner has no rollout to restart, or none that reaches the stale Pods. */
@@ -85,7 +116,8 @@ function turnOfRollout(group: PodGroup, input: RestartInput): Turn | undefined {
   const { strategy } = input;
   if (!rollout || strategy.rollout === 'Never') return undefined;
   const { memory } = input;
-  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
+  const isPatched = memory.patched.has(group.key) && !isRestored(group, input);
+  const patched = isPatched || input.reverted?.includes(group.key) === true;
   if (strategy.rollout === 'WherePossible' && !isForRollout(group, input, patched)) return undefined;
   // Below the partition of a StatefulSet a Pod keeps its revision: evicted, it comes back with the new content.
   const { partition = 0 } = rollout.target ?? {};
@@ -150,6 +182,8 @@ export function turnOf(owner: OwnerAvailability, input: RestartInput): Turn {
   if (group.stale.length === 0) return noTurn;
   // A rollout of its own may begin at this moment: what is evicted now would be replaced twice.
   if (group.facts.rollout?.isBehind) return noTurn;
+  const back = turnOfReturn(group, input);
+  if (back) return back;
   if (group.outdated.length > 0) return stuckInOrder(group, input);
   return turnOfRollout(group, input) ?? turnOfPods(owner, input);
 }

@@ -51,7 +51,7 @@ export class Observer {
     this.#options = options;
     this.#sources = new SourceReader(options);
     this.#owners = new OwnerReader(options.client);
-    this.#pods = new PodLists(options.client);
+    this.#pods = new PodLists(options.client, options.group);
   }
 
   /** Never later than the API server's clock, epoch ms. */

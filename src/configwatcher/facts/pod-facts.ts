@@ -10,6 +10,7 @@ import {
 } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { referencesOf, volumeOf } from './pod-references.ts';
+import { isRolloutAnnotation } from './workload.ts';
 
 export interface PodFacts {
   readonly uid: string;
@@ -28,6 +29,8 @@ export interface PodFacts {
   readonly ready: boolean;
   /** Since when it has been Ready without a restart of a container, epoch ms; absent while it is not Ready. */
   readonly stableSince?: number;
+  /** The change that its template was changed for when it was made, by the annotation of the watcher. */
+  readonly restartedFor?: string;
   /** When its containers started, those that have ended included: epoch ms, whole seconds of its node's clock. */
   readonly starts: readonly number[];
   /** How often the container that was restarted most often was restarted. */
@@ -186,11 +189,13 @@ export function transformListedPod(pod: Pod): Pod {
   const { restartPolicy, nodeName } = pod.spec;
   const version = untouchedVersion(pod);
   const revision = revisionOf(pod);
+  const rollouts = Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => isRolloutAnnotation(key));
   return {
     metadata: {
       name,
       uid,
       creationTimestamp,
+      ...(rollouts.length > 0 && { annotations: Object.fromEntries(rollouts) }),
       ...(revision !== undefined && { labels: { [revisionLabels[0]]: revision } }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(controller && { ownerReferences: [controller] }),
@@ -216,13 +221,19 @@ export function transformListedPod(pod: Pod): Pod {
  * The facts of a Pod, whole or transformed.
  *
  * @param isAfterSources whether this version is later than those of the sources.
+ * @param annotation of the rollouts that the watcher begins.
  */
-export function podFactsOf(pod: Pod, isAfterSources: (version: string) => boolean = () => false): PodFacts {
+export function podFactsOf(
+  pod: Pod,
+  isAfterSources: (version: string) => boolean = () => false,
+  annotation = '',
+): PodFacts {
   const { metadata, spec, status } = pod;
   const controller = isMirror(pod) ? undefined : controllerOf(pod);
   const stable = stableSince(pod);
   const failure = failureOf(pod);
   const revision = revisionOf(pod);
+  const restartedFor = metadata.annotations?.[annotation];
   const terminating = metadata.deletionTimestamp !== undefined;
   return {
     uid: metadata.uid ?? '',
@@ -234,6 +245,7 @@ export function podFactsOf(pod: Pod, isAfterSources: (version: string) => boolea
     finished: status?.phase === 'Succeeded' || status?.phase === 'Failed',
     ready: stable !== undefined,
     ...(stable !== undefined && { stableSince: stable }),
+    ...(restartedFor !== undefined && { restartedFor }),
     starts: startsOf(pod),
     restarts: Math.max(0, ...statusesOf(pod).map(({ restartCount }) => restartCount)),
     ...(failure && { failure }),

@@ -12,12 +12,16 @@ import { withRight } from './missing-right.ts';
 import type { Observed, SourceContent } from './observed.ts';
 import { ofOwnWorkload } from './own-workload.ts';
 import { type PodFacts, podFactsOf, transformListedPod } from './pod-facts.ts';
+import { rolloutAnnotation } from './workload.ts';
 
 export class PodLists {
   readonly #client: Client;
+  readonly #group: string;
 
-  constructor(client: Client) {
+  /** @param group API group of the watchers. */
+  constructor(client: Client, group: string) {
     this.#client = client;
+    this.#group = group;
   }
 
   /** Those that the spec selects. */
@@ -57,7 +61,7 @@ export class PodLists {
     signal: AbortSignal,
     note?: (metadata: ObjectMeta) => void,
   ): Promise<PodFacts[]> {
-    const { namespace = '' } = watcher.metadata;
+    const { namespace = '', name } = watcher.metadata;
     const transform = (pod: Pod) => {
       note?.(pod.metadata);
       return transformListedPod(pod);
@@ -65,7 +69,8 @@ export class PodLists {
     const list = this.#client.list<Pod>(pods, { namespace, labelSelector, transform, signal });
     const { items } = await withRight('list', pods.plural, list);
     const isAfterSources = isAfter(sources);
-    return ofOwnWorkload(watcher, items).map((pod) => podFactsOf(pod, isAfterSources));
+    const annotation = rolloutAnnotation(this.#group, name);
+    return ofOwnWorkload(watcher, items).map((pod) => podFactsOf(pod, isAfterSources, annotation));
   }
 }
 

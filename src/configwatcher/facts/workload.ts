@@ -138,6 +138,11 @@ export function rolloutAnnotation(group: string, watcher: string): string {
   return `${group}/restarted-for.${name}`;
 }
 
+/** Whether it is of some watcher of some group. */
+export function isRolloutAnnotation(name: string): boolean {
+  return name.includes('/restarted-for.');
+}
+
 /** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
 export function rolloutOf(
   resource: Resource,
