@@ -7,7 +7,7 @@ import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { AtRig, clockAhead, seconds } from './at-rig.ts';
-import { applyCrds, eventually } from './support.ts';
+import { applyCrds, eventually, isGone } from './support.ts';
 
 const minute = 60_000;
 const main = { name: 'busybox', image: 'busybox', imageID: '', ready: true, restartCount: 0 };
@@ -60,6 +60,32 @@ describe('an operator whose clock is wrong by 20 minutes', { concurrency: true }
     assert.ok(skew < -1190 && skew > -1210, `${skew} s`);
     assert.ok(((await rig.at()).status?.latenessMilliseconds ?? minute) < 20_000);
   });
+
+  for (const [what, aheadMs] of [
+    ['ahead', 20 * minute],
+    ['behind', -20 * minute],
+  ] as const) {
+    it(`${what}: deletes what has ended, and gives up what has not started, neither early nor late`, async (t) => {
+      const rig = await AtRig.create(t);
+      await rig.startOperator();
+      for (const name of ['kept', 'expired']) {
+        await rig.createAt({ cancel: true }, name);
+        await rig.inPhase('DONE', name);
+      }
+      await rig.stopOperators();
+      await rig.editAt({ ttlSecondsAfterFinished: 600 }, 'kept');
+      await rig.editAt({ ttlSecondsAfterFinished: 1 }, 'expired');
+      const schedule = seconds(Date.now() - 5 * minute);
+      await rig.createAt({ schedule, startingDeadlineSeconds: 600 }, 'in-time');
+      await rig.createAt({ schedule, startingDeadlineSeconds: 60 }, 'missed');
+      await rig.startOperator({ clock: clockAhead(aheadMs) });
+      assert.equal((await rig.inPhase('DONE', 'missed')).status?.outcome, 'Missed');
+      await rig.inPhase('RUNNING', 'in-time');
+      const isExpired = () => isGone(rig.client, ats, rig.namespace, 'expired');
+      await eventually(isExpired, { message: 'the one whose time to live is over is gone' });
+      assert.equal((await rig.at('kept')).metadata.deletionTimestamp, undefined);
+    });
+  }
 });
 
 describe('a node whose clock is 2 minutes behind', () => {

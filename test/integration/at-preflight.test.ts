@@ -9,6 +9,7 @@ import { pods } from '../../src/kubernetes/objects.ts';
 import { condition } from '../fixtures/at.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
+import { type Asked, failure, lostAnswer } from './hostile-proxy.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -129,6 +130,25 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
     const told = async () => (await rig.events()).length > 0 && rig.events();
     assert.deepEqual(await eventually(told, { message: 'its Event' }), ['PodRejected (W)']);
   });
+
+  for (const [what, answer] of [
+    ['is answered with 500', failure(500, 'InternalError')],
+    ['is not answered', lostAnswer],
+  ] as const) {
+    it(`that ${what} says nothing about the Pod, which is created when it is due`, async (t) => {
+      const rig = await AtRig.create(t);
+      const { options, proxy, advanceAtRest } = await timeTravel(t);
+      const isDryRun = ({ query }: Asked) => query.get('dryRun') === 'All';
+      proxy.treat = (asked) => (isDryRun(asked) ? answer : undefined);
+      await rig.startOperator(options);
+      await rig.createAt({ schedule: new Date(Date.now() + 10 * minute).toISOString() });
+      await eventually(() => proxy.asked.some(isDryRun), { message: 'its dry run' });
+      await advanceAtRest(11 * minute);
+      // Once there, the condition would have stayed.
+      assert.equal(admitted(await rig.inPhase('RUNNING')), undefined);
+    });
+  }
+
   it('that a policy refuses holds the At until one passes, and leaves it Ready', async (t) => {
     const { rig, advance, lift } = await refusedByPolicy(t, '2100-01-01T00:00:00Z');
     await lift();

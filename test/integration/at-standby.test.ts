@@ -25,11 +25,11 @@ interface Standby extends TimeTravel {
 }
 
 /** A standby, and accepted Ats that are due in a minute. */
-async function standbyBeside(t: TestContext, given: OperatorOptions = {}): Promise<Standby> {
+async function standbyBeside(t: TestContext, given: OperatorOptions = {}, size = count): Promise<Standby> {
   const rig = await AtRig.create(t);
   await rig.startOperator();
   const schedule = new Date(Date.now() + 60_000).toISOString();
-  const names = Array.from({ length: count }, (_, index) => `at-${index}`);
+  const names = Array.from({ length: size }, (_, index) => `at-${index}`);
   await Promise.all(names.map((name) => rig.createAt({ schedule }, name)));
   await Promise.all(
     names.map((name) => rig.atWhen('armed', ({ status }) => status?.reason === 'Armed', name)),
@@ -48,9 +48,12 @@ async function standbyBeside(t: TestContext, given: OperatorOptions = {}): Promi
   };
 }
 
+async function havePods({ client, namespace }: AtRig, size: number): Promise<boolean> {
+  return (await client.list(pods, { namespace })).items.length >= size;
+}
+
 async function allHavePods({ rig }: Standby): Promise<void> {
-  const all = async () => (await rig.client.list(pods, { namespace: rig.namespace })).items.length >= count;
-  await eventually(all, { message: 'all Ats have their Pods' });
+  await eventually(() => havePods(rig, count), { message: 'all Ats have their Pods' });
 }
 
 describe('a standby', () => {
@@ -73,6 +76,28 @@ describe('a standby', () => {
     proxy.treat = () => undefined;
     release();
     await allHavePods(standby);
+  });
+
+  it('asks a full quota for one of many Ats at a time, and less and less often', async (t) => {
+    const size = 60;
+    const standby = await standbyBeside(t, {}, size);
+    const { rig, creates, advance, advanceAtRest, advanceUntil, stopClock, startClock } = standby;
+    const quota = await imposeQuota(rig, { pods: '0' });
+    assert.equal(creates(), 0, 'this machine was too slow to impose the quota in time');
+    stopClock();
+    await advance(60_000);
+    // Each step once all that was sent before is answered.
+    for (let looks = 0; looks < 30; looks += 1) await advanceAtRest(500);
+    // 16 are under way until eight are refused, and then comes one after 250 ms, 500 ms, 1 s, 2 s and 4 s.
+    const sent = creates();
+    startClock();
+    assert.ok(sent <= 8 + 16 + 5, `${sent} creates`);
+    await rig.client.delete(resourceQuotas, quota);
+    await advanceUntil(() => havePods(rig, size), {
+      limitMs: 60_000,
+      stepMs: 500,
+      message: 'all have their Pods',
+    });
   });
 
   it('launches nothing while it sees other Ats get their Pods, and the rest when that ends', async (t) => {

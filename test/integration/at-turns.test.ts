@@ -8,6 +8,7 @@ import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 before(() => applyCrds());
 
@@ -24,15 +25,23 @@ async function createRefused(rig: AtRig, count: number): Promise<string[]> {
   return names;
 }
 
-/** For `onConnect` of an operator: notes how many creates of Pods were under way at a time, and after how many. */
-function noteCreates(noted: { underWay: number; admitted: number }[]): (client: Client) => void {
+/** A create of a Pod: how many were under way then, and after how many that were admitted. */
+interface Noted {
+  readonly name: string;
+  readonly underWay: number;
+  readonly admitted: number;
+}
+
+/** For `onConnect` of an operator. */
+function noteCreates(noted: Noted[]): (client: Client) => void {
   return (client) => {
     const create = client.create.bind(client);
     let [underWay, admitted] = [0, 0];
     client.create = async (resource, object, options) => {
       if (resource.plural !== 'pods' || options?.dryRun) return await create(resource, object, options);
       underWay += 1;
-      noted.push({ underWay, admitted });
+      const name = 'name' in object.metadata ? object.metadata.name : '';
+      noted.push({ name, underWay, admitted });
       try {
         const made = await create(resource, object, options);
         admitted += 1;
@@ -48,7 +57,7 @@ it('Ats that a quota kept back are created one, two, four at a time once there i
   const rig = await AtRig.create(t);
   const { client, namespace } = rig;
   const quota = await imposeQuota(rig, { pods: '0' });
-  const noted: { underWay: number; admitted: number }[] = [];
+  const noted: Noted[] = [];
   await rig.startOperator({ onConnect: noteCreates(noted) });
   const names = await createRefused(rig, 40);
   const before = noted.length;
@@ -63,6 +72,25 @@ it('Ats that a quota kept back are created one, two, four at a time once there i
     [],
   );
   assert.ok(Math.max(...since.map(({ underWay }) => underWay)) >= 4, JSON.stringify(since));
+});
+
+it('Ats that a quota refuses have a try each within five minutes', async (t) => {
+  const rig = await AtRig.create(t);
+  const { options, advanceAtRest } = await timeTravel(t);
+  await imposeQuota(rig, { pods: '0' });
+  const noted: Noted[] = [];
+  await rig.startOperator({ ...options, onConnect: noteCreates(noted) });
+  // More than have a turn in that time where turns are 10 s apart, as they are where few wait.
+  const names = await createRefused(rig, 50);
+  const before = noted.length;
+  const end = options.clock.monotonic() + 300_000;
+  while (options.clock.monotonic() < end) await advanceAtRest(1000);
+  const tried = new Set(noted.slice(before).map(({ name }) => name));
+  t.diagnostic(`${noted.length - before} creates`);
+  assert.deepEqual(
+    names.filter((name) => !tried.has(`${name}-pod`)),
+    [],
+  );
 });
 
 for (const [what, edit] of [

@@ -41,9 +41,11 @@ describe('At, the life of the book', () => {
     const running = await rig.inPhase('RUNNING');
     const pod = await rig.pod();
     assert.equal(pod.metadata.labels?.app, 'example-at');
-    assert.equal(pod.metadata.ownerReferences?.length, 1);
-    assert.equal(pod.metadata.ownerReferences?.[0]?.uid, created.metadata.uid);
-    assert.equal(pod.metadata.ownerReferences?.[0]?.controller, true);
+    const { uid } = created.metadata;
+    const apiVersion = `${ats.group}/${ats.version}`;
+    // Without blockOwnerDeletion, for which a right on the finalizers of Ats is needed in some clusters.
+    const owner = { apiVersion, kind: 'At', name: 'example-at', uid, controller: true };
+    assert.deepEqual(pod.metadata.ownerReferences, [owner]);
     assert.equal(pod.spec.restartPolicy, 'OnFailure');
     const { name, image, command } = pod.spec.containers[0] ?? {};
     assert.deepEqual(
