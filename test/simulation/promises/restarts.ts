@@ -237,7 +237,8 @@ function isForged({ forgedAt }: WatcherRun): boolean {
 function templateChanges(history: History, { resource, change, object, previous, by }: ChangeEntry) {
   if (!workloads.has(resource) || change !== 'MODIFIED' || by?.replica === undefined) return [];
   const [before, after] = [annotationsOf(previous), annotationsOf(object)];
-  const names = Object.keys(after)
+  // A rollout that is taken back may take the annotation away.
+  const names = Object.keys({ ...before, ...after })
     .filter((key) => key.includes('/restarted-for.') && after[key] !== before[key])
     .map((key) => key.replace(/^.*\/restarted-for\./, ''));
   return [...history.watchers.byUid.values()]
