@@ -114,6 +114,11 @@ describe('a ConfigWatcher whose content is taken back in mid-restart', { concurr
       );
       assert.equal(left.filter((uid) => old.includes(uid)).length, 3, 'one had gone for a broken one');
       assert.deepEqual([lastRestart?.restarted, shop.seen.length], [brokenPods, 4 + brokenPods + 1]);
+      // Pods of a template that was taken back and is there again are no older than the others.
+      await shop.olderThanEdits();
+      await shop.patchConfigMap({ data: { message: 'third' } });
+      const next = await shop.restarted(3);
+      assert.deepEqual([next.lastRestart?.restarted, shop.seen.length], [4, 4 + brokenPods + 1 + 4]);
     });
   }
 });

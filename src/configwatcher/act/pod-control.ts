@@ -11,13 +11,21 @@ import {
   TransportError,
 } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import { type Action, uidOf } from '../decide/decision.ts';
+import { type Action, changesTemplate, uidOf } from '../decide/decision.ts';
 import type { PodOutcome } from '../facts/restart-memory.ts';
 import { restartWriteOf } from './restart-write.ts';
 import type { RolloutRights } from './rollout-rights.ts';
 
 /** Restarting requests in flight, of all watchers together. */
 const inFlight = 32;
+
+/** What an action that the API server takes has done. */
+const resultOf = {
+  EvictPod: 'Restarted',
+  DeletePod: 'Restarted',
+  RestartRollout: 'RolledOut',
+  TakeBackRollout: 'TakenBack',
+} as const satisfies Record<Action['type'], PodOutcome['result']>;
 
 /** What the API server's answer says about the Pod. */
 function answerOf(
@@ -120,7 +128,7 @@ export class PodControl {
     // Nothing of the batch begins once the reconcile is over: its leader may be another process by now.
     signal.throwIfAborted();
     const outcome = await this.#send(namespace, action, signal);
-    if (action.type === 'RestartRollout') this.#rights?.learn(namespace, outcome);
+    if (changesTemplate(action)) this.#rights?.learn(namespace, outcome);
     return outcome;
   }
 
@@ -128,7 +136,7 @@ export class PodControl {
     const uid = uidOf(action);
     try {
       await restartWriteOf(action).send(this.#client, namespace, signal);
-      return { uid, result: action.type === 'RestartRollout' ? 'RolledOut' : 'Restarted' };
+      return { uid, result: resultOf[action.type] };
     } catch (error) {
       const known = outcomeOf(action, error);
       if (known) return known;

@@ -33,17 +33,23 @@ export function restartWriteOf(action: Action): RestartWrite {
         send: (client, namespace, signal) => client.delete(pods, { namespace, name }, { uid, signal }),
       };
     }
-    case 'RestartRollout': {
+    case 'RestartRollout':
+    case 'TakeBackRollout': {
       const { kind, name } = action.owner;
       return {
         right: `patch ${workloadOf(action.owner)?.plural ?? kind}`,
         target: { owner: `${kind} ${name}` },
-        ...{ done: 'changed a Pod template', gone: 'an owner is gone already' },
+        ...{ done: doneTo[action.type], gone: 'an owner is gone already' },
         send: (client, namespace, signal) => changeTemplate(client, namespace, action, signal),
       };
     }
   }
 }
+
+const doneTo = {
+  RestartRollout: 'changed a Pod template',
+  TakeBackRollout: 'set a Pod template back',
+} as const;
 
 /**
  * The uid cannot be changed, so a workload that was made again refuses the patch (422). The version keeps out the late
@@ -53,7 +59,7 @@ export function restartWriteOf(action: Action): RestartWrite {
 async function changeTemplate(
   client: Client,
   namespace: string,
-  { owner, version, annotations }: Extract<Action, { type: 'RestartRollout' }>,
+  { owner, version, annotations }: Extract<Action, { readonly annotations: object }>,
   signal: AbortSignal,
 ): Promise<unknown> {
   const resource = workloadOf(owner);

@@ -17,7 +17,7 @@ import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { type Change, mayNotListPods, recordChange, widened } from './change.ts';
 import { areConfirmed, compare } from './comparison.ts';
-import { type Effect, type Steps, uidOf } from './decision.ts';
+import { changesTemplate, type Effect, type Steps, uidOf } from './decision.ts';
 import { leaveOut } from './left-out.ts';
 import { isRunning } from './pending.ts';
 import { advance, type Step } from './progress.ts';
@@ -154,7 +154,7 @@ export function decide(observed: Observed): Decision<Need, Effect> {
 /** The status first; then its Events; then the writes that it announces. */
 function ordered(observed: Observed, steps: Steps): Decision<Need, Effect> {
   const { state, actions, events, memory, requeueAfter: asked, ...counts } = steps;
-  const asLock = actions.some(({ type }) => type === 'RestartRollout');
+  const asLock = actions.some(changesTemplate);
   const waitsFor = state.pending && { waitsFor: state.pending.reason };
   const summary = { ...waitsFor, stalePods: state.stalePods, batch: actions.length };
   const recorded: Effect[] = isNews(observed, steps) ? [{ type: 'RecordEvents', events, summary }] : [];

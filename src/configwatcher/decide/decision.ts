@@ -14,7 +14,8 @@ export type Action =
       readonly owner: OwnerReference | undefined;
     }
   | {
-      readonly type: 'RestartRollout';
+      /** Begins a rollout, or sets the template back to the one of before a rollout that the operator began. */
+      readonly type: 'RestartRollout' | 'TakeBackRollout';
       readonly owner: OwnerReference;
       /** The write is refused if the owner has changed since. */
       readonly version?: string;
@@ -24,7 +25,12 @@ export type Action =
 
 /** uid of what the action is about. */
 export function uidOf(action: Action): string {
-  return action.type === 'RestartRollout' ? action.owner.uid : action.pod.uid;
+  return changesTemplate(action) ? action.owner.uid : action.pod.uid;
+}
+
+/** Whether it changes the template of an owner. */
+export function changesTemplate(action: Action): action is Extract<Action, { readonly annotations: object }> {
+  return 'annotations' in action;
 }
 
 export interface DecidedEvent extends EventRecord {

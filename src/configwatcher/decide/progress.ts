@@ -23,7 +23,7 @@ import { areConfirmed, type Comparison } from './comparison.ts';
 import type { Action } from './decision.ts';
 import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
-import { type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
+import { type PodGroup, type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
 import { type Plan, planRestart } from './restart.ts';
 import {
   closed,
@@ -150,14 +150,21 @@ function complete({ observed, comparison, state }: Situation, memory: RestartMem
 function actionsOf(plan: Plan, { observed, spec, state }: Situation): Action[] {
   const type = spec.strategy.podAction;
   const annotation = rolloutAnnotation(observed.group, observed.name);
-  const rollouts = plan.rollouts.map(
-    ({ group, restores = state.lastRestart?.id ?? '' }): Action => ({
-      type: 'RestartRollout',
-      owner: group.owner,
-      ...given('version', group.facts.rollout?.version),
-      annotations: { [annotation]: restores },
-    }),
-  );
+  const templateChange = (
+    type: 'RestartRollout' | 'TakeBackRollout',
+    { owner, facts }: PodGroup,
+    value: string | null,
+  ): Action => ({
+    type,
+    owner,
+    ...given('version', facts.rollout?.version),
+    annotations: { [annotation]: value },
+  });
+  const id = state.lastRestart?.id ?? '';
+  const rollouts = [
+    ...plan.returns.map(({ group, value }) => templateChange('TakeBackRollout', group, value)),
+    ...plan.rollouts.map((group) => templateChange('RestartRollout', group, id)),
+  ];
   const pods = plan.batch.map(
     ({ name, uid }): Action => ({ type, pod: { name, uid }, owner: plan.ownerOf.get(uid)?.owner }),
   );
@@ -235,7 +242,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
   if (plan.isDone) return { ...complete({ ...situation, state: recorded }, before), sorted };
   const announced = new Set([
     ...announcedBefore(observed, before.id),
-    ...plan.rollouts.map(({ group }) => group.key),
+    ...[...plan.rollouts, ...plan.returns.map(({ group }) => group)].map(({ key }) => key),
     ...plan.batch.map(({ uid }) => plan.ownerOf.get(uid)?.key ?? ''),
   ]);
   return {

@@ -26,8 +26,10 @@ import { isRefused, noTurn, type Turn } from './turn.ts';
 export interface Plan {
   /** To be restarted now, in this order. */
   readonly batch: readonly PodFacts[];
-  /** Owners whose template is to change now, for this restart or back to the one of before: see {@link Turn}. */
-  readonly rollouts: readonly (Pick<Turn, 'restores'> & { readonly group: PodGroup })[];
+  /** Owners whose template is to change now. */
+  readonly rollouts: readonly PodGroup[];
+  /** Owners whose template is to be the one of before again, with the value of the annotation: see {@link Turn}. */
+  readonly returns: readonly { readonly group: PodGroup; readonly value: string | null }[];
   /** The owners in the middle of a restart from now on. */
   readonly places: readonly ConfigWatcherStatusPendingOwner[];
   readonly proven: boolean;
@@ -257,6 +259,10 @@ export function planRestart(facts: RestartInput): Plan {
   const inTurn = [...holders, ...begin].map(({ group, turn }) => ({ group, ...turn }));
   const again = entries.map((entry) => ({ group: entry.group, ...againOf(entry) }));
   const turns = isStopped ? [] : [...inTurn, ...again];
+  // It ends what a content does that is taken back: there is nothing in it to wait for, or to try.
+  const returns = entries.flatMap(({ group, turn: { restores: value } }) => {
+    return value === undefined ? [] : [{ group, value }];
+  });
   const inPlace = placesAfter(entries, [...holders, ...begin], input);
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
   const waits = isCanary && entries.some(mayProve);
@@ -269,13 +275,14 @@ export function planRestart(facts: RestartInput): Plan {
       [...turns.flatMap(({ due }) => due), ...unmanaged.filter(({ uid }) => !isRefused(input, uid))],
       input,
     ),
-    rollouts: turns.filter(({ rollout }) => rollout),
+    rollouts: turns.filter(({ rollout }) => rollout).map(({ group }) => group),
+    returns,
     places: inPlace.map(placeOf),
     proven,
     unavailable: broken.length,
     records: recordOwners(entries, inPlace, begin, input),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
-    isDone: sorted.stale.length + sorted.terminating.length + open.length === 0,
+    isDone: sorted.stale.length + sorted.terminating.length + open.length + returns.length === 0,
     stalled: stallsOf(entries, alone),
     blocked: sorted.stale.filter(({ uid }) => isBudgetRefusal(memory, uid)),
     missingRight: missingRightOf(memory, [

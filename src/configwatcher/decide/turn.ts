@@ -35,7 +35,7 @@ export interface Turn {
   readonly refused: readonly string[];
   /** The template of the owner is to change. */
   readonly rollout: boolean;
-  /** With {@link rollout}: to the one of before a content that was taken back; null: it had no such annotation. */
+  /** The template is to have this value again, from before a content that was taken back; null: it had none. */
   readonly restores?: string | null;
   /** The owner's own rollout does not begin or go on. */
   readonly held: RolloutFacts['held'] | 'Reverted';
@@ -87,27 +87,30 @@ function isForRollout(group: PodGroup, input: RestartInput, patched: boolean): b
   return target !== undefined && facts.makesSelectedPods && isWhole;
 }
 
+/** Whether some of its Pods never left the content that is applied again: a change of its template would replace them. */
+function hasKept({ fresh }: PodGroup, { from = Number.NEGATIVE_INFINITY }: RestartInput): boolean {
+  return fresh.some(({ created }) => created < from);
+}
+
 /**
  * The content that this restart applies again was taken back in the middle of a rollout. With the template of before, the
- * owner's controller replaces only the Pods that were made in between: those that never left the content stay.
+ * owner's controller replaces only the Pods that were made in between: those that never left the content stay. Not where
+ * Pods were made since the edit: they have the content, and the template that would go.
  * undefined: there is no such rollout.
  */
 function turnOfReturn(group: PodGroup, input: RestartInput): Turn | undefined {
-  const { endangered, facts } = group;
+  const { key, endangered, fresh, facts } = group;
   const { restartedFor } = facts.rollout ?? {};
   const isOvertaken = restartedFor !== undefined && input.overtaken?.includes(restartedFor) === true;
-  const mayChange = input.strategy.rollout !== 'Never' && !isBarred(group, input);
-  if (!isOvertaken || !mayChange || isRefusedOften(group, input)) return undefined;
+  const isOurs = isOvertaken && input.strategy.rollout !== 'Never' && !isBarred(group, input);
+  // A user may want the rollout after all.
+  if (!isOurs || isRefusedOften(group, input) || input.memory.restored.has(key)) return undefined;
   const [restores, ...others] = new Set(endangered.map((pod) => pod.restartedFor ?? null));
-  if (restores === undefined || others.length > 0) return undefined;
-  return isRefused(input, group.key)
-    ? { ...noTurn, refused: [group.key] }
-    : { ...noTurn, rollout: true, restores };
-}
-
-/** Whether the template is the one of Pods from before a content that was taken back. */
-function isRestored({ fresh, facts }: PodGroup, { from = Number.NEGATIVE_INFINITY }: RestartInput): boolean {
-  return fresh.some((pod) => pod.created < from && pod.restartedFor === facts.rollout?.restartedFor);
+  const isLate = fresh.some((pod) => {
+    return pod.hasNode && !endangered.includes(pod) && pod.restartedFor === restartedFor;
+  });
+  if (restores === undefined || others.length > 0 || isLate) return undefined;
+  return isRefused(input, key) ? { ...noTurn, refused: [key] } : { ...noTurn, restores };
 }
 
 /** undefined: the owner has no rollout to restart, or none that reaches the stale Pods. */
@@ -116,8 +119,8 @@ function turnOfRollout(group: PodGroup, input: RestartInput): Turn | undefined {
   const { strategy } = input;
   if (!rollout || strategy.rollout === 'Never') return undefined;
   const { memory } = input;
-  const isPatched = memory.patched.has(group.key) && !isRestored(group, input);
-  const patched = isPatched || input.reverted?.includes(group.key) === true;
+  if (hasKept(group, input) && rollout.restartedFor !== memory.id) return undefined;
+  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
   if (strategy.rollout === 'WherePossible' && !isForRollout(group, input, patched)) return undefined;
   // Below the partition of a StatefulSet a Pod keeps its revision: evicted, it comes back with the new content.
   const { partition = 0 } = rollout.target ?? {};
@@ -179,11 +182,11 @@ function isKept({ stale }: PodGroup, uid: string, input: RestartInput): boolean 
 
 export function turnOf(owner: OwnerAvailability, input: RestartInput): Turn {
   const { group } = owner;
-  if (group.stale.length === 0) return noTurn;
   // A rollout of its own may begin at this moment: what is evicted now would be replaced twice.
   if (group.facts.rollout?.isBehind) return noTurn;
   const back = turnOfReturn(group, input);
   if (back) return back;
+  if (group.stale.length === 0) return noTurn;
   if (group.outdated.length > 0) return stuckInOrder(group, input);
   return turnOfRollout(group, input) ?? turnOfPods(owner, input);
 }

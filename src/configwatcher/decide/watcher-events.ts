@@ -163,7 +163,8 @@ function conditionEvents(before: WatcherState, after: WatcherState): EventRecord
 /** The owners whose Pods go now and that have got no Event yet. */
 function newOwners(observed: Observed, { plan, memory }: Step): PodGroup[] {
   const going = [
-    ...(plan?.rollouts ?? []).map(({ group }) => group),
+    ...(plan?.rollouts ?? []),
+    ...(plan?.returns ?? []).map(({ group }) => group),
     ...(plan?.batch ?? []).flatMap(({ uid }) => plan?.ownerOf.get(uid) ?? []),
   ];
   const announced = announcedBefore(observed, memory.id);

@@ -221,7 +221,7 @@ export class Observer {
 }
 
 /** What this process wrote to, or could not write to, is read again: the one after that, the other before. */
-function outdatedOwners({ patched, refusals }: RestartMemory): Map<string, number> {
+function outdatedOwners({ patched, restored, refusals }: RestartMemory): Map<string, number> {
   const refused = [...refusals].map(([uid, { retryAt }]) => [uid, retryAt] as const);
-  return new Map([...patched, ...refused]);
+  return new Map([...patched, ...restored, ...refused]);
 }

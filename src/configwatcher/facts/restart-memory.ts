@@ -40,6 +40,8 @@ export interface RestartMemory {
   readonly failed: ReadonlySet<string>;
   /** Owners whose template this process changed for it: epoch ms by uid. */
   readonly patched: ReadonlyMap<string, number>;
+  /** Owners whose template this process set back to the one of before: epoch ms by uid. */
+  readonly restored: ReadonlyMap<string, number>;
   /** By uid of the Pod, or of the owner whose template is to change. */
   readonly refusals: ReadonlyMap<string, EvictionRefusal>;
   /** By uid of the owner. */
@@ -54,6 +56,7 @@ export const emptyMemory: RestartMemory = {
   id: '',
   failed: new Set(),
   patched: new Map(),
+  restored: new Map(),
   refusals: new Map(),
   progress: new Map(),
   announced: new Set(),
@@ -104,6 +107,8 @@ export type PodOutcome =
   | { readonly uid: string; readonly result: 'Restarted' }
   /** The template of this owner was changed. */
   | { readonly uid: string; readonly result: 'RolledOut' }
+  /** The template of this owner is the one of before again. */
+  | { readonly uid: string; readonly result: 'TakenBack' }
   /** Not there any more, or another Pod of that name is. */
   | { readonly uid: string; readonly result: 'Gone' }
   | {
@@ -163,6 +168,7 @@ export function remember(
 ): RestartMemory {
   const failed = new Set(memory.failed);
   const patched = new Map(memory.patched);
+  const restored = new Map(memory.restored);
   const refusals = new Map(memory.refusals);
   for (const outcome of outcomes) {
     const { uid, result } = outcome;
@@ -174,9 +180,12 @@ export function remember(
       case 'RolledOut':
         patched.set(uid, now);
         break;
+      case 'TakenBack':
+        restored.set(uid, now);
+        break;
     }
     refusals.delete(uid);
     failed.delete(uid);
   }
-  return { ...memory, failed, patched, refusals };
+  return { ...memory, failed, patched, restored, refusals };
 }

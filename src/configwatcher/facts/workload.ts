@@ -30,6 +30,7 @@ export interface Workload extends KubernetesObject {
     readonly replicas?: number;
     readonly desiredNumberScheduled?: number;
     readonly currentNumberScheduled?: number;
+    readonly updatedNumberScheduled?: number;
     readonly numberMisscheduled?: number;
     readonly observedGeneration?: number;
     readonly updateRevision?: string;
@@ -57,6 +58,8 @@ export interface RolloutFacts {
     readonly revision: string;
     /** Of a StatefulSet: Pods with a lower ordinal keep their revision. */
     readonly partition: number;
+    /** All its Pods have the template, whatever revision theirs was when they were made: an older one may be back. */
+    readonly isReached?: true;
   };
 }
 
@@ -114,7 +117,14 @@ function targetOf(
     DaemonSet: annotations[generationAnnotation],
   }[kind];
   const { partition = 0 } = updateStrategy?.rollingUpdate ?? {};
-  return revision === undefined ? undefined : { revision, partition };
+  if (revision === undefined) return undefined;
+  // Of the others the revision is that of the template again, and tells.
+  const { desiredNumberScheduled = 0, updatedNumberScheduled = -1 } = kind === 'DaemonSet' ? status : {};
+  return {
+    revision,
+    partition,
+    ...(updatedNumberScheduled >= desiredNumberScheduled && { isReached: true }),
+  };
 }
 
 /** Whether its controller has yet to look at its newest spec. A controller that does not say what it has seen is never late. */
@@ -178,7 +188,7 @@ export function transformWorkload({ metadata, spec = {}, status = {} }: Workload
     ([key]) => key === revisionAnnotation || key === generationAnnotation,
   );
   const { replicas, desiredNumberScheduled, currentNumberScheduled, numberMisscheduled } = status;
-  const { observedGeneration, updateRevision } = status;
+  const { observedGeneration, updateRevision, updatedNumberScheduled } = status;
   return {
     metadata: {
       name,
@@ -193,6 +203,7 @@ export function transformWorkload({ metadata, spec = {}, status = {} }: Workload
       ...(replicas !== undefined && { replicas }),
       ...(desiredNumberScheduled !== undefined && { desiredNumberScheduled }),
       ...(currentNumberScheduled !== undefined && { currentNumberScheduled }),
+      ...(updatedNumberScheduled !== undefined && { updatedNumberScheduled }),
       ...(numberMisscheduled !== undefined && { numberMisscheduled }),
       ...(observedGeneration !== undefined && { observedGeneration }),
       ...(updateRevision !== undefined && { updateRevision }),

@@ -18,6 +18,7 @@ describe('the log of a batch', () => {
     ['evicted a Pod', evict, { uid: 'u', result: 'Restarted' }],
     ['deleted a Pod', { ...evict, type: 'DeletePod' }, { uid: 'u', result: 'Restarted' }],
     ['changed a Pod template', rollout, { uid: 'u', result: 'RolledOut' }],
+    ['set a Pod template back', { ...rollout, type: 'TakeBackRollout' }, { uid: 'u', result: 'TakenBack' }],
     ['a Pod is gone already', evict, { uid: 'u', result: 'Gone' }],
     ['an owner is gone already', rollout, { uid: 'u', result: 'Gone' }],
     ['a disruption budget keeps a Pod', evict, refused('Budget')],
@@ -38,7 +39,7 @@ describe('the log of a batch', () => {
       lines.map(([, message]) => message),
       rows.map(([message]) => message),
     );
-    assert.deepEqual(lines[5]?.[0], { pod: 'web-1', ...refused('Budget') });
+    assert.deepEqual(lines[6]?.[0], { pod: 'web-1', ...refused('Budget') });
     assert.deepEqual(lines[2]?.[0], { owner: 'Deployment web', ...rows[2]?.[2] });
   });
 

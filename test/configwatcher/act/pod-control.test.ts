@@ -10,7 +10,7 @@ import { now } from '../../fixtures/configwatcher.ts';
 
 const { signal } = new AbortController();
 
-function evicting(name: string): Exclude<Action, { type: 'RestartRollout' }> {
+function evicting(name: string): Exclude<Action, { annotations: object }> {
   return { type: 'EvictPod', pod: { name, uid: `uid of ${name}` }, owner: undefined };
 }
 

@@ -184,7 +184,7 @@ describe('the next batch', () => {
       const memory = { ...emptyMemory, id: 'now' };
       return plan({ pods, owners: new Map(owners), memory, spec: { strategy }, ownPod: own[0]!.name });
     };
-    const rolled = ({ rollouts }: Plan) => rollouts.map(({ group }) => group.owner.name);
+    const rolled = ({ rollouts }: Plan) => rollouts.map(({ owner }) => owner.name);
 
     it("has the operator's own Deployment last, alone", () => {
       const both = [...own, ...other];

@@ -53,9 +53,10 @@ function planned({ type = 'Auto', rollout = {}, revision = '1', pods = [], ...fa
   });
 }
 
-/** What each owner's template is restored to, and which Pods are evicted. */
-function deeds({ rollouts, batch }: Plan): unknown[] {
-  return [rollouts.map(({ restores }) => restores), batch.map(({ uid }) => uid)];
+/** What each owner's template is restored to, and which Pods are evicted. No rollout begins: it would replace all Pods. */
+function deeds({ returns, rollouts, batch }: Plan): unknown[] {
+  assert.deepEqual(rollouts, []);
+  return [returns.map(({ value }) => value), batch.map(({ uid }) => uid)];
 }
 
 describe('a content that is taken back in the middle of a rollout', () => {
@@ -72,23 +73,59 @@ describe('a content that is taken back in the middle of a rollout', () => {
   const pods = [...before, ...between];
   const evicted = [[], between.map(({ uid }) => uid)];
   const failed = { cause: 'Failure', message: 'refused', retryAt: now - 1 } as const;
+  const reborn = pod({ created: from + 10_000, ready: false });
   const rows: readonly (readonly [string, Case])[] = [
-    ['Pods are always evicted', { type: 'Evict' }],
     ['the template was changed for another restart', { overtaken: ['another'] }],
     ['the right is missing', { rolloutRight: 'Denied' }],
-    ['it is paused', { rollout: { held: 'Paused' } }],
     ['none of its Pods is replaced by it', { revision: '2' }],
     ['its older Pods are of several templates', { pods: [...pods, pod({ restartedFor: 'earlier' })] }],
+    [
+      'it has made Pods since the edit',
+      {
+        pods: [...pods, pod({ created: now, controller: newest, restartedFor: 'overtaken', hasNode: true })],
+      },
+    ],
     [
       'the change was refused three times',
       { memory: { ...memory, refusals: new Map([['webapp-uid', { ...failed, attempts: 3 }]]) } },
     ],
+    [
+      'a user wants the rollout after all',
+      { memory: { ...memory, restored: new Map([['webapp-uid', now - 1000]]) } },
+    ],
   ];
   for (const [why, facts] of rows) {
+    for (const type of ['Auto', 'RolloutRestart'] as const) {
+      it(`${type} evicts the Pods of the content between where ${why}`, () => {
+        assert.deepEqual(deeds(planned({ type, pods, ...facts })), evicted);
+      });
+    }
+  }
+
+  for (const [why, facts] of [
+    ['Pods are always evicted', { type: 'Evict' }],
+    ['it is paused', { rollout: { held: 'Paused' } }],
+  ] as const) {
     it(`evicts the Pods of the content between where ${why}`, () => {
       assert.deepEqual(deeds(planned({ pods, ...facts })), evicted);
     });
   }
+
+  it('restores the template also where the Pods between are gone already, or no node takes them', () => {
+    const waiting = pod({ created: now, ready: false, controller: newest, restartedFor: 'overtaken' });
+    for (const others of [[], [waiting]]) {
+      const plan = planned({ pods: [...before, ...others] });
+      assert.deepEqual([deeds(plan), plan.isDone], [[[null], []], false]);
+    }
+  });
+
+  it('restores the templates of all owners at once, whatever holds up the restart', () => {
+    const crashing = pod({ created: now - 1000, ready: false, restarts: 2, hasNode: true });
+    const held = { ...place, available: 3 };
+    for (const facts of [{ places: [] }, { pods: [...pods, crashing], places: [held] }]) {
+      assert.deepEqual(deeds(planned({ pods, ...facts }))[0], [null]);
+    }
+  });
 
   it('waits where the change was refused a moment ago', () => {
     const refusal = { ...failed, attempts: 1, retryAt: now + 1000 };
@@ -97,16 +134,17 @@ describe('a content that is taken back in the middle of a rollout', () => {
   });
 
   for (const type of ['Auto', 'RolloutRestart'] as const) {
-    it(`${type} waits then for the Pods between to be replaced`, () => {
+    it(`${type} waits then for the Pods between to be replaced, and evicts what that leaves`, () => {
       const restored = { target: { revision: '3', partition: 0 }, restartedFor: 'earlier' };
       const { before, between } = midRollout('earlier');
-      const patched = { ...memory, patched: new Map([['webapp-uid', now - 1000]]) };
-      const facts = { type, pods: [...before, ...between], memory: patched, rollout: restored };
-      const plan = planned({ ...facts, revision: '3' });
-      assert.deepEqual([deeds(plan), plan.rollsOut, plan.stalled], [[[], []], true, []]);
-      const reborn = pod({ created: from + 10_000, restartedFor: 'earlier' });
-      const last = planned({ ...facts, pods: [...before, reborn], revision: '3' });
-      assert.deepEqual(last.stalled, [], 'nobody has taken that back');
+      const done = { ...memory, restored: new Map([['webapp-uid', now - 1000]]) };
+      for (const known of [memory, done]) {
+        const facts = { type, memory: known, rollout: restored, revision: '3' };
+        const plan = planned({ ...facts, pods: [...before, ...between] });
+        assert.deepEqual([deeds(plan), plan.rollsOut, plan.stalled], [[[], []], true, []]);
+        const last = planned({ ...facts, pods: [...before, reborn] });
+        assert.deepEqual([deeds(last), last.stalled], [[[], [reborn.uid]], []]);
+      }
     });
   }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
+import { isOutdated, rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
 import { rolloutAnnotation } from '../../../src/configwatcher/facts/workload.ts';
 
 describe('rolloutAnnotation', () => {
@@ -34,4 +34,17 @@ describe('rolloutTurn', () => {
       assert.equal(rolloutTurn(facts, 'now', patched), expected);
     });
   }
+});
+
+describe('the Pods that the rollout of a DaemonSet replaces', () => {
+  const target = { revision: '3', partition: 0 };
+  const older = { name: 'agent-a', revision: '1' };
+
+  it('are those of an older generation of its template', () => {
+    assert.equal(isOutdated(older, 'DaemonSet', target, undefined), true);
+  });
+
+  it('are none once all have the template, whatever its generation was when they were made', () => {
+    assert.equal(isOutdated(older, 'DaemonSet', { ...target, isReached: true }, undefined), false);
+  });
 });

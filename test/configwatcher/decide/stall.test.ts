@@ -69,7 +69,7 @@ describe('a stall', () => {
     assert.deepEqual([stuck.rollouts.length, because, refusal?.message], [0, 'Deadline', 'later']);
     assert.equal(stuck.lookAgainAt, retryAt);
     const [retried] = at(retryAt, held).rollouts;
-    assert.equal(retried?.group.key, 'web');
+    assert.equal(retried?.key, 'web');
     const surge = [...pods, pod({ controller: reference, ready: false, created: now + 60_000 })];
     const live = { reference, wanted: 2, makesSelectedPods: true, rollout: { restartedFor: '' } };
     for (const outcome of [
