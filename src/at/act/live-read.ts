@@ -38,7 +38,11 @@ export async function readLive(
   const { current, next } = podNames(at);
   const cached = findAmong(observed);
   const seen = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
-  const known = { ...observed, at, ...seen, live: true, now: clock.now() };
+  // The watch may tell later than this read that a Pod is gone, which it has shown: a run that was seen is not repeated.
+  for (const pod of [observed.pod, observed.nextPod]) {
+    if (pod !== undefined && isOurs(observed, pod) && isGone(pod, read)) departed.keep(pod);
+  }
+  const known = { ...observed, at, ...seen, departed: departed.of(at), live: true, now: clock.now() };
   remember(memory, known);
   const ended = [known.nextPod, known.pod].find((pod) => pod && isOurs(known, pod) && endedByItself(pod));
   if (ended) departed.keep(transformPod(ended));
@@ -79,6 +83,10 @@ async function readTogether(
     at = shown;
   } while (need === 'pods' && !hasSameAttempt(before, at));
   return { at, read };
+}
+
+function isGone({ metadata: { name, uid } }: Pod, read: ReadonlyMap<string, Pod | undefined>): boolean {
+  return read.has(name) && read.get(name)?.metadata.uid !== uid;
 }
 
 function isForeign(o: Observed, pod: Pod | undefined): boolean {

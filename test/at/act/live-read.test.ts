@@ -73,6 +73,20 @@ describe('a live read', () => {
     assert.deepEqual(parts.kept, [transformPod(ended)], 'as the watch shows Pods');
   });
 
+  it('keeps a Pod that only the cache still shows, so that its run is not repeated', async () => {
+    const at = waiting();
+    const pod = created(at);
+    for (const there of [undefined, { ...pod, metadata: { ...pod.metadata, uid: 'another' } }]) {
+      const parts = partsFor(async (resource) => (resource === ats ? at : there));
+      const answer = await readLive(parts, 'pods', observing({ at, pod }), signal);
+      assert.ok(answer.next === 'decide');
+      assert.deepEqual([parts.kept, answer.facts.departed], [[pod], [pod]]);
+    }
+    const parts = partsFor(async (resource) => (resource === ats ? at : pod));
+    await readLive(parts, 'pods', observing({ at, pod }), signal);
+    assert.deepEqual(parts.kept, [], 'it is there');
+  });
+
   it('reads the Pods of all earlier attempts, too, and believes no cache about them', async () => {
     const first = launched();
     const at = withStatus(first, { ...first.status, attempts: 4, podUID: 'pod-uid-4' });

@@ -223,6 +223,29 @@ export const launches: readonly Regression[] = [
   },
   {
     sentence:
+      'no status could be written, and a read showed that the Pod was gone before the watch did: the replica that had not created it did so again',
+    promise: 'S1',
+    plan: {
+      ...{ seed: 'r-0', duration: minute, replicas: 2, servers: 2 },
+      deeds: [
+        at('at-0', {
+          schedule: '2024-01-01T00:00:20Z',
+          command: 'job --for=400000',
+          disruptionPolicy: 'Retry',
+          template: { spec: { terminationGracePeriodSeconds: 1 } },
+        }),
+        { at: 35_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
+      ],
+      faults: [
+        {
+          ...{ at: 15_000, fault: 'refuse', method: 'PATCH', path: '/status', code: 500 },
+          ...{ message: 'overloaded', for: 40_000 },
+        },
+      ],
+    },
+  },
+  {
+    sentence:
       'a proxy answered a read with a 404 of its own, which was taken for the absence of the Pod: its run was called lost',
     promise: 'R5',
     plan: {
