@@ -112,6 +112,14 @@ describe('an API server that refuses connections for a while', () => {
     };
     // After so many in a row a backoff without a limit of its own would be longer.
     await advanceUntil(async () => (await failures()) >= 10, { limitMs: 200_000, stepMs: 500 });
+    // A try that is under way fails all the same, on a busy machine some time after the API server is back.
+    let known = 0;
+    const isSettled = async () => {
+      const before = known;
+      known = await failures();
+      return known === before;
+    };
+    await eventually(isSettled, { interval: 500, message: 'no try is under way' });
     await proxy.comeBack();
     const from = proxy.asked.length;
     await advanceUntil(() => proxy.asked.slice(from).some(isCreate), { limitMs: 2000 });
