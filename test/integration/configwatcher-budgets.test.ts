@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import type { Pod } from '../../src/kubernetes/objects.ts';
 import type { Logger } from '../../src/runtime/logger.ts';
-import { forbidEvictions } from './configwatcher-evictions.ts';
+import { forbidEvictions, noteEvictions } from './configwatcher-evictions.ts';
 import { podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
@@ -80,6 +81,41 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.ok(owners.every(({ name }) => name !== undefined));
     await shop.allReady(61);
     assert.equal(shop.seen.length, 62);
+  });
+
+  it('whose first owner is kept by a budget tries its content on one of the others alone', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    const names = ['web-0', 'web-1', 'web-2', 'web-3'];
+    for (const name of names) await shop.createWorkload(1, 'Deployment', name);
+    const old = await shop.allReady(4);
+    const budget = await forbidEvictions(shop, 1, { deployment: 'web-0' });
+    const evicted: string[] = [];
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
+    await shop.watch(atOnce);
+    await shop.baselined();
+    const isNew = ({ metadata }: Pod) => !old.some((one) => one.metadata.uid === metadata.uid);
+    const restarted = async () =>
+      (await shop.pods()).filter(isNew).map(({ metadata }) => metadata.labels?.deployment);
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length > 4, { timeout: 40_000, message: 'one of the others goes' });
+    await shop.quiet();
+    assert.deepEqual([await restarted(), shop.seen.length], [['web-1'], 5], 'and that alone');
+    assert.match(evicted[0] ?? '', /^web-0-/);
+    shop.isKubeletSlow = false;
+    await shop.until('one is left', ({ pending, stalePods }) => {
+      return pending?.reason === 'EvictionBlocked' && stalePods === 1;
+    });
+    await shop.allReady(4);
+    assert.deepEqual((await restarted()).sort(), ['web-1', 'web-2', 'web-3']);
+    await client.delete(podDisruptionBudgets, budget);
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(4);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 8]);
   });
 
   for (const [when, progressDeadlineSeconds] of [

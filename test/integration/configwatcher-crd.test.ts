@@ -8,6 +8,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchersCom } from '../../src/api/resources.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { compact } from './etcd.ts';
@@ -254,5 +255,40 @@ describe('a ConfigWatcher outlives', { timeout: 240_000 }, () => {
     await shop.restarted(1);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 4);
+  });
+});
+
+// The last one: the API server may need a moment to serve the first group again.
+describe('the second group alone', { timeout: 240_000 }, () => {
+  it('restarts each Pod once by the rollout of its owner, which has an annotation of this group', async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const key = { namespace, name: 'of-the-second-group' };
+    await controlPlane.kubectl(['apply', '--server-side', '--kustomize=crds/com']);
+    await controlPlane.kubectl(['delete', 'crd/configwatchers.k8spatterns.io', '--timeout=60s']);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    const spec = { configMap: 'webapp-config', podSelector: { app: 'webapp' }, ...atOnce };
+    // The API server may need a moment to serve the kind.
+    const watcher = await eventually(
+      () => client.create(configWatchersCom, { metadata: key, spec }),
+      patience,
+    );
+    assert.equal(watcher.spec.strategy?.type, 'Auto');
+    await shop.startOperator();
+    const status = async () => (await client.get(configWatchersCom, key)).status ?? {};
+    await eventually(async () => (await status()).appliedHash !== undefined, patience);
+    await shop.olderThanEdits();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart, strategyInUse } = await eventually(async () => {
+      const found = await status();
+      return found.restartCount === 1 && found.pending === undefined && found;
+    }, patience);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, strategyInUse, shop.seen.length], [3, 'Auto', 6]);
+    const { spec: of } = await client.get(deployments, { namespace, name: 'webapp' });
+    assert.deepEqual(of?.template?.metadata?.annotations, {
+      'k8spatterns.com/restarted-for.of-the-second-group': lastRestart?.id,
+    });
   });
 });

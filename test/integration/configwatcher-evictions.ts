@@ -26,9 +26,13 @@ export function noteEvictions(evicted: string[]): (client: Client) => void {
 }
 
 /** Creates a budget over the Pods of the shop, as many of which are there; resolves when it is in force. */
-export async function forbidEvictions({ client, namespace }: Shop, minAvailable: number): Promise<ObjectKey> {
+export async function forbidEvictions(
+  { client, namespace }: Shop,
+  minAvailable: number,
+  matchLabels: Readonly<Record<string, string>> = { app: 'webapp' },
+): Promise<ObjectKey> {
   const key = { namespace, name: 'webapp' };
-  const spec = { minAvailable, selector: { matchLabels: { app: 'webapp' } } };
+  const spec = { minAvailable, selector: { matchLabels } };
   await client.create(podDisruptionBudgets, { metadata: key, spec });
   await eventually(async () => {
     // Before its controller has seen it, the API server asks to wait for ten seconds.

@@ -307,3 +307,42 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     });
   }
 });
+
+it('a ConfigWatcher awaits no more Pods of an owner than it wants once it is scaled down in mid-restart', {
+  timeout,
+}, async (t) => {
+  const shop = await Shop.open(t);
+  const { client, namespace } = shop;
+  await shop.createConfigMap({ message: 'first' });
+  for (const name of ['web-0', 'web-1']) await shop.deploy(3, 'Deployment', name);
+  const old = await shop.pods();
+  const evicted: string[] = [];
+  await shop.startOperator({ onConnect: noteEvictions(evicted) });
+  await shop.watch(atOnce);
+  await shop.baselined();
+  shop.isKubeletSlow = true;
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  await eventually(() => shop.seen.length === 7, { timeout: 40_000, message: 'the first batch goes' });
+  const { pending } = await shop.status();
+  assert.deepEqual(
+    pending?.owners?.map(({ name, wanted, available }) => [name, wanted, available]),
+    [['web-0', 3, 3]],
+  );
+  const body = { spec: { replicas: 1 } };
+  await client.patch(deployments, { namespace, name: 'web-0' }, { type: 'merge', body });
+  await eventually(async () => (await shop.pods()).length <= 4, { message: 'it is scaled down' });
+  shop.isKubeletSlow = false;
+  const { lastRestart, conditions } = await shop.restarted(1);
+  const left = await shop.allReady(4);
+  const isOld = ({ metadata }: Pod) => old.some((one) => one.metadata.uid === metadata.uid);
+  assert.equal(left.some(isOld), false);
+  assert.equal(lastRestart?.failed, 0);
+  assert.equal(
+    conditions?.some(({ type }) => type === 'Stalled'),
+    false,
+  );
+  const order = evicted.map((name) => name.slice(0, 'web-0'.length));
+  const next = order.indexOf('web-1');
+  assert.deepEqual(order.slice(next), ['web-1', 'web-1', 'web-1'], 'the next owner begins when it is done');
+  assert.equal(new Set(evicted).size, evicted.length, 'no Pod goes twice');
+});

@@ -4,11 +4,27 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+
+/** For `onConnect` of an operator: its evictions are done, and their answers come once they are let go. */
+function heldEvictions() {
+  const evicted: string[] = [];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const onConnect = (client: Client) => {
+    const evict = client.evict.bind(client);
+    client.evict = async (key, options) => {
+      evicted.push(key.name);
+      await evict(key, options);
+      await released;
+    };
+  };
+  return { evicted, release, onConnect };
+}
 
 /** Lets the watcher begin with these Pods instead; null takes a label out. */
 function select(
@@ -203,6 +219,49 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
         [1, kind],
         'for what was edited alone',
       );
+    });
+  }
+
+  for (const what of ['deleted', 'suspended'] as const) {
+    it(`sends no more of a batch than is under way when it is ${what}`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      const [replicas, underWay] = [40, 32];
+      const { evicted, release, onConnect } = heldEvictions();
+      t.after(() => release());
+      await shop.createConfigMap({ message: 'first' });
+      await shop.createConfigMap({ message: 'first' }, 'other-config');
+      await shop.deploy(replicas);
+      const old = await shop.pods();
+      await shop.startOperator({ onConnect });
+      await shop.watch({ ...atOnce, strategy: { maxUnavailable: '100%' } });
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await eventually(() => shop.seen.length === replicas + underWay, {
+        timeout: 60_000,
+        message: 'as many evictions as may be under way at once are done',
+      });
+      const key = { namespace, name: 'webapp-config-watcher' };
+      if (what === 'deleted') await client.delete(configWatchers, key);
+      else await shop.edit({ suspend: true });
+      // The same watch tells of both, in this order.
+      await shop.watch({ configMap: 'other-config', suspend: true }, 'later');
+      await shop.baselined('later');
+      release();
+      await shop.quiet();
+      const left = await shop.allReady(replicas);
+      const isOld = (uid = '') => old.some(({ metadata }) => metadata.uid === uid);
+      assert.deepEqual(
+        [evicted.length, left.filter(({ metadata }) => isOld(metadata.uid)).length],
+        [underWay, replicas - underWay],
+      );
+      if (what === 'deleted') return;
+
+      await shop.edit({ suspend: false });
+      const { lastRestart } = await shop.restarted(1);
+      await shop.allReady(replicas);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [replicas, 2 * replicas]);
+      assert.deepEqual([evicted.length, new Set(evicted).size], [replicas, replicas]);
     });
   }
 });

@@ -108,4 +108,38 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
       false,
     );
   });
+
+  it('restarts nothing before the clock of the API server is past the second of the newest Pod', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const proxy = await HostileProxy.start(t);
+    // Behind the server that creates the Pods: the last one is made in what is yet to come, however slow the test is.
+    proxy.aheadMs = -10_000;
+    const evictedAt: number[] = [];
+    proxy.treat = ({ path }) => {
+      if (path.endsWith('/eviction')) evictedAt.push(Date.now() + proxy.aheadMs);
+      return undefined;
+    };
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+    await shop.watch({ ...atOnce, strategy: { maxUnavailable: '100%' } });
+    await shop.until('the baseline is written', ({ appliedHash }) => appliedHash !== undefined);
+    const scale = { type: 'merge', body: { spec: { replicas: 3 } } } as const;
+    await client.patch(deployments, { namespace, name: 'webapp' }, scale);
+    const created = (await shop.allReady(3)).map(({ metadata }) =>
+      Date.parse(metadata.creationTimestamp ?? ''),
+    );
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { pending } = await shop.until('it is seen', (status) => status.pending !== undefined);
+    const cutoff = Date.parse(pending?.cutoff ?? '');
+    assert.equal(cutoff, Math.max(...created));
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, evictedAt.length, shop.seen.length], [3, 3, 6]);
+    const [first = 0] = evictedAt;
+    assert.ok(first >= cutoff + 1000, `the first eviction came ${first - cutoff} ms after the cutoff`);
+  });
 });
