@@ -246,21 +246,6 @@ function baseline(observed: Observed, spec: WatcherSpec, comparison: Comparison)
   return withdrawn(observed, spec, { ...rest, ...applied, ...seen });
 }
 
-/**
- * The cutoff after an edit of the spec, which may select further Pods: every Pod older than the change is stale, also
- * one that is younger than those that were selected when the change was seen. In a restart its replacements may be
- * as old as the second of the change, so that second does not count.
- */
-export function widened(
-  { generation, state: { observedGeneration, lastChange } }: Observed,
-  pending: Pending,
-): Pending {
-  if (generation === observedGeneration || lastChange === undefined) return pending;
-  const { cutoff = Number.NEGATIVE_INFINITY, started } = pending;
-  const ofChange = secondOf(lastChange) - (started === undefined ? 0 : 1000);
-  return { ...pending, cutoff: Math.max(cutoff, ofChange) };
-}
-
 /** There was no edit; the spec may name other sources than before, and those are seen first now. */
 function unedited(observed: Observed, comparison: Comparison, hash: string): Change | Need {
   const { state, now } = observed;
@@ -273,7 +258,7 @@ function unedited(observed: Observed, comparison: Comparison, hash: string): Cha
       ...state,
       ...stateOf(comparison.known),
       ...(isLook && { lastChange: now }),
-      ...(pending && { pending: { ...widened(observed, pending), hash } }),
+      ...(pending && { pending: { ...pending, hash } }),
     },
     edited: [],
   };

@@ -15,7 +15,7 @@ import { retryWait } from '../facts/restart-memory.ts';
 import type { WatcherState } from '../facts/state.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
-import { type Change, mayNotListPods, recordChange, widened } from './change.ts';
+import { type Change, mayNotListPods, recordChange } from './change.ts';
 import { areConfirmed, compare } from './comparison.ts';
 import { changesTemplate, type Effect, type Steps, uidOf } from './decision.ts';
 import { leaveOut } from './left-out.ts';
@@ -66,7 +66,7 @@ function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): 
   const change = isKnown ? recordChange(facts, spec, comparison) : undefined;
   // What is not watched any more is settled when the watcher works again.
   const isRecorded = typeof change === 'object' && change.abandoned === undefined;
-  const { state, edited } = isRecorded ? change : { state: withWidened(facts), edited: [] };
+  const { state, edited } = isRecorded ? change : { state: before, edited: [] };
   const decision = refused(observed, state, forbidden(observed, state, forbiddenMessage(right)));
   return {
     ...decision,
@@ -75,12 +75,6 @@ function refuseForbidden(observed: Observed, spec: WatcherSpec, right: string): 
     events: [...leftOutEvents(left), ...eventsOf(observed, spec, edited, decision)],
     requeueAfter: retryForbidden,
   };
-}
-
-/** The generation is observed with this: the Pods that an edit of the spec adds are to be known when the right is back. */
-function withWidened(observed: Observed): WatcherState {
-  const { state } = observed;
-  return hasPending(state) ? { ...state, pending: widened(observed, state.pending) } : state;
 }
 
 function hasPending<S extends WatcherState>(state: S): state is S & Required<Pick<WatcherState, 'pending'>> {

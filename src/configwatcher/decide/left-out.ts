@@ -30,11 +30,10 @@ export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comp
   const { state, formerPods, pods, now } = observed;
   const { pending } = state;
   const selector = keptSelector(spec.selector);
-  if (!pending || pending.podSelector === selector) return { state, left: 0 };
+  if (!pending) return { state, left: 0 };
+  if (pending.podSelector === undefined) return { state: withFirst(observed, pending, selector), left: 0 };
+  if (pending.podSelector === selector) return { state, left: 0 };
   const { abandonedPods: before = 0, ...change } = pending;
-  if (pending.podSelector === undefined) {
-    return { state: withSelector({ ...state, pending: change }, selector), left: 0 };
-  }
   if (!formerPods) return 'formerPods';
   // The contents first: the list that an edit is recorded with must be later than those.
   if (before > 0 && !pods) return areConfirmed(observed) ? 'pods' : 'contents';
@@ -51,7 +50,7 @@ export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comp
   const { owners, ...rest } = change;
   const places = owners?.filter((place) => !isLeftOut(place, formerPods)) ?? [];
   const counted: Pending = {
-    ...rest,
+    ...widened(state, rest),
     ...(places.length > 0 && { owners: places }),
     ...(abandoned > 0 && { abandonedPods: abandoned }),
   };
@@ -60,6 +59,29 @@ export function leaveOut(observed: Observed, spec: WatcherSpec, comparison: Comp
   const former = sortPods([...formerPods.selected, ...formerPods.leftOut], spec, stalenessOf(state));
   const toGo = staleIn(formerPods.selected, stalenessOf(state));
   return { state: withSelector(withTotal(told, counted, former, toGo), selector), left };
+}
+
+/**
+ * The cutoff after an edit of the selector, which may select further Pods: every Pod older than the change is stale, also
+ * one that is younger than those that were selected when the change was seen. In a restart its replacements may be
+ * as old as the second of the change, so that second does not count.
+ */
+function widened({ lastChange }: WatcherState, pending: Pending): Pending {
+  if (lastChange === undefined) return pending;
+  const { cutoff = Number.NEGATIVE_INFINITY, started } = pending;
+  const ofChange = Math.floor(lastChange / 1000) * 1000 - (started === undefined ? 0 : 1000);
+  return { ...pending, cutoff: Math.max(cutoff, ofChange) };
+}
+
+/** Which selector the change was recorded with is not known: any edit may be one of the selector. */
+function withFirst(
+  { state, generation }: Observed,
+  pending: Pending,
+  selector: string | undefined,
+): WatcherState {
+  if (generation === state.observedGeneration) return withSelector({ ...state, pending }, selector);
+  const { abandonedPods: _, ...change } = pending;
+  return withSelector({ ...state, pending: widened(state, change) }, selector);
 }
 
 /** Nothing more is to be seen of an owner in its place of which no Pod is selected any more. */

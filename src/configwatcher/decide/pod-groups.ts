@@ -156,12 +156,15 @@ export function groupPods(
   }
   return [...groups].map(([key, { facts, pods: members, outdated }]) => {
     const live = members.filter(isLive);
+    // With a surge each node that has a Pod of the template may still have an older one.
+    const isReached = facts.rollout?.target?.isReached === true && live.length <= (facts.wanted ?? 0);
+    const replaced = isReached ? [] : outdated;
     return {
       key,
       owner: facts.reference,
       stale: members.filter((pod) => stale.has(pod)),
-      outdated: outdated.filter((pod) => stale.has(pod)),
-      endangered: outdated.filter((pod) => isLive(pod) && !stale.has(pod) && pod.created < from),
+      outdated: replaced.filter((pod) => stale.has(pod)),
+      endangered: replaced.filter((pod) => isLive(pod) && !stale.has(pod) && pod.created < from),
       terminating: members.filter((pod) => terminating.has(pod)),
       fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,

@@ -288,6 +288,15 @@ function boundedCutoff(pending: Pending, pods: readonly PodFacts[]): number | un
   return Math.min(pending.cutoff, Math.max(...pods.map(({ created }) => created)));
 }
 
+/** Whether the Pods are listed before the change goes on to wait, once per reason. */
+function looksFirst({ state, pending }: Situation, { reason }: Wait): boolean {
+  // It cannot be told that a right is there before it was used again.
+  const ready = findCondition(state.conditions, watcherCondition.ready);
+  if (ready?.reason === watcherReason.forbidden) return true;
+  // A dry run says what it would do; and a batch that was under way has taken Pods that status does not count yet.
+  return reason !== pending.reason && (reason === 'DryRun' || isRunning(pending));
+}
+
 /** One step of the pending change of `state`. */
 export function advance(
   observed: Observed,
@@ -301,15 +310,7 @@ export function advance(
   const sourceMissing = comparison.missing.length > 0;
   const atOnce = restartNow !== undefined && restartNow !== state.restartNow;
   const wait = waitOf(spec, state, pending, { sourceMissing, atOnce, now });
-  if (wait) {
-    // A dry run says what it would do, so it has to look, once per content.
-    const isNewDryRun = wait.reason === 'DryRun' && pending.reason !== 'DryRun';
-    // Nor can it be told that a right is there before it was used again.
-    const lackedRight =
-      findCondition(state.conditions, watcherCondition.ready)?.reason === watcherReason.forbidden;
-    if ((isNewDryRun || lackedRight) && !observed.pods) return 'pods';
-    return hold(situation, wait);
-  }
+  if (wait) return !observed.pods && looksFirst(situation, wait) ? 'pods' : hold(situation, wait);
   if (observed.isOld) return 'watcher';
   const running = isRunning(pending);
   // The watch may be behind: what was edited or taken back while the change waited must count before the first Pod

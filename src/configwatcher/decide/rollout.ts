@@ -31,7 +31,7 @@ export function isOutdated(
   target: RolloutFacts['target'],
   revision: string | undefined,
 ): boolean {
-  if (!target || target.isReached) return false;
+  if (!target) return false;
   switch (kind) {
     case 'Deployment':
       return Number(revision) < Number(target.revision);

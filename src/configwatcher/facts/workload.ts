@@ -58,7 +58,7 @@ export interface RolloutFacts {
     readonly revision: string;
     /** Of a StatefulSet: Pods with a lower ordinal keep their revision. */
     readonly partition: number;
-    /** All its Pods have the template, whatever revision theirs was when they were made: an older one may be back. */
+    /** Wherever it wants a Pod there is one of the template, whose revision may be an older one: a template can come back. */
     readonly isReached?: true;
   };
 }

@@ -214,7 +214,10 @@ describe('a change that waits while the spec is edited', () => {
 
   it('is owed to the Pods that a wider selector adds, up to the second in which it was seen', () => {
     const added = [pod({ created: now - 60_000 }), pod({ created: now + 1000 })];
-    const next = { ...afterwards(facts, waiting, 1500), generation: 2, pods: [...pods, ...added] };
+    const spec = specOf({ podSelector: { tier: 'web' } });
+    const before = afterwards(facts, waiting, 1500);
+    const formerPods = { selected: pods, leftOut: [] };
+    const next = { ...before, spec, formerPods, generation: 2, pods: [...pods, ...added] };
     const decision = decided(next);
     const later = decided({ ...afterwards(next, decision, 5000), owners: ownedBy(6) });
     assert.equal(later.state.stalePods, 5);
@@ -225,9 +228,9 @@ describe('a change that waits while the spec is edited', () => {
     assert.equal(decided({ ...granted, owners: ownedBy(6) }).state.stalePods, 5, 'with a right missing then');
     const same = decided({
       ...afterwards({ ...facts, pods: [...pods, ...added] }, waiting, 5000),
-      owners: ownedBy(6),
+      ...{ owners: ownedBy(6), generation: 2 },
     });
-    assert.equal(same.state.stalePods, 4, 'without an edit of the spec they would count as fresh');
+    assert.equal(same.state.stalePods, 4, 'with another edit of the spec they count as fresh');
   });
 });
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isOutdated, rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
-import { rolloutAnnotation } from '../../../src/configwatcher/facts/workload.ts';
+import { groupPods, sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
+import { rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
+import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
+import { type RolloutFacts, rolloutAnnotation } from '../../../src/configwatcher/facts/workload.ts';
+import { now, pod, several, specOf } from '../../fixtures/configwatcher.ts';
 
 describe('rolloutAnnotation', () => {
   it('names the watcher, in the group of the watcher', () => {
@@ -37,14 +40,24 @@ describe('rolloutTurn', () => {
 });
 
 describe('the Pods that the rollout of a DaemonSet replaces', () => {
+  const controller = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'agent-uid' };
   const target = { revision: '3', partition: 0 };
-  const older = { name: 'agent-a', revision: '1' };
+  const pods = several(2, { controller, revision: '1' });
+  const outdatedOf = (rollout: RolloutFacts, live = pods) => {
+    const facts: OwnerFacts = { reference: controller, wanted: 2, makesSelectedPods: true, rollout };
+    const sorted = sortPods(live, specOf(), { cutoff: now });
+    const [group] = groupPods(live, sorted, new Map([[controller.uid, facts]]));
+    return group?.outdated.length;
+  };
 
   it('are those of an older generation of its template', () => {
-    assert.equal(isOutdated(older, 'DaemonSet', target, undefined), true);
+    assert.equal(outdatedOf({ target }), 2);
   });
 
   it('are none once all have the template, whatever its generation was when they were made', () => {
-    assert.equal(isOutdated(older, 'DaemonSet', { ...target, isReached: true }, undefined), false);
+    const reached: RolloutFacts = { target: { ...target, isReached: true } };
+    assert.equal(outdatedOf(reached), 0);
+    const surge = pod({ controller, revision: '3', created: now + 1000 });
+    assert.equal(outdatedOf(reached, [...pods, surge]), 2, 'a new one stands beside an older one');
   });
 });

@@ -310,7 +310,7 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'cutoff from now on',
     sentence: 'the cutoff follows the newest Pod at each look',
     file: watcher.change,
-    find: '      ...(pending && { pending: { ...widened(observed, pending), hash } }),',
+    find: '      ...(pending && { pending: { ...pending, hash } }),',
     replace: '      ...(pending && { pending: { ...pending, hash, cutoff: now } }),',
     promise: 'S7',
   },
