@@ -13,6 +13,8 @@ export function kubectl(args: readonly string[], input = ''): Promise<string> {
       else
         reject(new Error(`kubectl ${args.join(' ')}: ${stderr.trim() || error.message}`, { cause: error }));
     });
+    // One that ends before it has read its input says why on standard error.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
 }

@@ -5,7 +5,7 @@ import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.
 import { configWatchers } from '../../src/api/resources.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { Shop } from './configwatcher-shop.ts';
+import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
@@ -39,7 +39,9 @@ function select(
 }
 
 describe('a ConfigWatcher', { concurrency: 4 }, () => {
-  it('that cannot be followed is Stalled until its spec is mended', { timeout }, async (t) => {
+  it('that cannot be followed is Stalled, and warned of once for each cause, until its spec is mended', {
+    timeout,
+  }, async (t) => {
     const shop = await Shop.open(t);
     await shop.createConfigMap({ message: 'first' });
     const window = { schedule: '0 3 * * *', duration: '1h', timeZone: 'Mars/Olympus' };
@@ -57,9 +59,28 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await eventually(async () => (await conditionOf('Stalled'))?.message.includes('schedule never comes'), {
       timeout: 40_000,
     });
+    // The next process says of an edit that mends nothing no more than this one.
+    await shop.stopOperator();
+    const { metadata } = await shop.edit({ cooldown: { base: '1s' } });
+    await shop.startOperator();
+    await shop.until('it is seen', ({ observedGeneration }) => observedGeneration === metadata.generation);
+    assert.equal(await reasonOf('Ready'), 'InvalidSpec');
     await shop.edit({ windows: [{ ...window, timeZone }] });
     await eventually(async () => (await reasonOf('Ready')) === 'Watching', { timeout: 40_000 });
     assert.equal(await reasonOf('Stalled'), undefined);
+    // Its Event comes after all the others.
+    await shop.untilEvent('NoPodsMatched');
+    const { items } = await shop.client.list(events, { namespace: shop.namespace });
+    const warnings = items.filter(({ reason }) => reason === 'InvalidSpec');
+    const told = warnings.map(({ type, regarding, series, note = '' }) => [
+      ...[type, regarding?.kind, regarding?.name, series?.count ?? 1],
+      /time zone|never comes/.exec(note)?.[0],
+    ]);
+    const watcher = ['Warning', 'ConfigWatcher', 'webapp-config-watcher', 1];
+    assert.deepEqual(told.sort(), [
+      [...watcher, 'never comes'],
+      [...watcher, 'time zone'],
+    ]);
   });
 
   it('goes on with its restart when one of two changed sources is taken out of it', {
@@ -248,6 +269,10 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       await shop.watch({ configMap: 'other-config', suspend: true }, 'later');
       await shop.baselined('later');
       release();
+      if (what === 'suspended') {
+        await shop.until('status counts what has gone', ({ stalePods }) => stalePods === replicas - underWay);
+        assert.equal((await shop.status()).lastRestart?.restarted, underWay);
+      }
       await shop.quiet();
       const left = await shop.allReady(replicas);
       const isOld = (uid = '') => old.some(({ metadata }) => metadata.uid === uid);

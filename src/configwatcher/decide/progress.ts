@@ -70,12 +70,9 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
   const { observed, spec, state, pending } = situation;
   const { cooldownUntil } = state;
   const sorted = observed.pods && sortPods(observed.pods, spec, stalenessOf({ ...state, pending }));
-  const counted = sorted && {
-    stalePods: sorted.stale.length,
-    skippedPods: skippedPods(sorted),
-  };
+  const held: WatcherState = { ...state, pending: { ...pending, reason } };
   return {
-    state: { ...state, ...counted, pending: { ...pending, reason } },
+    state: sorted ? countedOnHold(held, pending, observed.memory, sorted) : held,
     memory: {
       ...observed.memory,
       // While a restart is held up no owner is late.
@@ -85,6 +82,17 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
     actions: [],
     ...(until !== undefined && { until, requeueAfter: delay(until - observed.now) }),
   };
+}
+
+/** A change that has not begun says nothing of the restart before it. */
+function countedOnHold(
+  held: WatcherState,
+  pending: Pending,
+  memory: RestartMemory,
+  sorted: SortedPods,
+): WatcherState {
+  if (isRunning(pending)) return counted(held, memory, sorted);
+  return { ...held, stalePods: sorted.stale.length, skippedPods: skippedPods(sorted) };
 }
 
 function delay(ms: number): number {
