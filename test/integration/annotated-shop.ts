@@ -5,7 +5,10 @@
  */
 import type { TestContext } from 'node:test';
 import type { Workload } from '../../src/annotated-workloads/plan/workload.ts';
-import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import type {
+  ConfigWatcher,
+  ConfigWatcherSpecPodSelectorExpression,
+} from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import {
@@ -47,6 +50,8 @@ export interface WorkloadShape {
   readonly podSpec?: object;
   /** Default: the label `app` alone. */
   readonly selector?: Readonly<Record<string, string>>;
+  /** Of its selector, which then has no labels. */
+  readonly expressions?: readonly ConfigWatcherSpecPodSelectorExpression[];
   /** Of its Pods, beside `app`. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly replicas?: number;
@@ -168,7 +173,9 @@ export class AnnotatedShop {
       spec: {
         ...(kind !== 'DaemonSet' && { replicas }),
         ...(paused && { paused }),
-        selector: { matchLabels: shape.selector ?? { app: name } },
+        selector: shape.expressions
+          ? { matchExpressions: shape.expressions }
+          : { matchLabels: shape.selector ?? { app: name } },
         template: this.#template(kind, name, shape),
       },
     };

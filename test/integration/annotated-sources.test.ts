@@ -39,6 +39,12 @@ const rows: readonly {
     restarts: [1, 2],
   },
   {
+    name: 'referenced',
+    shape: { annotations: { ...options, 'k8spatterns.io/restart-on-change': 'referenced' } },
+    sources: [a, s],
+    restarts: [1, 2],
+  },
+  {
     name: 'optional',
     shape: {
       annotations: { ...options, 'k8spatterns.io/restart-on-change': 'referenced' },
@@ -121,5 +127,40 @@ describe('workloads with Secret access', { timeout }, () => {
     } of rows)
       assert.equal(shop.replaced(name), both, name);
     assert.equal(await shop.revision('in-place'), 1, 'its template is as it was');
+  });
+});
+
+describe('workloads without Secret access', { timeout }, () => {
+  it('are restarted for the ConfigMaps that they refer to, and warned of a Secret that they name', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    await shop.config('a', { key: 'first' });
+    await shop.secret('s', { key: 'first' });
+    for (const [name, value] of [
+      ['referenced', 'referenced'],
+      ['named', 'secret/s'],
+    ] as const) {
+      const annotations = { ...options, 'k8spatterns.io/restart-on-change': value };
+      await shop.workload('Deployment', name, { annotations, from: ['a'], secrets: ['s'] });
+    }
+    const { spec } = await shop.baselined('deployment-referenced');
+    assert.deepEqual(spec.sources, [a]);
+    const note = await shop.warning('named', 'InvalidRestartAnnotation');
+    assert.match(note, /names a Secret, for which the operator needs --secret-access/);
+    await shop.allReady();
+    await shop.olderThanEdits();
+    await shop.secret('s', { key: 'second' });
+    await shop.config('a', { key: 'second' });
+    await shop.restarted('deployment-referenced', 1);
+    await shop.settled();
+    assert.deepEqual(await shop.restarts(), { 'deployment-referenced': 1 }, 'the other one has none');
+    assert.deepEqual([shop.replaced('referenced'), shop.replaced('named')], [1, 0]);
+    const warnings = await Promise.all(['referenced', 'named'].map((name) => shop.events(name)));
+    assert.deepEqual(
+      warnings.map(({ length }) => length),
+      [0, 1],
+    );
   });
 });

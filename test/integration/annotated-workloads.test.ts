@@ -149,6 +149,34 @@ describe('a workload with restart-on-change', { timeout }, () => {
     });
   }
 
+  it('whose selector has expressions alone is restarted once, and no other that they do not select', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    await shop.config('a', { key: 'first' });
+    const expressions = [
+      { key: 'app', operator: 'In', values: ['web', 'web-before'] },
+      { key: 'tier', operator: 'Exists' },
+      { key: 'canary', operator: 'DoesNotExist' },
+    ] as const;
+    const labels = { tier: 'front' };
+    await shop.workload('Deployment', 'web', { annotations: asking, labels, expressions, from: ['a'] });
+    await shop.workload('Deployment', 'other', { labels, from: ['a'] });
+    const { spec } = await shop.baselined('deployment-web');
+    assert.deepEqual(spec.podSelector, { app: 'web', tier: 'front' });
+    assert.deepEqual(spec.podSelectorExpressions, expressions);
+    await shop.allReady();
+    await shop.olderThanEdits();
+    await shop.config('a', { key: 'second' });
+    const { status } = await shop.restarted('deployment-web', 1);
+    assert.deepEqual([status?.matchedPods, status?.lastRestart?.restarted], [1, 1]);
+    await shop.settled();
+    assert.deepEqual(await shop.restarts(), { 'deployment-web': 1 });
+    assert.deepEqual([shop.replaced('web'), shop.replaced('other')], [1, 0]);
+    assert.deepEqual(await shop.events('web'), []);
+  });
+
   it('has one rollout when ConfigMap and template change together: #992 of Reloader', {
     timeout,
   }, async (t) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configMaps } from '../../src/kubernetes/objects.ts';
+import { forbidEvictions, noteEvictions } from './configwatcher-evictions.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -21,13 +22,13 @@ async function stateOf(shop: Shop): Promise<State> {
   return text === '' ? {} : JSON.parse(text);
 }
 
-async function restarted(shop: Shop, count: number): Promise<void> {
+async function restarted(shop: Shop, count: number, replicas = 3): Promise<void> {
   const isDone = async () => {
     const { restartCount, pending } = await stateOf(shop);
     return restartCount === count && pending === undefined;
   };
   await eventually(isDone, { ...patience, message: `${count} restarts are done` });
-  await shop.allReady(3);
+  await shop.allReady(replicas);
 }
 
 describe('a ConfigMap with a selector in an annotation', { timeout: 180_000 }, () => {
@@ -100,5 +101,21 @@ describe('a ConfigMap with a selector in an annotation', { timeout: 180_000 }, (
     const others = before.filter((pod) => pod.metadata.labels?.deployment !== 'webapp');
     const left = (await shop.pods()).map((pod) => pod.metadata.uid);
     assert.deepEqual([others.length, others.every((pod) => left.includes(pod.metadata.uid))], [2, true]);
+  });
+
+  it('deletes its Pods, so that a budget against evictions does not keep them', async (t) => {
+    const shop = await Shop.open(t);
+    const selector = { metadata: { annotations: { [io]: 'app=webapp' } } };
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await forbidEvictions(shop, 1);
+    const evicted: string[] = [];
+    await shop.startOperator({ annotationController: true, onConnect: noteEvictions(evicted) });
+    await shop.patchConfigMap(selector);
+    await eventually(async () => (await stateOf(shop)).appliedHash, patience);
+    await shop.olderThanEdits();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await restarted(shop, 1, 1);
+    assert.deepEqual([shop.seen.length, evicted], [2, []]);
   });
 });

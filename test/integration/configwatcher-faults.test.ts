@@ -5,8 +5,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { PodControl } from '../../src/configwatcher/act/pod-control.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
-import { TransportError } from '../../src/runtime/client/api-error.ts';
+import { type ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
+import { recordingLogger } from '../runtime/controller/fixtures.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
@@ -102,6 +103,17 @@ async function withRecordedEdit(t: TestContext): Promise<[Shop, HostileProxy, Fr
   await shop.until('the edit is recorded', ({ pending }) => pending !== undefined);
   watch.freeze();
   return [shop, proxy, watch];
+}
+
+/** Resolves when the Pod is gone, and when there is another one of its name where one comes. */
+async function goBefore({ client, namespace }: Shop, name: string, comesBack: boolean): Promise<void> {
+  const key = { namespace, name };
+  const { metadata } = await client.get(pods, key);
+  await client.delete(pods, key);
+  await eventually(async () => {
+    if (await isGone(client, pods, namespace, name)) return !comesBack;
+    return comesBack && (await client.get(pods, key)).metadata.uid !== metadata.uid;
+  });
 }
 
 describe('a ConfigWatcher of sources', { concurrency: 3 }, () => {
@@ -228,6 +240,47 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       [before?.metadata.uid, undefined],
     );
   });
+
+  for (const { kind, code, name } of [
+    { kind: 'Deployment', code: 404, name: 'no Pod has its name any more' },
+    { kind: 'StatefulSet', code: 409, name: 'another Pod has its name by now' },
+  ] as const) {
+    it(`counts no failure when a Pod goes just before its eviction and ${name}`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(2, kind);
+      const answers: (number | undefined)[] = [];
+      const log = recordingLogger();
+      await shop.startOperator({
+        log,
+        onConnect(client) {
+          const evict = client.evict.bind(client);
+          client.evict = async (key, options) => {
+            if (answers.length === 0) await goBefore(shop, key.name, kind === 'StatefulSet');
+            const asked = evict(key, options);
+            answers.push(
+              await asked.then(
+                () => undefined,
+                ({ code: answered }: ApiError) => answered,
+              ),
+            );
+            return asked;
+          };
+        },
+      });
+      await shop.watch(atOnce);
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const { lastRestart } = await shop.restarted(1);
+      await shop.allReady(2);
+      assert.deepEqual(answers, [code, undefined]);
+      const told = ['a Pod is gone already', 'evicted a Pod'].map(
+        (words) => log.lines.filter(({ message }) => message === words).length,
+      );
+      assert.deepEqual(told, [1, 1]);
+      assert.deepEqual([lastRestart?.failed, shop.seen.length], [0, 4]);
+    });
+  }
 
   it('counts the Pods whose eviction was done but never answered', { timeout }, async (t) => {
     const shop = await Shop.open(t);

@@ -1,4 +1,7 @@
-/** Thousands of Pods under one watcher: they are listed in pages, and what the operator keeps of them is little. */
+/**
+ * Thousands of Pods under one watcher, and megabytes of configuration beside it: Pods are listed in pages, and what the
+ * operator keeps of either is little.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +11,9 @@ import { startOperator } from '../../hack/operator-process.ts';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, pods } from '../../src/kubernetes/objects.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
+import { Shop } from './configwatcher-shop.ts';
 import { type Asked, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
@@ -22,14 +27,19 @@ function isOfPods({ method, path, query }: Asked): boolean {
 }
 
 /** One operator of this namespace, behind the proxy. Rejects `died` when it ends by itself. */
-async function startBehind(t: TestContext, { kubeConfig }: HostileProxy, namespace: string) {
+async function startBehind(
+  t: TestContext,
+  { kubeConfig }: HostileProxy,
+  namespace: string,
+  flags: readonly string[] = [],
+) {
   const directory = await mkdtemp(join(tmpdir(), 'atwatch-many-pods-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const file = join(directory, 'kubeconfig');
   await writeFile(file, kubeConfig.exportConfig());
   const operator = await startOperator(file, join(directory, 'operator.log'), {
-    flags: [`--namespaces=${namespace}`],
-    env: { NODE_OPTIONS: `--max-old-space-size=${heap}` },
+    flags: [`--namespaces=${namespace}`, ...flags],
+    env: { NODE_OPTIONS: `--max-old-space-size=${heap}`, POD_NAMESPACE: namespace },
   });
   t.after(() => operator.stop());
   const died = operator.ended.then(async () => {
@@ -108,4 +118,56 @@ describe('a ConfigWatcher', () => {
       assert.ok(firstPages.length < pages.length, 'one page does not hold them all');
     });
   }
+
+  it('keeps nothing of the ConfigMaps and Secrets that it does not name, and reads none of them', {
+    timeout: 600_000,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const named = ['webapp-config', 'webapp-secret'];
+    await shop.createConfigMap({ message: 'first' });
+    const metadata = { namespace, name: 'webapp-secret' };
+    await client.create(secrets, { metadata, stringData: { message: 'first' } });
+    await shop.deploy(2);
+    // More than the heap of the operator can hold, and as much again in the copies that kubectl apply leaves.
+    const ballast = 'x'.repeat(100_000);
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': ballast };
+    await inParallel(300, 8, async (index) => {
+      const unrelated = { namespace, name: `unrelated-${index}`, annotations };
+      await client.create(configMaps, { metadata: unrelated, data: { ballast } });
+      await client.create(secrets, { metadata: unrelated, stringData: { ballast } });
+    });
+    const proxy = await HostileProxy.start(t);
+    const { died } = await startBehind(t, proxy, namespace, ['--secret-access']);
+    await shop.watch({
+      ...{ debounce: { quiet: '0s' }, cooldown: { base: '0s' } },
+      sources: [{ kind: 'Secret', name: metadata.name }],
+    });
+    await Promise.race([shop.baselined(), died]);
+
+    const content = { ConfigMap: 'data', Secret: 'stringData' };
+    for (const [index, resource] of [configMaps, secrets].entries()) {
+      const edit = (name: string, data: Readonly<Record<string, string>>) => {
+        const body = { [content[resource.kind as 'ConfigMap']]: data };
+        return client.patch(resource, { namespace, name }, { type: 'merge', body });
+      };
+      await inParallel(40, 8, (other) => edit(`unrelated-${other}`, { ballast: 'y'.repeat(100_000) }));
+      // It is found after all the others.
+      await edit(named[index] ?? '', { message: 'second' });
+      const { lastRestart } = await Promise.race([shop.restarted(index + 1), died]);
+      assert.deepEqual([lastRestart?.restarted, lastRestart?.trigger?.kind], [2, resource.kind]);
+      await shop.allReady(2);
+      await shop.olderThanEdits();
+    }
+    assert.equal(shop.seen.length, 6, 'each Pod was restarted once for each of both');
+    const read = proxy.asked
+      .filter(({ method }) => method === 'GET')
+      .map(({ path }) => /\/(?:configmaps|secrets)\/[^/]+$/.exec(path)?.[0])
+      .filter((path) => path !== undefined);
+    assert.deepEqual([...new Set(read)].sort(), [
+      '/configmaps/webapp-config',
+      '/secrets/atwatch-hash-key',
+      '/secrets/webapp-secret',
+    ]);
+  });
 });

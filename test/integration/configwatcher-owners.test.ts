@@ -346,3 +346,43 @@ it('a ConfigWatcher awaits no more Pods of an owner than it wants once it is sca
   assert.deepEqual(order.slice(next), ['web-1', 'web-1', 'web-1'], 'the next owner begins when it is done');
   assert.equal(new Set(evicted).size, evicted.length, 'no Pod goes twice');
 });
+
+describe('a ConfigWatcher with expressions', () => {
+  it('restarts only what meets its labels and all of its expressions', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    /** Of the Pods of each Deployment, beside those of the shop. */
+    const labelsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+      meant: { tier: 'edge', release: '1' },
+      'other-tier': { tier: 'back', release: '1' },
+      'without-tier': { release: '1' },
+      'without-release': { tier: 'front' },
+      legacy: { tier: 'front', release: '1', legacy: '' },
+    };
+    for (const [name, more] of Object.entries(labelsOf)) {
+      const selected = { ...labels, deployment: name };
+      const template = { metadata: { labels: { ...selected, ...more } }, spec: { containers: [container] } };
+      const spec = { selector: { matchLabels: selected }, replicas: 1, template };
+      await client.create(deployments, { metadata: { namespace, name }, spec });
+    }
+    const before = await shop.allReady(5);
+    await shop.startOperator();
+    const podSelectorExpressions = [
+      { key: 'tier', operator: 'In', values: ['front', 'edge'] },
+      { key: 'release', operator: 'Exists' },
+      { key: 'legacy', operator: 'DoesNotExist' },
+    ] as const;
+    await shop.watch({ ...atOnce, podSelectorExpressions });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const { lastRestart, matchedPods } = await shop.restarted(1);
+    const left = (await shop.allReady(5)).map(({ metadata }) => metadata.uid);
+    const replaced = before.filter(({ metadata }) => !left.includes(metadata.uid));
+    assert.deepEqual(
+      replaced.map(({ metadata }) => metadata.labels?.deployment),
+      ['meant'],
+    );
+    assert.deepEqual([lastRestart?.restarted, matchedPods, shop.seen.length], [1, 1, 6]);
+  });
+});

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configMaps, type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { plainContainer } from './configwatcher-owner.ts';
+import { OperatorProcess } from './configwatcher-process.ts';
 import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -58,6 +59,36 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     for (const value of values) assert.equal(everything.includes(value), false);
     const { data } = await client.get(configMaps, { namespace, name: 'webapp-config' });
     assert.deepEqual(data, { message: changed, other });
+  });
+
+  it('logs one line for each decision, and one for each Pod', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    const names = (await shop.pods()).map(({ metadata }) => metadata.name).sort();
+    await shop.watch(atOnce);
+    const operator = new OperatorProcess(t, shop.namespace);
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    await shop.allReady(3);
+    // It comes after all the others.
+    await operator.logged('RestartCompleted');
+    await operator.kill('SIGTERM');
+    const lines: readonly { msg: string; pod?: string; events?: readonly string[] }[] = operator.output
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line));
+    const evicted = lines.filter(({ msg }) => msg === 'evicted a Pod');
+    assert.deepEqual(evicted.map(({ pod }) => pod).sort(), names);
+    assert.deepEqual(
+      lines.filter(({ msg, pod }) => pod !== undefined && msg !== 'evicted a Pod'),
+      [],
+    );
+    const decided = lines.filter(({ msg }) => msg === 'decided').flatMap((line) => line.events ?? []);
+    for (const reason of ['ChangeDetected', 'RestartStarted', 'RestartCompleted']) {
+      assert.equal(decided.filter((one) => one === reason).length, 1, reason);
+    }
   });
 
   it('names the first source of its spec that has changed, its keys, and who changed it', {
