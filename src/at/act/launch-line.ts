@@ -42,7 +42,7 @@ export class LaunchLine {
   readonly trying = new Map<string, Pick<Place, 'version' | 'since'>>();
   failure: Cause;
   /** Turns that failed in a row. */
-  failures = 0;
+  failures: number;
   /** How many may try at once; 0: one at each interval. */
   window = 0;
   nextTurnAt: number;
@@ -55,12 +55,14 @@ export class LaunchLine {
 
   constructor(
     { id, namespace, failure }: { readonly id: string; readonly namespace: string; readonly failure: Cause },
-    { now, since = now, isAnswered = true }: { now: number; since?: number; isAnswered?: boolean },
+    options: { now: number; since?: number; isAnswered?: boolean; failures?: number },
   ) {
+    const { now, since = now, isAnswered = true, failures = 0 } = options;
     this.id = id;
     this.namespace = namespace;
     this.failure = failure;
     this.since = since;
+    this.failures = failures;
     this.nextTurnAt = now;
     this.#maxIntervalMs = isAnswered ? maxIntervalMs : maxIntervalWithoutAnswerMs;
   }

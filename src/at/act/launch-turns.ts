@@ -90,7 +90,9 @@ export class LaunchTurns {
     const before = this.#lineOf.get(key);
     const hadTurn = before?.id === id && before.trying.has(key);
     const known = this.#lines.get(id);
-    const line = known ?? new LaunchLine({ id, namespace, failure }, { ...options, now });
+    // Where causes take turns, the try that failed for another one counts as well.
+    const failures = before?.trying.has(key) ? before.failures : 0;
+    const line = known ?? new LaunchLine({ id, namespace, failure }, { ...options, now, failures });
     this.#lines.set(id, line);
     if (before !== line) {
       this.forget(key);

@@ -267,6 +267,20 @@ describe('one At that is refused', () => {
     assert.equal(turns.ask(at(1, 'other')), undefined);
   });
 
+  it('waits longer each time also where two causes take turns', () => {
+    const clock = new FakeClock();
+    const turns = new LaunchTurns(clock);
+    const candidate = { key: 'shop/at', namespace: 'shop', version };
+    const waits: number[] = [];
+    for (let tries = 0; tries < 6; tries += 1) {
+      clock.advance(waits.at(-1) ?? 0);
+      assert.equal(turns.ask(candidate), undefined);
+      const isAnswered = tries % 2 === 0;
+      waits.push(turns.failed(candidate, isAnswered ? cause : 'no answer', quota, { isAnswered }).waitMs);
+    }
+    assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 2000], 'up to the limit of each');
+  });
+
   it('waits two seconds at most where nothing answers', () => {
     const clock = new FakeClock();
     const turns = new LaunchTurns(clock);

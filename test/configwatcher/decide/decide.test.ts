@@ -360,22 +360,6 @@ describe('the restart', () => {
     assert.equal(on.state.pending?.reason, 'InProgress');
   });
 
-  it('that is suspended in the middle of a batch counts what the batch has taken', () => {
-    const facts = { spec: atOnce, sources: [newContent], pods: several(4), owners: ownedBy(4) };
-    const started = decided({
-      ...facts,
-      spec: specOf({ debounce: { quiet: '0s' }, strategy: { maxUnavailable: '50%' } }),
-    });
-    const { pods: _, ...later } = { ...afterwards(facts, started, 1000), spec: specOf({ suspend: true }) };
-    assert.deepEqual(decide(observed(later)), { need: 'pods' });
-    const gone = [...facts.pods.slice(0, 2), ...several(2, { created: now + 1000 })];
-    const held = decided({ ...later, pods: gone });
-    const { stalePods, pending, lastRestart } = held.state;
-    assert.deepEqual([stalePods, lastRestart?.restarted, pending?.reason], [2, 2, 'Suspended']);
-    const { pods: __, ...after } = afterwards(later, held, 1000);
-    assert.equal(decided(after).state.stalePods, 2, 'and looks no more');
-  });
-
   it('is not cancelled by a return to the applied content: Pods may run with the other one', () => {
     const started = decided(changed({ pods: several(2), owners: ownedBy(2) }));
     const [replacement, untouched] = [pod({ created: now + 2000 }), pod()];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
 import type { Observed } from '../../../src/configwatcher/facts/observed.ts';
 import { remember } from '../../../src/configwatcher/facts/restart-memory.ts';
@@ -9,6 +10,7 @@ import {
   decided,
   newContent,
   now,
+  observed,
   ownedBy,
   pod,
   several,
@@ -23,6 +25,23 @@ function changed(overrides: Partial<Observed>): Partial<Observed> {
 }
 
 describe('a restart that runs', () => {
+  it('that is suspended in the middle of a batch counts what the batch has taken', () => {
+    const pods = several(4);
+    const facts = changed({ pods, owners: ownedBy(4) });
+    const started = decided({
+      ...facts,
+      spec: specOf({ debounce: { quiet: '0s' }, strategy: { maxUnavailable: '50%' } }),
+    });
+    const { pods: _, ...later } = { ...afterwards(facts, started, 1000), spec: specOf({ suspend: true }) };
+    assert.deepEqual(decide(observed(later)), { need: 'pods' });
+    const gone = [...pods.slice(0, 2), ...several(2, { created: now + 1000 })];
+    const held = decided({ ...later, pods: gone });
+    const { stalePods, pending, lastRestart } = held.state;
+    assert.deepEqual([stalePods, lastRestart?.restarted, pending?.reason], [2, 2, 'Suspended']);
+    const { pods: __, ...after } = afterwards(later, held, 1000);
+    assert.equal(decided(after).state.stalePods, 2, 'and looks no more');
+  });
+
   it('takes no Pod while the clock of the server is behind its cutoff', () => {
     const pods = several(2, { created: now - 2000 });
     const hour = 3_600_000;

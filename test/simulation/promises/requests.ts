@@ -16,6 +16,8 @@ const maxPerSecond = 60;
 const maxPerObject = 30;
 /** More for each change that the operator did not make. */
 const perReason = 4;
+/** So many such changes in {@link window} wake a reconcile often, and each write that follows does so once more. */
+const maxReasons = 10;
 /**
  * Ms after the last event: where everything is done, until each informer has caught up; else until the longest back-off
  * is over, and a Pod's time to start, or the progress deadlines of three owners, one after the other.
@@ -41,6 +43,11 @@ class Counts {
   /** An edit, or a change of a Pod, is a reason to look and to write again. */
   reason(): void {
     this.#reasons += 1;
+  }
+
+  /** Whether so much has changed that a pass for each, and for what it writes, may come close together. */
+  get isBusy(): boolean {
+    return this.#reasons > maxReasons;
   }
 
   /** Which bound the request exceeds. */
@@ -84,7 +91,7 @@ export const requestsAreBounded: NamedPromise = {
       // The runtime's own guard: passes that send nothing show in no request.
       log({ text }) {
         const isSlowed = text.includes('reconcile wakes itself too often');
-        return isSlowed ? { text, clue: 'wakes itself' } : undefined;
+        return isSlowed && !counts.isBusy ? { text, clue: 'wakes itself' } : undefined;
       },
     };
   },
