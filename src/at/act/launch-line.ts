@@ -41,7 +41,7 @@ export class LaunchLine {
   /** By key: those whose turn it is, and since when. */
   readonly trying = new Map<string, Pick<Place, 'version' | 'since'>>();
   failure: Cause;
-  /** Turns that failed in a row. */
+  /** Turns that failed in a row, those of the line that its first At comes from included. */
   failures: number;
   /** How many may try at once; 0: one at each interval. */
   window = 0;

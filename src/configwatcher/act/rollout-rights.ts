@@ -31,7 +31,8 @@ export class RolloutRights {
 
   /** From the answer to a change of a template there. */
   learn(namespace: string, outcome: PodOutcome): void {
-    if (outcome.result === 'RolledOut') this.#known.set(namespace, 'Granted');
+    if (outcome.result === 'RolledOut' || outcome.result === 'TakenBack')
+      this.#known.set(namespace, 'Granted');
     const isDenied = outcome.result === 'Refused' && outcome.cause === 'Forbidden';
     if (isDenied) this.#known.set(namespace, { deniedAt: this.#clock.monotonic() });
   }

@@ -156,8 +156,9 @@ export function groupPods(
   }
   return [...groups].map(([key, { facts, pods: members, outdated }]) => {
     const live = members.filter(isLive);
-    // With a surge each node that has a Pod of the template may still have an older one.
-    const isReached = facts.rollout?.target?.isReached === true && live.length <= (facts.wanted ?? 0);
+    const { target, pods: counted = 0 } = facts.rollout ?? {};
+    // Its controller counts nodes: with a surge one that has a Pod of the template may still have an older one.
+    const isReached = target?.isReached === true && live.length <= counted;
     const replaced = isReached ? [] : outdated;
     return {
       key,

@@ -72,7 +72,7 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
   const sorted = observed.pods && sortPods(observed.pods, spec, stalenessOf({ ...state, pending }));
   const held: WatcherState = { ...state, pending: { ...pending, reason } };
   return {
-    state: sorted ? countedOnHold(held, pending, observed.memory, sorted) : held,
+    state: sorted ? countedOnHold(held, pending, memoryOf(situation), sorted) : held,
     memory: {
       ...observed.memory,
       // While a restart is held up no owner is late.

@@ -282,7 +282,9 @@ export function planRestart(facts: RestartInput): Plan {
     unavailable: broken.length,
     records: recordOwners(entries, inPlace, begin, input),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
-    isDone: sorted.stale.length + sorted.terminating.length + open.length + returns.length === 0,
+    isDone:
+      sorted.stale.length + sorted.terminating.length + open.length === 0 &&
+      !entries.some((entry) => isToReturn(entry, input)),
     stalled: stallsOf(entries, alone),
     blocked: sorted.stale.filter(({ uid }) => isBudgetRefusal(memory, uid)),
     missingRight: missingRightOf(memory, [
@@ -307,6 +309,14 @@ export function planRestart(facts: RestartInput): Plan {
       ),
     ]),
   };
+}
+
+/** Its template is to be the one of before, now or once that is possible. */
+function isToReturn({ group, turn }: Entry, { overtaken }: RestartInput): boolean {
+  const { isBehind, restartedFor = '' } = group.facts.rollout ?? {};
+  const isRefusedNow = group.stale.length === 0 && turn.refused.includes(group.key);
+  const mayFollow = isBehind === true && overtaken?.includes(restartedFor) === true;
+  return turn.restores !== undefined || isRefusedNow || mayFollow;
 }
 
 /** @param uids of the Pods that are left, and of their owners: what was refused and is gone lacks nothing. */

@@ -119,7 +119,7 @@ function turnOfRollout(group: PodGroup, input: RestartInput): Turn | undefined {
   const { strategy } = input;
   if (!rollout || strategy.rollout === 'Never') return undefined;
   const { memory } = input;
-  if (hasKept(group, input) && rollout.restartedFor !== memory.id) return undefined;
+  if (!rollout.held && hasKept(group, input) && rollout.restartedFor !== memory.id) return undefined;
   const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
   if (strategy.rollout === 'WherePossible' && !isForRollout(group, input, patched)) return undefined;
   // Below the partition of a StatefulSet a Pod keeps its revision: evicted, it comes back with the new content.

@@ -111,6 +111,11 @@ describe('a content that is taken back in the middle of a rollout', () => {
     });
   }
 
+  it('RolloutRestart takes no Pod of an owner that is paused', () => {
+    const plan = planned({ type: 'RolloutRestart', pods, rollout: { held: 'Paused' } });
+    assert.deepEqual([deeds(plan), plan.stalled.map(({ because }) => because)], [[[], []], ['Paused']]);
+  });
+
   it('restores the template also where the Pods between are gone already, or no node takes them', () => {
     const waiting = pod({ created: now, ready: false, controller: newest, restartedFor: 'overtaken' });
     for (const others of [[], [waiting]]) {
@@ -130,7 +135,15 @@ describe('a content that is taken back in the middle of a rollout', () => {
   it('waits where the change was refused a moment ago', () => {
     const refusal = { ...failed, attempts: 1, retryAt: now + 1000 };
     const refused = { ...memory, refusals: new Map([['webapp-uid', refusal]]) };
-    assert.deepEqual(deeds(planned({ pods, memory: refused })), [[], []]);
+    for (const some of [pods, before]) {
+      const plan = planned({ pods: some, memory: refused });
+      assert.deepEqual([deeds(plan), plan.isDone], [[[], []], false]);
+    }
+  });
+
+  it('waits for its controller to see the newest template', () => {
+    const plan = planned({ pods: before, rollout: { isBehind: true } });
+    assert.deepEqual([deeds(plan), plan.isDone], [[[], []], false]);
   });
 
   for (const type of ['Auto', 'RolloutRestart'] as const) {

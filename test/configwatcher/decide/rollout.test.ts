@@ -55,9 +55,15 @@ describe('the Pods that the rollout of a DaemonSet replaces', () => {
   });
 
   it('are none once all have the template, whatever its generation was when they were made', () => {
-    const reached: RolloutFacts = { target: { ...target, isReached: true } };
+    const reached: RolloutFacts = { target: { ...target, isReached: true }, pods: 2 };
     assert.equal(outdatedOf(reached), 0);
     const surge = pod({ controller, revision: '3', created: now + 1000 });
     assert.equal(outdatedOf(reached, [...pods, surge]), 2, 'a new one stands beside an older one');
+    const misscheduled = pod({ controller, revision: '1' });
+    assert.equal(
+      outdatedOf({ ...reached, pods: 3 }, [...pods, misscheduled]),
+      0,
+      'on a node that it does not want',
+    );
   });
 });
