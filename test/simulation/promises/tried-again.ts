@@ -34,7 +34,10 @@ export const restartGoesOn: NamedPromise = {
           const triedAt = stalePods > 0 ? tried.get(uid) : undefined;
           // It may have waited for a cooldown before.
           const begun = Date.parse(pending?.started ?? '') || 0;
-          const since = Math.max(history.disturbedAt, changes.at(-1) ?? 0, createdAt, begun, triedAt ?? 0);
+          const since = Math.max(
+            ...[history.disturbedAt, changes.at(-1) ?? 0, createdAt, begun, triedAt ?? 0],
+            newestPod(history, run),
+          );
           return history.time - since > triedWithin
             ? {
                 text: `${watcher.metadata.name} is ${pending?.reason} with ${stalePods} stale Pods, and nothing comes of it`,
@@ -45,6 +48,13 @@ export const restartGoesOn: NamedPromise = {
     };
   },
 };
+
+/** When the newest Pod of the watcher was created, in milliseconds: an owner may have mended itself, and be judged now. */
+function newestPod(history: History, { watcher: { metadata, spec } }: WatcherRun): number {
+  const { namespace = '' } = metadata;
+  const pods = history.objects.in<Pod>('pods', namespace).filter((pod) => selects(spec, pod));
+  return Math.max(0, ...pods.map((pod) => Date.parse(pod.metadata.creationTimestamp ?? '') || 0));
+}
 
 /** Uids of the watchers that this request restarts something for, whatever became of it. */
 function watchersOf(history: History, request: RequestEntry): string[] {
