@@ -1,163 +1,117 @@
-/** A content that is taken back in the middle of a rollout: the template of before spares the Pods of before. */
+/** An edit that is taken back: what is owed to the Pods that were made while it was there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
-import { type Plan, planRestart } from '../../../src/configwatcher/decide/restart.ts';
-import type { RestartInput } from '../../../src/configwatcher/decide/restart-input.ts';
-import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
-import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
-import { emptyMemory, type RestartMemory } from '../../../src/configwatcher/facts/restart-memory.ts';
-import type { RolloutFacts } from '../../../src/configwatcher/facts/workload.ts';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import type { SourceContent } from '../../../src/configwatcher/facts/observed.ts';
+import {
+  afterwards,
+  anHourAgo,
+  applied,
+  decided,
+  found,
+  newContent,
+  now,
+  oldContent,
+  ownedBy,
+  pod,
+  several,
+  webappConfig,
+} from '../../fixtures/configwatcher.ts';
 
-import { now, pod, several, specOf, webapp } from '../../fixtures/configwatcher.ts';
-
-const from = now - 120_000;
-const cutoff = now - 60_000;
-const newest = { ...webapp, uid: 'newest-rs' };
-const memory: RestartMemory = { ...emptyMemory, id: 'return' };
-const place = { kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 4, available: 4 };
-
-/** Three Pods of before, and two of the content between, which breaks them. */
-function midRollout(restartedFor?: string): { before: PodFacts[]; between: PodFacts[] } {
-  const before = several(3, { ...(restartedFor !== undefined && { restartedFor }) });
-  const between = several(2, {
-    ...{ controller: newest, created: from + 10_000, ready: false, restartedFor: 'overtaken' },
-  });
-  return { before, between };
+function restarted({ actions }: Steps): string[] {
+  return actions.flatMap((action) => ('pod' in action ? action.pod.uid : []));
 }
 
-interface Case extends Partial<Omit<RestartInput, 'sorted' | 'strategy'>> {
-  readonly type?: 'Auto' | 'Evict' | 'RolloutRestart';
-  readonly rollout?: Partial<RolloutFacts>;
-  /** Of the ReplicaSet of before. */
-  readonly revision?: string;
-}
-
-function planned({ type = 'Auto', rollout = {}, revision = '1', pods = [], ...facts }: Case): Plan {
-  const spec = specOf({ strategy: { type } });
-  const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'webapp', uid: 'webapp-uid' };
-  const target = { revision: '2', partition: 0 };
-  const owner: OwnerFacts = {
-    ...{ reference, wanted: 4, makesSelectedPods: true },
-    rollout: { pods: 5, target, restartedFor: 'overtaken', ...rollout },
-  };
-  const owners = new Map([
-    [webapp.uid, { ...owner, revision }],
-    [newest.uid, { ...owner, revision: '2' }],
-  ]);
-  return planRestart({
-    ...{ pods, sorted: sortPods(pods, spec, { cutoff, from, until: now - 1000 }), owners, memory, now },
-    ...{ strategy: spec.strategy, cutoff, from, overtaken: ['overtaken'], places: [place], maxPlaces: 50 },
-    ...{ proven: false, ownPod: undefined, record: undefined },
-    ...facts,
-  });
-}
-
-/** What each owner's template is restored to, and which Pods are evicted. No rollout begins: it would replace all Pods. */
-function deeds({ returns, rollouts, batch }: Plan): unknown[] {
-  assert.deepEqual(rollouts, []);
-  return [returns.map(({ value }) => value), batch.map(({ uid }) => uid)];
-}
-
-describe('a content that is taken back in the middle of a rollout', () => {
-  for (const type of ['Auto', 'RolloutRestart'] as const) {
-    it(`${type} restores the template of before, also one without the annotation`, () => {
-      for (const value of [undefined, 'earlier']) {
-        const { before, between } = midRollout(value);
-        assert.deepEqual(deeds(planned({ type, pods: [...before, ...between] })), [[value ?? null], []]);
-      }
-    });
-  }
-
-  const { before, between } = midRollout();
-  const pods = [...before, ...between];
-  const evicted = [[], between.map(({ uid }) => uid)];
-  const failed = { cause: 'Failure', message: 'refused', retryAt: now - 1 } as const;
-  const reborn = pod({ created: from + 10_000, ready: false });
-  const rows: readonly (readonly [string, Case])[] = [
-    ['the template was changed for another restart', { overtaken: ['another'] }],
-    ['the right is missing', { rolloutRight: 'Denied' }],
-    ['none of its Pods is replaced by it', { revision: '2' }],
-    ['its older Pods are of several templates', { pods: [...pods, pod({ restartedFor: 'earlier' })] }],
-    [
-      'it has made Pods since the edit',
-      {
-        pods: [...pods, pod({ created: now, controller: newest, restartedFor: 'overtaken', hasNode: true })],
-      },
-    ],
-    [
-      'the change was refused three times',
-      { memory: { ...memory, refusals: new Map([['webapp-uid', { ...failed, attempts: 3 }]]) } },
-    ],
-    [
-      'a user wants the rollout after all',
-      { memory: { ...memory, restored: new Map([['webapp-uid', now - 1000]]) } },
-    ],
-  ];
-  for (const [why, facts] of rows) {
-    for (const type of ['Auto', 'RolloutRestart'] as const) {
-      it(`${type} evicts the Pods of the content between where ${why}`, () => {
-        assert.deepEqual(deeds(planned({ type, pods, ...facts })), evicted);
-      });
-    }
-  }
-
-  for (const [why, facts] of [
-    ['Pods are always evicted', { type: 'Evict' }],
-    ['it is paused', { rollout: { held: 'Paused' } }],
-  ] as const) {
-    it(`evicts the Pods of the content between where ${why}`, () => {
-      assert.deepEqual(deeds(planned({ pods, ...facts })), evicted);
-    });
-  }
-
-  it('RolloutRestart takes no Pod of an owner that is paused', () => {
-    const plan = planned({ type: 'RolloutRestart', pods, rollout: { held: 'Paused' } });
-    assert.deepEqual([deeds(plan), plan.stalled.map(({ because }) => because)], [[[], []], ['Paused']]);
+describe('an edit', () => {
+  it('that is taken back is owed to the Pods that were made in between, and to no others', () => {
+    const [older, between] = [pod(), pod({ created: now })];
+    const facts = { sources: [newContent], pods: [older] };
+    const recorded = decided(facts);
+    const pods = [older, between];
+    const back = { ...afterwards(facts, recorded, 1500), sources: [oldContent], pods };
+    const owed = decided(back);
+    assert.deepEqual(
+      [owed.state.pending?.hash, owed.state.pending?.cutoff, owed.state.stalePods],
+      [oldContent.hash, now, 1],
+    );
+    const waits = decided(afterwards(back, owed, 500));
+    assert.equal(waits.state.pending?.reason, 'Debounce', 'also when nothing is edited any more');
+    const later = decided({ ...afterwards(back, waits, 10_000), owners: ownedBy(2) });
+    assert.deepEqual(restarted(later), [between.uid]);
   });
 
-  it('restores the template also where the Pods between are gone already, or no node takes them', () => {
-    const waiting = pod({ created: now, ready: false, controller: newest, restartedFor: 'overtaken' });
-    for (const others of [[], [waiting]]) {
-      const plan = planned({ pods: [...before, ...others] });
-      assert.deepEqual([deeds(plan), plan.isDone], [[[null], []], false]);
+  it('that is taken back is owed still when the spec names a further source or other keys', () => {
+    const facts = { sources: [newContent], pods: [pod()] };
+    const pods = [pod(), pod({ created: now })];
+    const back = { ...afterwards(facts, decided(facts), 1500), sources: [oldContent], pods };
+    const owed = decided(back);
+    const further = found({}, { source: { ...webappConfig, name: 'further', optional: true } });
+    const ofKeys = found(
+      { message: 'old' },
+      { source: { ...webappConfig, keys: ['message'] }, keysHash: 'v1:k' },
+    );
+    for (const sources of [[oldContent, further], [ofKeys]]) {
+      const edited = { ...afterwards(back, owed, 1000), sources, generation: 2 };
+      const { state, abandoned } = decided(edited);
+      assert.deepEqual([state.pending?.reason, state.stalePods, abandoned], ['Debounce', 1, undefined]);
     }
   });
 
-  it('restores the templates of all owners at once, whatever holds up the restart', () => {
-    const crashing = pod({ created: now - 1000, ready: false, restarts: 2, hasNode: true });
-    const held = { ...place, available: 3 };
-    for (const facts of [{ places: [] }, { pods: [...pods, crashing], places: [held] }]) {
-      assert.deepEqual(deeds(planned({ pods, ...facts }))[0], [null]);
-    }
+  it('that is taken back is given up where the spec no longer names its source', () => {
+    const named = (name: string, message: string) =>
+      found({ message }, { source: { ...webappConfig, name } });
+    const [kept, left, leftEdited] = [named('kept', 'one'), named('left', 'one'), named('left', 'two')];
+    const pods = [pod(), pod({ created: now })];
+    const first = decided({ state: applied([kept, left]), sources: [kept, leftEdited], pods: [pod()] });
+    const back = { ...afterwards({}, first, 1500), sources: [kept, left], pods };
+    const owed = decided(back);
+    assert.equal(owed.state.stalePods, 1);
+    const { state } = decided({ ...afterwards(back, owed, 1000), sources: [kept], generation: 2 });
+    assert.equal(state.pending, undefined);
   });
 
-  it('waits where the change was refused a moment ago', () => {
-    const refusal = { ...failed, attempts: 1, retryAt: now + 1000 };
-    const refused = { ...memory, refusals: new Map([['webapp-uid', refusal]]) };
-    for (const some of [pods, before]) {
-      const plan = planned({ pods: some, memory: refused });
-      assert.deepEqual([deeds(plan), plan.isDone], [[[], []], false]);
-    }
+  it('that is taken back is owed to a Pod of which a container started in between', () => {
+    const second = 1000;
+    const before = pod();
+    const facts = { sources: [newContent], pods: [before, pod()] };
+    const recorded = decided(facts);
+    const backAfter = (starts: readonly number[]) => {
+      const pods = [{ ...before, starts }, pod()];
+      return decided({ ...afterwards(facts, recorded, 5 * second), sources: [oldContent], pods });
+    };
+    assert.equal(backAfter([anHourAgo, now + 2 * second]).state.stalePods, 1);
+    assert.equal(
+      backAfter([now + 60 * second]).state.pending,
+      undefined,
+      'it has read what is applied again',
+    );
+    assert.equal(backAfter([anHourAgo]).state.pending, undefined);
+    const { state } = backAfter([now + 2 * second]);
+    const waited = { state, sources: [oldContent], pods: [{ ...before, starts: [now + 2 * second] }, pod()] };
+    const restarts = decided({ ...waited, owners: ownedBy(2), now: now + 20 * second });
+    assert.deepEqual(restarted(restarts), [before.uid]);
   });
 
-  it('waits for its controller to see the newest template', () => {
-    const plan = planned({ pods: before, rollout: { isBehind: true } });
-    assert.deepEqual([deeds(plan), plan.isDone], [[[], []], false]);
+  it('has the second that its write names where it is seen as it is made', () => {
+    const from = (content: Partial<SourceContent>) =>
+      decided({ sources: [{ ...newContent, ...content }], pods: several(1) }).state.pending?.from;
+    assert.equal(from({ written: now - 3000 }), now - 3000);
+    assert.equal(from({ written: anHourAgo - 1000 }), now, 'a removed key names none');
+    // A label that the same manager has edited since takes the place of the time.
+    assert.equal(from({ written: now - 30_000 }), anHourAgo, 'seen late');
+    assert.equal(from({ written: now, isFirstLook: true }), anHourAgo, 'seen by a new process');
   });
 
-  for (const type of ['Auto', 'RolloutRestart'] as const) {
-    it(`${type} waits then for the Pods between to be replaced, and evicts what that leaves`, () => {
-      const restored = { target: { revision: '3', partition: 0 }, restartedFor: 'earlier' };
-      const { before, between } = midRollout('earlier');
-      const done = { ...memory, restored: new Map([['webapp-uid', now - 1000]]) };
-      for (const known of [memory, done]) {
-        const facts = { type, memory: known, rollout: restored, revision: '3' };
-        const plan = planned({ ...facts, pods: [...before, ...between] });
-        assert.deepEqual([deeds(plan), plan.rollsOut, plan.stalled], [[[], []], true, []]);
-        const last = planned({ ...facts, pods: [...before, reborn] });
-        assert.deepEqual([deeds(last), last.stalled], [[[], [reborn.uid]], []]);
-      }
-    });
-  }
+  it('spares a Pod that was made in the same second, and starts later', () => {
+    const [older, rolled] = [pod(), pod({ created: now, startsLater: true, ready: false })];
+    const { state } = decided({ sources: [newContent], pods: [older, rolled] });
+    assert.equal(state.pending?.cutoff, anHourAgo);
+    const waited = pod({ created: now - 60_000, startsLater: true, ready: false });
+    const taken = decided({ sources: [newContent], pods: [older, waited] });
+    assert.equal(
+      taken.state.pending?.from,
+      now - 60_000,
+      'it has the new content, should that be taken back',
+    );
+  });
 });
