@@ -169,7 +169,7 @@ export class Actuator {
     const askedAt = clock.monotonic();
     const authorization = await this.#authorize(at, signal);
     if ('refusal' in authorization) {
-      return this.#failures.hold(observed, this.#failures.notAuthorized(at, authorization.refusal, askedAt));
+      return this.#failures.hold(observed, this.#failures.notSent(at, authorization.refusal, askedAt));
     }
     const pod = withAuthor(made, authorization);
     const sentAt = clock.monotonic();

@@ -134,7 +134,7 @@ export class CreateFailures {
   }
 
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */
-  notAuthorized(at: At, failure: Cause, sentAt: number): Wait {
+  notSent(at: At, failure: Cause, sentAt: number): Wait {
     const { memory } = this.#options;
     this.#heldUp(at, sentAt);
     return this.#refusedAlone(at, failure, delayAfter(memory.refused(at)));

@@ -88,11 +88,12 @@ export class LaunchTurns {
     const now = this.#clock.monotonic();
     const id = `${namespace}/${cause}`;
     const before = this.#lineOf.get(key);
-    const hadTurn = before?.id === id && before.trying.has(key);
+    const tried = before?.trying.has(key) ? before : undefined;
+    const hadTurn = tried?.id === id;
     const known = this.#lines.get(id);
     // Where causes take turns, the try that failed for another one counts as well.
-    const failures = before?.trying.has(key) ? before.failures : 0;
-    const line = known ?? new LaunchLine({ id, namespace, failure }, { ...options, now, failures });
+    const turn = { ...options, now, failures: tried?.failures ?? 0 };
+    const line = known ?? new LaunchLine({ id, namespace, failure }, turn);
     this.#lines.set(id, line);
     if (before !== line) {
       this.forget(key);

@@ -115,12 +115,11 @@ function recordGated(o: Observed, pod: Pod, attempt: number): StatusFirst {
 export function release(o: Observed, running: Running): Draft {
   const { view, events } = running;
   const status = steadyStatus(o, running);
-  if (o.refusal !== undefined) return refusedRelease(o, running, o.refusal);
+  if (o.refusal !== undefined) return refusedRelease(o, running, status, o.refusal);
+  const told = toldRefusal(o);
   const recordedAt = parseTime(status.launchTime ?? '');
-  // What keeps it from its release stays told meanwhile.
-  const isRefused = waitingReason(o.at.status) === atReason.createFailed;
-  if (o.now - recordedAt > (isRefused ? refusedReleaseMs : lateReleaseMs)) {
-    return o.live ? recordLate(o, running, isRefused ? o.now : recordedAt) : readLive;
+  if (o.now - recordedAt > (told === undefined ? lateReleaseMs : refusedReleaseMs)) {
+    return o.live ? recordLate(o, running, status, told) : readLive;
   }
   return {
     actions: [{ type: 'ReleasePod', pod: view.pod }],
@@ -130,36 +129,46 @@ export function release(o: Observed, running: Running): Draft {
   };
 }
 
+/** What keeps the Pod from its release, as status tells it. */
+function toldRefusal({ at: { status } }: Observed): Cause | undefined {
+  const { reason, message = '' } = status ?? {};
+  const isTold = reason === atReason.createFailed && waitingReason(status) === reason;
+  return isTold ? { reason, message } : undefined;
+}
+
 /** Says so, and tries again later. */
-function refusedRelease(o: Observed, running: Running, refusal: Cause): Steps {
+function refusedRelease(o: Observed, { events }: Running, status: AtStatus, refusal: Cause): Steps {
   const isTold = waitingReason(o.at.status) === refusal.reason;
   const news = isTold ? [] : [holdEvent(refusal.reason, refusal.message)];
   return {
     actions: [],
-    status: withCause(o, steadyStatus(o, running), refusal),
-    events: [...running.events, ...news],
+    status: withCause(o, status, refusal),
+    events: [...events, ...news],
     requeueAfter: o.retryDelay,
   };
 }
 
-/**
- * The launch is now. The operator's share of its delay is that of the record, and what has passed since.
- *
- * @param since from when on the operator may be to blame, epoch milliseconds.
- */
-function recordLate(o: Observed, running: Running, since: number): StatusFirst {
-  const { launch, run, events } = running;
-  const status = steadyStatus(o, running);
+/** The launch is now. What keeps the Pod from its release stays told meanwhile, and is not the operator's doing. */
+function recordLate(
+  o: Observed,
+  { launch, run, events }: Running,
+  status: AtStatus,
+  told: Cause | undefined,
+): StatusFirst {
+  const since = told === undefined ? parseTime(status.launchTime ?? '') : o.now;
   const late = launch.attempt === 1 ? latenessOf(o, run, since) : {};
   const recorded = { ...status, launchTime: formatMilliTime(o.now), ...late };
-  const { reason, message = '' } = o.at.status ?? {};
-  const isRefused = reason !== undefined && waitingReason(o.at.status) === atReason.createFailed;
   return {
-    first: isRefused ? withCause(o, recorded, { reason, message }) : recorded,
+    first: told === undefined ? recorded : withCause(o, recorded, told),
     events: [...events, ...lateReleaseEvents(o, recorded)],
   };
 }
 
+/**
+ * The operator's share of the delay is that of the record, and what has passed since.
+ *
+ * @param since from when on the operator may be to blame, epoch milliseconds.
+ */
 function latenessOf(o: Observed, { scheduledTime = o.now }: Run, since: number): Partial<AtStatus> {
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
   const { operatorDelaySeconds: recorded = 0 } = o.at.status ?? {};

@@ -137,7 +137,7 @@ describe('an At whose turn it is where the creates of others are refused', () =>
   it('passes it on where its author may not create Pods', () => {
     const { clock, failures, woken } = inTurn();
     const refusal = { reason: 'NotAuthorized', message: 'its author may not create Pods' };
-    failures.notAuthorized(at, refusal, clock.monotonic());
+    failures.notSent(at, refusal, clock.monotonic());
     assert.deepEqual(woken, next);
   });
 
