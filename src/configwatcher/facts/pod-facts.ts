@@ -9,6 +9,7 @@ import {
   type Pod,
 } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
+import { failureOf, type PodFailure } from './pod-failure.ts';
 import { referencesOf, volumeOf } from './pod-references.ts';
 import { isRolloutAnnotation } from './workload.ts';
 
@@ -36,14 +37,7 @@ export interface PodFacts {
   /** How often the container that was restarted most often was restarted. */
   readonly restarts: number;
   /** Why a container does not run, or did not the last time. */
-  readonly failure?: {
-    readonly container: string;
-    /** Of the state, such as `Error` or `CreateContainerConfigError`. */
-    readonly reason: string;
-    readonly exitCode?: number;
-    /** The last line of its termination message. */
-    readonly lastLine?: string;
-  };
+  readonly failure?: PodFailure;
   /** A node has it. */
   readonly hasNode?: true;
   /** No node can take it. */
@@ -62,46 +56,8 @@ export interface PodFacts {
   readonly references: readonly string[];
 }
 
-/** Characters. */
-const maxLastLine = 160;
-
-/** The waiting reason of a container whose configuration cannot be resolved. */
-const configError = 'CreateContainerConfigError';
-
 function statusesOf({ status }: Pod): readonly ContainerStatus[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-}
-
-/** Terminal control characters would reach the terminal of a user who reads the status with kubectl. */
-function lastLineOf(text: string): string | undefined {
-  const last = text.trimEnd().split('\n').at(-1) ?? '';
-  return last.replace(/\p{Cc}/gu, ' ').slice(0, maxLastLine) || undefined;
-}
-
-function isUnconfigured({ state }: ContainerStatus): boolean {
-  return state?.waiting?.reason === configError;
-}
-
-/** Of several containers that have failed, the one that fails most says most: one beside it may have failed once, and run since. */
-function failureOf(pod: Pod): PodFacts['failure'] {
-  const statuses = statusesOf(pod);
-  const unconfigured = statuses.find(isUnconfigured);
-  if (unconfigured) return { container: unconfigured.name, reason: configError };
-  const failures = statuses.flatMap(({ name: container, restartCount: restarts, state, lastState }) => {
-    const ended = state?.terminated ?? lastState?.terminated;
-    // A container that the kubelet starts again after it ended with 0 was meant to go on running.
-    const isDone = ended?.exitCode === 0 && (restarts === 0 || state?.terminated !== undefined);
-    return ended && !isDone ? [{ container, restarts, ended }] : [];
-  });
-  const [most] = failures.sort(
-    (left, right) =>
-      right.restarts - left.restarts ||
-      Number(left.ended.exitCode === 0) - Number(right.ended.exitCode === 0),
-  );
-  if (!most) return undefined;
-  const { message = '', exitCode, reason = 'Error' } = most.ended;
-  const lastLine = lastLineOf(message);
-  return { container: most.container, reason, exitCode, ...(lastLine !== undefined && { lastLine }) };
 }
 
 /** The kubelet may not report that a container was restarted as a transition of Ready, so its start counts as well. */
@@ -231,7 +187,7 @@ export function podFactsOf(
   const { metadata, spec, status } = pod;
   const controller = isMirror(pod) ? undefined : controllerOf(pod);
   const stable = stableSince(pod);
-  const failure = failureOf(pod);
+  const failure = failureOf(statusesOf(pod));
   const revision = revisionOf(pod);
   const restartedFor = metadata.annotations?.[annotation];
   const terminating = metadata.deletionTimestamp !== undefined;
