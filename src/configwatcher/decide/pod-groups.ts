@@ -145,7 +145,8 @@ export function groupPods(
     const { reference, rollout, revision } = facts;
     const group = groups.get(reference.uid) ?? { facts, pods: [], outdated: [] };
     group.pods.push(pod);
-    if (isOutdated(pod, reference.kind, rollout?.target, revision)) {
+    const matters = stale.has(pod) || pod.created < from;
+    if (matters && isOutdated(pod, reference.kind, rollout?.target, revision)) {
       group.outdated.push(pod);
     }
     groups.set(reference.uid, group);
@@ -165,7 +166,7 @@ export function groupPods(
       owner: facts.reference,
       stale: members.filter((pod) => stale.has(pod)),
       outdated: replaced.filter((pod) => stale.has(pod)),
-      endangered: replaced.filter((pod) => isLive(pod) && !stale.has(pod) && pod.created < from),
+      endangered: replaced.filter((pod) => isLive(pod) && !stale.has(pod)),
       terminating: members.filter((pod) => terminating.has(pod)),
       fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,

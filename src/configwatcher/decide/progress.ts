@@ -24,7 +24,7 @@ import type { Action } from './decision.ts';
 import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
 import { type PodGroup, type SortedPods, sortPods, stalenessOf } from './pod-groups.ts';
-import { type Plan, planRestart } from './restart.ts';
+import { goingOwners, type Plan, planRestart } from './restart.ts';
 import {
   closed,
   closeOvertaken,
@@ -250,8 +250,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
   if (plan.isDone) return { ...complete({ ...situation, state: recorded }, before), sorted };
   const announced = new Set([
     ...announcedBefore(observed, before.id),
-    ...[...plan.rollouts, ...plan.returns.map(({ group }) => group)].map(({ key }) => key),
-    ...plan.batch.map(({ uid }) => plan.ownerOf.get(uid)?.key ?? ''),
+    ...goingOwners(plan).map(({ key }) => key),
   ]);
   return {
     state: {

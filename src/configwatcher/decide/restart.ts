@@ -21,7 +21,7 @@ import { lateAt, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
 import { groupPods, groupUnmanaged, type PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { isRefused, noTurn, type Turn } from './turn.ts';
+import { isForOvertaken, isRefused, noTurn, type Turn } from './turn.ts';
 
 export interface Plan {
   /** To be restarted now, in this order. */
@@ -312,11 +312,19 @@ export function planRestart(facts: RestartInput): Plan {
 }
 
 /** Its template is to be the one of before, now or once that is possible. */
-function isToReturn({ group, turn }: Entry, { overtaken }: RestartInput): boolean {
-  const { isBehind, restartedFor = '' } = group.facts.rollout ?? {};
+function isToReturn({ group, turn }: Entry, input: RestartInput): boolean {
   const isRefusedNow = group.stale.length === 0 && turn.refused.includes(group.key);
-  const mayFollow = isBehind === true && overtaken?.includes(restartedFor) === true;
+  const mayFollow = group.facts.rollout?.isBehind === true && isForOvertaken(group, input);
   return turn.restores !== undefined || isRefusedNow || mayFollow;
+}
+
+/** The owners whose Pods go now, or whose template changes. */
+export function goingOwners({ rollouts, returns, batch, ownerOf }: Plan): readonly PodGroup[] {
+  return [
+    ...rollouts,
+    ...returns.map(({ group }) => group),
+    ...batch.flatMap(({ uid }) => ownerOf.get(uid) ?? []),
+  ];
 }
 
 /** @param uids of the Pods that are left, and of their owners: what was refused and is gone lacks nothing. */

@@ -92,6 +92,12 @@ function hasKept({ fresh }: PodGroup, { from = Number.NEGATIVE_INFINITY }: Resta
   return fresh.some(({ created }) => created < from);
 }
 
+/** Whether the template of the owner is the one for a restart that this one has overtaken. */
+export function isForOvertaken({ facts }: PodGroup, { overtaken }: RestartInput): boolean {
+  const { restartedFor } = facts.rollout ?? {};
+  return restartedFor !== undefined && overtaken?.includes(restartedFor) === true;
+}
+
 /**
  * The content that this restart applies again was taken back in the middle of a rollout. With the template of before, the
  * owner's controller replaces only the Pods that were made in between: those that never left the content stay. Not where
@@ -101,8 +107,8 @@ function hasKept({ fresh }: PodGroup, { from = Number.NEGATIVE_INFINITY }: Resta
 function turnOfReturn(group: PodGroup, input: RestartInput): Turn | undefined {
   const { key, endangered, fresh, facts } = group;
   const { restartedFor } = facts.rollout ?? {};
-  const isOvertaken = restartedFor !== undefined && input.overtaken?.includes(restartedFor) === true;
-  const isOurs = isOvertaken && input.strategy.rollout !== 'Never' && !isBarred(group, input);
+  const isOurs =
+    isForOvertaken(group, input) && input.strategy.rollout !== 'Never' && !isBarred(group, input);
   // A user may want the rollout after all.
   if (!isOurs || isRefusedOften(group, input) || input.memory.restored.has(key)) return undefined;
   const [restores, ...others] = new Set(endangered.map((pod) => pod.restartedFor ?? null));

@@ -15,6 +15,7 @@ import { replacesImmutable } from './comparison.ts';
 import type { DecidedEvent } from './decision.ts';
 import type { PodGroup, SortedPods } from './pod-groups.ts';
 import { announcedBefore, type Step } from './progress.ts';
+import { goingOwners } from './restart.ts';
 import { summarizeKeys } from './trigger.ts';
 import { blockedMessage, nameThem, pods, sourceNames, stallMessage } from './watcher-conditions.ts';
 
@@ -162,11 +163,7 @@ function conditionEvents(before: WatcherState, after: WatcherState): EventRecord
 
 /** The owners whose Pods go now and that have got no Event yet. */
 function newOwners(observed: Observed, { plan, memory }: Step): PodGroup[] {
-  const going = [
-    ...(plan?.rollouts ?? []),
-    ...(plan?.returns ?? []).map(({ group }) => group),
-    ...(plan?.batch ?? []).flatMap(({ uid }) => plan?.ownerOf.get(uid) ?? []),
-  ];
+  const going = plan === undefined ? [] : goingOwners(plan);
   const announced = announcedBefore(observed, memory.id);
   return [...new Set(going)].filter(({ key }) => !announced.has(key));
 }

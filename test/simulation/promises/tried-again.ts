@@ -35,7 +35,11 @@ export const restartGoesOn: NamedPromise = {
           // It may have waited for a cooldown before.
           const begun = Date.parse(pending?.started ?? '') || 0;
           const since = Math.max(
-            ...[history.disturbedAt, changes.at(-1) ?? 0, createdAt, begun, triedAt ?? 0],
+            history.disturbedAt,
+            changes.at(-1) ?? 0,
+            createdAt,
+            begun,
+            triedAt ?? 0,
             newestPod(history, run),
           );
           return history.time - since > triedWithin
