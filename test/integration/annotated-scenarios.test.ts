@@ -170,7 +170,10 @@ describe("Reloader's load scenarios", () => {
     timeout,
   }, async (t) => {
     const world = await open(t);
-    const names = await pairs(world, 50, 'api');
+    // Two writers of one ConfigMap may be apart by more than a few seconds, where the API server is under pressure.
+    const quiet = { debounce: { quiet: '15s', max: '60s' } };
+    const patient = { ...annotations, 'k8spatterns.io/restart-options': JSON.stringify(quiet) };
+    const names = await pairs(world, 50, 'api', { annotations: patient });
     await Promise.all(
       Array.from({ length: 10 }, async (_, writer) => {
         for (const [index, name] of names.entries()) if (index % 5 === writer % 5) await world.burst(name, 1);

@@ -263,18 +263,23 @@ export class AnnotatedShop {
     return (await this.client.list(configWatchers, { namespace: this.namespace })).items;
   }
 
-  untilWatcher(
+  async untilWatcher(
     name: string,
     holds: (watcher: ConfigWatcher) => boolean,
     message = 'is as asked for',
   ): Promise<ConfigWatcher> {
-    return eventually(
-      async () => {
-        const watcher = await this.client.get(configWatchers, { namespace: this.namespace, name });
-        return holds(watcher) && watcher;
-      },
-      { timeout: 90_000, interval: 200, message: `${name} ${message}` },
-    );
+    let last: ConfigWatcher | undefined;
+    const look = async () => {
+      last = await this.client.get(configWatchers, { namespace: this.namespace, name });
+      return holds(last) && last;
+    };
+    try {
+      return await eventually(look, { timeout: 90_000, interval: 200, message: `${name} ${message}` });
+    } catch (error) {
+      const said = this.#operator?.output.split('\n').filter((line) => line.includes(`"${name}"`)) ?? [];
+      const status = JSON.stringify(last?.status);
+      throw new Error(`${name} has status ${status}\n${said.slice(-10).join('\n')}`, { cause: error });
+    }
   }
 
   baselined(name: string): Promise<ConfigWatcher> {
