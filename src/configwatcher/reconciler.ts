@@ -95,7 +95,10 @@ export class ConfigWatcherReconciler implements Reconciler {
     };
     // Where the watch of watchers is behind, that of their sources may be, which with annotations is the same one.
     const afresh = readAt !== undefined;
-    return withForbidden(facts, observer.observe(watcher, facts, { afresh, knownSince, signal }));
+    return withForbidden(
+      facts,
+      observer.observe(watcher, facts, { afresh, isRecorded: known !== undefined, knownSince, signal }),
+    );
   }
 
   async #read(need: Need, facts: WatcherFacts, { signal }: ReconcileContext): Promise<Answer<WatcherFacts>> {
@@ -104,17 +107,20 @@ export class ConfigWatcherReconciler implements Reconciler {
       const live = await this.#live(requestFor(watcher), signal, facts);
       return live ? { next: 'decide', facts: live } : { next: 'end', result: {} };
     }
-    const read = this.#options.observer.answer(need, watcher, facts, { knownSince, signal });
+    const isRecorded = this.#memory.recall(requestKey(requestFor(watcher))) !== undefined;
+    const options = { isRecorded, knownSince, signal };
+    const read = this.#options.observer.answer(need, watcher, facts, options);
     return { next: 'decide', facts: await withForbidden(facts, read) };
   }
 
   /** What is known of another watcher of this name. */
   #forgetOther(key: string, watcher: ConfigWatcher | undefined): void {
+    // Its sources were read before a first status could be written.
+    if (!watcher) this.#options.observer.forget(key);
     const known = this.#memory.recall(key);
     if (!known || known.watcher.metadata.uid === watcher?.metadata.uid) return;
     this.#memory.forget(key);
     this.#actuator.forget(key);
-    this.#options.observer.forget(known.watcher);
   }
 }
 

@@ -170,6 +170,15 @@ describe('an edited ConfigMap', () => {
     assert.equal(world.restarts.length, 2);
   });
 
+  it('that waits for a window has one line in the log that says so', async () => {
+    const { world, operator } = await settled({ windows: [{ schedule: '0 0 1 1 *', duration: '1s' }] });
+    world.step(3_600_000);
+    world.edit({ message: 'second' });
+    await lookUntil(world, operator, (looks) => looks === 10, 10_000);
+    const waits = operator.lines.flatMap((line) => /"waitsFor":"(\w+)"/.exec(line)?.[1] ?? []);
+    assert.deepEqual(waits, ['Debounce', 'Window']);
+  });
+
   it('that is deleted and made again with the same data restarts nothing', async () => {
     const { world, operator } = await settled();
     const data = world.configMap?.data ?? {};

@@ -160,9 +160,13 @@ function ordered(observed: Observed, steps: Steps): Decision<Need, Effect> {
   };
 }
 
-/** A further try of what was refused before is none. */
-function isNews({ memory: { refusals } }: Observed, { events, actions }: Steps): boolean {
-  return events.length > 0 || actions.some((action) => !refusals.has(uidOf(action)));
+/** A further try of what was refused before is none. Not all that a change waits for has an Event. */
+function isNews(
+  { memory: { refusals }, state: before }: Observed,
+  { events, actions, state }: Steps,
+): boolean {
+  const waitsForAnother = state.pending?.reason !== before.pending?.reason;
+  return events.length > 0 || waitsForAnother || actions.some((action) => !refusals.has(uidOf(action)));
 }
 
 function stepsOf(observed: Observed): Steps | Need {

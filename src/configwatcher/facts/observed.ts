@@ -27,7 +27,7 @@ export interface SourceContent {
   readonly written?: number;
   /** Who wrote then, as the object's managedFields name it. */
   readonly manager?: string;
-  /** This process reads it for the first time. */
+  /** This process reads it for the first time, or has not recorded what it read then. */
   readonly isFirstLook?: boolean;
   readonly immutable: boolean;
   /** When the object was created, epoch ms in whole seconds; absent when there is none. */

@@ -25,6 +25,8 @@ import { rolloutAnnotation } from './workload.ts';
 /** Characters of the annotation restart-now that tell two values apart. */
 const maxRestartNow = 128;
 
+type ReadOptions = Pick<ReadRequest, 'isRecorded' | 'knownSince' | 'signal'>;
+
 export class Observer {
   readonly #options;
   readonly #sources: SourceReader;
@@ -91,7 +93,7 @@ export class Observer {
   async observe(
     watcher: ConfigWatcher,
     observed: Observed,
-    options: Pick<ReadRequest, 'afresh' | 'knownSince' | 'signal'>,
+    options: ReadOptions & Pick<ReadRequest, 'afresh'>,
   ): Promise<Observed> {
     const sources = await this.#readSources(watcher, observed, options);
     return { ...observed, sources, now: this.now() };
@@ -102,27 +104,29 @@ export class Observer {
     question: Exclude<Need, 'watcher'>,
     watcher: ConfigWatcher,
     observed: Observed,
-    options: Pick<ReadRequest, 'knownSince' | 'signal'>,
+    options: ReadOptions,
   ): Promise<Observed> {
     const more = await this.#read(question, watcher, observed, options);
     return { ...observed, ...more, now: this.now() };
   }
 
-  forget(watcher: ConfigWatcher): void {
-    this.#sources.forget(watcher.metadata.uid ?? '');
+  /** @param watcher namespace/name */
+  forget(watcher: string): void {
+    this.#sources.forget(watcher);
   }
 
   async #read(
     question: Exclude<Need, 'watcher'>,
     watcher: ConfigWatcher,
     observed: Observed,
-    { knownSince, signal }: Pick<ReadRequest, 'knownSince' | 'signal'>,
+    options: ReadOptions,
   ): Promise<Partial<Observed>> {
     const { spec } = observed;
+    const { signal } = options;
     if ('invalid' in spec) return {};
     switch (question) {
       case 'contents':
-        return { sources: await this.#readSources(watcher, observed, { afresh: true, knownSince, signal }) };
+        return { sources: await this.#readSources(watcher, observed, { ...options, afresh: true }) };
       case 'pods':
         return { pods: await this.#listPods(watcher, observed, spec, signal) };
       case 'formerPods':
@@ -151,12 +155,13 @@ export class Observer {
   async #readSources(
     { metadata }: ConfigWatcher,
     { namespace, spec, state }: Observed,
-    options: Pick<ReadRequest, 'afresh' | 'knownSince' | 'signal'>,
+    options: ReadOptions & Pick<ReadRequest, 'afresh'>,
   ): Promise<readonly SourceContent[]> {
     if ('invalid' in spec) return [];
     return this.#sources.read({
       namespace,
-      watcher: metadata.uid ?? '',
+      watcher: `${namespace}/${metadata.name}`,
+      uid: metadata.uid ?? '',
       sources: spec.sources,
       applied: state.sources,
       ...options,

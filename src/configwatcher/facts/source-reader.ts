@@ -34,8 +34,11 @@ interface Remembered {
 
 export class SourceReader {
   readonly #options;
-  /** By watcher, then by source: forgetting a watcher forgets all it named. */
-  readonly #memory = new Map<string, ReadonlyMap<string, Remembered>>();
+  /** By namespace/name of the watcher: forgetting it forgets all the sources that it named. */
+  readonly #memory = new Map<
+    string,
+    { readonly uid: string; readonly sources: ReadonlyMap<string, Remembered> }
+  >();
   readonly #reads: SourceReads;
 
   constructor(options: {
@@ -60,7 +63,9 @@ export class SourceReader {
    *   never taken for an absent source.
    */
   async read(request: ReadRequest): Promise<SourceContent[]> {
-    const before = this.#memory.get(request.watcher);
+    const { watcher, uid } = request;
+    const memory = this.#memory.get(watcher);
+    const before = memory?.uid === uid ? memory.sources : undefined;
     const after = new Map<string, Remembered>();
     const contents = await Promise.all(
       request.sources.map(async (source) => {
@@ -70,10 +75,11 @@ export class SourceReader {
         return { ...remembered.content, ...sinceApplied(request, remembered), confirmed };
       }),
     );
-    this.#memory.set(request.watcher, after);
+    this.#memory.set(watcher, { uid, sources: after });
     return contents;
   }
 
+  /** @param watcher namespace/name */
   forget(watcher: string): void {
     this.#memory.delete(watcher);
   }
@@ -104,7 +110,7 @@ export class SourceReader {
           source,
           keysHash: keysHash(source.keys),
           present: version !== undefined,
-          isFirstLook: known === undefined,
+          isFirstLook: known === undefined || (known.content.isFirstLook === true && !request.isRecorded),
         },
         seen: new Map([...kept, [hash, { immutable, digests }]]),
       },

@@ -22,13 +22,17 @@ export interface Found
 
 export interface ReadRequest {
   readonly namespace: string;
-  /** Distinguishes the watchers; uid. */
+  /** Namespace/name of the watcher. */
   readonly watcher: string;
+  /** Tells it from an earlier one of this name. */
+  readonly uid: string;
   readonly sources: readonly WatchedSource[];
   /** The sources of status, to know which digests are still worth keeping. */
   readonly applied: readonly SourceHash[];
   /** Read all of them now, whatever is remembered. */
   readonly afresh: boolean;
+  /** This process has recorded what it knows of them, so that an edit which it finds now was made since. */
+  readonly isRecorded: boolean;
   /**
    * Monotonic ms since when this process has known what status says of the sources. A read that began later may be
    * shared: it cannot be older than the content that status speaks of.

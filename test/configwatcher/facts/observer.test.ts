@@ -44,7 +44,7 @@ async function askedWithTheList(
   });
   const watcher = watching(spec);
   const observed = observer.known(watcher, readState(), emptyMemory);
-  const listed = observer.answer('pods', watcher, observed, { knownSince: 0, signal });
+  const listed = observer.answer('pods', watcher, observed, { isRecorded: true, knownSince: 0, signal });
   await new Promise((resolve) => setImmediate(resolve));
   const meanwhile = [...asked];
   answer.resolve({ items: [] });

@@ -50,17 +50,21 @@ let reader: SourceReader;
 async function read({
   afresh = false,
   applied = '',
-  watcher = 'a',
+  watcher = 'a' as string,
+  uid = `uid-${watcher}` as string,
   knownSince = 1e9,
+  isRecorded = true,
 } = {}): Promise<SourceContent> {
   const entries = applied ? [{ kind: 'ConfigMap', name: 'webapp-config', hash: applied } as const] : [];
   const [content] = await reader.read({
     namespace: 'shop',
-    watcher,
+    watcher: `shop/${watcher}`,
+    uid,
     sources: [webappConfig],
     applied: entries,
     afresh,
     knownSince,
+    isRecorded,
     signal,
   });
   assert.ok(content);
@@ -194,6 +198,14 @@ describe('SourceReader', () => {
     assert.deepEqual(await named(), [Date.UTC(2024, 5, 1, 12, 0, 5), false]);
   });
 
+  it('looks for the first time until it is recorded what it saw', async () => {
+    const looks: unknown[] = [];
+    for (const isRecorded of [false, false, true]) {
+      looks.push((await read({ afresh: true, isRecorded })).isFirstLook);
+    }
+    assert.deepEqual(looks, [true, true, false]);
+  });
+
   it('is shared by the watchers of a source, where it cannot be older than what their status says', async () => {
     const watchers = ['a', 'b', 'c'];
     const all = (knownSince: number) =>
@@ -239,11 +251,13 @@ describe('SourceReader', () => {
     const secret = { ...webappConfig, kind: 'Secret' as const };
     const request = {
       namespace: 'shop',
-      watcher: 'a',
+      watcher: 'shop/a',
+      uid: 'uid-a',
       sources: [secret],
       applied: [],
       afresh: false,
       knownSince: 1e9,
+      isRecorded: true,
       signal,
     };
     await assert.rejects(newReader().read(request), MissingRight);
@@ -256,9 +270,15 @@ describe('SourceReader', () => {
   it('forgets a watcher', async () => {
     await read();
     await read({ watcher: 'b' });
-    reader.forget('a');
+    reader.forget('shop/a');
     await read();
     await read({ watcher: 'b' });
     assert.equal(gets, 3);
+  });
+
+  it('knows nothing of a watcher that is created again', async () => {
+    await read();
+    assert.equal((await read({ uid: 'uid-of-the-second' })).isFirstLook, true);
+    assert.equal(gets, 2);
   });
 });
