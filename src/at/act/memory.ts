@@ -3,6 +3,7 @@
  * any time; a decision without it is slower or more careful, never wrong.
  */
 import type { At } from '../../api/at.generated.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
@@ -82,6 +83,16 @@ export class Memory {
   /** A create has failed, or a status that it waits for, for whatever reason. @param since epoch milliseconds. */
   heldUp(at: At, since: number): void {
     this.#entry(at).heldUp ??= sinceIn(at, since);
+  }
+
+  /** The release has failed. What kept the Pod from its create, before status recorded it, says nothing of that. */
+  releaseHeldUp(at: At, since: number): void {
+    const entry = this.#entry(at);
+    const recordedAt = parseTime(at.status?.launchTime ?? '');
+    if (entry.heldUp !== undefined && entry.heldUp.time < recordedAt) delete entry.heldUp;
+    if (entry.waits !== undefined && entry.waits.time < recordedAt) delete entry.waits;
+    // It was sent after that record, although the clock, which follows the API server's, may say a millisecond less.
+    this.heldUp(at, Math.max(since, recordedAt));
   }
 
   /** Creates of others fail, and so would this one. @param since epoch milliseconds. */

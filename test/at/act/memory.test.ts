@@ -36,6 +36,22 @@ describe('what is remembered of an At', () => {
     assert.equal(other.recall(edited).heldUpSince, Number.NEGATIVE_INFINITY, 'the edit was seen just now');
   });
 
+  it('is since when its release fails, whatever kept it from its create', () => {
+    const at = launched();
+    const recordedAt = Date.parse(at.status?.launchTime ?? '');
+    const memory = new Memory();
+    memory.heldUp(at, 1000);
+    memory.waits(at, 500);
+    const since = () => {
+      const { heldUpSince, waitsSince } = memory.recall(at);
+      return [heldUpSince, waitsSince];
+    };
+    memory.releaseHeldUp(at, recordedAt - 1);
+    assert.deepEqual(since(), [recordedAt, undefined], 'it is sent after the record');
+    memory.releaseHeldUp(at, recordedAt + 5000);
+    assert.deepEqual(since(), [recordedAt, undefined]);
+  });
+
   it('is nothing once there is nothing left that matters, nor of another At of the same name', () => {
     const memory = new Memory();
     memory.toTry(at);
