@@ -153,6 +153,62 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.ok(Date.parse(lastRestart?.startTime ?? '') >= Date.parse(cooldownUntil ?? ''));
   });
 
+  it('begins with no other owner after an edit before the Pod that has gone is back, and then has all at the last content', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 2);
+    await shop.deploy(3, 'Deployment', 'other');
+    await shop.olderThanEdits();
+    const old = await shop.pods();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the first Pod goes' });
+    const { pending: before } = await shop.status();
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('the restart for the edit has begun', ({ pending }) => {
+      return pending?.reason === 'InProgress' && pending.hash !== before?.hash;
+    });
+    await shop.quiet();
+    // The other owner serves as it did: without the place of the first one it would be the next.
+    assert.equal(shop.seen.length, 6, 'the first owner keeps its place');
+    shop.isKubeletSlow = false;
+    const { history } = await shop.restarted(2);
+    const left = await shop.allReady(5);
+    assert.deepEqual([history?.map(({ restarted }) => restarted), shop.seen.length], [[4, 1], 10]);
+    const isOld = (uid = '') => old.some(({ metadata }) => metadata.uid === uid);
+    // The Pod in between had not started before the last edit.
+    assert.equal(
+      left.some(({ metadata }) => isOld(metadata.uid)),
+      false,
+    );
+  });
+
+  it('has what is left of a restart wait for the debounce after an edit', { timeout }, async (t) => {
+    // However slow the test is, the first restart does not go on before the edit.
+    const shop = await Shop.watched(t, 4, { strategy: { minReadySeconds: 60 } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 5, { timeout: 40_000, message: 'the first Pod goes' });
+    await shop.allReady(4);
+    const { metadata } = await shop.edit({ debounce: { quiet: '15s' } });
+    const { lastRestart: first } = await shop.until('the debounce is seen', ({ observedGeneration }) => {
+      return observedGeneration === metadata.generation;
+    });
+    const edited = Date.now();
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('the rest waits', ({ pending }) => pending?.reason === 'Debounce');
+    await shop.quiet();
+    const { pending, stalePods } = await shop.status();
+    assert.deepEqual([pending?.reason, stalePods, shop.seen.length], ['Debounce', 4, 5]);
+    await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the next Pod goes' });
+    const waited = Date.now() - edited;
+    const { lastRestart, lastChangeTime = '' } = await shop.status();
+    assert.notEqual(lastRestart?.id, first?.id, 'it is a second restart');
+    const bySelf = Date.parse(lastRestart?.startTime ?? '') - Date.parse(lastChangeTime);
+    assert.ok(bySelf >= 15_000, `after ${bySelf} ms by its own account`);
+    // What it knows of the API server's clock may become better by a second meanwhile.
+    assert.ok(waited >= 14_000, `after ${waited} ms`);
+  });
+
   it('in a dry run tells each content once, and applies none', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 2, { dryRun: true });
     const { client, namespace } = shop;
