@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { daemonSets, deployments } from '../../src/configwatcher/facts/workload.ts';
+import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
 import { isReady, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
@@ -100,6 +100,44 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
       assert.equal(shop.seen.length, 6, 'each Pod was replaced once');
       assert.deepEqual([evicted, await shop.generation(kind)], [[], 2], 'by the upgrade alone');
       assert.equal(done.lastRestart?.failed, 0);
+    });
+  }
+
+  for (const [type, kind] of [
+    ['Auto', 'StatefulSet'],
+    ['Evict', 'StatefulSet'],
+    ['Auto', 'DaemonSet'],
+    ['Evict', 'DaemonSet'],
+  ] as const) {
+    it(`by ${type} waits for no rollout of a ${kind} whose strategy is OnDelete, and evicts its Pods`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(2, kind);
+      const resource = kind === 'DaemonSet' ? daemonSets : statefulSets;
+      const key = { namespace, name: 'webapp' };
+      const body = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
+      await client.patch(resource, key, { type: 'merge', body });
+      await shop.upgrade(kind);
+      const isUpToDate = async () => {
+        const { metadata, status } = await client.get(resource, key);
+        return status?.observedGeneration === metadata.generation;
+      };
+      await eventually(isUpToDate, { message: 'its controller knows the new template' });
+      const evicted: string[] = [];
+      await shop.startOperator({ onConnect: noteEvictions(evicted) });
+      await shop.watch({ ...atOnce, strategy: { type } });
+      await shop.baselined();
+      const old = await shop.allReady(2);
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const { lastRestart } = await shop.restarted(1);
+      const left = await shop.allReady(2);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+      assert.deepEqual(evicted.sort(), old.map(({ metadata }) => metadata.name).sort());
+      assert.equal(await shop.generation(kind), 3, 'the operator has not changed it');
+      for (const { metadata } of left) assert.equal(metadata.annotations?.release, '2');
     });
   }
 
