@@ -90,6 +90,19 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 3);
   });
 
+  it('tells an optional source without data from one that is absent', { timeout }, async (t) => {
+    const sources = [{ kind: 'ConfigMap', name: 'extra', optional: true }] as const;
+    const shop = await Shop.watched(t, 1, { sources, onDelete: 'Restart' });
+    await shop.createConfigMap({}, 'extra');
+    const { lastRestart: appearance } = await shop.restarted(1);
+    await shop.allReady(1);
+    await shop.client.delete(configMaps, { namespace: shop.namespace, name: 'extra' });
+    const { lastRestart: deletion } = await shop.restarted(2);
+    await shop.allReady(1);
+    assert.deepEqual([appearance?.trigger?.name, deletion?.trigger?.name], ['extra', 'extra']);
+    assert.equal(shop.seen.length, 3);
+  });
+
   it('restarts for the deletion of a required source, and for its return, where it is told to', {
     timeout,
   }, async (t) => {
