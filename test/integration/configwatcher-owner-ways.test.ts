@@ -73,6 +73,8 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     await advanceAtRest(400_000);
     await shop.until('it is Stalled', (status) => status.pending?.reason === 'Stalled');
     assert.equal(shop.seen.length, 2, 'the other Pod serves on');
+    const evictions = proxy.asked.filter(({ path }) => path.endsWith('/eviction'));
+    assert.equal(evictions.length, 1, 'the one that leaves is asked to go once');
     shop.deadNodes.delete(node);
     const { lastRestart } = await shop.restarted(1);
     await shop.allReady(2);
