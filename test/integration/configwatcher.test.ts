@@ -1,5 +1,6 @@
 /** The ConfigWatcher on a real API server with the real Deployment, ReplicaSet and disruption controllers. */
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
@@ -12,6 +13,22 @@ import { eventually } from './support.ts';
 
 const timeout = 120_000;
 const patience = { timeout: 40_000 };
+
+/** The digest that a Secret with this password alone has under the key of the installation, with each field behind its length. */
+async function keyedDigest({ client, namespace }: Shop, name: string, password: string): Promise<string> {
+  const { data } = await client.get(secrets, { namespace, name: 'atwatch-hash-key' });
+  const digest = createHmac('sha256', Buffer.from(data?.key ?? '', 'base64'));
+  for (const field of ['Secret', name, 'present', 'data', 'password', password]) {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(Buffer.byteLength(field));
+    digest.update(length).update(field);
+  }
+  return digest.digest('hex');
+}
+
+function digestOf(hash = ''): string {
+  return hash.slice(hash.indexOf(':') + 1);
+}
 
 describe('a ConfigWatcher', { concurrency: 3 }, () => {
   it('restarts the Pods once when the content changes, and at nothing else', { timeout }, async (t) => {
@@ -246,6 +263,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.startOperator({ secretAccess: true });
     const { sources } = await shop.baselined();
     assert.match(sources?.[1]?.hash ?? '', /^v1-hmac-[0-9a-f]{8}:[0-9a-f]{64}$/);
+    assert.equal(digestOf(sources?.[1]?.hash), await keyedDigest(shop, key.name, '1234'));
     await shop.stopOperator();
     await shop.startOperator({ secretAccess: true });
     await shop.quiet();
@@ -259,10 +277,13 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.stopOperator();
     await client.delete(secrets, { namespace, name: 'atwatch-hash-key' });
     await shop.startOperator({ secretAccess: true });
-    await shop.until(
+    const after = await shop.until(
       'the hash has the new key',
       (now) => now.sources?.[1]?.hash !== status.sources?.[1]?.hash,
     );
+    const digests = [status, after].map((one) => digestOf(one.sources?.[1]?.hash));
+    assert.notEqual(digests[0], digests[1], 'the same password under another key');
+    assert.equal(digests[1], await keyedDigest(shop, key.name, '5678'));
     await shop.quiet();
     assert.deepEqual(
       [(await shop.status()).restartCount, shop.seen.length],
