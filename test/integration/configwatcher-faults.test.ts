@@ -357,17 +357,25 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 6);
   });
 
-  it('stops where it is when it is deleted in mid-restart', { timeout }, async (t) => {
-    const shop = await Shop.watched(t, 4);
+  it('stops where it is when it is deleted in mid-restart, and another one goes on', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 4, { podSelector: { deployment: 'webapp' } });
     const { client, namespace } = shop;
+    await shop.deploy(2, 'Deployment', 'other');
+    await shop.watch({ ...atOnce, podSelector: { deployment: 'other' } }, 'other');
+    await shop.baselined('other');
     // The second batch waits for the first to get Ready, which it does not while this is true.
     shop.breaksPods = true;
     await shop.patchConfigMap({ data: { message: 'second' } });
-    await eventually(() => shop.seen.length === 5, { timeout: 40_000 });
+    await eventually(() => shop.seen.length === 8, { timeout: 40_000, message: 'one Pod of each goes' });
     await client.delete(configWatchers, { namespace, name: 'webapp-config-watcher' });
+    shop.breaksPods = false;
     for (const { metadata } of await shop.pods()) await shop.getsReady(metadata.name);
+    // Its second Pod goes when the first has served for as long as the content is on trial; so would those of the other.
+    await shop.until('the other one is done', ({ restartCount }) => restartCount === 1, { name: 'other' });
     await shop.quiet();
-    assert.equal(shop.seen.length, 5);
+    assert.equal(shop.seen.length, 9, 'the second Pod of the one that is there');
   });
 
   it('goes with its namespace, in mid-restart, and keeps no other waiting', { timeout }, async (t) => {
