@@ -5,6 +5,7 @@ import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
+import { inParallel } from '../fixtures/in-parallel.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
 import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -287,4 +288,40 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     await shop.allReady(1);
     assert.deepEqual([restartNow, shop.seen.length], ['now', 2]);
   });
+});
+
+it('forty ConfigWatchers of one ConfigMap are in the middle of their restarts at the same time', {
+  timeout,
+}, async (t) => {
+  const count = 40;
+  const shop = await Shop.open(t);
+  const { client, namespace } = shop;
+  await shop.createConfigMap({ message: 'first' });
+  const names = Array.from({ length: count }, (_, index) => `web-${index}`);
+  await inParallel(count, 8, async (index) => {
+    const name = names[index] ?? '';
+    await shop.createWorkload(1, 'Deployment', name);
+    await shop.watch({ ...atOnce, podSelector: { deployment: name } }, name);
+  });
+  await shop.allReady(count);
+  await shop.startOperator();
+  for (const name of names) await shop.baselined(name);
+  shop.isKubeletSlow = true;
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  const begun = async () => {
+    const { items } = await client.list(configWatchers, { namespace });
+    return items.filter(({ status }) => status?.pending?.started !== undefined).length;
+  };
+  await eventually(async () => (await begun()) === count, { timeout: 60_000, message: 'all have begun' });
+  await eventually(() => shop.seen.length === 2 * count, { timeout: 60_000, message: 'each Pod has gone' });
+  // No new Pod has started.
+  assert.equal(await begun(), count);
+  shop.isKubeletSlow = false;
+  for (const name of names) {
+    await shop.until(`${name} is done`, ({ restartCount, pending }) => restartCount === 1 && !pending, {
+      name,
+    });
+  }
+  await shop.allReady(count);
+  assert.equal(shop.seen.length, 2 * count);
 });
