@@ -1,11 +1,71 @@
-/** An edit that is taken back while the watcher is held, which leaves nothing to do: on a real API server. */
+/** An edit that is taken back while the watcher is held, and what that leaves to do: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { configWatchers } from '../../src/api/resources.ts';
+import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { events, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
 
 const timeout = 120_000;
 
-describe('a ConfigWatcher', { concurrency: 4 }, () => {
+/**
+ * Replaces a Pod, lets the new one start, and edits the content. Resolves with the new Pod where the watcher of that name
+ * has recorded the second of its creation as that of the edit: a slow machine may take longer.
+ */
+async function editInSecondOfPod(shop: Shop, name: string): Promise<Pod | undefined> {
+  const { client, namespace } = shop;
+  const [gone, kept] = await shop.allReady(2);
+  await eventually(() => Date.now() % 1000 < 100, { interval: 5, message: 'a second begins' });
+  await client.delete(pods, { namespace, name: gone?.metadata.name ?? '' });
+  const isNext = ({ metadata: { uid } }: Pod) => uid !== gone?.metadata.uid && uid !== kept?.metadata.uid;
+  const next = await eventually(async () => (await shop.pods()).find(isNext), { interval: 10 });
+  await shop.getsReady(next.metadata.name);
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  const { pending } = await shop.until('the edit is held', (status) => status.pending !== undefined, {
+    name,
+  });
+  const isSame = Date.parse(pending?.from ?? '') === Date.parse(next.metadata.creationTimestamp ?? '');
+  return isSame ? next : undefined;
+}
+
+describe('a ConfigWatcher', { concurrency: 5 }, () => {
+  it('restarts a Pod of the second of an edit that is taken back, and no older one', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator();
+    const spec = { suspend: true, debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
+    for (let attempt = 1; attempt <= 15; attempt++) {
+      // Another one knows nothing of the attempts before.
+      const name = `attempt-${attempt}`;
+      await shop.watch(spec, name);
+      await shop.baselined(name);
+      const between = await editInSecondOfPod(shop, name);
+      await shop.patchConfigMap({ data: { message: 'first' } });
+      if (between === undefined) {
+        await client.delete(configWatchers, { namespace, name });
+        continue;
+      }
+      const before = await shop.allReady(2);
+      await shop.until('it is taken back', ({ pending, appliedHash }) => pending?.hash === appliedHash, {
+        name,
+      });
+      await shop.edit({ suspend: false }, name);
+      const isDone = ({ restartCount, pending }: ConfigWatcherStatus) => restartCount === 1 && !pending;
+      const { lastRestart } = await shop.until('that Pod is restarted', isDone, { name });
+      const left = (await shop.allReady(2)).map(({ metadata }) => metadata.uid);
+      const spared = before.map(({ metadata }) => metadata.uid).filter((uid) => left.includes(uid));
+      assert.deepEqual([lastRestart?.restarted, spared.length], [1, 1]);
+      assert.equal(left.includes(between.metadata.uid), false);
+      return;
+    }
+    assert.fail('no edit was made in the second of a new Pod');
+  });
+
   for (const { hold, reason } of [
     { hold: 'suspend', reason: 'Suspended' },
     { hold: 'dryRun', reason: 'DryRun' },
