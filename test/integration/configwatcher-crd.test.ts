@@ -9,6 +9,8 @@ import { type ControlPlane, startControlPlane } from '../../local-cluster/contro
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchersCom } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { plainContainer } from './configwatcher-owner.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { compact } from './etcd.ts';
@@ -36,13 +38,34 @@ async function inMidRestart(t: TestContext): Promise<Shop> {
   return shop;
 }
 
-describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
+/** A Deployment with another label than those of the shop; resolves with the means to tell its Pods, once they serve. */
+async function bystander(
+  shop: Shop,
+  replicas: number,
+): Promise<() => Promise<readonly (string | undefined)[]>> {
+  const { client, namespace } = shop;
+  const labels = { app: 'bystander' };
+  const template = { metadata: { labels }, spec: { containers: [plainContainer] } };
+  const spec = { replicas, selector: { matchLabels: labels }, template };
+  await client.create(deployments, { metadata: { namespace, name: 'bystander' }, spec });
+  const list = async () => (await client.list(pods, { namespace, labelSelector: 'app=bystander' })).items;
+  const found = await eventually(async () => {
+    const there = await list();
+    return there.length === replicas && there;
+  }, patience);
+  for (const { metadata } of found) await shop.getsReady(metadata.name);
+  return async () => (await list()).map(({ metadata }) => metadata.uid).sort();
+}
+
+describe("the book's CRD over ours", { skip, timeout: 360_000 }, () => {
   it('the watcher works on, with its state in an annotation, and back in status with our CRD', async (t) => {
     const shop = await Shop.open(t);
     const watcher = () => shop.watcher();
     const annotation = async () => (await watcher()).metadata.annotations?.['k8spatterns.io/observed'];
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(2);
+    const others = await bystander(shop, 1);
+    const untouched = await others();
     await shop.startOperator();
     await shop.watch({ cooldown: { base: '0s' } });
     await shop.baselined();
@@ -65,11 +88,15 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await shop.startOperator();
     await shop.quiet();
     assert.equal(shop.seen.length, 4, 'the annotation survives an operator restart');
+    assert.deepEqual(await others(), untouched, 'an empty selector selects nothing');
 
-    await controlPlane.kubectl(ours);
-    await eventually(async () => (await watcher()).status !== undefined, patience);
     await shop.stopOperator();
+    await controlPlane.kubectl(ours);
+    // The default of our CRD, which is all that the status holds.
+    await eventually(async () => (await watcher()).status?.observedGeneration === -1, patience);
+    assert.match((await annotation()) ?? '', /"restartCount":1/);
     await shop.startOperator();
+    await shop.until('the state is in status', ({ restartCount }) => restartCount === 1);
     // The book's CRD has dropped this.
     await shop.edit({ cooldown: { base: '0s' } });
     await shop.patchConfigMap({ data: { message: 'third' } });
@@ -104,6 +131,16 @@ describe("the book's CRD over ours", { skip, timeout: 240_000 }, () => {
     await shop.allReady(4);
     assert.equal(shop.seen.length, 12);
     assert.equal((await state()).history?.[0]?.restarted, 4);
+    const isBack = async () => {
+      const { metadata, status } = await shop.watcher();
+      const isGone = metadata.annotations?.['k8spatterns.io/observed'] === undefined;
+      return status?.appliedHash !== undefined && isGone && status;
+    };
+    const back = await eventually(isBack, {
+      ...patience,
+      message: 'the running operator has its state in status',
+    });
+    assert.deepEqual([back.restartCount, back.history?.length, back.pending], [2, 2, undefined]);
   });
 
   it('in its place when the operator starts: what is seen then is the baseline, and that is said once', async (t) => {
