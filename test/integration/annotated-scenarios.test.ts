@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { contentHash } from '../../src/configwatcher/plan/config-hash.ts';
 import { type ConfigMap, configMaps } from '../../src/kubernetes/objects.ts';
 import { AnnotatedShop, type Kind, type WorkloadShape } from './annotated-shop.ts';
 
@@ -77,8 +78,17 @@ async function assertRestarts({ shop }: World, expected: Readonly<Record<string,
   for (const [watcher, count] of Object.entries(expected)) {
     assert.equal(shop.replaced(watcher.replace(/^[a-z]+-/, '')), count, watcher);
   }
-  for (const { metadata, status } of await shop.watchers()) {
-    assert.equal(status?.stalePods, 0, `${metadata.name} has the last content`);
+  const { items } = await shop.client.list(configMaps, { namespace: shop.namespace });
+  const present = new Map(items.map((one) => [one.metadata.name, one]));
+  for (const { metadata, spec, status } of await shop.watchers()) {
+    assert.equal(status?.stalePods, 0, `${metadata.name} has no Pod with an older content`);
+    const applied = new Map(status.sources?.map(({ kind, name, hash }) => [`${kind}/${name}`, hash]));
+    assert.equal(applied.size, spec.sources?.length, metadata.name);
+    // The key to hashes of Secrets is the operator's alone.
+    for (const source of spec.sources?.filter(({ kind }) => kind === 'ConfigMap') ?? []) {
+      const last = contentHash(source, present.get(source.name));
+      assert.equal(applied.get(`ConfigMap/${source.name}`), last, `${metadata.name} has the last content`);
+    }
   }
 }
 
@@ -253,6 +263,8 @@ describe("Reloader's load scenarios", () => {
     const world = await open(t);
     const paused = { [auto]: 'true', 'deployment.reloader.stakater.com/pause-period': '15s' };
     const names = await pairs(world, 10, 'pause', { annotations: paused });
+    for (const { metadata, spec } of await world.shop.watchers())
+      assert.deepEqual(spec.cooldown, { base: '15s', max: '15s' }, metadata.name);
     await Promise.all(names.map((name) => world.burst(name, 3)));
     await Promise.all(names.map((name) => world.shop.restarted(`deployment-${name}`, 1)));
     const edited = names.slice(0, 5);
