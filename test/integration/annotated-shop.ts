@@ -26,9 +26,10 @@ import { applyCrds, connectToTestCluster, eventually, withNamespace } from './su
 
 const nodes: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
-const cronJobs: Resource = {
-  ...{ group: 'batch', version: 'v1', plural: 'cronjobs', kind: 'CronJob', namespaced: true },
-};
+const batch = { group: 'batch', version: 'v1', namespaced: true };
+const cronJobs: Resource = { ...batch, plural: 'cronjobs', kind: 'CronJob' };
+const jobs: Resource = { ...batch, plural: 'jobs', kind: 'Job' };
+const jobTemplate = { spec: { restartPolicy: 'Never', containers: [{ name: 'app', image: 'app' }] } };
 const startup = 500;
 
 const kinds: Readonly<Record<string, Resource<Workload>>> = {
@@ -57,6 +58,13 @@ export interface WorkloadShape {
   readonly replicas?: number;
   readonly image?: string;
   readonly paused?: boolean;
+}
+
+export interface WarningEvent extends KubernetesObject {
+  readonly note?: string;
+  readonly reason?: string;
+  /** Absent where it was recorded once. */
+  readonly series?: { readonly count?: number };
 }
 
 export class AnnotatedShop {
@@ -234,10 +242,24 @@ export class AnnotatedShop {
   }
 
   async cronJob(name: string, annotations: Readonly<Record<string, string>>): Promise<void> {
-    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'app', image: 'app' }] } };
-    const spec = { schedule: '0 0 1 1 *', jobTemplate: { spec: { template } } };
+    const spec = { schedule: '0 0 1 1 *', jobTemplate: { spec: { template: jobTemplate } } };
     const metadata = { namespace: this.namespace, name, annotations };
     await this.client.create<KubernetesObject>(cronJobs, { metadata, spec } as KubernetesObject);
+  }
+
+  /** One that never runs. */
+  async job(name: string, annotations: Readonly<Record<string, string>>): Promise<void> {
+    const spec = { suspend: true, template: jobTemplate };
+    const metadata = { namespace: this.namespace, name, annotations };
+    await this.client.create<KubernetesObject>(jobs, { metadata, spec } as KubernetesObject);
+  }
+
+  /** Writes an annotation of Reloader that asks for nothing, so that the operator looks at the object again. */
+  async touch(kind: Kind | 'CronJob' | 'Job', name: string): Promise<void> {
+    const others = kind === 'CronJob' ? cronJobs : jobs;
+    const resource = kinds[kind] ?? others;
+    const body = { metadata: { annotations: { 'reloader.stakater.com/search': 'false' } } };
+    await this.client.patch(resource, { namespace: this.namespace, name }, { type: 'merge', body });
   }
 
   config(name: string, data: Readonly<Record<string, string>>): Promise<KubernetesObject> {
@@ -316,9 +338,8 @@ export class AnnotatedShop {
     await eventually(isQuiet, { timeout: 90_000, interval: 200, message: 'no change waits' });
   }
 
-  async events(
-    name: string,
-  ): Promise<readonly (KubernetesObject & { readonly note?: string; readonly reason?: string })[]> {
+  /** The Warnings about an object. */
+  async events(name: string): Promise<readonly WarningEvent[]> {
     const { items } = await this.client.list(events, { namespace: this.namespace });
     return items.filter(({ regarding, type }) => type === 'Warning' && regarding?.name === name);
   }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
-import type { KubernetesObject, Resource } from '../../src/kubernetes/objects.ts';
 import { AnnotatedShop } from './annotated-shop.ts';
+import { eventually } from './support.ts';
 
 const timeout = 240_000;
 const key = 'k8spatterns.io/restart-on-change';
@@ -14,9 +14,16 @@ const quick = JSON.stringify({
   cooldown: { base: '1s', max: '1s' },
   strategy: { canary: false },
 });
-const jobs: Resource = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
-const jobPod = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'app' }] };
 const asking = { [key]: 'referenced', 'k8spatterns.io/restart-options': quick };
+
+/** Each has one Warning, which was recorded once. */
+async function assertWarnedOnce(shop: AnnotatedShop, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const found = (await shop.events(name)).map(({ reason, note, series }) => ({ reason, note, series }));
+    assert.equal(found.length, 1, `${name}: ${JSON.stringify(found)}`);
+    assert.equal(found[0]?.series, undefined, `${name} is warned again`);
+  }
+}
 
 describe('a workload with restart-on-change', { timeout }, () => {
   it('has a ConfigWatcher of its own for as long as it asks', { timeout }, async (t) => {
@@ -93,12 +100,62 @@ describe('a workload with restart-on-change', { timeout }, () => {
       ['deployment-taken'],
     );
     assert.deepEqual(items[0]?.spec.podSelector, { app: 'mine' });
-    for (const name of ['taken', 'empty', 'many', 'wrong', 'options', 'json', 'value']) {
-      assert.equal((await shop.events(name)).length, 1, name);
-    }
+    const all = ['taken', 'empty', 'many', 'wrong', 'options', 'json', 'value'];
+    await assertWarnedOnce(shop, all);
+    for (const name of all) await shop.touch('Deployment', name);
+    // What the operator looks at after the others it tells of after them.
+    await shop.workload('Deployment', 'last', { annotations: { [key]: 'nonsense' } });
+    await shop.warning('last', 'InvalidRestartAnnotation');
+    await assertWarnedOnce(shop, all);
     // Out of the way, its place is taken.
     await shop.client.delete(configWatchers, metadata);
     await shop.baselined('deployment-taken');
+  });
+
+  it('keeps the ConfigWatcher that it has while an annotation is wrong, and is warned once of each mistake', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    await shop.config('a', { key: 'first' });
+    await shop.config('b', { key: 'first' });
+    const web = (annotations: Readonly<Record<string, string>>) =>
+      shop.workload('Deployment', 'web', { annotations: { ...asking, ...annotations }, from: ['a'] });
+    await web({});
+    await shop.allReady();
+    await shop.baselined('deployment-web');
+    await shop.untilWatcher('deployment-web', ({ status }) => status?.matchedPods === 1);
+    const place = { namespace: shop.namespace, name: 'deployment-web' };
+    const watcher = async () => {
+      const { metadata, spec, status } = await shop.client.get(configWatchers, place);
+      return { uid: metadata.uid, generation: metadata.generation, spec, status };
+    };
+    const before = await watcher();
+    const mistakes = [
+      { 'k8spatterns.io/restart-options': '{"debounce": {"quiet": "soon"}}' },
+      { [key]: 'configmap/b, nonsense' },
+    ];
+    for (const [index, mistake] of mistakes.entries()) {
+      await web(mistake);
+      await eventually(async () => (await shop.events('web')).length === index + 1, {
+        message: `a Warning of ${JSON.stringify(mistake)}`,
+      });
+      await shop.settled();
+      assert.deepEqual(await watcher(), before, JSON.stringify(mistake));
+    }
+    const told = (await shop.events('web')).map(({ reason, series }) => [reason, series]);
+    assert.deepEqual(
+      told,
+      mistakes.map(() => ['InvalidRestartAnnotation', undefined]),
+    );
+    await web({});
+    await shop.olderThanEdits();
+    await shop.config('a', { key: 'second' });
+    const { metadata } = await shop.restarted('deployment-web', 1);
+    await shop.settled();
+    assert.deepEqual([metadata.uid, shop.replaced('web')], [before.uid, 1]);
+    assert.deepEqual(await shop.restarts(), { 'deployment-web': 1 });
+    assert.equal((await shop.events('web')).length, mistakes.length);
   });
 
   it('is restarted for keys that it uses, alone: #786 and #507 of Reloader', { timeout }, async (t) => {
@@ -347,17 +404,25 @@ describe("a cluster with Reloader's annotations", { timeout }, () => {
     await shop.workload('Deployment', 'alerting', { container: alert });
     const classes = { 'secretproviderclass.reloader.stakater.com/reload': 'vault' };
     await shop.workload('StatefulSet', 'classes', { annotations: classes });
-    await shop.client.create<KubernetesObject>(jobs, {
-      metadata: { namespace: shop.namespace, name: 'once', annotations: { [auto]: 'true' } },
-      spec: { suspend: true, template: { spec: jobPod } },
-    } as KubernetesObject);
+    await shop.job('once', { [auto]: 'true' });
     assert.match(await shop.warning('once', 'ReloaderAnnotation'), /use a CronJob or an At/);
     assert.match(await shop.warning('alerting', 'ReloaderAnnotation'), /use the Events ConfigRestart/);
     assert.match(await shop.warning('classes', 'ReloaderAnnotation'), /list that Secret/);
     assert.match(await shop.warning('nightly', 'ReloaderAnnotation'), /its next Job reads the new content/);
     assert.match(await shop.warning('held', 'ReloaderAnnotation'), /kubectl rollout resume/);
-    for (const name of ['nightly', 'held', 'once', 'alerting', 'classes']) {
-      assert.equal((await shop.events(name)).length, 1, name);
-    }
+    const all = ['nightly', 'held', 'once', 'alerting', 'classes'];
+    await assertWarnedOnce(shop, all);
+    await shop.touch('CronJob', 'nightly');
+    await shop.touch('Job', 'once');
+    for (const name of ['held', 'alerting']) await shop.touch('Deployment', name);
+    await shop.touch('StatefulSet', 'classes');
+    // What the operator looks at after another one of the same kind it tells of after that.
+    await shop.cronJob('last-nightly', { [auto]: 'true' });
+    await shop.job('last-once', { [auto]: 'true' });
+    await shop.workload('Deployment', 'last-alerting', { container: alert });
+    await shop.workload('StatefulSet', 'last-classes', { annotations: classes });
+    for (const name of ['nightly', 'once', 'alerting', 'classes'])
+      await shop.warning(`last-${name}`, 'ReloaderAnnotation');
+    await assertWarnedOnce(shop, all);
   });
 });
