@@ -368,6 +368,31 @@ describe("a cluster with Reloader's annotations", { timeout }, () => {
     assert.deepEqual(await shop.restarts(), { ...expected, 'deployment-auto': 2, 'deployment-template': 2 });
   });
 
+  it('has no ConfigWatcher by them with --annotated-workloads alone, and no Warning', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    await shop.operator(['--annotated-workloads']);
+    await shop.config('a', { key: 'first' });
+    const from = ['a'];
+    const list = 'configmap.reloader.stakater.com/reload';
+    await shop.workload('Deployment', 'auto', { annotations: { [auto]: 'true' }, from });
+    await shop.workload('Deployment', 'list', { annotations: { [list]: 'a' }, from });
+    await shop.workload('Deployment', 'template', { template: { [auto]: 'true' }, from });
+    await shop.cronJob('nightly', { [auto]: 'true' });
+    await shop.workload('Deployment', 'own', { annotations: asking, from });
+    await shop.baselined('deployment-own');
+    await shop.allReady();
+    await shop.olderThanEdits();
+    await shop.config('a', { key: 'second' });
+    await shop.restarted('deployment-own', 1);
+    await shop.settled();
+    assert.deepEqual(await shop.restarts(), { 'deployment-own': 1 });
+    for (const name of ['auto', 'list', 'template']) assert.equal(shop.replaced(name), 0, name);
+    for (const name of ['auto', 'list', 'template', 'nightly', 'own'])
+      assert.deepEqual(await shop.events(name), [], name);
+  });
+
   it('is followed with --auto-reload-all, without what is excluded, ignored or switched off', {
     timeout,
   }, async (t) => {
