@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpecSource } from '../../src/api/configwatcher.generated.ts';
+import type { Container, EnvVar } from '../../src/kubernetes/objects.ts';
 import { AnnotatedShop, type WorkloadShape } from './annotated-shop.ts';
 
 const timeout = 240_000;
@@ -89,7 +90,98 @@ const rows: readonly {
   },
 ];
 
+type Way = readonly [
+  name: string,
+  shape: Pick<WorkloadShape, 'container' | 'podSpec'>,
+  source: Partial<ConfigWatcherSpecSource>,
+];
+
+const env = (valueFrom: NonNullable<EnvVar['valueFrom']>) => ({ env: [{ name: 'VALUE', valueFrom }] });
+const inside = (container: Partial<Container>) => ({ container });
+const initially = (container: Partial<Container>) => ({
+  podSpec: { initContainers: [{ name: 'init', image: 'app', ...container }] },
+});
+const volume = (of: object) => ({ podSpec: { volumes: [{ name: 'volume', ...of }] } });
+const projected = (...sources: readonly object[]) => volume({ projected: { sources } });
+const items = ['one', 'two'].map((key) => ({ key, path: key }));
+const [name, key, optional, keys] = ['a', 'one', true, ['one']];
+const cm = { kind: 'ConfigMap' } as const;
+const secret = { kind: 'Secret' } as const;
+
+/** One way each to refer to a ConfigMap or Secret of name a, and the source that it gives. */
+const ways: readonly Way[] = [
+  ['env', inside(env({ configMapKeyRef: { name, key } })), { ...cm, keys }],
+  ['env-secret', inside(env({ secretKeyRef: { name, key } })), { ...secret, keys }],
+  ['env-optional', inside(env({ configMapKeyRef: { name, key, optional } })), { ...cm, keys, optional }],
+  [
+    'env-secret-optional',
+    inside(env({ secretKeyRef: { name, key, optional } })),
+    { ...secret, keys, optional },
+  ],
+  ['from', inside({ envFrom: [{ configMapRef: { name } }] }), cm],
+  ['from-secret', inside({ envFrom: [{ secretRef: { name } }] }), secret],
+  ['from-optional', inside({ envFrom: [{ configMapRef: { name, optional } }] }), { ...cm, optional }],
+  ['from-secret-optional', inside({ envFrom: [{ secretRef: { name, optional } }] }), { ...secret, optional }],
+  ['volume', volume({ configMap: { name } }), cm],
+  ['volume-secret', volume({ secret: { secretName: name } }), secret],
+  ['volume-items', volume({ configMap: { name, items } }), { ...cm, keys: ['one', 'two'] }],
+  [
+    'volume-secret-items',
+    volume({ secret: { secretName: name, items } }),
+    { ...secret, keys: ['one', 'two'] },
+  ],
+  ['volume-optional', volume({ configMap: { name, optional } }), { ...cm, optional }],
+  ['volume-secret-optional', volume({ secret: { secretName: name, optional } }), { ...secret, optional }],
+  ['projected', projected({ configMap: { name } }), cm],
+  ['projected-secret', projected({ secret: { name } }), secret],
+  ['projected-items', projected({ configMap: { name, items } }), { ...cm, keys: ['one', 'two'] }],
+  ['projected-secret-items', projected({ secret: { name, items } }), { ...secret, keys: ['one', 'two'] }],
+  ['projected-optional', projected({ configMap: { name, optional } }), { ...cm, optional }],
+  ['projected-secret-optional', projected({ secret: { name, optional } }), { ...secret, optional }],
+  ['init-env', initially(env({ configMapKeyRef: { name, key } })), { ...cm, keys }],
+  ['init-env-secret', initially(env({ secretKeyRef: { name, key } })), { ...secret, keys }],
+  ['init-from', initially({ envFrom: [{ configMapRef: { name } }] }), cm],
+  [
+    'init-from-secret-optional',
+    initially({ envFrom: [{ secretRef: { name, optional } }] }),
+    { ...secret, optional },
+  ],
+  // Of two references to the same one.
+  [
+    'needed-once',
+    {
+      ...inside(env({ configMapKeyRef: { name, key } })),
+      ...projected({ configMap: { name, items: items.slice(1), optional } }),
+    },
+    { ...cm, keys: ['one', 'two'] },
+  ],
+  [
+    'whole-once',
+    {
+      ...inside(env({ secretKeyRef: { name, key, optional } })),
+      ...volume({ secret: { secretName: name, optional } }),
+    },
+    { ...secret, optional },
+  ],
+];
+
 describe('workloads with Secret access', { timeout }, () => {
+  it('have a source for each way to refer to one, with the keys that the reference names', {
+    timeout,
+  }, async (t) => {
+    const shop = await AnnotatedShop.open(t);
+    const annotations = { ...options, 'k8spatterns.io/restart-on-change': 'referenced' };
+    await Promise.all(
+      ways.map(([way, shape]) => shop.workload('Deployment', way, { annotations, ...shape })),
+    );
+    await shop.operator(['--annotated-workloads', '--secret-access']);
+    for (const [way, , source] of ways) {
+      const { spec } = await shop.untilWatcher(`deployment-${way}`, () => true, 'is there');
+      assert.deepEqual(spec.sources, [{ name, optional: false, ...source }], way);
+    }
+    assert.equal((await shop.watchers()).length, ways.length);
+  });
+
   it('are restarted for what each annotation names, and for nothing else', { timeout }, async (t) => {
     const shop = await AnnotatedShop.open(t);
     await shop.operator(['--reloader-annotations', '--secret-access']);
