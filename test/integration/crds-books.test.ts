@@ -89,7 +89,12 @@ describe('kubectl get', () => {
     const lastTransitionTime = '2030-01-31T09:00:00Z';
     const ready = { type: 'Ready', status: 'True', reason: 'Watching', message: '', lastTransitionTime };
     const upToDate = { ...ready, type: 'Progressing', status: 'False', reason: 'UpToDate' };
-    await patch('cw/webapp-config-watcher', { conditions: [ready, upToDate], matchedPods: 2, stalePods: 7 });
+    const appliedHash = `v1:${'0123456789abcdef'.repeat(4)}`;
+    const lastRestartTime = new Date(Date.now() - 3 * 86_400_000 - 3_600_000).toISOString();
+    await patch('cw/webapp-config-watcher', {
+      ...{ conditions: [ready, upToDate], matchedPods: 2, stalePods: 7, lastRestartTime },
+      ...{ strategyInUse: 'Evict', restartCount: 41, appliedHash },
+    });
     assert.match(
       await namespace.kubectl('get', 'at/example-at'),
       /example-at +2019-04-12T10:12:00Z +DONE +Failed +CommandFailed +3 /,
@@ -98,7 +103,11 @@ describe('kubectl get', () => {
       await namespace.kubectl('get', 'at/example-at', '--output=wide'),
       / +2019-04-12T10:12:00.000Z +30$/m,
     );
-    assert.match(await namespace.kubectl('get', 'cw/webapp-config-watcher'), / +True +UpToDate +2 +7 /);
+    const row = (...args: string[]) =>
+      namespace.kubectl('get', 'cw/webapp-config-watcher', '--no-headers', ...args);
+    const cells = / +True +UpToDate +2 +7 +3d1h +\d+[sm]\d*s?/.source;
+    assert.match(await row(), new RegExp(`${cells}$`));
+    assert.match(await row('--output=wide'), new RegExp(`${cells} +Evict +41 +${appliedHash}$`));
   });
 
   it('selects Ats by phase', async (t) => {
