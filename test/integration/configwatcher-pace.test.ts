@@ -21,6 +21,23 @@ function askNow({ client, namespace }: Shop, value: string): Promise<unknown> {
   return client.patch(configWatchers, key, { type: 'merge', body });
 }
 
+const hasStarted = (pod: Pod) => !isReady(pod) && pod.status?.phase === 'Running';
+
+/** Creates a Deployment whose Pods do not get Ready; resolves with them once they have started. */
+async function createBroken(shop: Shop, replicas: number, name: string): Promise<readonly Pod[]> {
+  shop.breaksPods = true;
+  await shop.createWorkload(replicas, 'Deployment', name);
+  const started = await eventually(
+    async () => {
+      const found = (await shop.pods()).filter(hasStarted);
+      return found.length === replicas && found;
+    },
+    { message: 'its Pods have started' },
+  );
+  shop.breaksPods = false;
+  return started;
+}
+
 describe('a ConfigWatcher', { concurrency: 8 }, () => {
   it('restarts after the longest debounce while edits go on', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 1, { debounce: { quiet: '6s', max: '8s' } });
@@ -112,11 +129,7 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     // By name the other way round than by size.
     const sizes = { large: 3, middle: 2, small: 1 };
     for (const [name, replicas] of Object.entries(sizes)) await shop.deploy(replicas, 'Deployment', name);
-    shop.breaksPods = true;
-    await shop.createWorkload(1, 'Deployment', 'broken');
-    const hasStarted = (pod: Pod) => !isReady(pod) && pod.status?.phase === 'Running';
-    await eventually(async () => (await shop.pods()).some(hasStarted), { message: 'its Pod has started' });
-    shop.breaksPods = false;
+    await createBroken(shop, 1, 'broken');
     const evicted: string[] = [];
     await shop.startOperator({ onConnect: noteEvictions(evicted) });
     const order = () => evicted.map((name) => name.split('-')[0]);
@@ -134,17 +147,42 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [7, 14]);
   });
 
+  it('takes one that serves whole before a smaller one of which a Pod is not Ready', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    // By name and by size it would be the first.
+    const [mended] = await createBroken(shop, 2, 'partial');
+    await shop.getsReady(mended?.metadata.name ?? '');
+    await shop.createWorkload(3, 'Deployment', 'whole');
+    await eventually(async () => (await shop.pods()).filter(isReady).length === 4, {
+      message: 'the others serve',
+    });
+    const evicted: string[] = [];
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
+    const order = () => evicted.map((name) => name.split('-')[0]);
+    // So that of either owner a Pod that serves would go.
+    await shop.watch({ ...atOnce, strategy: { maxOwners: 1, maxUnavailable: 2 } });
+    await shop.baselined();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 7, { timeout: 40_000, message: 'the canary goes' });
+    assert.deepEqual(order(), ['whole', 'whole']);
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(5);
+    assert.deepEqual(order(), ['whole', 'whole', 'whole', 'partial', 'partial']);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [5, 10]);
+  });
+
   it('counts an owner that is down before and after as done, last, and is not held up by it', {
     timeout,
   }, async (t) => {
     const shop = await Shop.open(t);
     await shop.createConfigMap({ message: 'first' });
-    shop.breaksPods = true;
     // By name and by size it would be the first.
-    await shop.createWorkload(1, 'Deployment', 'broken');
-    const hasStarted = (pod: Pod) => !isReady(pod) && pod.status?.phase === 'Running';
-    await eventually(async () => (await shop.pods()).some(hasStarted), { message: 'its Pod has started' });
-    shop.breaksPods = false;
+    await createBroken(shop, 1, 'broken');
     for (const name of ['web-0', 'web-1']) await shop.createWorkload(2, 'Deployment', name);
     await eventually(async () => (await shop.pods()).filter(isReady).length === 4, {
       message: 'the others serve',
