@@ -201,6 +201,8 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
       return names.every((one) => there.includes(one)) && there.length === names.length;
     };
     await eventually(isThere(['game-1']), { message: 'the first Pod goes' });
+    await shop.quiet();
+    assert.ok(await isThere(['game-1'])(), 'two Pods are wanted, and one of them is missing');
     shop.breaksPods = true;
     await createPods(shop, ['slow'], owner);
     await eventually(() => shop.seen.length === 3, { message: 'the kubelet knows the slow Pod' });
