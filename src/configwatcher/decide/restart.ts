@@ -137,10 +137,14 @@ function inOrder(left: Entry, right: Entry): number {
   );
 }
 
-/** Some of its Pods have this content already, or are about to get it. */
+/**
+ * Some of its Pods have this content already, or are about to get it: also where its controller has yet to see the
+ * template that was changed for an earlier content.
+ */
 function hasBegun({ group }: Entry, input: RestartInput): boolean {
-  const { key, fresh, terminating, outdated } = group;
-  const isChanged = isRolling(group, input) || input.memory.patched.has(key);
+  const { key, fresh, terminating, outdated, facts } = group;
+  const isChanged =
+    isRolling(group, input) || input.memory.patched.has(key) || facts.rollout?.isBehind === true;
   return isChanged || terminating.length + outdated.length > 0 || fresh.some((pod) => isNew(pod, input));
 }
 

@@ -206,6 +206,18 @@ describe('the next batch', () => {
       assert.deepEqual([rolled(left), names(left.batch)], [[], ['db-1']]);
     });
 
+    it('keeps the owner whose controller has yet to see the template for the content before', () => {
+      const [name, facts] = rolling('own', 'before');
+      const behind = [name, { ...facts, rollout: { restartedFor: 'before', isBehind: true } }] as const;
+      const next = plan({
+        ...{ pods: [...own, ...other], spec: { strategy }, proven: false },
+        owners: new Map<string, OwnerFacts>([behind, rolling('other')]),
+        memory: { ...emptyMemory, id: 'now' },
+        places: [{ kind: 'Deployment', name: 'own', uid: 'own', wanted: 2, available: 2 }],
+      });
+      assert.deepEqual([rolled(next), next.places.map(({ uid }) => uid)], [[], ['own']]);
+    });
+
     it("does not put off the operator's own once it has begun", () => {
       const { progress } = plans([...own, ...other], [rolling('own', 'now'), rolling('other')]);
       assert.equal(progress.get('own')?.waits, undefined);
