@@ -160,6 +160,14 @@ describe('a ConfigWatcher', () => {
       await shop.olderThanEdits();
     }
     assert.equal(shop.seen.length, 6, 'each Pod was restarted once for each of both');
+    for (const resource of ['configmaps', 'secrets']) {
+      const collection = `/api/v1/namespaces/${namespace}/${resource}`;
+      const ofAll = proxy.asked.filter(({ method, path }) => method === 'GET' && path === collection);
+      assert.ok(ofAll.length > 0, `${resource} are watched`);
+      for (const { accept } of ofAll) {
+        assert.match(accept, /;as=PartialObjectMetadata(?:List)?;/, `of all ${resource} metadata alone`);
+      }
+    }
     const read = proxy.asked
       .filter(({ method }) => method === 'GET')
       .map(({ path }) => /\/(?:configmaps|secrets)\/[^/]+$/.exec(path)?.[0])

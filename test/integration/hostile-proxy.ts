@@ -17,6 +17,8 @@ export interface Asked {
   readonly path: string;
   /** May be changed before it is passed on. */
   readonly query: URLSearchParams;
+  /** Of which type the answer is to be. */
+  readonly accept: string;
 }
 
 /** An answer that is not the API server's. */
@@ -167,7 +169,8 @@ export class HostileProxy {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://proxy');
-    const asked: Asked = { method: request.method ?? '', path: pathname, query: searchParams };
+    const { method = '', headers } = request;
+    const asked: Asked = { method, path: pathname, query: searchParams, accept: headers.accept ?? '' };
     this.asked.push(asked);
     if (!searchParams.has('watch')) {
       this.open++;
