@@ -59,12 +59,13 @@ export function failure(code: number, reason: string): OwnAnswer {
   return { code, body, headers: { 'content-type': 'application/json' } };
 }
 
+/** What a proxy says of its own, as text. */
+export function page(code: number, words: string): OwnAnswer {
+  return { code, body: `<h1>${code} ${words}</h1>`, headers: { 'content-type': 'text/html' } };
+}
+
 /** What the default backend of an ingress controller says. */
-export const page404: OwnAnswer = {
-  code: 404,
-  body: '<h1>404 Not Found</h1>',
-  headers: { 'content-type': 'text/html' },
-};
+export const page404 = page(404, 'Not Found');
 
 /** Answers that stop in the middle for as long as a test says, as on a connection that is dead. */
 export class Hold {
