@@ -5,6 +5,7 @@ import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.
 import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, pods } from '../../src/kubernetes/objects.ts';
 import { events, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
+import { HostileProxy, page, page404 } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
@@ -213,6 +214,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       { timeout: 40_000 },
     );
     assert.equal(told.type, 'Warning');
+    assert.match(told.note ?? '', /ConfigMap webapp-config .*give .* a new name/);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 3);
     const says = (reason: string) =>
@@ -295,4 +297,43 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.allReady(2);
     assert.deepEqual([(await shop.status()).restartCount, shop.seen.length], [1, 4]);
   });
+});
+
+describe('a ConfigWatcher whose source is read as', { concurrency: 3 }, () => {
+  for (const answer of [page404, page(502, 'Bad Gateway'), page(503, 'Service Unavailable')]) {
+    it(`the ${answer.code} page of a proxy takes it neither for gone nor for changed`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      const proxy = await HostileProxy.start(t);
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(2);
+      await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+      await shop.watch({ ...atOnce, onDelete: 'Restart' });
+      const { appliedHash } = await shop.baselined();
+      let answered = 0;
+      proxy.treat = ({ method, path }) => {
+        if (method !== 'GET' || !path.endsWith('/configmaps/webapp-config')) return undefined;
+        answered++;
+        return answer;
+      };
+      await shop.patchConfigMap({ metadata: { labels: { touched: 'yes' } } });
+      // The client itself tries some of them again, a few times.
+      await eventually(() => answered >= 8, { timeout: 60_000, message: 'it is read again' });
+      const status = await shop.status();
+      assert.deepEqual([status.appliedHash, status.pending], [appliedHash, undefined]);
+      assert.equal(isCondition(status, 'SourceAvailable', 'True'), true);
+      proxy.treat = () => undefined;
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const { history } = await shop.restarted(1);
+      await shop.allReady(2);
+      assert.deepEqual([history?.length, shop.seen.length], [1, 4], 'the edit is the only change');
+      await shop.untilEvent('RestartCompleted');
+      const { items } = await shop.client.list(events, { namespace: shop.namespace });
+      assert.equal(
+        items.some(({ reason }) => reason === 'SourceMissing'),
+        false,
+      );
+    });
+  }
 });
