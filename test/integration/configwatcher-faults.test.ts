@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Transform } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
+import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { PodControl } from '../../src/configwatcher/act/pod-control.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
@@ -357,27 +358,6 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(shop.seen.length, 6);
   });
 
-  it('stops where it is when it is deleted in mid-restart, and another one goes on', {
-    timeout,
-  }, async (t) => {
-    const shop = await Shop.watched(t, 4, { podSelector: { deployment: 'webapp' } });
-    const { client, namespace } = shop;
-    await shop.deploy(2, 'Deployment', 'other');
-    await shop.watch({ ...atOnce, podSelector: { deployment: 'other' } }, 'other');
-    await shop.baselined('other');
-    // The second batch waits for the first to get Ready, which it does not while this is true.
-    shop.breaksPods = true;
-    await shop.patchConfigMap({ data: { message: 'second' } });
-    await eventually(() => shop.seen.length === 8, { timeout: 40_000, message: 'one Pod of each goes' });
-    await client.delete(configWatchers, { namespace, name: 'webapp-config-watcher' });
-    shop.breaksPods = false;
-    for (const { metadata } of await shop.pods()) await shop.getsReady(metadata.name);
-    // Its second Pod goes when the first has served for as long as the content is on trial; so would those of the other.
-    await shop.until('the other one is done', ({ restartCount }) => restartCount === 1, { name: 'other' });
-    await shop.quiet();
-    assert.equal(shop.seen.length, 9, 'the second Pod of the one that is there');
-  });
-
   it('goes with its namespace, in mid-restart, and keeps no other waiting', { timeout }, async (t) => {
     const [leaving, shop] = [await Shop.open(t), await Shop.open(t)];
     const { client } = shop;
@@ -409,6 +389,61 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(operator.output.includes('"failure":"panic"'), false);
     await shop.patchConfigMap({ data: { message: 'third' } });
     await shop.restarted(2);
+  });
+});
+
+describe('a ConfigWatcher that is deleted in mid-restart', { concurrency: 2 }, () => {
+  it('stops where it is, and another one goes on', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 4, { podSelector: { deployment: 'webapp' } });
+    const { client, namespace } = shop;
+    await shop.deploy(2, 'Deployment', 'other');
+    await shop.watch({ ...atOnce, podSelector: { deployment: 'other' } }, 'other');
+    await shop.baselined('other');
+    // The second batch waits for the first to get Ready, which it does not while this is true.
+    shop.breaksPods = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 8, { timeout: 40_000, message: 'one Pod of each goes' });
+    await client.delete(configWatchers, { namespace, name: 'webapp-config-watcher' });
+    shop.breaksPods = false;
+    for (const { metadata } of await shop.pods()) await shop.getsReady(metadata.name);
+    // Its second Pod goes when the first has served for as long as the content is on trial; so would those of the other.
+    await shop.until('the other one is done', ({ restartCount }) => restartCount === 1, { name: 'other' });
+    await shop.quiet();
+    assert.equal(shop.seen.length, 9, 'the second Pod of the one that is there');
+  });
+
+  it('and held by a finalizer of others restarts nothing more, and goes with the finalizer', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const key = { namespace, name: 'held' };
+    for (const name of ['held', 'other']) {
+      await shop.createConfigMap({ message: 'first' }, name);
+      await shop.deploy(name === 'held' ? 4 : 1, 'Deployment', name);
+      await shop.watch({ ...atOnce, configMap: name, podSelector: { deployment: name } }, name);
+    }
+    const hold = (finalizers: readonly string[] | null) =>
+      client.patch(configWatchers, key, { type: 'merge', body: { metadata: { finalizers } } });
+    await hold(['example.com/stays']);
+    t.after(() => hold(null).catch(() => {}));
+    await shop.startOperator();
+    for (const name of ['held', 'other']) await shop.baselined(name);
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } }, 'held');
+    await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the first Pod goes' });
+    await client.delete(configWatchers, key);
+    shop.isKubeletSlow = false;
+    await shop.allReady(5);
+    await shop.patchConfigMap({ data: { message: 'third' } }, 'held');
+    // The new Pod of this restart is younger than that of the other one, and takes its time to count as available.
+    await shop.patchConfigMap({ data: { message: 'second' } }, 'other');
+    const isDone = ({ restartCount, pending }: ConfigWatcherStatus) => restartCount === 1 && !pending;
+    await shop.until('the operator works', isDone, { name: 'other' });
+    await shop.quiet();
+    assert.equal(shop.seen.length, 7);
+    await hold(null);
+    await eventually(() => isGone(client, configWatchers, namespace, 'held'), { message: 'it goes' });
   });
 });
 
