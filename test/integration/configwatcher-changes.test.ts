@@ -1,7 +1,7 @@
 /** What is a change of the content, and what is written down of it: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { configMaps } from '../../src/kubernetes/objects.ts';
+import { type ConfigMap, configMaps } from '../../src/kubernetes/objects.ts';
 import { Shop } from './configwatcher-shop.ts';
 
 const timeout = 120_000;
@@ -17,10 +17,12 @@ function entries(count: number, nameLength: number, value: string): Record<strin
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), value]));
 }
 
+type Content = Pick<ConfigMap, 'data' | 'binaryData'>;
+
 interface SizeRow {
   readonly what: string;
-  readonly before: Record<string, string>;
-  readonly edit: Record<string, string>;
+  readonly before: Content;
+  readonly edit: Content;
   /** What status says of it. */
   readonly changedKeys: readonly string[];
 }
@@ -30,23 +32,29 @@ const mebibyte = 1024 * 1024;
 const longNames = Math.floor(1024 / 90);
 
 const sizes: readonly SizeRow[] = [
-  { what: 'without data', before: {}, edit: { message: 'second' }, changedKeys: ['message'] },
+  { what: 'without data', before: {}, edit: { data: { message: 'second' } }, changedKeys: ['message'] },
+  {
+    what: 'with binary data alone',
+    before: { binaryData: { logo: base64('\u0000one') } },
+    edit: { binaryData: { logo: base64('\u0000two') } },
+    changedKeys: ['logo'],
+  },
   {
     what: 'of 1 MiB',
-    before: { blob: 'x'.repeat(mebibyte - 'blob'.length) },
-    edit: { blob: `${'x'.repeat(mebibyte - 'blob'.length - 1)}y` },
+    before: { data: { blob: 'x'.repeat(mebibyte - 'blob'.length) } },
+    edit: { data: { blob: `${'x'.repeat(mebibyte - 'blob'.length - 1)}y` } },
     changedKeys: ['blob'],
   },
   {
     what: 'with 10 000 keys',
-    before: entries(10_000, 9, 'a'),
-    edit: entries(10_000, 9, 'b'),
+    before: { data: entries(10_000, 9, 'a') },
+    edit: { data: entries(10_000, 9, 'b') },
     changedKeys: [...Object.keys(entries(20, 9, '')), '+9980'],
   },
   {
     what: 'with 10 000 keys of long names',
-    before: entries(10_000, 90, 'a'),
-    edit: entries(10_000, 90, 'b'),
+    before: { data: entries(10_000, 90, 'a') },
+    edit: { data: entries(10_000, 90, 'b') },
     changedKeys: [...Object.keys(entries(longNames, 90, '')), `+${10_000 - longNames}`],
   },
 ];
@@ -60,7 +68,7 @@ describe('a ConfigWatcher of a ConfigMap', { concurrency: 4 }, () => {
       const { client, namespace } = shop;
       await client.create(configMaps, {
         metadata: { namespace, name: 'webapp-config' },
-        ...(Object.keys(before).length > 0 && { data: before }),
+        ...before,
       });
       await shop.deploy(2);
       await shop.startOperator();
@@ -72,7 +80,7 @@ describe('a ConfigWatcher of a ConfigMap', { concurrency: 4 }, () => {
       const touched = await shop.status();
       assert.deepEqual([touched.appliedHash, touched.pending, shop.seen.length], [appliedHash, undefined, 2]);
 
-      await shop.patchConfigMap({ data: edit });
+      await shop.patchConfigMap(edit);
       const status = await shop.restarted(1);
       await shop.allReady(2);
       const { lastRestart } = status;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { forbidEvictions } from './configwatcher-evictions.ts';
 import { events, isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -111,7 +112,12 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     shop.isKubeletSlow = true;
     await eventually(() => shop.seen.length === 6, { timeout: 40_000, message: 'the second Pod goes' });
     // Nothing is counted any more while it is suspended.
-    await shop.until('both are counted', ({ stalePods }) => stalePods === 2);
+    const running = await shop.until('both are counted', ({ stalePods }) => stalePods === 2);
+    const ready = findCondition(running.conditions, 'Ready');
+    assert.deepEqual(
+      [running.pending?.reason, ready?.status, ready?.reason],
+      ['InProgress', 'True', 'Watching'],
+    );
     await shop.edit({ suspend: true });
     await shop.until('it is held', ({ pending }) => pending?.reason === 'Suspended');
     shop.isKubeletSlow = false;

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
-import { Shop } from './configwatcher-shop.ts';
+import { events, Shop } from './configwatcher-shop.ts';
+import { eventually } from './support.ts';
 
 const timeout = 180_000;
 
@@ -76,5 +77,19 @@ describe('three operators without an election', () => {
     );
     assert.deepEqual(await generations('StatefulSet', 'db', 'by-hand'), [3, 2]);
     assert.deepEqual(await generations('DaemonSet', 'agent'), [3]);
+    const told = async () => {
+      const { items } = await client.list(events, { namespace });
+      const restarts = items.filter(({ reason }) => reason === 'ConfigRestart');
+      const owners = new Set(restarts.map(({ regarding }) => `${regarding?.kind}/${regarding?.name}`));
+      return [...owners].sort().join();
+    };
+    const all = [
+      'DaemonSet/agent',
+      'Deployment/held',
+      'Deployment/webapp',
+      'StatefulSet/by-hand',
+      'StatefulSet/db',
+    ];
+    await eventually(async () => (await told()) === all.join(), { message: 'each owner has its Event' });
   });
 });

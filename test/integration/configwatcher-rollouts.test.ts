@@ -28,6 +28,18 @@ function digestOf(name: string): string {
   return createHash('sha256').update(name).digest('hex').slice(0, 8);
 }
 
+function nameOf(length: number): string {
+  return 'watcher-'
+    .repeat(40)
+    .slice(0, length - 1)
+    .concat('x');
+}
+
+/** As far as an annotation has room for the name. */
+function shortened(name: string): string {
+  return `${name.slice(0, 40)}-${digestOf(name)}`;
+}
+
 /** Of a Pod of a Deployment: which template it was made from. */
 function templateOf({ metadata }: Pod): string {
   return metadata.labels?.['pod-template-hash'] ?? '';
@@ -53,19 +65,14 @@ function servedAgainAt(history: readonly ObjectVersion<Pod>[], deployment: strin
 }
 
 describe('a ConfigWatcher by RolloutRestart', { concurrency: 4 }, () => {
-  for (const { length, key } of [
-    { length: 49, key: (name: string) => name },
-    { length: 50, key: (name: string) => `${name.slice(0, 40)}-${digestOf(name)}` },
-    { length: 253, key: (name: string) => `${name.slice(0, 40)}-${digestOf(name)}` },
+  for (const { what, name, key } of [
+    { what: 'has 49 characters', name: nameOf(49), key: (name: string) => name },
+    { what: 'has 50 characters', name: nameOf(50), key: shortened },
+    { what: 'has 253 characters', name: nameOf(253), key: shortened },
+    { what: 'is a number with dots', name: '2026.11.28', key: (name: string) => name },
   ]) {
-    it(`whose name has ${length} characters marks the template, and so the new Pods`, {
-      timeout,
-    }, async (t) => {
+    it(`whose name ${what} marks the template, and so the new Pods`, { timeout }, async (t) => {
       const shop = await Shop.open(t);
-      const name = 'watcher-'
-        .repeat(40)
-        .slice(0, length - 1)
-        .concat('x');
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(2);
       await shop.startOperator();

@@ -50,6 +50,18 @@ for (const { type, base, rows } of kinds) {
   });
 }
 
+describe('the API server', () => {
+  for (const type of [at, configWatcher]) {
+    it(`refuses an object of kind ${type.kind} without spec`, async () => {
+      const verdict = await refusal([...create, '--validate=false'], {
+        ...type,
+        metadata: { name: 'empty' },
+      });
+      assert.match(verdict, /\bspec: Required value/);
+    });
+  }
+});
+
 describe('a schedule', () => {
   it('gets the same verdict from the API server and from our own validation', async () => {
     const schedules = [...new Set(fc.sample(almostSchedule(), { seed: 1, numRuns: 300 }))];
