@@ -43,6 +43,11 @@ export class OperatorProcess {
     t.after(() => this.kill());
   }
 
+  /** Sends one that does not end it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
+  }
+
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
     await this.ended;
