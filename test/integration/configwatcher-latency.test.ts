@@ -1,0 +1,77 @@
+/** How soon a ConfigWatcher acts, by a clock that stands still while machines are busy: on a real API server. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { Shop } from './configwatcher-shop.ts';
+import type { Asked, HostileProxy } from './hostile-proxy.ts';
+import { type TimeTravel, timeTravel } from './time-travel.ts';
+
+const timeout = 120_000;
+/** Timers round the last fraction of a millisecond up. */
+const slackMs = 100;
+
+const isEviction = ({ path }: Asked) => path.endsWith('/eviction');
+
+/** From now on time goes on as it is set forward only, for the operator and the API server. */
+function stopTime({ proxy, stopClock }: TimeTravel): void {
+  const stoppedAt = Date.now();
+  proxy.aheadFor = () => stoppedAt - Date.now();
+  stopClock();
+}
+
+/** What takes an operator to its end may have to wait. */
+function startTime({ proxy, startClock }: TimeTravel): void {
+  proxy.aheadFor = () => 0;
+  startClock();
+}
+
+function evictions({ asked }: HostileProxy): number {
+  return asked.filter(isEviction).length;
+}
+
+async function prepared(t: TestContext): Promise<{ readonly shop: Shop; readonly travel: TimeTravel }> {
+  const shop = await Shop.open(t);
+  const travel = await timeTravel(t);
+  t.after(() => startTime(travel));
+  await shop.createConfigMap({ message: 'first' });
+  await shop.deploy(2);
+  await shop.startOperator(travel.options);
+  return { shop, travel };
+}
+
+describe('a ConfigWatcher', { concurrency: 2 }, () => {
+  it('asks for its first eviction at the end of the debounce, and two seconds later at the latest', {
+    timeout,
+  }, async (t) => {
+    const { shop, travel } = await prepared(t);
+    await shop.watch({ debounce: { quiet: '20s' }, cooldown: { base: '0s' } });
+    await shop.baselined();
+    stopTime(travel);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the edit is recorded', ({ pending }) => pending?.reason === 'Debounce');
+    // The edit may seem to be a second older: the API server tells whole seconds.
+    await travel.advanceAtRest(18_900);
+    await travel.advanceAtRest(0);
+    assert.equal(evictions(travel.proxy), 0);
+    const isAsked = () => evictions(travel.proxy) > 0;
+    await travel.advanceUntil(isAsked, { limitMs: 1100 + 2000 + slackMs, message: 'a Pod is evicted' });
+  });
+
+  it('asks for its first eviction within five seconds of a start, for an edit that was made before', {
+    timeout,
+  }, async (t) => {
+    const { shop, travel } = await prepared(t);
+    await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' } });
+    await shop.baselined();
+    await shop.stopOperator();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    stopTime(travel);
+    const started = shop.startOperator(travel.options);
+    const isAsked = () => evictions(travel.proxy) > 0;
+    try {
+      await travel.advanceUntil(isAsked, { limitMs: 5000 + slackMs, message: 'a Pod is evicted' });
+    } finally {
+      startTime(travel);
+    }
+    await started;
+  });
+});
