@@ -54,6 +54,12 @@ const troubles: Readonly<Record<string, (kind: Kind) => Treatment>> = {
     const message = `unable to decode: invalid character, error found in #10 byte of ...|${text}|...`;
     return statusOf(500, 'InternalError', message);
   },
+  'by a 500 that quotes it in words of its own': (kind) =>
+    statusOf(500, 'InternalError', `cannot encode ${JSON.stringify(objectOf(kind))}`),
+  'by a page that holds a part of it': (kind) => {
+    const body = `bad answer: ${JSON.stringify(objectOf(kind))}`;
+    return { code: 502, body, headers: { 'content-type': 'text/plain' } };
+  },
   'by a 422 that quotes all of it': (kind) => {
     const text = JSON.stringify(objectOf(kind));
     return statusOf(422, 'Invalid', `${kind} "webapp" is invalid: data: Invalid value: ${text}: is wrong`);

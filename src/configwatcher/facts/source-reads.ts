@@ -5,6 +5,7 @@
 import type { ConfigMap, KubernetesObject } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Secret } from '../../kubernetes/types/core.generated.ts';
+import { ApiError } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { contentHash, type HashKey, keyDigests, keysHash, type SourceHash } from '../plan/config-hash.ts';
@@ -141,6 +142,17 @@ export class SourceReads {
   ): Promise<ConfigMap | Secret | undefined> {
     const { resource } = sourceKinds[kind];
     const get = this.#client.get(resource, { namespace, name }, { signal });
-    return ifFound(withRight('get', resource.plural, get));
+    try {
+      return await ifFound(withRight('get', resource.plural, get));
+    } catch (error) {
+      throw error instanceof ApiError ? withoutWords(error, `${kind} ${namespace}/${name}`) : error;
+    }
   }
+}
+
+/** A server may quote the object that it cannot answer with, and a proxy send a part of it. */
+function withoutWords({ code, reason, retryAfter, status }: ApiError, what: string): ApiError {
+  const message = `${what} could not be read: ${[`HTTP ${code}`, reason].filter(Boolean).join(' ')}`;
+  const { kind } = status;
+  return new ApiError(message, code, { ...(kind && { kind }), code, reason, message }, retryAfter);
 }
