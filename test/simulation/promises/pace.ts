@@ -179,7 +179,8 @@ function evicts(history: History, request: EntryOf<'request'>): Begun | undefine
 function rollsOut(history: History, request: EntryOf<'request'>): Begun | undefined {
   const { replica, resource, namespace, name } = request;
   if (replica === undefined || !isAccepted(request)) return undefined;
-  const [run] = rolledOutBy(history, request);
+  // One of this name may have been there before.
+  const run = rolledOutBy(history, request).find(({ goneAt }) => goneAt === undefined);
   const owner = history.objects.get(resource, namespace, name);
   const pod = history.objects
     .in<Pod>('pods', namespace)
