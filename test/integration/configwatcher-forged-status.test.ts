@@ -94,7 +94,7 @@ describe('a ConfigWatcher whose status is given', { concurrency: 5 }, () => {
         await shop.allReady(replicas);
         assert.equal(shop.seen.length, 3 * replicas);
         assert.deepEqual(
-          [lastRestart?.restarted, lastRestart?.failed, matchedPods, stalePods, skippedPods],
+          [lastRestart?.restarted, lastRestart?.failed, matchedPods, stalePods, skippedPods ?? 0],
           [replicas, 0, replicas, 0, 0],
         );
       });
