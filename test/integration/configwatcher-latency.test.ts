@@ -1,5 +1,4 @@
 /** How soon a ConfigWatcher acts, by a clock that stands still while machines are busy: on a real API server. */
-import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Shop } from './configwatcher-shop.ts';
 import type { Asked, HostileProxy } from './hostile-proxy.ts';
@@ -38,24 +37,7 @@ async function prepared(t: TestContext): Promise<{ readonly shop: Shop; readonly
   return { shop, travel };
 }
 
-describe('a ConfigWatcher', { concurrency: 2 }, () => {
-  it('asks for its first eviction at the end of the debounce, and two seconds later at the latest', {
-    timeout,
-  }, async (t) => {
-    const { shop, travel } = await prepared(t);
-    await shop.watch({ debounce: { quiet: '20s' }, cooldown: { base: '0s' } });
-    await shop.baselined();
-    stopTime(travel);
-    await shop.patchConfigMap({ data: { message: 'second' } });
-    await shop.until('the edit is recorded', ({ pending }) => pending?.reason === 'Debounce');
-    // The edit may seem to be a second older: the API server tells whole seconds.
-    await travel.advanceAtRest(18_900);
-    await travel.advanceAtRest(0);
-    assert.equal(evictions(travel.proxy), 0);
-    const isAsked = () => evictions(travel.proxy) > 0;
-    await travel.advanceUntil(isAsked, { limitMs: 1100 + 2000 + slackMs, message: 'a Pod is evicted' });
-  });
-
+describe('a ConfigWatcher', () => {
   it('asks for its first eviction within five seconds of a start, for an edit that was made before', {
     timeout,
   }, async (t) => {
