@@ -115,7 +115,7 @@ export class ConfigWatcherReconciler implements Reconciler {
 
   /** What is known of another watcher of this name. */
   #forgetOther(key: string, watcher: ConfigWatcher | undefined): void {
-    // Its sources were read before a first status could be written.
+    // Its sources may have been read although no status of it was ever written.
     if (!watcher) this.#options.observer.forget(key);
     const known = this.#memory.recall(key);
     if (!known || known.watcher.metadata.uid === watcher?.metadata.uid) return;

@@ -1,19 +1,13 @@
 /** The first look of a process at a watcher, where it ends with an error before its status is written. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { converge, Operator, settled } from './operator.ts';
+import { converge, Operator, replacedWhileDown, settled } from './operator.ts';
 import { World } from './world.ts';
 
 describe('a first look that fails', () => {
   for (const request of ['list pods', 'updateStatus configwatchers']) {
     it(`spares the Pods that were made after an edit of before, where '${request}' fails`, async () => {
-      const { world } = await settled();
-      world.step(600_000);
-      world.edit({ message: 'second' });
-      world.step(5000);
-      const [replaced] = world.livePods();
-      replaced!.goneAt = world.now;
-      world.step(60_000);
+      const world = await replacedWhileDown();
       const next = new Operator(world, 'next');
       world.failing = request;
       await next.reconcile();

@@ -246,6 +246,18 @@ export async function settled(
   return { world, operator };
 }
 
+/** The same, where the content was edited and then a Pod replaced while no operator ran. */
+export async function replacedWhileDown(): Promise<World> {
+  const { world } = await settled();
+  world.step(600_000);
+  world.edit({ message: 'second' });
+  world.step(5000);
+  const [replaced] = world.livePods();
+  replaced!.goneAt = world.now;
+  world.step(60_000);
+  return world;
+}
+
 /** A restart of sixty Pods in one batch, of which five are restarted and the others follow. */
 export async function bigBatch(): Promise<{ world: World; operator: Operator }> {
   const strategy = { type: 'Delete', maxUnavailable: '100%' } as const;

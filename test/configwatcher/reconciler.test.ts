@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bigBatch, converge, lookUntil, Operator, settled } from './operator.ts';
+import { bigBatch, converge, lookUntil, Operator, replacedWhileDown, settled } from './operator.ts';
 import { World } from './world.ts';
 
 function writes(world: World): string[] {
@@ -129,13 +129,7 @@ describe('an edited ConfigMap', () => {
   });
 
   it('while the operator is down spares the Pods that were replaced after it', async () => {
-    const { world } = await settled();
-    world.step(600_000);
-    world.edit({ message: 'second' });
-    world.step(5000);
-    const [replaced] = world.livePods();
-    replaced!.goneAt = world.now;
-    world.step(60_000);
+    const world = await replacedWhileDown();
     await converge(world, [new Operator(world, 'next')]);
     assert.equal(world.restarts.length, 3);
   });

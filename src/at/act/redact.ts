@@ -4,7 +4,7 @@
  * anything in any form, and Events, logs and status show why a Pod is refused.
  */
 import type { Pod } from '../../kubernetes/objects.ts';
-import { ApiError } from '../../runtime/client/api-error.ts';
+import { ApiError, reworded } from '../../runtime/client/api-error.ts';
 
 /** Fields whose texts are the user's own, wherever they stand in a PodSpec. */
 const secretFields = new Set(['args', 'command', 'value']);
@@ -24,15 +24,8 @@ export function redact(error: unknown, pod: Pod): unknown {
   if (message === error.message) {
     return error;
   }
-  const { code, reason, retryAfter, status } = error;
-  const { kind } = status;
-  const causes = status.details?.causes?.map(({ field = '' }) => ({ field }));
-  return new ApiError(
-    message,
-    code,
-    { ...(kind && { kind }), code, reason, message, ...(causes && { details: { causes } }) },
-    retryAfter,
-  );
+  const causes = error.status.details?.causes?.map(({ field = '' }) => ({ field }));
+  return reworded(error, message, causes && { causes });
 }
 
 function literalsOf(value: unknown, secret: boolean): string[] {

@@ -5,7 +5,7 @@
 import type { ConfigMap, KubernetesObject } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Secret } from '../../kubernetes/types/core.generated.ts';
-import { ApiError } from '../../runtime/client/api-error.ts';
+import { ApiError, reworded } from '../../runtime/client/api-error.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { contentHash, type HashKey, keyDigests, keysHash, type SourceHash } from '../plan/config-hash.ts';
@@ -151,8 +151,6 @@ export class SourceReads {
 }
 
 /** A server may quote the object that it cannot answer with, and a proxy send a part of it. */
-function withoutWords({ code, reason, retryAfter, status }: ApiError, what: string): ApiError {
-  const message = `${what} could not be read: ${[`HTTP ${code}`, reason].filter(Boolean).join(' ')}`;
-  const { kind } = status;
-  return new ApiError(message, code, { ...(kind && { kind }), code, reason, message }, retryAfter);
+function withoutWords(error: ApiError, what: string): ApiError {
+  return reworded(error, `${what} could not be read: HTTP ${error.code} ${error.reason}`.trimEnd());
 }

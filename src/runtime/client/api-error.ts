@@ -28,6 +28,16 @@ export class ApiError extends Error {
   }
 }
 
+/** The same error in other words, and without those of the answer. @param details what of the answer's may stay. */
+export function reworded(
+  { code, reason, retryAfter, status: { kind } }: ApiError,
+  message: string,
+  details?: Status['details'],
+): ApiError {
+  const status = { ...(kind && { kind }), code, reason, message, ...(details && { details }) };
+  return new ApiError(message, code, status, retryAfter);
+}
+
 /**
  * There was no usable answer: connection refused or cut, deadline over, TLS or name-resolution failure.
  * Of a write it is unknown whether it happened, unless `sent` is false.
