@@ -95,6 +95,7 @@ export {
   isNotFound,
   isProvenNotFound,
   isTooManyRequests,
+  reworded,
   TransportError,
 } from './runtime/client/api-error.ts';
 export type { CallOptions, WriteOptions } from './runtime/client/call-options.ts';
