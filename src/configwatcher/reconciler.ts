@@ -88,26 +88,24 @@ export class ConfigWatcherReconciler implements Reconciler {
     const known = this.#memory.recall(key);
     const state = store.read(watcher, known?.state);
     const knownSince = this.#memory.knownSince(key, watcher);
+    const isRecorded = known !== undefined;
     const facts = {
       ...observer.known(watcher, state, known?.memory ?? emptyMemory),
-      ...{ watcher, knownSince, isOld: this.#age.isOld(readAt) },
+      ...{ watcher, knownSince, isRecorded, isOld: this.#age.isOld(readAt) },
       ...(readAt !== undefined && { readAt }),
     };
     // Where the watch of watchers is behind, that of their sources may be, which with annotations is the same one.
     const afresh = readAt !== undefined;
-    return withForbidden(
-      facts,
-      observer.observe(watcher, facts, { afresh, isRecorded: known !== undefined, knownSince, signal }),
-    );
+    const options = { afresh, isRecorded, knownSince, signal };
+    return withForbidden(facts, observer.observe(watcher, facts, options));
   }
 
   async #read(need: Need, facts: WatcherFacts, { signal }: ReconcileContext): Promise<Answer<WatcherFacts>> {
-    const { watcher, knownSince } = facts;
+    const { watcher, isRecorded, knownSince } = facts;
     if (need === 'watcher') {
       const live = await this.#live(requestFor(watcher), signal, facts);
       return live ? { next: 'decide', facts: live } : { next: 'end', result: {} };
     }
-    const isRecorded = this.#memory.recall(requestKey(requestFor(watcher))) !== undefined;
     const options = { isRecorded, knownSince, signal };
     const read = this.#options.observer.answer(need, watcher, facts, options);
     return { next: 'decide', facts: await withForbidden(facts, read) };

@@ -21,6 +21,8 @@ export interface WatcherFacts extends Observed {
   readonly watcher: ConfigWatcher;
   /** Monotonic ms since when this process knows what the state says of the sources. */
   readonly knownSince: number;
+  /** This process has recorded what it knows of the watcher's sources. */
+  readonly isRecorded: boolean;
   /** When the watcher was read from the API server itself, monotonic ms; absent for what the watch has shown. */
   readonly readAt?: number;
 }
