@@ -26,6 +26,7 @@ import { StandbyLaunch } from './act/standby-launch.ts';
 import { WakeSource } from './act/wake-source.ts';
 import { DepartedPods } from './facts/departed-pods.ts';
 import { DueSoon } from './facts/due-soon.ts';
+import { HiddenPods } from './facts/hidden-pods.ts';
 import { LaunchableAts } from './facts/launchable-ats.ts';
 import type { AtDefaults } from './facts/observed.ts';
 import { atsOf, trackedAts, trackedIndex } from './facts/pod-owner.ts';
@@ -98,6 +99,7 @@ export function addAtController(manager: Manager, options: AtControllerOptions =
     recorder: manager.recorder(name),
     turns,
     preflights,
+    hidden: new HiddenPods(podInformer),
     ...(authorCheck && { authorCheck }),
     onStatus: (before, after) => metrics.written(before, after),
   });

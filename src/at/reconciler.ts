@@ -7,6 +7,7 @@ import type { Pod } from '../kubernetes/objects.ts';
 import { earliest } from '../kubernetes/time.ts';
 import { TransportError } from '../runtime/client/api-error.ts';
 import { DecidingReconciler } from '../runtime/controller/deciding-reconciler.ts';
+import type { Answer } from '../runtime/controller/decision.ts';
 import {
   type ReconcileContext,
   type Reconciler,
@@ -21,10 +22,13 @@ import { factsOf } from './act/at-facts.ts';
 import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import { maxUnansweredDelayMs } from './act/create-answer.ts';
-import { letGo } from './act/pod-edit.ts';
+import { editPod, letGo } from './act/pod-edit.ts';
 import type { Preflights } from './act/preflights.ts';
 import { conflictDelayMs } from './act/settle.ts';
 import { decide } from './decide/decide.ts';
+import type { Effect } from './decide/decision.ts';
+import { untrackOperations } from './decide/exactly-once.ts';
+import type { HiddenPods } from './facts/hidden-pods.ts';
 import type { Observed } from './facts/observed.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
 import { isDue } from './plan/due.ts';
@@ -41,6 +45,7 @@ export class AtReconciler implements Reconciler {
   constructor(
     options: Omit<AtParts, 'onDryRun'> & {
       readonly preflights?: Pick<Preflights, 'tried' | 'recall' | 'forget'>;
+      readonly hidden: Pick<HiddenPods, 'of' | 'letGo'>;
     },
   ) {
     this.#options = options;
@@ -51,7 +56,7 @@ export class AtReconciler implements Reconciler {
       observe: async (request) => this.#observe(request),
       decide,
       read: (need, observed, context) => actuator.read(need, observed, context),
-      perform: (effect, observed, context) => actuator.perform(effect, observed, context),
+      perform: (effect, observed, context) => this.#perform(effect, observed, context),
     });
   }
 
@@ -101,18 +106,27 @@ export class AtReconciler implements Reconciler {
     return at && this.#factsOf(at, request);
   }
 
-  /** Returns whether a Pod is left for which that has to be tried again. */
-  async #letGo(request: Request, { signal }: ReconcileContext): Promise<boolean> {
-    const { ats, client } = this.#options;
-    const at = ats.get(request.namespace, request.name);
-    const orphans = this.#orphans(request, at?.metadata.uid);
-    return orphans.length > 0 && (await letGo(client, request, orphans, signal));
+  async #perform(effect: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
+    const answer = await this.#actuator.perform(effect, observed, context);
+    if (effect.type === 'UntrackPod' && answer.next === 'goOn') this.#options.hidden.letGo(effect.pod);
+    return answer;
   }
 
-  /** The Pods that the finalizer holds for an At of this name which is not the one in the cache. */
-  #orphans(request: Request, uid: string | undefined): readonly Pod[] {
-    const tracked = this.#options.pods.byIndex(trackedIndex, requestKey(request));
-    return tracked.filter((pod) => pod.metadata.labels?.[podUidLabel] !== uid);
+  /** Returns whether a Pod is left for which that has to be tried again. */
+  async #letGo(request: Request, { signal }: ReconcileContext): Promise<boolean> {
+    const { ats, client, hidden, pods } = this.#options;
+    const at = ats.get(request.namespace, request.name);
+    const isOfAt = (pod: Pod) => pod.metadata.labels?.[podUidLabel] === at?.metadata.uid;
+    const unseen = hidden.of(request);
+    const tracked = pods.byIndex(trackedIndex, requestKey(request));
+    const orphans = [...tracked, ...unseen].filter((pod) => !isOfAt(pod));
+    const forgotten = at && phaseOf(at) === 'DONE' ? unseen.filter(isOfAt) : [];
+    const isOvertaken = orphans.length > 0 && (await letGo(client, request, orphans, signal));
+    for (const pod of forgotten) {
+      await editPod(client, pod, untrackOperations(pod), { facts: undefined, signal });
+    }
+    for (const pod of [...orphans, ...forgotten]) hidden.letGo(pod);
+    return isOvertaken;
   }
 
   #factsOf(at: At, request: Request): Observed {

@@ -32,6 +32,8 @@ export class Operator {
   faults: (Fault | undefined)[] = [];
   ats = new Map<string, At>();
   pods = new Map<string, Pod>();
+  /** Pods that went out of its sight while the finalizer held them. */
+  hidden: Pod[] = [];
   /** What the API server has answered last. */
   #read: At | undefined;
   #reconciler: AtReconciler;
@@ -113,6 +115,7 @@ export class Operator {
         of: ({ metadata }) => ended.filter((pod) => controllerOf(pod)?.uid === metadata.uid),
         keep: (pod) => void ended.push(pod),
       },
+      hidden: { of: () => this.hidden, letGo: (pod) => void this.hidden.splice(this.hidden.indexOf(pod), 1) },
       tracks: this.tracks,
     });
   }

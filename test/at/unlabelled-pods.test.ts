@@ -70,3 +70,41 @@ describe('a Pod of ExactlyOnce that no node ever had, and whose label a user has
     });
   }
 });
+
+describe('a Pod of ExactlyOnce that goes out of sight as the end of its At is recorded', () => {
+  for (const name of ['example-at', 'gone']) {
+    it(`loses the finalizer, its At being ${name === 'gone' ? 'gone' : 'done'}`, async () => {
+      const world = new World(dueTime);
+      world.createAt({ launchGuarantee: 'ExactlyOnce' });
+      const operator = new Operator(world);
+      await operator.reconcile();
+      await operator.reconcile();
+      const pod = world.pods.get('example-at-pod');
+      assert.ok(pod);
+      const at = world.ats.get('example-at');
+      assert.ok(at);
+      world.ats.set('example-at', { ...at, status: { ...at.status, phase: 'DONE' } });
+      if (name === 'gone') world.ats.clear();
+      operator.syncAts();
+      operator.pods.clear();
+      operator.hidden = [pod];
+      await operator.reconcile();
+      assert.deepEqual(world.pods.get('example-at-pod')?.metadata.finalizers, []);
+      assert.deepEqual(operator.hidden, []);
+    });
+  }
+
+  it('keeps it while its At runs', async () => {
+    const world = new World(dueTime);
+    world.createAt({ launchGuarantee: 'ExactlyOnce' });
+    const operator = new Operator(world);
+    await operator.reconcile();
+    await operator.reconcile();
+    const pod = world.pods.get('example-at-pod');
+    assert.ok(pod);
+    operator.hidden = [pod];
+    await operator.reconcile();
+    assert.equal(world.pods.get('example-at-pod')?.metadata.finalizers?.length, 1);
+    assert.deepEqual(operator.hidden, [pod]);
+  });
+});

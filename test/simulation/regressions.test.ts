@@ -8,6 +8,7 @@ import { leadership } from './regressions/leadership.ts';
 import { minute } from './regressions/parts.ts';
 import { requests } from './regressions/requests.ts';
 import { restarts } from './regressions/restarts.ts';
+import { tracking } from './regressions/tracking.ts';
 import { runPlan } from './run/run.ts';
 import { Story } from './story.ts';
 
@@ -27,7 +28,13 @@ function planOf(seed: string, plan: Partial<Plan>): Plan {
 }
 
 describe('what simulations have found', () => {
-  for (const { sentence, promise, plan } of [...launches, ...restarts, ...leadership, ...requests]) {
+  for (const { sentence, promise, plan } of [
+    ...launches,
+    ...restarts,
+    ...tracking,
+    ...leadership,
+    ...requests,
+  ]) {
     it(`stays mended: ${sentence} (${promise})`, async () => {
       const story = new Story(startsAt);
       const { violations } = await runPlan(planOf(sentence, plan), { onEntry: (entry) => story.see(entry) });

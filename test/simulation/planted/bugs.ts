@@ -224,8 +224,8 @@ const ofAt: readonly PlantedBug[] = [
     name: 'finalizer forgotten',
     sentence: 'the Pods of an At that is gone stay for ever',
     file: at.reconciler,
-    find: 'return orphans.length > 0 &&',
-    replace: 'return false &&',
+    find: 'const isOvertaken = orphans.length > 0 &&',
+    replace: 'const isOvertaken = false &&',
     promise: 'L7',
   },
   {

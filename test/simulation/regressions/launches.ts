@@ -464,23 +464,4 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
-  {
-    sentence:
-      'the releases of a gated Pod that a quota had held up before were not answered, and the Event blamed the operator for that',
-    promise: 'R2',
-    plan: {
-      ...{ seed: 'mx0h12s3-531', duration: 2 * minute },
-      deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z', launchGuarantee: 'ExactlyOnce' })],
-      faults: [
-        {
-          ...{ at: 29_000, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 50_000 },
-          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
-        },
-        {
-          ...{ at: 60_000, fault: 'write-meets', method: 'PATCH', path: '/pods/', skip: 0, times: 2 },
-          answer: 'hang',
-        },
-      ],
-    },
-  },
 ];
