@@ -136,7 +136,7 @@ export class Actuator {
     try {
       return await editPod(client, pod, releaseOperations(pod), { facts: observed, signal });
     } catch (error) {
-      memory.releaseHeldUp(observed.at, clock.now() - failedForMs(clock, sentAt));
+      memory.unreleased(observed.at, clock.now() - failedForMs(clock, sentAt));
       if (!(error instanceof ApiError)) throw error;
       const message = `Pod ${pod.metadata.name} waits for its release, which fails: ${error.message}`;
       const refusal = { reason: atReason.createFailed, message };

@@ -3,7 +3,6 @@
  * any time; a decision without it is slower or more careful, never wrong.
  */
 import type { At } from '../../api/at.generated.ts';
-import { parseTime } from '../../kubernetes/time.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
@@ -34,7 +33,17 @@ export class Memory {
 
   recall(
     at: At,
-  ): Pick<Observed, 'launch' | 'ambiguous' | 'unread' | 'untried' | 'behind' | 'heldUpSince' | 'waitsSince'> {
+  ): Pick<
+    Observed,
+    | 'launch'
+    | 'ambiguous'
+    | 'unread'
+    | 'untried'
+    | 'behind'
+    | 'heldUpSince'
+    | 'waitsSince'
+    | 'unreleasedSince'
+  > {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
@@ -44,6 +53,7 @@ export class Memory {
       untried: entry?.untried ?? false,
       ...(entry?.heldUp === undefined ? {} : { heldUpSince: sinceEdit(at, entry.heldUp) }),
       ...(entry?.waits === undefined ? {} : { waitsSince: sinceEdit(at, entry.waits) }),
+      ...(entry?.unreleased === undefined ? {} : { unreleasedSince: sinceEdit(at, entry.unreleased) }),
     };
   }
 
@@ -85,14 +95,9 @@ export class Memory {
     this.#entry(at).heldUp ??= sinceIn(at, since);
   }
 
-  /** The release has failed. What kept the Pod from its create, before status recorded it, says nothing of that. */
-  releaseHeldUp(at: At, since: number): void {
-    const entry = this.#entry(at);
-    const recordedAt = parseTime(at.status?.launchTime ?? '');
-    if (entry.heldUp !== undefined && entry.heldUp.time < recordedAt) delete entry.heldUp;
-    if (entry.waits !== undefined && entry.waits.time < recordedAt) delete entry.waits;
-    // It was sent after that record, although the clock, which follows the API server's, may say a millisecond less.
-    this.heldUp(at, Math.max(since, recordedAt));
+  /** The release of its Pod has failed, for whatever reason. @param since epoch milliseconds. */
+  unreleased(at: At, since: number): void {
+    this.#entry(at).unreleased ??= sinceIn(at, since);
   }
 
   /** Creates of others fail, and so would this one. @param since epoch milliseconds. */

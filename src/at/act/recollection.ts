@@ -20,6 +20,8 @@ export interface Recollection {
   heldUp?: Since;
   /** Since when it waits because creates of others fail. */
   waits?: Since;
+  /** Since when the release of its Pod has failed. */
+  unreleased?: Since;
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** resourceVersion of the At from which a status was decided that came too late. */

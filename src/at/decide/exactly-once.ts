@@ -7,7 +7,7 @@ import type { AtStatus } from '../../api/at.generated.ts';
 import { atCondition, atEvent, atReason } from '../../api/at-constants.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
-import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
+import { earliest, formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
@@ -172,8 +172,10 @@ function recordLate(
 function latenessOf(o: Observed, { scheduledTime = o.now }: Run, since: number): Partial<AtStatus> {
   const latenessMilliseconds = Math.max(0, Math.round(o.now - scheduledTime));
   const { operatorDelaySeconds: recorded = 0 } = o.at.status ?? {};
-  const heldUpSince = heldUpFrom(o) ?? o.now;
-  const until = heldUpSince < since ? o.now : Math.min(o.now, heldUpSince);
+  const heldUpSince = heldUpFrom(o);
+  // What kept the Pod from its create, before status recorded it, says nothing of the release.
+  const isSince = heldUpSince !== undefined && heldUpSince >= since;
+  const until = earliest([o.now, o.unreleasedSince, isSince ? heldUpSince : undefined]) ?? o.now;
   // In whole seconds of the instants, so that what several late releases add up to is no less.
   const delay = recorded + Math.max(0, Math.floor(until / 1000) - Math.floor(since / 1000));
   return { latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };

@@ -74,6 +74,8 @@ export interface Observed {
   readonly heldUpSince?: number;
   /** From memory: since when the At waits because creates of others of its namespace fail, likewise. */
   readonly waitsSince?: number;
+  /** From memory: since when the release of its Pod has failed, likewise. */
+  readonly unreleasedSince?: number;
   /** The last dry run of the Pod, where status does not show yet what it has come to. */
   readonly preflight?: Preflight;
   /** How often in a row the API server has found the status of this At not valid, the last time just now. */

@@ -318,7 +318,7 @@ describe('a release that the API server refuses', () => {
       delays.push(facts?.retryDelay);
     }
     assert.deepEqual(delays, [250, 500]);
-    assert.notEqual(memory.recall(at).heldUpSince, undefined, 'which is why it comes late');
+    assert.notEqual(memory.recall(at).unreleasedSince, undefined, 'which is why it comes late');
   });
 });
 

@@ -37,19 +37,14 @@ describe('what is remembered of an At', () => {
   });
 
   it('is since when its release fails, whatever kept it from its create', () => {
-    const at = launched();
-    const recordedAt = Date.parse(at.status?.launchTime ?? '');
     const memory = new Memory();
     memory.heldUp(at, 1000);
-    memory.waits(at, 500);
-    const since = () => {
-      const { heldUpSince, waitsSince } = memory.recall(at);
-      return [heldUpSince, waitsSince];
-    };
-    memory.releaseHeldUp(at, recordedAt - 1);
-    assert.deepEqual(since(), [recordedAt, undefined], 'it is sent after the record');
-    memory.releaseHeldUp(at, recordedAt + 5000);
-    assert.deepEqual(since(), [recordedAt, undefined]);
+    memory.unreleased(at, 5000);
+    memory.unreleased(at, 9000);
+    const { heldUpSince, unreleasedSince } = memory.recall(at);
+    assert.deepEqual([heldUpSince, unreleasedSince], [1000, 5000]);
+    const edited = { ...at, metadata: { ...at.metadata, generation: 9 } };
+    assert.equal(memory.recall(edited).unreleasedSince, Number.NEGATIVE_INFINITY);
   });
 
   it('is nothing once there is nothing left that matters, nor of another At of the same name', () => {

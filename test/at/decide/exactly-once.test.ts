@@ -160,6 +160,16 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     assert.equal(releasedLate({ launchTime, operatorDelaySeconds: 3 }), 19);
     assert.equal(releasedLate({ launchTime }, { heldUpSince: dueTime + 50_000 }), 6);
     assert.equal(releasedLate({ launchTime }, { heldUpSince: dueTime }), 16, 'that was before the record');
+    assert.equal(
+      releasedLate({ launchTime }, { heldUpSince: dueTime, unreleasedSince: dueTime + 50_000 }),
+      6,
+    );
+    const byAnother = { launchTime, operatorDelaySeconds: 3 };
+    assert.equal(
+      releasedLate(byAnother, { unreleasedSince: dueTime }),
+      3,
+      'its own release fails since before',
+    );
   });
 
   it('warns once of a launch that it has made late after the record', () => {
