@@ -85,7 +85,10 @@ function secondOf(time: number): number {
  * tell too little: each write of the same manager, a label's too, takes the place of those before, so that nothing
  * is known but the last look at the content before.
  */
-function editedFrom({ isFirstLook, written }: SourceContent, lastLook: number, now: number): number {
+function editedFrom(content: SourceContent, lastLook: number, lookedAt: number): number {
+  const { unrecorded } = content;
+  const { isFirstLook, written } = unrecorded ?? content;
+  const now = unrecorded?.readAt ?? lookedAt;
   if (isFirstLook) return lastLook;
   if (written === undefined || written < lastLook) return now;
   return written < now - lateLookMs ? lastLook : written;
@@ -94,12 +97,12 @@ function editedFrom({ isFirstLook, written }: SourceContent, lastLook: number, n
 /** The second from which on a Pod may have another content than the applied one. */
 function fromOf(
   { pending, lastChange = 0 }: WatcherState,
-  changed: readonly SourceContent[],
+  edited: readonly SourceContent[],
   pods: readonly PodFacts[],
   now: number,
 ): number | undefined {
   if (pending) return pending.from;
-  const edits = changed.map((content) => editedFrom(content, secondOf(lastChange), now));
+  const edits = edited.map((content) => editedFrom(content, secondOf(lastChange), now));
   // Made before the edit and started after it.
   const starts = pods.filter((pod) => pod.startsLater).map(({ created }) => created);
   return secondOf(Math.min(now, ...edits, ...starts));
@@ -161,7 +164,7 @@ function recordEdit(
     pods?.filter((pod) => !pod.startsLater),
     now,
   );
-  const from = fromOf(state, comparison.changed, pods ?? [], now);
+  const from = fromOf(state, comparison.edited, pods ?? [], now);
   const repairs = repairsOf(state);
   const podSelector = pending ? pending.podSelector : keptSelector(spec.selector);
   const abandoned = comparison.changed.length > 0 ? abandonedPods(state) : 0;

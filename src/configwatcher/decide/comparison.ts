@@ -15,7 +15,7 @@ export interface Comparison {
   readonly known: readonly SourceHash[];
   /** Whose content differs from the applied one, in the order of the spec. */
   readonly changed: readonly SourceContent[];
-  /** Whose content is neither the applied nor the pending one: they were edited. */
+  /** Whose content is neither the applied nor the pending one, or was another one in between: they were edited. */
   readonly edited: readonly SourceContent[];
   /** A source is seen first. */
   readonly firstSight: boolean;
@@ -92,13 +92,15 @@ export function compare(
     const hash = effectiveHash(content, entry, spec.restartOnDelete);
     return hash === undefined ? [] : { content, entry, hash };
   });
-  const whose = (holds: (entry: SourceHash, hash: string) => boolean) =>
-    found.filter(({ entry, hash }) => entry && holds(entry, hash)).map(({ content }) => content);
+  const whose = (holds: (entry: SourceHash, hash: string, content: SourceContent) => boolean) =>
+    found
+      .filter(({ entry, hash, content }) => entry && holds(entry, hash, content))
+      .map(({ content }) => content);
   return {
     wanted: found.map(({ content, hash }) => entryOf(content, hash)),
     known: found.map(({ content, entry, hash }) => entry ?? entryOf(content, hash)),
     changed: whose((entry, hash) => entry.hash !== hash),
-    edited: whose((entry, hash) => recordedHash(entry) !== hash),
+    edited: whose((entry, hash, { unrecorded }) => recordedHash(entry) !== hash || unrecorded !== undefined),
     firstSight: found.some(({ entry }) => !entry),
     missing: contents.filter(({ present, source }) => !present && !source.optional),
   };

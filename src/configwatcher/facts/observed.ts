@@ -39,6 +39,13 @@ export interface SourceContent {
   readonly replacesImmutable?: boolean;
   /** Which keys differ from the applied content; absent when this process never saw that one. */
   readonly changedKeys?: readonly string[];
+  /** Another content, the first one that this process has read since the last record and could not record. */
+  readonly unrecorded?: UnrecordedContent;
+}
+
+export interface UnrecordedContent extends Pick<SourceContent, 'written' | 'isFirstLook'> {
+  /** Epoch ms. */
+  readonly readAt: number;
 }
 
 /** A controller of Pods, with what bounds a restart of them. */

@@ -7,7 +7,6 @@ import { watcherAnnotation } from '../../api/configwatcher-constants.ts';
 import { controllerOf, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
-import type { ServerClock } from '../../runtime/server-clock.ts';
 import { selects } from '../plan/selector.ts';
 import type { InvalidSpec, WatcherSpec } from '../plan/spec.ts';
 import type { Need, Observed, OwnerFacts, SourceContent } from './observed.ts';
@@ -39,7 +38,6 @@ export class Observer {
       readonly group: string;
       /** Of the objects that ask for restarts. */
       readonly kind: string;
-      readonly clock: Pick<ServerClock, 'earliest'>;
       /** Metadata only: to be woken by, and to count; never to decide whether a Pod is restarted. */
       readonly pods: Lister<KubernetesObject>;
       /** Whether the operator may change the templates of workloads in a namespace; undefined: not known. */
@@ -164,6 +162,8 @@ export class Observer {
       uid: metadata.uid ?? '',
       sources: spec.sources,
       applied: state.sources,
+      lastChange: state.lastChange,
+      restartOnDelete: spec.restartOnDelete,
       ...options,
     });
   }

@@ -9,10 +9,11 @@ import type { ConfigWatcherSpecSourceKind } from '../../api/configwatcher.genera
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { ServerClock } from '../../runtime/server-clock.ts';
 import {
   changedKeys,
   type HashKey,
+  hashScheme,
   isNamed,
   isSameHash,
   keysHash,
@@ -21,13 +22,18 @@ import {
 import { sourceKinds } from '../plan/source-kinds.ts';
 import type { WatchedSource } from '../plan/spec.ts';
 import { MissingRight } from './missing-right.ts';
-import type { SourceContent } from './observed.ts';
+import type { SourceContent, UnrecordedContent } from './observed.ts';
 import { type Found, keyOf, type ReadRequest, SourceReads } from './source-reads.ts';
 
 interface Remembered {
   /** What the store showed when this was read; undefined: nothing. */
   readonly seenVersion: string | undefined;
-  readonly content: Omit<SourceContent, 'changedKeys' | 'replacesImmutable' | 'confirmed'>;
+  readonly content: Omit<SourceContent, 'changedKeys' | 'replacesImmutable' | 'confirmed' | 'unrecorded'>;
+  /** The first content that was read since the last record and differs from it. */
+  readonly unrecorded?: UnrecordedContent & {
+    readonly hash: string;
+    readonly lastChange: number | undefined;
+  };
   /** Of this content and of the applied one, by hash. */
   readonly seen: ReadonlyMap<string, Pick<Found, 'immutable' | 'digests'>>;
 }
@@ -43,7 +49,7 @@ export class SourceReader {
 
   constructor(options: {
     readonly client: Client;
-    readonly clock: Pick<Clock, 'monotonic'>;
+    readonly clock: Pick<ServerClock, 'monotonic' | 'earliest'>;
     /** The watched ConfigMaps, metadata only. */
     readonly configMaps: Lister<KubernetesObject>;
     /** Absent where the operator is installed without access to Secrets. */
@@ -70,9 +76,17 @@ export class SourceReader {
     const contents = await Promise.all(
       request.sources.map(async (source) => {
         const known = before?.get(keyOf(source));
-        const { remembered, confirmed } = await this.#readOne(request, source, known);
+        const read = await this.#readOne(request, source, known);
+        const { confirmed } = read;
+        const remembered = confirmed ? this.#withUnrecorded(request, read.remembered) : read.remembered;
         after.set(keyOf(source), remembered);
-        return { ...remembered.content, ...sinceApplied(request, remembered), confirmed };
+        const { content } = remembered;
+        return {
+          ...content,
+          ...sinceApplied(request, remembered),
+          ...sinceRecord(request, remembered),
+          confirmed,
+        };
       }),
     );
     this.#memory.set(watcher, { uid, sources: after });
@@ -113,8 +127,20 @@ export class SourceReader {
           isFirstLook: known === undefined || (known.content.isFirstLook === true && !request.isRecorded),
         },
         seen: new Map([...kept, [hash, { immutable, digests }]]),
+        ...(known?.unrecorded && { unrecorded: known.unrecorded }),
       },
     };
+  }
+
+  /** Only what is read now may be newer than what is recorded. */
+  #withUnrecorded(request: ReadRequest, remembered: Remembered): Remembered {
+    const { content, unrecorded, ...rest } = remembered;
+    if (isUnrecorded(request, remembered)) return remembered;
+    const recorded = recordedHash(request, content);
+    const counts = content.present || request.restartOnDelete;
+    if (!counts || recorded === undefined || isSameHash(content.hash, recorded)) return { ...rest, content };
+    const readAt = Math.floor(this.#options.clock.earliest());
+    return { ...rest, content, unrecorded: { ...content, readAt, lastChange: request.lastChange } };
   }
 
   /** @throws {MissingRight} where the operator is installed without access to Secrets. */
@@ -153,5 +179,30 @@ function sinceApplied(
     changedKeys: changedKeys(before.digests, after.digests),
     // The data of an immutable object cannot be edited: this is another one.
     replacesImmutable: before.immutable && content.present,
+  };
+}
+
+/** Undefined where nothing is recorded that the content could be compared with. */
+function recordedHash({ applied }: ReadRequest, content: Remembered['content']): string | undefined {
+  const entry = appliedOf(content.source, applied);
+  if (entry?.keysHash !== content.keysHash || !entry) return undefined;
+  return hashScheme(entry.hash) === hashScheme(content.hash) ? (entry.pendingHash ?? entry.hash) : undefined;
+}
+
+/** A record that was made since, by another process as well, knows the Pods of its time. */
+function isUnrecorded(request: ReadRequest, { content, unrecorded }: Remembered): boolean {
+  const recorded = recordedHash(request, content);
+  if (!unrecorded || recorded === undefined || unrecorded.lastChange !== request.lastChange) return false;
+  return !isSameHash(unrecorded.hash, recorded);
+}
+
+/** What was read and not recorded, where it is another content than this one. */
+function sinceRecord(request: ReadRequest, remembered: Remembered): Pick<SourceContent, 'unrecorded'> {
+  const { content, unrecorded } = remembered;
+  if (!unrecorded || !isUnrecorded(request, remembered)) return {};
+  if (isSameHash(unrecorded.hash, content.hash)) return {};
+  const { written, isFirstLook, readAt } = unrecorded;
+  return {
+    unrecorded: { readAt, ...(written !== undefined && { written }), ...(isFirstLook && { isFirstLook }) },
   };
 }

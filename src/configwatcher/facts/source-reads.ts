@@ -28,8 +28,12 @@ export interface ReadRequest {
   /** Tells it from an earlier one of this name. */
   readonly uid: string;
   readonly sources: readonly WatchedSource[];
-  /** The sources of status, to know which digests are still worth keeping. */
+  /** The sources of status: which digests are still worth keeping, and which contents are recorded. */
   readonly applied: readonly SourceHash[];
+  /** When status was last written because of a change, epoch ms. */
+  readonly lastChange: number | undefined;
+  /** Whether the absence of a source counts as a content. */
+  readonly restartOnDelete: boolean;
   /** Read all of them now, whatever is remembered. */
   readonly afresh: boolean;
   /** This process has recorded what it knows of them, so that an edit which it finds now was made since. */

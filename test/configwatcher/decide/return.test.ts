@@ -40,6 +40,37 @@ describe('an edit', () => {
     assert.deepEqual(restarted(later), [between.uid]);
   });
 
+  it('that was read, and taken back before it could be recorded, is owed to the Pods that were made since', () => {
+    const [older, between] = [pod({ created: now - 60_000 }), pod({ created: now - 30_000 })];
+    const back = (unrecorded: NonNullable<SourceContent['unrecorded']>) => {
+      const facts = { sources: [{ ...oldContent, unrecorded }], pods: [older, between] };
+      return { facts, owed: decided(facts) };
+    };
+    const readAt = now - 40_000;
+    const { facts, owed } = back({ readAt, written: readAt - 1000 });
+    assert.deepEqual(
+      [owed.state.pending?.hash, owed.state.pending?.from, owed.state.stalePods],
+      [oldContent.hash, readAt - 1000, 1],
+    );
+    const sources = [oldContent];
+    const later = decided({ ...afterwards(facts, owed, 10_000), sources, owners: ownedBy(2) });
+    assert.deepEqual(restarted(later), [between.uid]);
+    assert.equal(back({ readAt }).owed.state.pending?.from, readAt, 'a removed key has no second');
+    assert.equal(back({ readAt: now - 10_000 }).owed.state.pending, undefined, 'no Pod was made since');
+    assert.equal(
+      back({ readAt, isFirstLook: true }).owed.state.stalePods,
+      2,
+      'it may have been there since the last look',
+    );
+  });
+
+  it('that was read, and followed by another one before it could be recorded, is owed from its time on', () => {
+    const readAt = now - 40_000;
+    const sources = [{ ...newContent, unrecorded: { readAt } }];
+    const { state } = decided({ sources, pods: [pod({ created: now - 60_000 })] });
+    assert.deepEqual([state.pending?.hash, state.pending?.from], [newContent.hash, readAt]);
+  });
+
   it('that is taken back is owed still when the spec names a further source or other keys', () => {
     const facts = { sources: [newContent], pods: [pod()] };
     const pods = [pod(), pod({ created: now })];

@@ -39,7 +39,7 @@ function newReader(): SourceReader {
   const hashKey = async () => ({ id: 'k1', secret: Buffer.from('install key') });
   return new SourceReader({
     client,
-    clock: { monotonic: () => time },
+    clock: { monotonic: () => time, earliest: () => time },
     configMaps: lister,
     ...(withSecrets && { secrets: { metadata: lister, hashKey } }),
   });
@@ -54,8 +54,14 @@ async function read({
   uid = `uid-${watcher}` as string,
   knownSince = 1e9,
   isRecorded = true,
+  pending = '',
+  lastChange = 1000,
+  restartOnDelete = false,
 } = {}): Promise<SourceContent> {
-  const entries = applied ? [{ kind: 'ConfigMap', name: 'webapp-config', hash: applied } as const] : [];
+  const pendingHash = pending === '' ? {} : { pendingHash: pending };
+  const entries = applied
+    ? [{ kind: 'ConfigMap', name: 'webapp-config', hash: applied, ...pendingHash } as const]
+    : [];
   const [content] = await reader.read({
     namespace: 'shop',
     watcher: `shop/${watcher}`,
@@ -65,6 +71,8 @@ async function read({
     afresh,
     knownSince,
     isRecorded,
+    lastChange,
+    restartOnDelete,
     signal,
   });
   assert.ok(content);
@@ -251,6 +259,65 @@ describe('SourceReader', () => {
     assert.ok(!JSON.stringify(await read()).includes('canary'));
   });
 
+  describe('what was read and not recorded', () => {
+    const hashOf = (message: string) => contentHash(webappConfig, { data: { message } });
+    const applied = hashOf('first');
+    const written = { time: '1970-01-01T00:00:04Z', fieldsV1: { 'f:data': {} } };
+    /** An edit is read, and not recorded; another one follows. */
+    const afterEdit = async (to: string) => {
+      await read({ applied });
+      store('2', { message: 'second' }, { managedFields: [written] });
+      time = 5000;
+      assert.equal((await read({ applied })).unrecorded, undefined);
+      time = 9000;
+      store('3', { message: to });
+    };
+
+    it('is told with the content that follows, and with the one of before as well', async () => {
+      for (const to of ['third', 'first']) {
+        reader = newReader();
+        store('1', { message: 'first' });
+        await afterEdit(to);
+        for (let look = 0; look < 2; look++) {
+          const { unrecorded } = await read({ applied });
+          assert.deepEqual(unrecorded, { written: 4000, readAt: 5000 });
+        }
+      }
+    });
+
+    it('is told no more once a change is recorded', async () => {
+      await afterEdit('first');
+      assert.equal((await read({ applied, lastChange: 9500 })).unrecorded, undefined);
+      assert.equal((await read({ applied })).unrecorded, undefined, 'it is forgotten');
+    });
+
+    it('is told no more once it is what is recorded', async () => {
+      await afterEdit('third');
+      assert.equal((await read({ applied, pending: hashOf('second') })).unrecorded, undefined);
+    });
+
+    it('is an absence only where that counts', async () => {
+      const back = async (restartOnDelete: boolean) => {
+        reader = newReader();
+        store('1', { message: 'first' });
+        await read({ applied, restartOnDelete });
+        [stored, seenVersion] = [undefined, undefined];
+        await read({ applied, restartOnDelete });
+        store('3', { message: 'first' });
+        return (await read({ applied, restartOnDelete })).unrecorded !== undefined;
+      };
+      assert.deepEqual([await back(true), await back(false)], [true, false]);
+    });
+
+    it('is nothing that is remembered only: what is recorded may be newer', async () => {
+      await read({ applied });
+      const recordedByAnother = { applied: hashOf('second'), lastChange: 5000 };
+      assert.equal((await read(recordedByAnother)).confirmed, false);
+      store('2', { message: 'second' });
+      assert.equal((await read(recordedByAnother)).unrecorded, undefined);
+    });
+  });
+
   it('hashes a Secret with the key of the installation', async () => {
     const secret = { ...webappConfig, kind: 'Secret' as const };
     const request = {
@@ -259,6 +326,8 @@ describe('SourceReader', () => {
       uid: 'uid-a',
       sources: [secret],
       applied: [],
+      lastChange: undefined,
+      restartOnDelete: false,
       afresh: false,
       knownSince: 1e9,
       isRecorded: true,

@@ -153,14 +153,6 @@ export const appliedRunsEverywhere: NamedPromise = {
         looks.request(request);
         return undefined;
       },
-      fault(entry) {
-        looks.fault(entry);
-        return undefined;
-      },
-      log(entry) {
-        looks.log(entry);
-        return undefined;
-      },
       'container-start'(entry) {
         running.started(entry);
         version++;
