@@ -355,8 +355,8 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'baseline forgotten',
     sentence: 'a source that is seen first counts as changed',
     file: watcher.comparison,
-    find: 'found.filter(({ entry, hash }) => entry && holds(entry, hash))',
-    replace: 'found.filter(({ entry, hash }) => !entry || holds(entry, hash))',
+    find: '.filter(({ entry, hash, content }) => entry && holds(entry, hash, content))',
+    replace: '.filter(({ entry, hash, content }) => !entry || holds(entry, hash, content))',
     promise: 'S9',
   },
   {
