@@ -17,6 +17,16 @@ function stopTime({ proxy, stopClock }: TimeTravel): void {
   stopClock();
 }
 
+/** Sets time forward until a Pod is evicted. */
+async function untilEvicted(travel: TimeTravel, limitMs: number): Promise<void> {
+  const isAsked = () => evictions(travel.proxy) > 0;
+  try {
+    await travel.advanceUntil(isAsked, { limitMs: limitMs + slackMs, message: 'a Pod is evicted' });
+  } finally {
+    startTime(travel);
+  }
+}
+
 /** What takes an operator to its end may have to wait. */
 function startTime({ proxy, startClock }: TimeTravel): void {
   proxy.aheadFor = () => 0;
@@ -48,12 +58,19 @@ describe('a ConfigWatcher', () => {
     await shop.patchConfigMap({ data: { message: 'second' } });
     stopTime(travel);
     const started = shop.startOperator(travel.options);
-    const isAsked = () => evictions(travel.proxy) > 0;
-    try {
-      await travel.advanceUntil(isAsked, { limitMs: 5000 + slackMs, message: 'a Pod is evicted' });
-    } finally {
-      startTime(travel);
-    }
+    await untilEvicted(travel, 5000);
     await started;
+  });
+
+  it('asks for its first eviction within two seconds after the debounce of an edit', {
+    timeout,
+  }, async (t) => {
+    const { shop, travel } = await prepared(t);
+    await shop.watch({ debounce: { quiet: '3s' }, cooldown: { base: '0s' } });
+    await shop.baselined();
+    await shop.olderThanEdits();
+    stopTime(travel);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await untilEvicted(travel, 3000 + 2000);
   });
 });
