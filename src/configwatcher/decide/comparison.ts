@@ -82,6 +82,11 @@ function entryOf({ source, keysHash }: SourceContent, hash: string): SourceHash 
   return keysHash === undefined ? { kind, name, hash } : { kind, name, keysHash, hash };
 }
 
+/** One that was another in between is marked, as if that had been recorded. */
+function owedFor({ unrecorded }: SourceContent, entry: SourceHash): SourceHash {
+  return unrecorded === undefined ? entry : { ...entry, pendingHash: recordedHash(entry) };
+}
+
 export function compare(
   spec: WatcherSpec,
   state: WatcherState,
@@ -98,7 +103,9 @@ export function compare(
       .map(({ content }) => content);
   return {
     wanted: found.map(({ content, hash }) => entryOf(content, hash)),
-    known: found.map(({ content, entry, hash }) => entry ?? entryOf(content, hash)),
+    known: found.map(({ content, entry, hash }) =>
+      entry ? owedFor(content, entry) : entryOf(content, hash),
+    ),
     changed: whose((entry, hash) => entry.hash !== hash),
     edited: whose((entry, hash, { unrecorded }) => recordedHash(entry) !== hash || unrecorded !== undefined),
     firstSight: found.some(({ entry }) => !entry),

@@ -71,22 +71,28 @@ describe('an edit', () => {
     assert.deepEqual([state.pending?.hash, state.pending?.from], [newContent.hash, readAt]);
   });
 
-  it('that is taken back is owed still when the spec names a further source or other keys', () => {
-    const facts = { sources: [newContent], pods: [pod()] };
-    const pods = [pod(), pod({ created: now })];
-    const back = { ...afterwards(facts, decided(facts), 1500), sources: [oldContent], pods };
-    const owed = decided(back);
-    const further = found({}, { source: { ...webappConfig, name: 'further', optional: true } });
-    const ofKeys = found(
-      { message: 'old' },
-      { source: { ...webappConfig, keys: ['message'] }, keysHash: 'v1:k' },
-    );
-    for (const sources of [[oldContent, further], [ofKeys]]) {
-      const edited = { ...afterwards(back, owed, 1000), sources, generation: 2 };
-      const { state, abandoned } = decided(edited);
-      assert.deepEqual([state.pending?.reason, state.stalePods, abandoned], ['Debounce', 1, undefined]);
-    }
-  });
+  for (const isRecorded of [true, false]) {
+    const how = isRecorded ? '' : ' before it could be recorded';
+    it(`that is taken back${how} is owed still when the spec names a further source or other keys`, () => {
+      const facts = { sources: [newContent], pods: [pod()] };
+      const pods = [pod(), pod({ created: now })];
+      const unrecorded = { readAt: now };
+      const back = isRecorded
+        ? { ...afterwards(facts, decided(facts), 1500), sources: [oldContent], pods }
+        : { sources: [{ ...oldContent, unrecorded }], pods, now: now + 1500 };
+      const owed = decided(back);
+      const further = found({}, { source: { ...webappConfig, name: 'further', optional: true } });
+      const ofKeys = found(
+        { message: 'old' },
+        { source: { ...webappConfig, keys: ['message'] }, keysHash: 'v1:k' },
+      );
+      for (const sources of [[oldContent, further], [ofKeys]]) {
+        const edited = { ...afterwards(back, owed, 1000), sources, generation: 2 };
+        const { state, abandoned } = decided(edited);
+        assert.deepEqual([state.pending?.reason, state.stalePods, abandoned], ['Debounce', 1, undefined]);
+      }
+    });
+  }
 
   it('that is taken back is given up where the spec no longer names its source', () => {
     const named = (name: string, message: string) =>
