@@ -3,7 +3,6 @@
  * acts. It keeps nothing but what {@link Memory} may forget.
  */
 import type { At } from '../api/at.generated.ts';
-import type { Pod } from '../kubernetes/objects.ts';
 import { earliest } from '../kubernetes/time.ts';
 import { TransportError } from '../runtime/client/api-error.ts';
 import { DecidingReconciler } from '../runtime/controller/deciding-reconciler.ts';
@@ -22,12 +21,11 @@ import { factsOf } from './act/at-facts.ts';
 import type { AtParts } from './act/at-parts.ts';
 import { ConfigErrors } from './act/config-errors.ts';
 import { maxUnansweredDelayMs } from './act/create-answer.ts';
-import { editPod, letGo } from './act/pod-edit.ts';
+import { letGo, letHiddenGo } from './act/pod-edit.ts';
 import type { Preflights } from './act/preflights.ts';
 import { conflictDelayMs } from './act/settle.ts';
 import { decide } from './decide/decide.ts';
 import type { Effect } from './decide/decision.ts';
-import { untrackOperations } from './decide/exactly-once.ts';
 import type { HiddenPods } from './facts/hidden-pods.ts';
 import type { Observed } from './facts/observed.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
@@ -45,7 +43,7 @@ export class AtReconciler implements Reconciler {
   constructor(
     options: Omit<AtParts, 'onDryRun'> & {
       readonly preflights?: Pick<Preflights, 'tried' | 'recall' | 'forget'>;
-      readonly hidden: Pick<HiddenPods, 'of' | 'letGo'>;
+      readonly hidden: Pick<HiddenPods, 'of' | 'released'>;
     },
   ) {
     this.#options = options;
@@ -108,25 +106,22 @@ export class AtReconciler implements Reconciler {
 
   async #perform(effect: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
     const answer = await this.#actuator.perform(effect, observed, context);
-    if (effect.type === 'UntrackPod' && answer.next === 'goOn') this.#options.hidden.letGo(effect.pod);
+    if (effect.type === 'UntrackPod' && answer.next === 'goOn') this.#options.hidden.released(effect.pod);
     return answer;
   }
 
   /** Returns whether a Pod is left for which that has to be tried again. */
   async #letGo(request: Request, { signal }: ReconcileContext): Promise<boolean> {
     const { ats, client, hidden, pods } = this.#options;
-    const at = ats.get(request.namespace, request.name);
-    const isOfAt = (pod: Pod) => pod.metadata.labels?.[podUidLabel] === at?.metadata.uid;
-    const unseen = hidden.of(request);
+    const cached = ats.get(request.namespace, request.name);
     const tracked = pods.byIndex(trackedIndex, requestKey(request));
-    const orphans = [...tracked, ...unseen].filter((pod) => !isOfAt(pod));
-    const forgotten = at && phaseOf(at) === 'DONE' ? unseen.filter(isOfAt) : [];
-    const isOvertaken = orphans.length > 0 && (await letGo(client, request, orphans, signal));
-    for (const pod of forgotten) {
-      await editPod(client, pod, untrackOperations(pod), { facts: undefined, signal });
-    }
-    for (const pod of [...orphans, ...forgotten]) hidden.letGo(pod);
-    return isOvertaken;
+    const orphans = tracked.filter((pod) => pod.metadata.labels?.[podUidLabel] !== cached?.metadata.uid);
+    const all = [
+      await letGo(client, request, orphans, signal),
+      await letHiddenGo(client, request, { hidden: hidden.of(request), cached }, signal),
+    ];
+    for (const pod of all.flatMap(({ released }) => released)) hidden.released(pod);
+    return all.some(({ isOvertaken }) => isOvertaken);
   }
 
   #factsOf(at: At, request: Request): Observed {

@@ -115,7 +115,12 @@ export class Operator {
         of: ({ metadata }) => ended.filter((pod) => controllerOf(pod)?.uid === metadata.uid),
         keep: (pod) => void ended.push(pod),
       },
-      hidden: { of: () => this.hidden, letGo: (pod) => void this.hidden.splice(this.hidden.indexOf(pod), 1) },
+      hidden: {
+        of: () => this.hidden,
+        released: ({ metadata }) => {
+          this.hidden = this.hidden.filter((pod) => pod.metadata.uid !== metadata.uid);
+        },
+      },
       tracks: this.tracks,
     });
   }

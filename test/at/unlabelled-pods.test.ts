@@ -72,39 +72,68 @@ describe('a Pod of ExactlyOnce that no node ever had, and whose label a user has
 });
 
 describe('a Pod of ExactlyOnce that goes out of sight as the end of its At is recorded', () => {
-  for (const name of ['example-at', 'gone']) {
-    it(`loses the finalizer, its At being ${name === 'gone' ? 'gone' : 'done'}`, async () => {
-      const world = new World(dueTime);
-      world.createAt({ launchGuarantee: 'ExactlyOnce' });
-      const operator = new Operator(world);
-      await operator.reconcile();
-      await operator.reconcile();
-      const pod = world.pods.get('example-at-pod');
-      assert.ok(pod);
-      const at = world.ats.get('example-at');
-      assert.ok(at);
-      world.ats.set('example-at', { ...at, status: { ...at.status, phase: 'DONE' } });
-      if (name === 'gone') world.ats.clear();
-      operator.syncAts();
-      operator.pods.clear();
-      operator.hidden = [pod];
-      await operator.reconcile();
-      assert.deepEqual(world.pods.get('example-at-pod')?.metadata.finalizers, []);
-      assert.deepEqual(operator.hidden, []);
-    });
-  }
-
-  it('keeps it while its At runs', async () => {
+  /** Its At is DONE, and the watch shows the Pod no more. */
+  async function outOfSight() {
     const world = new World(dueTime);
     world.createAt({ launchGuarantee: 'ExactlyOnce' });
     const operator = new Operator(world);
     await operator.reconcile();
     await operator.reconcile();
     const pod = world.pods.get('example-at-pod');
-    assert.ok(pod);
+    const at = world.ats.get('example-at');
+    assert.ok(pod && at);
+    world.ats.set('example-at', { ...at, status: { ...at.status, phase: 'DONE' } });
+    operator.pods.clear();
     operator.hidden = [pod];
+    return { world, operator, pod, finalizers: () => world.pods.get('example-at-pod')?.metadata.finalizers };
+  }
+
+  for (const isGone of [false, true]) {
+    it(`loses the finalizer once its At is ${isGone ? 'gone' : 'done'}`, async () => {
+      const { world, operator, finalizers } = await outOfSight();
+      if (isGone) world.ats.clear();
+      operator.syncAts();
+      await operator.reconcile();
+      assert.deepEqual([finalizers(), operator.hidden], [[], []]);
+    });
+  }
+
+  it('keeps it while its At runs, also where the cache does not show that one', async () => {
+    const { world, operator, finalizers, pod } = await outOfSight();
+    const at = world.ats.get('example-at');
+    assert.ok(at);
+    world.ats.set('example-at', { ...at, status: { ...at.status, phase: 'RUNNING' } });
+    operator.syncPods();
     await operator.reconcile();
-    assert.equal(world.pods.get('example-at-pod')?.metadata.finalizers?.length, 1);
-    assert.deepEqual(operator.hidden, [pod]);
+    assert.deepEqual([finalizers()?.length, operator.hidden], [1, [pod]]);
+    operator.ats.clear();
+    operator.pods.clear();
+    await operator.reconcile();
+    assert.deepEqual([finalizers()?.length, operator.hidden], [1, [pod]]);
+  });
+
+  it('loses it also where there is another finalizer by now, and the first try meets a newer Pod', async () => {
+    const { world, operator, finalizers, pod } = await outOfSight();
+    const { metadata } = pod;
+    const foreign = ['example.com/other', ...(metadata.finalizers ?? [])];
+    world.pods.set('example-at-pod', { ...pod, metadata: { ...metadata, finalizers: foreign } });
+    operator.syncAts();
+    operator.pods.clear();
+    operator.faults = ['conflict'];
+    const again = await operator.reconcile();
+    assert.ok(!(again instanceof Error) && again.requeueAfter === 1000);
+    await operator.reconcile();
+    assert.deepEqual([finalizers(), operator.hidden], [['example.com/other'], []]);
+  });
+
+  it('is forgotten where it is gone, or another one has its name', async () => {
+    for (const isGone of [true, false]) {
+      const { world, operator, pod } = await outOfSight();
+      if (isGone) world.pods.clear();
+      else world.pods.set('example-at-pod', { ...pod, metadata: { ...pod.metadata, uid: 'other' } });
+      operator.syncAts();
+      await operator.reconcile();
+      assert.deepEqual([operator.hidden, world.requests.at(-1)], [[], 'GET pods']);
+    }
   });
 });

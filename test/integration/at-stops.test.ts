@@ -156,18 +156,23 @@ describe('a cancel', { concurrency: true }, () => {
     assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
   });
 
-  it('holds, and is told, also while the API server refuses its stop', async (t) => {
-    const { rig, proxy } = await runningBehindProxy(t);
-    proxy.treat = ({ method, path }) =>
-      method === 'PATCH' && path.endsWith('/pods/example-at-pod') ? failure(500, 'InternalError') : undefined;
-    await rig.editAt({ cancel: true });
-    await rig.atWhen('canceled', ({ status }) => status?.reason === 'Canceled');
-    await rig.editAt({ cancel: false });
-    proxy.treat = () => undefined;
-    await rig.stopped();
-    await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
-    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
-  });
+  for (const [what, answer] of [
+    ['the API server refuses its stop', failure(500, 'InternalError')],
+    ['its stop meets a newer Pod', failure(409, 'Conflict')],
+  ] as const) {
+    it(`holds, and is told, also while ${what}`, async (t) => {
+      const { rig, proxy } = await runningBehindProxy(t);
+      proxy.treat = ({ method, path }) =>
+        method === 'PATCH' && path.endsWith('/pods/example-at-pod') ? answer : undefined;
+      await rig.editAt({ cancel: true });
+      await rig.atWhen('canceled', ({ status }) => status?.reason === 'Canceled');
+      await rig.editAt({ cancel: false });
+      proxy.treat = () => undefined;
+      await rig.stopped();
+      await rig.setPod({ phase: 'Failed', reason: 'DeadlineExceeded' });
+      assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
+    });
+  }
 
   it('does not change the outcome of a command that had succeeded before it was seen', async (t) => {
     const rig = await running(t);

@@ -6,9 +6,9 @@ import type { At } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
-import { ApiError, isAlreadyExists, TransportError } from '../../runtime/client/api-error.ts';
+import { ApiError, isAlreadyExists } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
-import { type ReconcileContext, RetryError } from '../../runtime/controller/reconciler.ts';
+import type { ReconcileContext } from '../../runtime/controller/reconciler.ts';
 import { describeError } from '../../runtime/error-chain.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -22,14 +22,7 @@ import type { Cause } from '../plan/cause.ts';
 import { runOf } from '../plan/run.ts';
 import type { AtParts } from './at-parts.ts';
 import { withAuthor } from './author-check.ts';
-import {
-  delayAfter,
-  failedForMs,
-  launchTimeOf,
-  maxDelayMs,
-  maxUnansweredDelayMs,
-  mayHaveHappened,
-} from './create-answer.ts';
+import { delayAfter, failedForMs, launchTimeOf, unknownOutcome } from './create-answer.ts';
 import { CreateFailures } from './create-failure.ts';
 import { dryRun } from './dry-run.ts';
 import { HourlyEvents } from './hourly-events.ts';
@@ -63,10 +56,13 @@ export class Actuator {
 
   /** @throws errors of the client, but for those that status is to tell. */
   async read(need: Need, observed: Observed, { signal }: ReconcileContext): Promise<Answer<Observed>> {
-    const sentAt = this.#options.clock.monotonic();
+    const { clock, memory } = this.#options;
+    const sentAt = clock.monotonic();
     try {
       return await readLive(this.#options, need, observed, signal);
     } catch (error) {
+      // A release may wait for it.
+      if (isGated(observed.pod)) memory.unreleased(observed.at, clock.now() - failedForMs(clock, sentAt));
       const failed = signal.aborted ? undefined : this.#failures.unread(observed, error, sentAt);
       if (failed === undefined) throw error;
       return this.#failures.hold(observed, failed);
@@ -118,14 +114,19 @@ export class Actuator {
   ): Promise<Answer<Observed>> {
     const { signal } = context;
     const { client } = this.#options;
-    try {
-      const patch = client.patch(pods, { namespace, name }, { type: 'merge', body }, { signal });
-      return await settled(patch, observed);
-    } catch (error) {
-      // Crash window: without it, a cancel that is taken back meanwhile would be forgotten.
+    // Crash window: without it, a cancel that is taken back meanwhile would be forgotten.
+    const note = async () => {
       if (ifRefused !== undefined && !signal.aborted) {
         await this.#statuses.write(ifRefused, false, observed, context).catch(() => {});
       }
+    };
+    try {
+      const patch = client.patch(pods, { namespace, name }, { type: 'merge', body }, { signal });
+      const answer = await settled(patch, observed);
+      if (answer.next === 'end') await note();
+      return answer;
+    } catch (error) {
+      await note();
       throw error;
     }
   }
@@ -196,18 +197,9 @@ export class Actuator {
       const error = redact(caught, pod);
       if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
       const failed = this.#failures.failed(at, error, pod, sentAt, log);
-      if (failed === undefined) throw this.#retryError(error, observed, pod);
+      if (failed === undefined) throw unknownOutcome(error, observed, pod);
       return this.#failures.hold(observed, failed);
     }
-  }
-
-  #retryError(error: unknown, { ambiguous }: Observed, { metadata }: Pod): RetryError {
-    const hasAnswered = !(error instanceof TransportError);
-    // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
-    const isRepeated = hasAnswered && mayHaveHappened(error) && ambiguous === true;
-    const delay = hasAnswered ? maxDelayMs : maxUnansweredDelayMs;
-    const options = { cause: error, priority: isRepeated ? retryPriority : undefined };
-    return new RetryError(`Pod ${metadata.name} could not be created`, delay, options);
   }
 
   async #dryRun(pod: Pod, observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {

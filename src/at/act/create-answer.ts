@@ -10,7 +10,10 @@ import {
 } from '../../runtime/client/api-error.ts';
 import { isStatusError } from '../../runtime/client/response-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { RetryError } from '../../runtime/controller/reconciler.ts';
 import { defaultRequestTimeouts } from '../../runtime/limits.ts';
+import type { Observed } from '../facts/observed.ts';
+import { retryPriority } from '../facts/queue-priority.ts';
 
 /** So long a request takes at most: on a busy machine it may outlast its time limit by a second. */
 const longestRequestMs = defaultRequestTimeouts.write + 1000;
@@ -114,4 +117,14 @@ export const maxUnansweredDelayMs = 2000;
 /** 250 ms, doubled by each refusal in a row. */
 export function delayAfter(refusals: number): number {
   return Math.min(maxDelayMs, 125 * 2 ** Math.min(refusals, 10));
+}
+
+/** What to throw where a create has failed, and it is not known whether the Pod exists. */
+export function unknownOutcome(error: unknown, { ambiguous }: Observed, { metadata }: Pod): RetryError {
+  const hasAnswered = !(error instanceof TransportError);
+  // Failed again by a server that answers, such as for a webhook that is down: it waits as one that was refused.
+  const isRepeated = hasAnswered && mayHaveHappened(error) && ambiguous === true;
+  const delay = hasAnswered ? maxDelayMs : maxUnansweredDelayMs;
+  const options = { cause: error, priority: isRepeated ? retryPriority : undefined };
+  return new RetryError(`Pod ${metadata.name} could not be created`, delay, options);
 }

@@ -7,7 +7,7 @@ import { type ReconcileContext, requestKey } from '../../runtime/controller/reco
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
 import type { Observed } from '../facts/observed.ts';
-import { findAmong, podsAt } from '../facts/own-pod.ts';
+import { findAmong, isGated, podsAt } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
 import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
@@ -78,9 +78,11 @@ export class StatusWriter {
   #refused(error: unknown, observed: Observed, sentAt: number, log: Logger): Answer<Observed> {
     const { clock, memory } = this.#options;
     const { at } = observed;
-    // A launch may wait for this status.
+    // A launch may wait for this status, or a release.
     const now = clock.now();
-    if (isDue(at, now)) memory.heldUp(at, now - failedForMs(clock, sentAt));
+    const since = now - failedForMs(clock, sentAt);
+    if (isDue(at, now)) memory.heldUp(at, since);
+    if (isGated(observed.pod)) memory.unreleased(at, since);
     if (!isInvalid(error)) throw error;
     const unwritable = memory.unwritable(at);
     // Each further try finds the same, until a user mends the At.

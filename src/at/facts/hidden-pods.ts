@@ -8,18 +8,16 @@ import { type Request, requestKey } from '../../runtime/controller/reconciler.ts
 import { isTracked } from './own-pod.ts';
 import { atsOf } from './pod-owner.ts';
 
-/** How many are kept. A standby, which lets no Pod go, keeps those that the leader has let go as they were deleted. */
-const maxHidden = 500;
+/** Of so many Ats they are kept. A standby keeps those as well that the leader has let go as they were deleted. */
+const maxAts = 500;
 
 export class HiddenPods {
-  readonly #pods: Informer<Pod>;
-  /** By uid. */
-  readonly #hidden = new Map<string, Pod>();
-  /** uids of Pods that this process has let go and that the watch shows as they were before. */
-  readonly #letGo = new Set<string>();
+  /** By namespace/name of the At. */
+  readonly #hidden = new Map<string, readonly Pod[]>();
+  /** uids of the Pods that the watch has shown as held. True: this process has taken the finalizer off since. */
+  readonly #held = new Map<string, boolean>();
 
-  constructor(pods: Informer<Pod>) {
-    this.#pods = pods;
+  constructor(pods: Pick<Informer<Pod>, 'addHandler'>) {
     pods.addHandler({
       onAdd: (pod) => this.#shown(pod),
       onUpdate: (_previous, pod) => this.#shown(pod),
@@ -29,29 +27,42 @@ export class HiddenPods {
 
   /** Those of Ats of this name. */
   of(request: Request): readonly Pod[] {
-    if (this.#hidden.size === 0) return [];
-    const key = requestKey(request);
-    return [...this.#hidden.values()].filter((pod) => atsOf(pod).some((at) => requestKey(at) === key));
+    return this.#hidden.get(requestKey(request)) ?? [];
   }
 
-  /** The finalizer is off: where the Pod was being deleted, the watch shows that it goes with the finalizer still on it. */
-  letGo({ metadata: { namespace = '', name, uid = '' } }: Pod): void {
-    this.#hidden.delete(uid);
-    const shown = this.#pods.lister.get(namespace, name);
-    if (shown?.metadata.uid === uid && isTracked(shown)) this.#letGo.add(uid);
+  /**
+   * This process has taken the finalizer off, or has found that nothing is left to take it off from. Of a Pod that was being
+   * deleted the watch shows the end with the finalizer still on it.
+   */
+  released(pod: Pod): void {
+    const { uid = '' } = pod.metadata;
+    this.#forget(pod);
+    if (this.#held.has(uid)) this.#held.set(uid, true);
   }
 
   #shown(pod: Pod): void {
     const { uid = '' } = pod.metadata;
-    this.#hidden.delete(uid);
-    if (!isTracked(pod)) this.#letGo.delete(uid);
+    this.#forget(pod);
+    if (!isTracked(pod)) this.#held.delete(uid);
+    else if (!this.#held.has(uid)) this.#held.set(uid, false);
   }
 
   #gone(pod: Pod): void {
     const { uid = '' } = pod.metadata;
-    if (this.#letGo.delete(uid) || !isTracked(pod)) return;
-    this.#hidden.set(uid, pod);
+    const isReleased = this.#held.get(uid) === true;
+    this.#held.delete(uid);
+    if (isReleased || !isTracked(pod)) return;
+    for (const at of atsOf(pod)) this.#hidden.set(requestKey(at), [...this.of(at), pod]);
     const [oldest] = this.#hidden.keys();
-    if (this.#hidden.size > maxHidden && oldest !== undefined) this.#hidden.delete(oldest);
+    if (this.#hidden.size > maxAts && oldest !== undefined) this.#hidden.delete(oldest);
+  }
+
+  #forget(pod: Pod): void {
+    if (this.#hidden.size === 0) return;
+    for (const at of atsOf(pod)) {
+      const left = this.of(at).filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
+      if (left.length > 0) this.#hidden.set(requestKey(at), left);
+      else this.#hidden.delete(requestKey(at));
+    }
   }
 }

@@ -127,8 +127,8 @@ export function isOurs({ at }: Observed, pod: Pod): boolean {
 }
 
 /** A Pod that has {@link recordedGate} is not launched: nothing of it has run, and status decides whether it will. */
-export function isGated({ spec }: Pod): boolean {
-  return spec.schedulingGates?.some(({ name }) => name === recordedGate) ?? false;
+export function isGated(pod: Pod | undefined): boolean {
+  return pod?.spec.schedulingGates?.some(({ name }) => name === recordedGate) ?? false;
 }
 
 /** Whether {@link trackingFinalizer} holds the Pod until its end is recorded. */

@@ -55,18 +55,26 @@ export function mayNotListPods({ forbidden }: Observed): boolean {
  */
 function cutoffOf(
   { pending, lastChange }: WatcherState,
-  changed: readonly SourceContent[],
+  { changed, edited }: Comparison,
   pods: readonly PodFacts[] | undefined,
   now: number,
 ): number | undefined {
   if (pods?.length === 0) return undefined;
   const newest = pods ? Math.max(...pods.map(({ created }) => created)) : newestPossible(changed, now);
-  if (pending || lastChange === undefined || changed.length === 0) return newest;
+  if (changed.length === 0) return Math.min(newest, newestBefore(edited));
+  if (pending || lastChange === undefined) return newest;
   const writes = changed.map(({ written, isFirstLook }) =>
     isFirstLook && written !== undefined ? written : Number.NEGATIVE_INFINITY,
   );
   if (Math.min(...writes) <= lastChange + marginMs) return newest;
   return Math.min(newest, Math.max(...writes) + 1000);
+}
+
+/** The newest Pod that may have another content than the present one, which was back by then as far as it is known. */
+function newestBefore(edited: readonly SourceContent[]): number {
+  return Math.max(
+    ...edited.map(({ unrecorded }) => secondOf(unrecorded?.backAt ?? Number.POSITIVE_INFINITY) + 1000),
+  );
 }
 
 /** The second of this look, or the next one where the edit has that: what is known of the server's time may be behind it. */
@@ -160,7 +168,7 @@ function recordEdit(
   const since = waits ? pending.since : Math.max(now, (pending?.started ?? 0) + 1);
   const cutoff = cutoffOf(
     state,
-    comparison.changed,
+    comparison,
     pods?.filter((pod) => !pod.startsLater),
     now,
   );

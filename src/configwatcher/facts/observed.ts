@@ -39,13 +39,18 @@ export interface SourceContent {
   readonly replacesImmutable?: boolean;
   /** Which keys differ from the applied content; absent when this process never saw that one. */
   readonly changedKeys?: readonly string[];
-  /** Another content, the first one that this process has read since the last record and could not record. */
+  /** The first content that this process has read since the last record, and not recorded: this one, or one before it. */
   readonly unrecorded?: UnrecordedContent;
 }
 
-export interface UnrecordedContent extends Pick<SourceContent, 'written' | 'isFirstLook'> {
+export interface UnrecordedContent {
+  /** As of {@link SourceContent}. */
+  readonly written?: number | undefined;
+  readonly isFirstLook?: boolean | undefined;
   /** Epoch ms. */
   readonly readAt: number;
+  /** When the recorded content was read again, epoch ms; absent where another one was read last. */
+  readonly backAt?: number | undefined;
 }
 
 /** A controller of Pods, with what bounds a restart of them. */

@@ -29,10 +29,10 @@ interface Remembered {
   /** What the store showed when this was read; undefined: nothing. */
   readonly seenVersion: string | undefined;
   readonly content: Omit<SourceContent, 'changedKeys' | 'replacesImmutable' | 'confirmed' | 'unrecorded'>;
-  /** The first content that was read since the last record and differs from it. */
   readonly unrecorded?: UnrecordedContent & {
     readonly hash: string;
-    readonly lastChange: number | undefined;
+    /** Of status when it was read. */
+    readonly lastChange: number;
   };
   /** Of this content and of the applied one, by hash. */
   readonly seen: ReadonlyMap<string, Pick<Found, 'immutable' | 'digests'>>;
@@ -73,12 +73,11 @@ export class SourceReader {
     const memory = this.#memory.get(watcher);
     const before = memory?.uid === uid ? memory.sources : undefined;
     const after = new Map<string, Remembered>();
-    const contents = await Promise.all(
+    const reads = await Promise.allSettled(
       request.sources.map(async (source) => {
         const known = before?.get(keyOf(source));
-        const read = await this.#readOne(request, source, known);
-        const { confirmed } = read;
-        const remembered = confirmed ? this.#withUnrecorded(request, read.remembered) : read.remembered;
+        if (known) after.set(keyOf(source), known);
+        const { remembered, confirmed } = await this.#readOne(request, source, known);
         after.set(keyOf(source), remembered);
         const { content } = remembered;
         return {
@@ -89,8 +88,12 @@ export class SourceReader {
         };
       }),
     );
+    // Also where another source cannot be read: what was seen of this one may be taken back by the next look.
     this.#memory.set(watcher, { uid, sources: after });
-    return contents;
+    return reads.map((one) => {
+      if (one.status === 'rejected') throw one.reason;
+      return one.value;
+    });
   }
 
   /** @param watcher namespace/name */
@@ -115,32 +118,37 @@ export class SourceReader {
     const kept = [...(known?.seen ?? [])].filter(
       ([contentOf]) => appliedHash !== undefined && isSameHash(contentOf, appliedHash),
     );
+    const content = {
+      ...found,
+      source,
+      keysHash: keysHash(source.keys),
+      present: version !== undefined,
+      isFirstLook: known === undefined || (known.content.isFirstLook === true && !request.isRecorded),
+    };
+    const unrecorded = this.#unrecordedAfter(request, known, content);
+    const seen = new Map([...kept, [hash, { immutable, digests }] as const]);
     return {
       confirmed: true,
-      remembered: {
-        seenVersion,
-        content: {
-          ...found,
-          source,
-          keysHash: keysHash(source.keys),
-          present: version !== undefined,
-          isFirstLook: known === undefined || (known.content.isFirstLook === true && !request.isRecorded),
-        },
-        seen: new Map([...kept, [hash, { immutable, digests }]]),
-        ...(known?.unrecorded && { unrecorded: known.unrecorded }),
-      },
+      remembered: { seenVersion, content, seen, ...(unrecorded && { unrecorded }) },
     };
   }
 
-  /** Only what is read now may be newer than what is recorded. */
-  #withUnrecorded(request: ReadRequest, remembered: Remembered): Remembered {
-    const { content, unrecorded, ...rest } = remembered;
-    if (isUnrecorded(request, remembered)) return remembered;
-    const recorded = recordedHash(request, content);
-    const counts = content.present || request.restartOnDelete;
-    if (!counts || recorded === undefined || isSameHash(content.hash, recorded)) return { ...rest, content };
+  /** What is not recorded of a source, now that this content was read: it may be newer than what is recorded. */
+  #unrecordedAfter(
+    request: ReadRequest,
+    known: Remembered | undefined,
+    content: Remembered['content'],
+  ): Remembered['unrecorded'] {
+    const { lastChange, restartOnDelete } = request;
+    const before = known && unrecordedOf(request, known.content, known.unrecorded);
+    const recorded = recordedOf(request, content);
+    if (recorded === undefined || lastChange === undefined) return undefined;
     const readAt = Math.floor(this.#options.clock.earliest());
-    return { ...rest, content, unrecorded: { ...content, readAt, lastChange: request.lastChange } };
+    const { hash, written, isFirstLook } = content;
+    const { backAt, ...rest } = before ?? { hash, written, isFirstLook, readAt, lastChange };
+    const counts = content.present || restartOnDelete;
+    if (counts && !isSameHash(hash, recorded)) return rest;
+    return before && { ...rest, backAt: backAt ?? readAt };
   }
 
   /** @throws {MissingRight} where the operator is installed without access to Secrets. */
@@ -182,27 +190,28 @@ function sinceApplied(
   };
 }
 
-/** Undefined where nothing is recorded that the content could be compared with. */
-function recordedHash({ applied }: ReadRequest, content: Remembered['content']): string | undefined {
+/** The hash that stands in status for the source; undefined where there is none that the content could be compared with. */
+function recordedOf({ applied }: ReadRequest, content: Remembered['content']): string | undefined {
   const entry = appliedOf(content.source, applied);
-  if (entry?.keysHash !== content.keysHash || !entry) return undefined;
-  return hashScheme(entry.hash) === hashScheme(content.hash) ? (entry.pendingHash ?? entry.hash) : undefined;
+  const isComparable =
+    entry?.keysHash === content.keysHash && hashScheme(entry?.hash ?? '') === hashScheme(content.hash);
+  return isComparable ? (entry?.pendingHash ?? entry?.hash) : undefined;
 }
 
-/** A record that was made since, by another process as well, knows the Pods of its time. */
-function isUnrecorded(request: ReadRequest, { content, unrecorded }: Remembered): boolean {
-  const recorded = recordedHash(request, content);
-  if (!unrecorded || recorded === undefined || unrecorded.lastChange !== request.lastChange) return false;
-  return !isSameHash(unrecorded.hash, recorded);
+/** Undefined once a change is recorded, by another process as well: that knows the Pods of its time. */
+function unrecordedOf(
+  request: ReadRequest,
+  content: Remembered['content'],
+  unrecorded: Remembered['unrecorded'],
+): Remembered['unrecorded'] {
+  const recorded = recordedOf(request, content);
+  if (!unrecorded || recorded === undefined || unrecorded.lastChange !== request.lastChange) return undefined;
+  return isSameHash(unrecorded.hash, recorded) ? undefined : unrecorded;
 }
 
-/** What was read and not recorded, where it is another content than this one. */
 function sinceRecord(request: ReadRequest, remembered: Remembered): Pick<SourceContent, 'unrecorded'> {
-  const { content, unrecorded } = remembered;
-  if (!unrecorded || !isUnrecorded(request, remembered)) return {};
-  if (isSameHash(unrecorded.hash, content.hash)) return {};
-  const { written, isFirstLook, readAt } = unrecorded;
-  return {
-    unrecorded: { readAt, ...(written !== undefined && { written }), ...(isFirstLook && { isFirstLook }) },
-  };
+  const known = unrecordedOf(request, remembered.content, remembered.unrecorded);
+  if (!known) return {};
+  const { hash, lastChange, ...unrecorded } = known;
+  return { unrecorded };
 }

@@ -17,7 +17,15 @@ import type { Client } from '../../../src/runtime/client/client.ts';
 import { RetryError } from '../../../src/runtime/controller/reconciler.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, created, dueTime, noDeparted, observing, withStatus } from '../../fixtures/at.ts';
+import {
+  accepted,
+  created,
+  dueTime,
+  launched,
+  noDeparted,
+  observing,
+  withStatus,
+} from '../../fixtures/at.ts';
 
 const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: 'test' };
 const at = accepted();
@@ -363,6 +371,31 @@ describe('a status that a proxy answers with 404', () => {
     await assert.rejects(actuator.perform(action, observing({ at }), context), page);
     assert.equal(memory.recall(at).heldUpSince, clock.now());
   });
+});
+
+describe('a Pod that waits for its release', () => {
+  const down = new TransportError('no answer', true);
+  const gated = { ...created(at), spec: { ...created(at).spec, schedulingGates: [{ name: recordedGate }] } };
+  for (const what of ['status', 'read'] as const) {
+    it(`is not late by the operator while a ${what} fails that comes first`, async () => {
+      const memory = new Memory();
+      const clock = new FakeClock();
+      const fail = () => Promise.reject(down);
+      const actuator = new Actuator({
+        client: { patchStatus: fail, get: fail, list: fail } as unknown as Client,
+        ...{ clock, memory, departed: noDeparted, turns: new LaunchTurns(clock) },
+        recorder: { record: () => assert.fail('no Event') },
+      });
+      const observed = observing({ at: launched(), pod: gated });
+      const status = { phase: 'RUNNING' } as const;
+      const tried =
+        what === 'read'
+          ? actuator.read('pods', observed, context)
+          : actuator.perform({ type: 'WriteStatus', status, asLock: false }, observed, context);
+      await assert.rejects(tried);
+      assert.equal(memory.recall(observed.at).unreleasedSince, clock.now());
+    });
+  }
 });
 
 describe('a live read that fails', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { HiddenPods } from '../../../src/at/facts/hidden-pods.ts';
 import { trackingFinalizer } from '../../../src/at/plan/pod.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
-import type { Informer, InformerHandler } from '../../../src/runtime/cache/informer.ts';
+import type { InformerHandler } from '../../../src/runtime/cache/informer.ts';
 import { created, launched, ownedBy } from '../../fixtures/at.ts';
 
 const request = { namespace: 'default', name: 'example-at' };
@@ -11,17 +11,23 @@ const at = launched();
 const plain = ownedBy(created(at), at.metadata.uid ?? '');
 const tracked: Pod = { ...plain, metadata: { ...plain.metadata, finalizers: [trackingFinalizer] } };
 
+function trackedFor(name: string): Pod {
+  const [owner] = tracked.metadata.ownerReferences ?? [];
+  assert.ok(owner);
+  const metadata = { ...tracked.metadata, uid: `pod-of-${name}`, ownerReferences: [{ ...owner, name }] };
+  return { ...tracked, metadata };
+}
+
 /** A watch that the test speaks for. */
 function watch() {
   const pods = new Map<string, Pod>();
   let handler: InformerHandler<Pod> = {};
-  const informer = {
-    lister: { get: (_namespace: string, name: string) => pods.get(name) },
-    addHandler: (one: InformerHandler<Pod>) => {
+  const hidden = new HiddenPods({
+    addHandler(one) {
       handler = one;
+      return () => {};
     },
-  };
-  const hidden = new HiddenPods(informer as unknown as Informer<Pod>);
+  });
   const shown = (pod: Pod) => {
     const before = pods.get(pod.metadata.name);
     pods.set(pod.metadata.name, pod);
@@ -42,7 +48,7 @@ describe('the Pods that went out of sight while the finalizer held them', () => 
     gone(tracked);
     assert.deepEqual(hidden.of(request), [tracked]);
     assert.deepEqual(hidden.of({ ...request, name: 'other' }), []);
-    hidden.letGo(tracked);
+    hidden.released(tracked);
     assert.deepEqual(hidden.of(request), []);
   });
 
@@ -56,7 +62,7 @@ describe('the Pods that went out of sight while the finalizer held them', () => 
   it('are not those that go because they were let go', () => {
     const { hidden, shown, gone } = watch();
     shown(tracked);
-    hidden.letGo(tracked);
+    hidden.released(tracked);
     gone(tracked);
     assert.deepEqual(hidden.of(request), []);
   });
@@ -72,19 +78,26 @@ describe('the Pods that went out of sight while the finalizer held them', () => 
   it('are kept also where one was let go, shown so, and held again', () => {
     const { hidden, shown, gone } = watch();
     shown(tracked);
-    hidden.letGo(tracked);
+    hidden.released(tracked);
     shown(plain);
     shown(tracked);
     gone(tracked);
     assert.deepEqual(hidden.of(request), [tracked]);
   });
 
-  it('are kept to a bound, the latest of them', () => {
+  it('are not those that were seen going before that was known', () => {
+    const { hidden, shown, gone } = watch();
+    shown(tracked);
+    gone(tracked);
+    hidden.released(tracked);
+    assert.deepEqual(hidden.of(request), []);
+  });
+
+  it('are kept of a number of Ats, of the latest', () => {
     const { hidden, gone } = watch();
-    const pods = Array.from({ length: 501 }, (_, index) => {
-      return { ...tracked, metadata: { ...tracked.metadata, uid: `uid-${index}` } };
-    });
-    for (const pod of pods) gone(pod);
-    assert.deepEqual(hidden.of(request), pods.slice(1));
+    const nameOf = (index: number) => `at-${index}`;
+    for (let index = 0; index <= 500; index++) gone(trackedFor(nameOf(index)));
+    assert.deepEqual(hidden.of({ ...request, name: nameOf(0) }), []);
+    assert.deepEqual(hidden.of({ ...request, name: nameOf(1) }), [trackedFor(nameOf(1))]);
   });
 });

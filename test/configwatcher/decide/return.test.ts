@@ -57,6 +57,12 @@ describe('an edit', () => {
     assert.deepEqual(restarted(later), [between.uid]);
     assert.equal(back({ readAt }).owed.state.pending?.from, readAt, 'a removed key has no second');
     assert.equal(back({ readAt: now - 10_000 }).owed.state.pending, undefined, 'no Pod was made since');
+    const isBack = back({ readAt: now - 70_000, backAt: now - 40_000 }).owed.state;
+    assert.deepEqual(
+      [isBack.stalePods, isBack.pending?.cutoff],
+      [1, now - 39_000],
+      'the last one was made later',
+    );
     assert.equal(
       back({ readAt, isFirstLook: true }).owed.state.stalePods,
       2,

@@ -16,6 +16,8 @@ let stored: ConfigMap | undefined;
 let seenVersion: string | undefined;
 let gets: number;
 let failure: Error | undefined;
+/** Of the next reads, before that. */
+let failures: (Error | undefined)[] = [];
 let withSecrets = false;
 let time = 0;
 
@@ -28,7 +30,8 @@ function newReader(): SourceReader {
   const client = {
     get: async () => {
       gets++;
-      if (failure) throw failure;
+      const error = failures.shift() ?? failure;
+      if (error) throw error;
       if (!stored) throw new ApiError('not found', 404, { reason: 'NotFound' });
       return stored;
     },
@@ -55,6 +58,7 @@ async function read({
   knownSince = 1e9,
   isRecorded = true,
   pending = '',
+  /** 0: not told. */
   lastChange = 1000,
   restartOnDelete = false,
 } = {}): Promise<SourceContent> {
@@ -71,7 +75,7 @@ async function read({
     afresh,
     knownSince,
     isRecorded,
-    lastChange,
+    lastChange: lastChange || undefined,
     restartOnDelete,
     signal,
   });
@@ -262,59 +266,92 @@ describe('SourceReader', () => {
   describe('what was read and not recorded', () => {
     const hashOf = (message: string) => contentHash(webappConfig, { data: { message } });
     const applied = hashOf('first');
-    const written = { time: '1970-01-01T00:00:04Z', fieldsV1: { 'f:data': {} } };
-    /** An edit is read, and not recorded; another one follows. */
-    const afterEdit = async (to: string) => {
-      await read({ applied });
-      store('2', { message: 'second' }, { managedFields: [written] });
-      time = 5000;
-      assert.equal((await read({ applied })).unrecorded, undefined);
-      time = 9000;
-      store('3', { message: to });
+    const managedFields = [{ time: '1970-01-01T00:00:04Z', fieldsV1: { 'f:data': {} } }];
+    const unrecorded = { written: 4000, isFirstLook: false, readAt: 5000 };
+    const look = async (message: string, at: number, options: Parameters<typeof read>[0] = {}) => {
+      time = at;
+      store(String(at), { message }, message === 'second' ? { managedFields } : {});
+      return (await read({ applied, ...options })).unrecorded;
     };
-
-    it('is told with the content that follows, and with the one of before as well', async () => {
-      for (const to of ['third', 'first']) {
-        reader = newReader();
-        store('1', { message: 'first' });
-        await afterEdit(to);
-        for (let look = 0; look < 2; look++) {
-          const { unrecorded } = await read({ applied });
-          assert.deepEqual(unrecorded, { written: 4000, readAt: 5000 });
-        }
-      }
+    beforeEach(async () => {
+      await read({ applied });
+      assert.deepEqual(await look('second', 5000), unrecorded);
     });
 
-    it('is told no more once a change is recorded', async () => {
-      await afterEdit('first');
-      assert.equal((await read({ applied, lastChange: 9500 })).unrecorded, undefined);
-      assert.equal((await read({ applied })).unrecorded, undefined, 'it is forgotten');
+    it('is told with whatever follows, until a change is recorded', async () => {
+      assert.deepEqual(await look('third', 9000), unrecorded);
+      assert.deepEqual(await look('second', 12_000), unrecorded);
+      assert.deepEqual((await read({ applied })).unrecorded, unrecorded, 'also when nothing is read');
+      const recorded = { lastChange: 12_500, pending: hashOf('third') };
+      assert.equal(await look('third', 13_000, recorded), undefined);
+      assert.equal((await look('first', 14_000, recorded))?.readAt, 14_000);
     });
 
-    it('is told no more once it is what is recorded', async () => {
-      await afterEdit('third');
+    it('is told with the time at which the recorded content was back', async () => {
+      assert.deepEqual(await look('first', 9000), { ...unrecorded, backAt: 9000 });
+      assert.deepEqual(await look('first', 10_000), { ...unrecorded, backAt: 9000 });
+      assert.deepEqual(await look('third', 11_000), unrecorded);
+      assert.deepEqual(await look('first', 12_000), { ...unrecorded, backAt: 12_000 });
+    });
+
+    it('is forgotten once a change is recorded, and once it is what is recorded', async () => {
+      assert.equal(await look('first', 9000, { lastChange: 8500 }), undefined);
+      assert.equal(await look('first', 9500), undefined);
+      await look('second', 10_000);
       assert.equal((await read({ applied, pending: hashOf('second') })).unrecorded, undefined);
     });
 
-    it('is an absence only where that counts', async () => {
-      const back = async (restartOnDelete: boolean) => {
-        reader = newReader();
-        store('1', { message: 'first' });
-        await read({ applied, restartOnDelete });
-        [stored, seenVersion] = [undefined, undefined];
-        await read({ applied, restartOnDelete });
-        store('3', { message: 'first' });
-        return (await read({ applied, restartOnDelete })).unrecorded !== undefined;
+    it('is told also where another source could not be read in that pass', async () => {
+      const other = { ...webappConfig, name: 'other' };
+      const request = {
+        ...{ namespace: 'shop', watcher: 'shop/b', uid: 'uid-b', sources: [webappConfig, other] },
+        applied: [webappConfig, other].map((source) => {
+          const hash = contentHash(source, { data: { message: 'first' } });
+          return { kind: 'ConfigMap' as const, name: source.name, hash };
+        }),
+        ...{
+          afresh: true,
+          knownSince: 1e9,
+          isRecorded: true,
+          lastChange: 1000,
+          restartOnDelete: false,
+          signal,
+        },
       };
-      assert.deepEqual([await back(true), await back(false)], [true, false]);
+      store('1', { message: 'first' });
+      await reader.read(request);
+      store('2', { message: 'second' });
+      failures = [undefined, new Error('timeout')];
+      await assert.rejects(reader.read(request), /timeout/);
+      store('3', { message: 'first' });
+      const [first, second] = await reader.read(request);
+      assert.deepEqual([first?.unrecorded?.readAt, second?.unrecorded], [time, undefined]);
+    });
+
+    it('is an absence only where that counts', async () => {
+      for (const restartOnDelete of [true, false]) {
+        await look('first', 9000, { lastChange: 9000, restartOnDelete });
+        [stored, seenVersion] = [undefined, undefined];
+        await read({ applied, lastChange: 9000, restartOnDelete });
+        const after = await look('first', 11_000, { lastChange: 9000, restartOnDelete });
+        assert.equal(after !== undefined, restartOnDelete);
+        reader = newReader();
+      }
     });
 
     it('is nothing that is remembered only: what is recorded may be newer', async () => {
-      await read({ applied });
-      const recordedByAnother = { applied: hashOf('second'), lastChange: 5000 };
-      assert.equal((await read(recordedByAnother)).confirmed, false);
-      store('2', { message: 'second' });
-      assert.equal((await read(recordedByAnother)).unrecorded, undefined);
+      reader = newReader();
+      await look('first', 9000);
+      const recordedByAnother = { applied: hashOf('second'), lastChange: 9500 };
+      const { confirmed, unrecorded: told } = await read(recordedByAnother);
+      assert.deepEqual([confirmed, told], [false, undefined]);
+      assert.equal(await look('second', 10_000, recordedByAnother), undefined);
+    });
+
+    it('is nothing where status does not tell when a change was recorded', async () => {
+      reader = newReader();
+      await look('first', 9000, { lastChange: 0 });
+      assert.equal(await look('second', 10_000, { lastChange: 0 }), undefined);
     });
   });
 

@@ -153,6 +153,10 @@ export const appliedRunsEverywhere: NamedPromise = {
         looks.request(request);
         return undefined;
       },
+      seen(entry) {
+        looks.seen(entry);
+        return undefined;
+      },
       'container-start'(entry) {
         running.started(entry);
         version++;

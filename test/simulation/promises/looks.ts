@@ -1,5 +1,5 @@
 /** Looks: when replicas read the sources of watchers, so that what they could not know is not asked of them. */
-import type { RequestEntry } from '../entry.ts';
+import type { RequestEntry, SeenEntry } from '../entry.ts';
 import type { History } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
@@ -23,6 +23,7 @@ interface Deed {
  * goes with it, or with its lead.
  */
 export class Looks {
+  /** By kind, namespace and name. */
   readonly #bySource = new Map<string, Deed[]>();
   /** By namespace/name of the watcher. */
   readonly #records = new Map<string, Deed[]>();
@@ -39,10 +40,13 @@ export class Looks {
     if (replica === undefined || code >= 300) return;
     if (resource === 'leases' && verb !== 'get') this.#leader = { replica, renewedAt: time };
     if (isRecord(entry)) add(this.#records, `${namespace}/${name}`, { time, replica });
-    if (verb !== 'get' || (resource !== 'configmaps' && resource !== 'secrets')) return;
+  }
+
+  /** The answer to a read has reached its process. Lists and watches show the metadata alone. */
+  seen({ replica, resource, object: { kind, metadata }, isWritten, time }: SeenEntry): void {
+    if (isWritten || (kind !== 'ConfigMap' && kind !== 'Secret')) return;
     if (this.#leader && (this.#leader.replica !== replica || time - this.#leader.renewedAt > term)) return;
-    // The answer comes to a process that is gone.
-    if (this.#isRunning(replica)) add(this.#bySource, name, { time, replica });
+    add(this.#bySource, `${resource}/${metadata.namespace}/${metadata.name}`, { time, replica });
   }
 
   /** Whether a replica looked while the content was there with which a container was started at that time. */
@@ -55,8 +59,10 @@ export class Looks {
       const next = records.find(({ time }) => time >= look.time);
       return next === undefined ? this.#mayAct(look.replica) : next.replica === look.replica;
     };
-    return sourcesOf(watcher.spec).some(({ name }) =>
-      this.#bySource.get(name)?.some((look) => look.time >= begin && look.time < end && isKnown(look)),
+    return sourcesOf(watcher.spec).some(({ kind, name }) =>
+      this.#bySource
+        .get(`${kind.toLowerCase()}s/${namespace}/${name}`)
+        ?.some((look) => look.time >= begin && look.time < end && isKnown(look)),
     );
   }
 

@@ -198,9 +198,8 @@ describe('R3, an applied content runs everywhere', () => {
       made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
       start(made.change('pods', webPod('new')), 'new', 'two').pass(second);
       const killed = () => made.add({ ...started, time: made.time, state: 'killed' });
-      if (end === 'before') killed();
-      made.request('get', 'configmaps', 'config');
-      if (end === 'after') killed();
+      if (end !== 'before') made.add({ ...look, time: made.time });
+      if (end === 'before' || end === 'after') killed();
       const status = { subresource: 'status', code };
       if (end === 'other') made.request('update', 'configwatchers', 'w', { ...status, ...next });
       made.request('update', 'configwatchers', 'w', status).add({ ...started, ...next, time: made.time });
@@ -208,6 +207,8 @@ describe('R3, an applied content runs everywhere', () => {
       return made.change('configmaps', config('one'), 'MODIFIED', 'alice').calm(1_000_000).broken;
     };
     const next = { replica: 'replica-1' };
+    const object = { kind: 'ConfigMap', metadata: { namespace: 'shop', name: 'config' } };
+    const look = { type: 'seen', replica: 'replica-0', resource: 'configmaps', object, gone: false } as const;
     assert.deepEqual([between(200, 'before'), between(409, 'after'), between(200, 'other')], [[], [], []]);
     const broken = ['R3 started between'];
     assert.deepEqual([between(200), between(409), between(403)], [broken, broken, broken]);

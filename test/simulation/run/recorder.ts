@@ -15,7 +15,9 @@ import type { History } from '../history.ts';
 /** What stands in the header {@link senderHeader} of each request of a replica. */
 const senderHeader = 'x-simulated-request';
 /** What replicas are shown of others is of no interest to any promise. */
-const observed = new Set(['pods', 'ats', 'leases']);
+const observed = new Set(['pods', 'ats', 'leases', 'configmaps', 'secrets']);
+/** Of these, the answers to reads alone. */
+const read = new Set(['configmaps', 'secrets']);
 
 interface Sent {
   readonly replica: string;
@@ -167,6 +169,7 @@ export class Recorder {
     text: string,
     isWatch: boolean,
   ): void {
+    if (isWatch && read.has(resource)) return;
     const isWritten = method !== 'GET';
     const show = (object: KubernetesObject, gone: boolean) => {
       if (object.metadata?.uid === undefined) return;
