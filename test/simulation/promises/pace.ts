@@ -188,10 +188,30 @@ function rollsOut(history: History, request: EntryOf<'request'>): Begun | undefi
   return run && owner && pod && { run, owner, pod };
 }
 
-/** The first Pod of an owner that was taken away while it served, and when that was. */
+/** The first Pod of an owner that was taken away while it served, when that was, and how many were Ready then. */
 interface Touched {
   readonly pod: Pod;
   readonly since: number;
+  readonly ready: number;
+}
+
+/** Whether a container of it crashes, or no node takes it. */
+function cannotStart({ status }: Pod): boolean {
+  const crashes = status?.containerStatuses?.some(({ restartCount }) => restartCount >= 2) === true;
+  const isHomeless = status?.conditions?.some((one) => one.type === 'PodScheduled' && one.status === 'False');
+  return crashes || isHomeless === true;
+}
+
+/** Some of its Pods were down before, its new ones do not start either, and it lacks nothing: it can show nothing. */
+function isAsBefore(history: History, { pod, since, ready }: Touched): boolean {
+  const owner = ownerOf(history, pod);
+  if (owner === undefined || ready >= wantedBy(owner)) return false;
+  const all = history.objects
+    .in<Pod>('pods', pod.metadata.namespace ?? '')
+    .filter((one) => ownerOf(history, one) === owner);
+  const made = all.filter((one) => Date.parse(one.metadata.creationTimestamp ?? '') + 1000 > since);
+  const waiting = made.filter((one) => !isReady(one));
+  return all.filter(isReady).length >= ready && waiting.length > 0 && waiting.every(cannotStart);
 }
 
 export const oneOwnerFirst: NamedPromise = {
@@ -217,10 +237,12 @@ export const oneOwnerFirst: NamedPromise = {
           (one) =>
             history.time - one.since < deadline &&
             isWanted(history, one.pod) &&
+            !isAsBefore(history, one) &&
             // An edit of the selector drops the others: it says that they are not the watcher's to wait for.
             selects(spec, one.pod),
         );
-        touched.set(id, owners.set(uid, { pod, since: history.time }));
+        const ready = readyBeside(history, owner, pod) + Number(isReady(pod));
+        touched.set(id, owners.set(uid, { pod, since: history.time, ready }));
         if (!isCalm(history)) return undefined;
         return others.length > 0 && !isTried(history, run)
           ? { text: `${pod.metadata.name} was taken away for a content that no Pod runs yet`, clue: 'canary' }

@@ -220,6 +220,7 @@ class ObservedExchange implements Dispatcher.DispatchHandler {
   readonly #listener: ExchangeListener;
   #code = 0;
   #text = '';
+  #isUnreadable = false;
 
   constructor(handler: Dispatcher.DispatchHandler, listener: ExchangeListener) {
     this.#handler = handler;
@@ -255,13 +256,17 @@ class ObservedExchange implements Dispatcher.DispatchHandler {
     const lines = this.#text.split('\n');
     this.#text = lines.pop() ?? '';
     for (const line of lines) {
+      // A reader gives a watch up at a line that is none.
+      this.#isUnreadable ||= line !== '' && !line.endsWith('}');
+      if (this.#isUnreadable) return;
       // A bookmark shows nothing.
       if (line !== '' && !line.startsWith('{"type":"BOOKMARK"')) shown(line, line.startsWith('{"type":'));
     }
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController, trailers: never): void {
-    if (this.#text !== '') this.#listener.shown?.(this.#text, this.#text.startsWith('{"type":'));
+    if (this.#text !== '' && !this.#isUnreadable)
+      this.#listener.shown?.(this.#text, this.#text.startsWith('{"type":'));
     this.#handler.onResponseEnd?.(controller, trailers);
     this.#listener.replied();
   }

@@ -1,0 +1,72 @@
+/** The promise that a new content is tried with one owner first. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { begin, HandMade, second, watcher } from '../hand-made.ts';
+
+const time = (ms: number) => new Date(begin + ms).toISOString();
+const edited = 600 * second;
+const restarting = {
+  appliedHash: 'v1:one',
+  pending: { hash: 'v1:two', since: time(edited), started: time(edited), cutoff: time(edited - second) },
+  lastRestart: { id: 'one' },
+};
+
+function set(name: string) {
+  return { metadata: { name, uid: `${name}-uid` }, spec: { replicas: name === 'one' ? 3 : 2 } };
+}
+
+function podOf(owner: string, index: number, state: 'ready' | 'crashes' | 'starts', made = 0) {
+  const ownerReferences = [
+    { apiVersion: 'apps/v1', kind: 'StatefulSet', name: owner, uid: `${owner}-uid`, controller: true },
+  ];
+  return {
+    metadata: {
+      ...{ name: `${owner}-${index}`, uid: `${owner}-${index}-${made}`, labels: { app: 'web' } },
+      ...{ creationTimestamp: time(made), ownerReferences },
+    },
+    spec: { containers: [{ name: 'main' }] },
+    status: {
+      conditions: [{ type: 'Ready', status: state === 'ready' ? 'True' : 'False' }],
+      containerStatuses: [{ name: 'main', restartCount: state === 'crashes' ? 2 : 0 }],
+    },
+  };
+}
+
+interface Case {
+  /** The third Pod of the first owner, before the restart and after it. */
+  readonly third?: readonly ['ready' | 'crashes', 'ready' | 'crashes'];
+  /** The Pod that takes the place of the one that the restart has taken. */
+  readonly next: 'ready' | 'crashes' | 'starts';
+}
+
+/** Whether the promise is broken where a restart takes a Pod of one owner, and then one of another. */
+function isBroken({ third = ['ready', 'ready'], next }: Case) {
+  const made = new HandMade(['R3']);
+  for (const owner of ['one', 'two']) made.change('statefulsets', set(owner), 'ADDED', 'alice');
+  for (const name of ['one', 'two']) {
+    for (const index of [0, 1]) made.change('pods', podOf(name, index, 'ready'));
+  }
+  made.change('pods', podOf('one', 2, third[0]));
+  made.change('configwatchers', watcher('w'), 'ADDED', 'alice').pass(edited);
+  made.change('configwatchers', watcher('w', restarting), 'MODIFIED', 'replica-0').pass(second);
+  const evict = (name: string) =>
+    made.request('create', 'pods', name, { subresource: 'eviction', code: 201 });
+  evict('one-1').change('pods', podOf('one', 1, 'ready'), 'DELETED');
+  made.change('pods', podOf('one', 2, third[1]), 'MODIFIED').pass(5 * second);
+  made.change('pods', podOf('one', 1, next, edited + 5 * second)).pass(second);
+  return evict('two-1').broken.includes('R3 canary');
+}
+
+describe('R3, one owner first', () => {
+  it('is broken by a second owner before a new Pod of the first one is Ready, and kept after that', () => {
+    assert.equal(isBroken({ next: 'starts' }), true);
+    assert.equal(isBroken({ next: 'crashes' }), true);
+    assert.equal(isBroken({ next: 'ready' }), false);
+  });
+
+  it('is kept where Pods of the first one were down before, and as many are now that do not start', () => {
+    assert.equal(isBroken({ third: ['crashes', 'ready'], next: 'crashes' }), false);
+    assert.equal(isBroken({ third: ['crashes', 'ready'], next: 'starts' }), true);
+    assert.equal(isBroken({ third: ['crashes', 'crashes'], next: 'crashes' }), true);
+  });
+});
