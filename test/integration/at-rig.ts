@@ -3,6 +3,7 @@
  * There is no node: what a kubelet would report of a Pod, the test writes.
  */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from '@prometheus-io/client';
@@ -371,7 +372,28 @@ export class AtRig {
     return found.map(({ type, reason }) => (type === 'Warning' ? `${reason} (W)` : reason));
   }
 
-  /** The sentences of the same. */
+  /** The same once that of its launch is among them, which comes after the status. */
+  eventsToLaunch(name = 'example-at'): Promise<string[]> {
+    return eventually(
+      async () => {
+        const told = await this.events(name);
+        return told.some((event) => event.startsWith('Launched')) && told;
+      },
+      { message: `the Event of the launch of ${name}` },
+    );
+  }
+
+  /** The same once all are there that the operator has recorded so far: it sends them in their order. */
+  async eventsSoFar(name = 'example-at'): Promise<string[]> {
+    const later = `later-${randomBytes(5).toString('hex')}`;
+    await this.createAt({ cancel: true }, later);
+    await eventually(async () => (await this.events(later)).includes('Canceled'), {
+      message: 'the Event of an At that came later',
+    });
+    return this.events(name);
+  }
+
+  /** Their sentences. */
   async notes(name = 'example-at'): Promise<string[]> {
     return (await this.#eventsOf(name)).map(({ note }) => note ?? '');
   }
