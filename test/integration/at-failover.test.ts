@@ -155,7 +155,7 @@ describe('Ats that fall due as the leader goes', () => {
     two.send('SIGKILL');
     await assertLaunched(two);
     await assertRunningOnce(two);
-    const events = await two.rig.events('at-0');
+    const events = await two.rig.eventsToLaunch('at-0');
     assert.equal(events.includes('LaunchedLate (W)'), false);
   });
 
