@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { Transform } from 'node:stream';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
+import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig, type OperatorOptions } from './at-rig.ts';
-import { failure, noAnswer } from './hostile-proxy.ts';
+import { type Asked, failure, Hold, type HostileProxy, noAnswer } from './hostile-proxy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { type TimeTravel, timeTravel } from './time-travel.ts';
@@ -22,10 +23,17 @@ interface Standby extends TimeTravel {
   creates(): number;
   /** Goes on for so long that a standby launches whatever it may launch. */
   pass(): Promise<void>;
+  /** For longer, and each step once all that was sent before is answered. */
+  passAtRest(): Promise<void>;
 }
 
-/** A standby, and accepted Ats that are due in a minute. */
-async function standbyBeside(t: TestContext, given: OperatorOptions = {}, size = count): Promise<Standby> {
+/** A standby, and accepted Ats that are due in a minute. @param treat its requests, from the first one on. */
+async function standbyBeside(
+  t: TestContext,
+  given: OperatorOptions = {},
+  size = count,
+  treat: HostileProxy['treat'] = () => undefined,
+): Promise<Standby> {
   const rig = await AtRig.create(t);
   await rig.startOperator();
   const schedule = new Date(Date.now() + 60_000).toISOString();
@@ -36,8 +44,9 @@ async function standbyBeside(t: TestContext, given: OperatorOptions = {}, size =
   );
   await rig.stopOperators();
   const travel = await timeTravel(t);
+  const { proxy, advance, advanceAtRest } = travel;
+  proxy.treat = treat;
   await rig.startOperator({ ...travel.options, ...given, isStandby: true });
-  const { proxy, advance } = travel;
   return {
     ...{ ...travel, rig },
     creates: () =>
@@ -45,7 +54,17 @@ async function standbyBeside(t: TestContext, given: OperatorOptions = {}, size =
     async pass() {
       for (let looks = 0; looks < 6; looks += 1) await advance(500);
     },
+    async passAtRest() {
+      for (let looks = 0; looks < 20; looks += 1) await advanceAtRest(500);
+    },
   };
+}
+
+/** What a launch sends: the reads of the At, alone or together with others, and the create. */
+function launchRequestsOf({ asked }: HostileProxy): string[] {
+  const ofLaunch = ({ method, path, query }: Asked) =>
+    method === 'POST' || (/\/ats(\/at-\d+)?$/.test(path) && !query.has('watch'));
+  return asked.filter(ofLaunch).map(({ method, path }) => `${method} ${path}`);
 }
 
 async function havePods({ client, namespace }: AtRig, size: number): Promise<boolean> {
@@ -144,16 +163,14 @@ describe('a standby', () => {
 
   it('launches nothing while it has heard nothing for 90 s', async (t) => {
     const standby = await standbyBeside(t);
-    const { proxy, advance, pass } = standby;
+    const { proxy, advance, passAtRest } = standby;
+    const before = launchRequestsOf(proxy);
     proxy.treat = ({ query }) => (query.has('watch') ? noAnswer : undefined);
     proxy.cut();
     await advance(100_000);
-    await pass();
+    await passAtRest();
     // Not even read, as each At is before its create.
-    assert.deepEqual(
-      proxy.asked.filter(({ path }) => /\/ats\/at-\d+$/.test(path)),
-      [],
-    );
+    assert.deepEqual(launchRequestsOf(proxy), before);
     // A watch that goes on may bring nothing that shows what there is for another minute; a new load does.
     const expired = new Set<string>();
     proxy.treat = ({ path, query }) => {
@@ -165,14 +182,22 @@ describe('a standby', () => {
     await allHavePods(standby);
   });
 
+  it('launches all that is due while it has heard nothing for less', async (t) => {
+    const standby = await standbyBeside(t);
+    const { proxy, advance, passAtRest } = standby;
+    proxy.treat = ({ query }) => (query.has('watch') ? noAnswer : undefined);
+    proxy.cut();
+    await advance(70_000);
+    await passAtRest();
+    await allHavePods(standby);
+  });
+
   it('launches nothing, and reads no At, without a delay after which it would', async (t) => {
-    const { proxy, advance, pass } = await standbyBeside(t, { failoverLaunchDelay: 0 });
+    const { proxy, advance, passAtRest } = await standbyBeside(t, { failoverLaunchDelay: 0 });
+    const before = launchRequestsOf(proxy);
     await advance(60_000);
-    for (let second = 0; second < 5; second += 1) await pass();
-    assert.deepEqual(
-      proxy.asked.filter(({ method, path }) => method === 'POST' || /\/ats\/at-\d+$/.test(path)),
-      [],
-    );
+    await passAtRest();
+    assert.deepEqual(launchRequestsOf(proxy), before);
   });
 
   it('launches a first attempt alone, of an At that is not suspended and that no leader has held', async (t) => {
@@ -203,4 +228,49 @@ describe('a standby', () => {
     const { items } = await rig.client.list(pods, { namespace: rig.namespace });
     assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), ['disrupted-pod', 'first-pod']);
   });
+});
+
+/** What becomes of an At so that it is not to be launched now. */
+const changes: readonly ((t: TestContext, rig: AtRig, name: string) => Promise<unknown>)[] = [
+  (_, rig, name) => rig.editAt({ suspend: true }, name),
+  (_, rig, name) => rig.editAt({ cancel: true }, name),
+  (_, rig, name) => rig.editAt({ schedule: '2100-01-01T00:00:00Z' }, name),
+  (_, { client, namespace }, name) => client.delete(ats, { namespace, name }),
+  async (t, rig, name) => {
+    await rig.holdAt(t, name);
+    await rig.client.delete(ats, { namespace: rig.namespace, name });
+  },
+];
+
+describe('a standby that has not seen what became of Ats', () => {
+  for (const [how, size] of [
+    ['each alone', changes.length + 1],
+    ['together', changes.length + 7],
+  ] as const) {
+    it(`reads them ${how}, and launches the others`, async (t) => {
+      const watches = new Hold();
+      const treat = ({ path, query }: Asked) =>
+        query.has('watch') && path.endsWith('/ats') ? { through: watches.through() } : undefined;
+      const { rig, proxy, advance, passAtRest } = await standbyBeside(t, {}, size, treat);
+      const before = launchRequestsOf(proxy).length;
+      watches.begin();
+      await Promise.all(changes.map((change, index) => change(t, rig, `at-${index}`)));
+      await advance(60_000);
+      await passAtRest();
+      const sent = launchRequestsOf(proxy).slice(before);
+      watches.end();
+      const names = Array.from({ length: size }, (_, index) => `at-${index}`);
+      const { items } = await rig.client.list(pods, { namespace: rig.namespace });
+      assert.deepEqual(
+        items.map(({ metadata }) => metadata.name).sort(),
+        names
+          .slice(changes.length)
+          .map((name) => `${name}-pod`)
+          .sort(),
+      );
+      const path = `/apis/cnat.programming-kubernetes.info/v1alpha1/namespaces/${rig.namespace}/ats`;
+      const reads = how === 'together' ? [path] : names.map((name) => `${path}/${name}`);
+      for (const read of reads) assert.ok(sent.includes(`GET ${read}`), `${read} in ${sent.join()}`);
+    });
+  }
 });
