@@ -1,6 +1,5 @@
 /** Dry runs that are repeated while an At waits, on the real API server. */
 import assert from 'node:assert/strict';
-import { PassThrough } from 'node:stream';
 import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { At } from '../../src/api/at.generated.ts';
@@ -23,6 +22,8 @@ const admitted = ({ status }: At) => {
   const found = findCondition(status?.conditions, 'PodAdmitted');
   return found && `${found.status} ${found.reason}`;
 };
+
+const isDryRun = ({ query }: Asked) => query.get('dryRun') === 'All';
 
 /** Whether admission refuses Pods of the namespace, of which it has a memory of its own. */
 function isRefused({ client, namespace }: AtRig): Promise<boolean> {
@@ -62,10 +63,30 @@ async function forbidByPolicy(t: TestContext, rig: AtRig): Promise<() => Promise
   };
 }
 
+/** Minutes after a refused dry run: before the next one is due, by whatever chance takes from an hour, and after that. */
+const beforeRepeated = 52;
+const afterRepeated = 67;
+
+/** Time of the operator, which goes on in minutes, and the dry runs that it sends. */
+async function dryRunTime(t: TestContext) {
+  const { options, proxy, advanceAtRest } = await timeTravel(t);
+  let passed = 0;
+  return {
+    ...{ options, proxy },
+    dryRuns: () => proxy.asked.filter(isDryRun).length,
+    /** Until so many minutes have passed. All that is due by then is answered. */
+    async goTo(minutes: number) {
+      await advanceAtRest((minutes - passed) * minute);
+      passed = minutes;
+      await advanceAtRest(0);
+    },
+  };
+}
+
 /** Far ahead, and refused by a policy with 422, the code of a template that is wrong. */
 async function refusedByPolicy(t: TestContext, schedule: string) {
   const rig = await AtRig.create(t);
-  const { options, advance } = await timeTravel(t);
+  const { options, dryRuns, goTo } = await dryRunTime(t);
   const registry = new Registry();
   const lift = await forbidByPolicy(t, rig);
   await rig.startOperator({ ...options, registry });
@@ -78,20 +99,37 @@ async function refusedByPolicy(t: TestContext, schedule: string) {
   assert.equal(findCondition(refused.status?.conditions, 'Stalled'), undefined);
   const told = async () => (await rig.events()).length > 0 && rig.events();
   assert.deepEqual(await eventually(told, { message: 'its Event' }), ['PodRejected (W)']);
-  return { rig, advance, lift };
+  return { rig, dryRuns, goTo, lift };
+}
+
+/** That the refused dry run is repeated within the time that an hour and chance make, and not before. */
+async function assertRepeatedHourly(refused: {
+  readonly rig: AtRig;
+  readonly dryRuns: () => number;
+  readonly goTo: (minutes: number) => Promise<void>;
+}): Promise<void> {
+  const { rig, dryRuns, goTo } = refused;
+  for (const minutes of [20, 40, beforeRepeated - 1, beforeRepeated]) {
+    await goTo(minutes);
+    assert.equal(dryRuns(), 1, `after ${minutes} minutes`);
+  }
+  assert.equal(admitted(await rig.at()), 'False PodRejected');
+  await goTo(afterRepeated);
+  await eventually(() => dryRuns() > 1, { message: `a second one after ${afterRepeated} minutes` });
+  assert.equal(dryRuns(), 2);
 }
 
 describe('a dry run of the Pod', { concurrency: true }, () => {
   it('that was refused is repeated after an hour, and status says when it passes', async (t) => {
     const rig = await AtRig.create(t);
-    const { options, advance } = await timeTravel(t);
+    const { options, dryRuns, goTo } = await dryRunTime(t);
     const emptyQuota = await fillQuota(rig);
     await rig.startOperator(options);
     await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
     const refused = await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected');
     assert.equal(refused.status?.reason, 'PodRejected');
     await emptyQuota();
-    await advance(70 * minute);
+    await assertRepeatedHourly({ rig, dryRuns, goTo });
     const passed = await rig.atWhen('admitted', (at) => admitted(at) === 'True Armed');
     assert.equal(passed.status?.reason, 'Armed');
     const told = async () => (await rig.events()).length > 0 && rig.events();
@@ -100,33 +138,34 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
 
   it('that was refused counts no more once the Pod is created', async (t) => {
     const rig = await AtRig.create(t);
-    const { options, advance } = await timeTravel(t);
+    const { options, goTo } = await dryRunTime(t);
     const emptyQuota = await fillQuota(rig);
     await rig.startOperator(options);
     await rig.createAt({ schedule: new Date(Date.now() + 10 * minute).toISOString() });
     await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected');
     await emptyQuota();
-    await advance(11 * minute);
+    await goTo(11);
     assert.equal(admitted(await rig.inPhase('RUNNING')), 'True Launched');
   });
 
   it('that is old is repeated five minutes before the At is due, and tells what has come between', async (t) => {
     const rig = await AtRig.create(t);
-    const { options, advance, proxy } = await timeTravel(t);
-    let dryRuns = 0;
-    proxy.treat = ({ query }) =>
-      query.get('dryRun') === 'All' ? { through: new PassThrough().on('end', () => dryRuns++) } : undefined;
+    const { options, dryRuns, goTo } = await dryRunTime(t);
     await rig.startOperator(options);
     await rig.createAt({ schedule: new Date(Date.now() + 120 * minute).toISOString() });
     await rig.atWhen('accepted', ({ status }) => status?.reason === 'Armed');
-    await eventually(() => dryRuns === 1, { message: 'the first dry run' });
+    await eventually(() => dryRuns() === 1, { message: 'the first dry run' });
     await fillQuota(rig);
-    await advance(110 * minute);
+    for (const minutes of [30, 62, 90, 110, 113]) {
+      await goTo(minutes);
+      assert.equal(dryRuns(), 1, `after ${minutes} minutes`);
+    }
     assert.equal(admitted(await rig.at()), undefined);
-    await advance(6 * minute);
+    await goTo(116);
     const refused = await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected');
     assert.deepEqual([refused.status?.phase, refused.status?.reason], ['PENDING', 'PodRejected']);
-    assert.equal(dryRuns, 2);
+    await goTo(118);
+    assert.equal(dryRuns(), 2);
     const told = async () => (await rig.events()).length > 0 && rig.events();
     assert.deepEqual(await eventually(told, { message: 'its Event' }), ['PodRejected (W)']);
   });
@@ -137,22 +176,22 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
   ] as const) {
     it(`that ${what} says nothing about the Pod, which is created when it is due`, async (t) => {
       const rig = await AtRig.create(t);
-      const { options, proxy, advanceAtRest } = await timeTravel(t);
-      const isDryRun = ({ query }: Asked) => query.get('dryRun') === 'All';
+      const { options, proxy, goTo } = await dryRunTime(t);
       proxy.treat = (asked) => (isDryRun(asked) ? answer : undefined);
       await rig.startOperator(options);
       await rig.createAt({ schedule: new Date(Date.now() + 10 * minute).toISOString() });
       await eventually(() => proxy.asked.some(isDryRun), { message: 'its dry run' });
-      await advanceAtRest(11 * minute);
+      await goTo(11);
       // Once there, the condition would have stayed.
       assert.equal(admitted(await rig.inPhase('RUNNING')), undefined);
     });
   }
 
   it('that a policy refuses holds the At until one passes, and leaves it Ready', async (t) => {
-    const { rig, advance, lift } = await refusedByPolicy(t, '2100-01-01T00:00:00Z');
+    const { lift, ...refused } = await refusedByPolicy(t, '2100-01-01T00:00:00Z');
+    const { rig } = refused;
     await lift();
-    await advance(70 * minute);
+    await assertRepeatedHourly(refused);
     const passed = await rig.atWhen('admitted', (at) => admitted(at) === 'True Armed');
     assert.equal(passed.status?.reason, 'Armed');
     assert.equal(condition(passed.status, 'Ready'), 'True Armed');
@@ -161,9 +200,9 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
 
   it('that a policy refused counts no more once the Pod is created', async (t) => {
     const due = new Date(Date.now() + 10 * minute).toISOString();
-    const { rig, advance, lift } = await refusedByPolicy(t, due);
+    const { rig, goTo, lift } = await refusedByPolicy(t, due);
     await lift();
-    await advance(11 * minute);
+    await goTo(11);
     assert.equal(admitted(await rig.inPhase('RUNNING')), 'True Launched');
     const warnings = (await rig.events()).filter((event) => event.startsWith('PodRejected'));
     assert.deepEqual(warnings, ['PodRejected (W)']);
