@@ -9,6 +9,7 @@ import { BenchApiServer } from '../bench/bench-api-server.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import { base64, etcd } from './etcd.ts';
+import type { Asked } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 import { startWebhook, type Verdict, webhookConfigurations } from './webhook.ts';
@@ -53,8 +54,10 @@ async function webhooked(t: TestContext, verdict: () => Verdict) {
   const due = Date.now() + 120 * minute;
   // Pods are made in the API server's own time: two hours ago, as the operator sees it.
   await rig.createAt({ schedule: new Date(due).toISOString(), pendingTimeoutSeconds: 0 });
+  const isDryRun = ({ query }: Asked) => query.get('dryRun') === 'All';
   return {
     ...{ rig, webhook, registry, advance },
+    dryRuns: () => travel.proxy.asked.filter(isDryRun).length,
     /** Not further than to it: a launch counts as late after some seconds. */
     advanceToDue: () => advance(due - Date.now() - travelledMs),
   };
@@ -62,15 +65,7 @@ async function webhooked(t: TestContext, verdict: () => Verdict) {
 
 /** The Events until the launch; on a slow machine it may have another name. */
 async function eventsToLaunch(rig: AtRig): Promise<string[]> {
-  const events = async () =>
-    (await rig.events()).map((event) => event.replace('LaunchedLate (W)', 'Launched'));
-  return eventually(
-    async () => {
-      const all = await events();
-      return all.includes('Launched') && all;
-    },
-    { message: 'the Event of the launch' },
-  );
+  return (await rig.eventsToLaunch()).map((event) => event.replace('LaunchedLate (W)', 'Launched'));
 }
 
 describe('a webhook that takes no dry runs', () => {
@@ -139,7 +134,7 @@ describe('a webhook that denies the Pod', { concurrency: true }, () => {
     it(`with ${code} is told once and leaves the At Ready, which runs when the webhook is gone`, async (t) => {
       let message = 'not on a Friday';
       const verdict = () => ({ allowed: false, status: { code, message, ...more } });
-      const { rig, webhook, registry, advance, advanceToDue } = await webhooked(t, verdict);
+      const { rig, webhook, registry, dryRuns, advance, advanceToDue } = await webhooked(t, verdict);
       const refused = await rig.atWhen(
         'refused',
         ({ status }) => condition(status, 'PodAdmitted') === 'False PodRejected',
@@ -156,8 +151,12 @@ describe('a webhook that denies the Pod', { concurrency: true }, () => {
 
       // An hour later for another cause, which status tells, and no second Warning.
       message = 'nor on a Saturday';
-      await advance(70 * minute);
+      for (const minutes of [20, 20, 11, 1]) await advance(minutes * minute);
+      await advance(0);
+      assert.equal(dryRuns(), 1, 'chance takes six minutes from an hour at most');
+      await advance(15 * minute);
       await answered(registry, code, 2);
+      assert.equal(dryRuns(), 2);
       const again = `${denied}nor on a Saturday`;
       await rig.atWhen('refused again', ({ status }) => status?.message === again);
       await webhook.remove();
