@@ -1,8 +1,12 @@
-/** ExactlyOnce on the real API server: what happens between the Pod and its record, and after a finalizer was taken off. */
+/**
+ * ExactlyOnce on the real API server: what happens between the Pod and its record, after a finalizer was taken off, and
+ * when a create lands late.
+ */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import type { AtSpec } from '../../src/api/at.generated.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
-import { AtRig, isGated } from './at-rig.ts';
+import { AtRig, isGated, type Releases } from './at-rig.ts';
 import { failure, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
 
@@ -125,4 +129,65 @@ describe('a run with ExactlyOnce', { concurrency: true }, () => {
       ['CommandFailed', 3, 'no such port', 1, 1],
     );
   });
+});
+
+describe('the Pod of a create with ExactlyOnce that lands late', { concurrency: true }, () => {
+  /** An At whose first Pod is released. */
+  async function running(t: TestContext, spec: Partial<AtSpec> = {}) {
+    const rig = await AtRig.create(t);
+    const seen = await rig.watchReleases(t);
+    await rig.startOperator();
+    await rig.createAt({ ...once, ...spec });
+    const { podUID = '' } = (await rig.inPhase('RUNNING')).status ?? {};
+    await eventually(() => seen.released.has(podUID), { message: 'the Pod is released' });
+    const deleteFirst = async () => {
+      const key = { namespace: rig.namespace, name: 'example-at-pod' };
+      await rig.client.delete(pods, key, { uid: podUID });
+      await eventually(() => seen.gone.has(podUID), { message: 'the first Pod is gone' });
+    };
+    return { rig, seen, deleteFirst, podUID };
+  }
+
+  /** The Pod of the first attempt comes once more, and goes again without a release. */
+  async function assertNotReleased(rig: AtRig, { released, gone }: Releases, isWatched: boolean) {
+    if (!isWatched) await rig.stopOperators();
+    const late = await rig.createPodOf();
+    assert.ok(isGated(late));
+    assert.equal(late.metadata.finalizers?.length, 1);
+    if (!isWatched) await rig.startOperator();
+    const { uid = '' } = late.metadata;
+    await eventually(() => gone.has(uid), { message: 'the late Pod is gone' });
+    assert.ok(!released.has(uid), 'the late Pod was released');
+  }
+
+  for (const [when, isWatched] of [
+    ['while an operator works', true],
+    ['while none does', false],
+  ] as const) {
+    it(`is never released after the end of its At, ${when}`, async (t) => {
+      const { rig, seen, deleteFirst, podUID } = await running(t);
+      await rig.exit(0);
+      const ended = await rig.inPhase('DONE');
+      assert.equal(ended.status?.outcome, 'Succeeded');
+      await deleteFirst();
+      await assertNotReleased(rig, seen, isWatched);
+      assert.deepEqual((await rig.at()).status, ended.status);
+      assert.deepEqual([...seen.released.keys()], [podUID]);
+      assert.equal(seen.created.size, 2);
+    });
+
+    it(`is never released beside the second attempt of its At, ${when}`, async (t) => {
+      const { rig, seen, deleteFirst, podUID } = await running(t, { disruptionPolicy: 'Retry' });
+      await deleteFirst();
+      const second = await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2);
+      const { podUID: secondUID = '' } = second.status ?? {};
+      await eventually(() => seen.released.has(secondUID), { message: 'the second Pod is released' });
+      await assertNotReleased(rig, seen, isWatched);
+      await rig.exit(0, 'example-at-pod-2');
+      const { status } = await rig.inPhase('DONE');
+      assert.deepEqual([status?.outcome, status?.attempts, status?.podUID], ['Succeeded', 2, secondUID]);
+      assert.deepEqual([...seen.released.keys()], [podUID, secondUID]);
+      assert.equal(seen.created.size, 3);
+    });
+  }
 });
