@@ -8,6 +8,7 @@ import { parseTime } from '../../src/kubernetes/time.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 before(() => applyCrds());
 
@@ -75,6 +76,35 @@ describe('an edit that comes too late', { concurrency: true }, () => {
     const { status } = await rig.inPhase('DONE');
     assert.equal(status?.outcome, 'Succeeded');
     assert.equal(status?.message, 'the spec was edited after the Pod was created');
+  });
+
+  it('changes neither the limits of the run nor that it goes on', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.createAt({ activeDeadlineSeconds: 36_000, backoffLimit: 3 });
+    // The operator is killed before it writes RUNNING.
+    const { spec, metadata } = await rig.createPodOf();
+    await rig.editAt({
+      ...{ schedule: '2100-01-01T00:00:00Z', suspend: true },
+      ...{ activeDeadlineSeconds: 1, pendingTimeoutSeconds: 1, backoffLimit: 0 },
+    });
+    await rig.startOperator(options);
+    const launched = (await rig.inPhase('RUNNING')).status;
+    assert.deepEqual([launched?.podUID, launched?.attempts], [metadata.uid, 1]);
+    assert.deepEqual([launched?.reason, launched?.scheduledTime], [undefined, '2019-04-12T10:12:00.000Z']);
+    // Longer than the edited limits allow, less than those of the Pod.
+    await advance(60_000);
+    await rig.start();
+    await rig.atWhen('started', ({ status }) => status?.startTime !== undefined);
+    await advance(60_000);
+    await rig.failAgain(1);
+    await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing');
+    const pod = await rig.pod();
+    assert.deepEqual(pod.spec.activeDeadlineSeconds, spec.activeDeadlineSeconds);
+    assert.deepEqual(pod.metadata.annotations, metadata.annotations);
+    assert.equal((await rig.at()).status?.phase, 'RUNNING');
+    await rig.exit(0);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
   });
 
   it('is no such edit when it changes nothing about further attempts', async (t) => {
