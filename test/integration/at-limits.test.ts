@@ -1,6 +1,7 @@
 /** What counts against the limits of a run, on a real API server. The kubelet's part is the test's. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import { atAnnotation } from '../../src/api/at-constants.ts';
 import type { ContainerState, ContainerStatus } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { AtRig, seconds } from './at-rig.ts';
@@ -242,5 +243,38 @@ describe('a limit that passes around a restart of the operator', () => {
     await assertGoesOn(rig, ...podNames.filter((name) => name.includes('-after-')));
     await restartAfter(36_000_000);
     await assertEnded('after');
+  });
+});
+
+describe('a command that has succeeded before an operator sees that it should be stopped', () => {
+  it('counts as Succeeded', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    const limits = { activeDeadlineSeconds: 36_000, pendingTimeoutSeconds: 0 };
+    const names = ['deadline', 'cancel', 'both'];
+    await rig.startOperator(options);
+    for (const name of names) {
+      await rig.createAt(name === 'cancel' ? {} : limits, name);
+      await rig.inPhase('RUNNING', name);
+      await rig.start(`${name}-pod`);
+      if (name === 'cancel') continue;
+      await rig.atWhen('started', ({ status }) => status?.startTime !== undefined, name);
+    }
+    await rig.stopOperators();
+    for (const name of names) await rig.exit(0, `${name}-pod`);
+    for (const name of ['cancel', 'both']) await rig.editAt({ cancel: true }, name);
+    await advance(40_000_000);
+    await rig.startOperator(options);
+    for (const name of names) {
+      const { status } = await rig.inPhase('DONE', name);
+      assert.deepEqual(
+        [status?.outcome, status?.exitCode, status?.reason],
+        ['Succeeded', 0, 'Succeeded'],
+        name,
+      );
+      const { metadata, spec } = await rig.pod(`${name}-pod`);
+      assert.notEqual(spec.activeDeadlineSeconds, 1, `${name} is not stopped`);
+      assert.equal(metadata.annotations?.[atAnnotation.stopReason], undefined);
+    }
   });
 });
