@@ -85,6 +85,28 @@ describe('the next attempt of an At with Retry', { concurrency: true }, () => {
     }
   });
 
+  it('follows at once when it is the second', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, stopClock, startClock } = await timeTravel(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator(options);
+    await rig.createAt({ disruptionPolicy: 'Retry' });
+    await rig.inPhase('RUNNING');
+    // From here on no wait of the operator is ever over.
+    stopClock();
+    const stoppedAt = options.clock.now();
+    try {
+      await rig.setPod({ phase: 'Failed', reason: 'Evicted' });
+      const { status } = await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
+      const { uid } = (await rig.pod('example-at-pod-2')).metadata;
+      assert.deepEqual([status?.phase, status?.podUID], ['RUNNING', uid]);
+      assert.equal(options.clock.now(), stoppedAt);
+    } finally {
+      startClock();
+    }
+    assert.equal(created.size, 2);
+  });
+
   it('follows never once the At is being deleted', async (t) => {
     const rig = await AtRig.create(t);
     const created = await rig.watchPods(t);
