@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
-import type { AtSpec } from '../../src/api/at.generated.ts';
+import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
+import { ApiError } from '../../src/runtime/client/api-error.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import { AtRig, isGated, type Releases } from './at-rig.ts';
 import { type Asked, Hold, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
@@ -147,6 +149,75 @@ describe('a run with ExactlyOnce that no status records yet', { concurrency: tru
     await eventually(() => records() > before, { timeout: limit, message: 'it is recorded again, in vain' });
     hold.end();
     await assertNoneReleased(rig, seen, uid);
+  });
+});
+
+describe('a run with ExactlyOnce that is to be recorded while the operator sees no edit', () => {
+  /** The At is edited, unseen: the API server refuses the record of what it was before. */
+  async function unseen(t: TestContext, edit: Partial<AtSpec>) {
+    const rig = await AtRig.create(t);
+    const proxy = await HostileProxy.start(t);
+    const seen = await rig.watchReleases(t);
+    const hold = new Hold();
+    let refusesStatuses = true;
+    proxy.treat = (asked) => {
+      if (refusesStatuses && isStatusWrite(asked)) return { code: 503, body: 'busy' };
+      const isWatch = asked.path.endsWith('/ats') && asked.query.has('watch');
+      return isWatch ? { through: hold.through() } : undefined;
+    };
+    /** The codes of all answers to the record but those of the proxy, 200 for any that is carried out. */
+    const answers: number[] = [];
+    const noteAnswers = (client: Client) => {
+      const patchStatus = client.patchStatus.bind(client);
+      client.patchStatus = async (resource, key, patch, options) => {
+        try {
+          const written = await patchStatus(resource, key, patch, options);
+          if (key.name === 'example-at') answers.push(200);
+          return written;
+        } catch (error) {
+          if (error instanceof ApiError && error.code !== 503) answers.push(error.code);
+          throw error;
+        }
+      };
+    };
+    await rig.startOperator({ kubeConfig: proxy.kubeConfig, onConnect: noteAnswers });
+    await rig.createAt(once);
+    const { uid = '' } = (await eventually(() => rig.pod(), { message: 'the Pod' })).metadata;
+    await eventually(() => proxy.asked.some(isStatusWrite), { message: 'it is to be recorded' });
+    hold.begin();
+    await rig.editAt(edit);
+    assert.deepEqual(answers, []);
+    refusesStatuses = false;
+    await eventually(() => answers.length > 0, { message: 'the record is answered' });
+    assert.equal(answers[0], 409);
+    assert.equal((await rig.at()).status?.podUID, undefined);
+    hold.end();
+    return { rig, seen, uid };
+  }
+
+  it('does not begin once the At is suspended', async (t) => {
+    const { rig, seen, uid } = await unseen(t, { suspend: true });
+    const isSuspended = (at: At) => at.status?.reason === 'Suspended';
+    const { status } = await rig.atWhen('suspended', isSuspended, undefined, limit);
+    assert.deepEqual([status?.phase, status?.podUID], ['PENDING', undefined]);
+    await assertNoneReleased(rig, seen, uid);
+  });
+
+  it('does not begin once the At is canceled', async (t) => {
+    const { rig, seen, uid } = await unseen(t, { cancel: true });
+    const { status } = await rig.inPhase('DONE', undefined, limit);
+    assert.deepEqual([status?.outcome, status?.podUID], ['Canceled', undefined]);
+    await assertNoneReleased(rig, seen, uid);
+  });
+
+  it('begins with the command that the At has by then, and with no other', async (t) => {
+    const { rig, seen, uid } = await unseen(t, { command: 'echo LATER' });
+    const { podUID = '' } = (await rig.inPhase('RUNNING', undefined, limit)).status ?? {};
+    await eventually(() => seen.released.has(podUID), { message: 'the Pod is released' });
+    const released = [...seen.released].map(([id, { spec }]) => [id, spec.containers[0]?.command]);
+    assert.deepEqual(released, [[podUID, ['echo', 'LATER']]]);
+    assert.deepEqual([...seen.created.keys()], [uid, podUID]);
+    await eventually(() => seen.gone.has(uid), { timeout: limit, message: 'the first Pod is gone' });
   });
 });
 
