@@ -51,6 +51,8 @@ const deletionSlackMs = 60_000;
 const surplusPollMs = 30_000;
 /** How often to look at a Pod whose events no longer lead to its At. */
 const strippedPollMs = 10_000;
+/** How soon a Pod gets the label back that was stopped without it. */
+const labelAgainMs = 1000;
 
 export function decideRunning(o: Observed): Draft {
   const launch = currentAttempt(o);
@@ -321,8 +323,13 @@ function withLabel(o: Observed, { pod, uid, name }: PodView, draft: Draft): Draf
   // What is known of an earlier read may have changed since, or be gone.
   if (!o.live) return readLive;
   const isThere = [o.pod, o.nextPod].some((one) => one?.metadata.uid === uid);
-  if (!isThere || draft.actions.some(({ type }) => type !== 'CreatePod')) {
+  if (!isThere) {
     return draft;
+  }
+  if (draft.actions.some(({ type }) => type !== 'CreatePod')) {
+    // No event of a Pod that is stopped leads to the next look, which gives the label back.
+    const isStop = draft.actions.some(({ type }) => type === 'PatchPod');
+    return isStop ? { ...draft, requeueAfter: labelAgainMs } : draft;
   }
   // An end is recorded before anything that may be refused; then the finalizer comes off at once.
   if (draft.status?.phase === atPhase.done) return { first: draft.status, events: draft.events };

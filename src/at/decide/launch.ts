@@ -119,7 +119,9 @@ function historyBefore(o: Observed): AtStatus['history'] {
   // Of a Pod that is gone only status tells why: that was written while the Pod terminated. One that was never started, and
   // is gone but for the finalizer, tells so itself.
   const told = view && isDisrupted(view.pod) ? atReason.evicted : undefined;
-  const reason = ending?.reason ?? status.reason ?? told ?? lostEnding.reason;
+  // What the run waited for says nothing of its end.
+  const noted = disruptions.has(status.reason ?? '') ? status.reason : undefined;
+  const reason = ending?.reason ?? noted ?? told ?? lostEnding.reason;
   return withEnded(
     o,
     status,

@@ -458,6 +458,16 @@ describe('decide, a Pod without our label', () => {
     });
   });
 
+  it('gets it back after it was stopped, although nothing is left to write then', () => {
+    const at = launched({ cancel: true });
+    const pod = started(created(at));
+    const unlabelled = { ...pod, metadata: { ...pod.metadata, labels: { app: 'example-at' } } };
+    const told = withStatus(at, { ...at.status, phase: 'RUNNING', reason: 'Canceled' });
+    const stop = decide(observing({ at: told, pod: unlabelled, live: true }));
+    assert.deepEqual([actionTypes(stop), stop.requeueAfter], [['PatchPod'], 1000]);
+    assert.equal(actionOf(stop, 'PatchPod').ifRefused?.reason, 'Canceled');
+  });
+
   it('gets it back while it goes away, also from a node that does not answer', () => {
     const at = launched();
     const going = terminating(started(created(at)), dueTime + 30 * second);

@@ -1,7 +1,17 @@
-/** Tracking: what simulations have found about the gate and the finalizer of ExactlyOnce. */
+/** Tracking: what simulations have found about the gate, the finalizer and the label of Pods. */
 import { at, minute, type Regression } from './parts.ts';
 
 const due = '2024-01-01T00:09:21Z';
+
+/** An image that is not there, beside a sidecar. */
+const beside = {
+  ...{ image: 'absent', command: 'job --for=60000' },
+  template: {
+    spec: {
+      initContainers: [{ name: 'helper', image: 'helper', command: ['serve'], restartPolicy: 'Always' }],
+    },
+  },
+};
 
 export const tracking: readonly Regression[] = [
   {
@@ -90,6 +100,58 @@ export const tracking: readonly Regression[] = [
       faults: [
         { at: 430_100, fault: 'half-open', replica: 0 },
         { at: 570_226, fault: 'half-open', replica: 0 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'the Pod of an earlier attempt had waited for a node as it was evicted, and the history called it lost',
+    promise: 'R1',
+    plan: {
+      ...{ seed: 'mx0r0typ-8625', duration: 5 * minute, election: true },
+      deeds: [
+        at(
+          'at-26',
+          {
+            ...{ schedule: '2024-01-01T00:02:15.011Z', command: 'job --for=400000 --fails=1', suspend: true },
+            ...{ disruptionPolicy: 'Retry', launchGuarantee: 'ExactlyOnce', activeDeadlineSeconds: 30 },
+            ...{ image: 'absent', template: { spec: { nodeSelector: { tape: 'yes' } } } },
+          },
+          217_054,
+        ),
+        { at: 236_155, do: 'patch', resource: 'ats', name: 'at-26', body: { spec: { suspend: false } } },
+        { at: 247_711, do: 'pod', label: ['app', 'at-26'], index: 1, what: 'evict' },
+      ],
+      faults: [
+        { at: 244_966, fault: 'half-open', replica: 0 },
+        { at: 296_001, fault: 'kill', replica: 0, for: 3658 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a Pod without the label was stopped, with the cause in status already: no look followed, and its end was found at the deadline of the stop',
+    promise: 'L2',
+    plan: {
+      ...{ seed: 'mx0r0typ-7473', duration: 2 * minute },
+      deeds: [
+        at('at-13', { ...beside, schedule: '2024-01-01T00:00:40.278Z', suspend: true }, 0),
+        { at: 6790, do: 'patch', resource: 'ats', name: 'at-13', body: { spec: { suspend: false } } },
+        { at: 87_839, do: 'patch', resource: 'ats', name: 'at-13', body: { spec: { cancel: true } } },
+        at('at-27', { ...beside, schedule: '2024-01-01T00:00:40.278Z', suspend: true }, 114_560),
+        { at: 118_993, do: 'patch', resource: 'ats', name: 'at-27', body: { spec: { suspend: false } } },
+        { at: 119_554, do: 'patch', resource: 'ats', name: 'at-27', body: { spec: { cancel: true } } },
+        { at: 151_232, do: 'pod', label: ['app', 'at-27'], index: 0, what: 'strip-label' },
+      ],
+      faults: [
+        {
+          ...{ at: 58_172, fault: 'write-meets', method: 'PATCH', path: '/pods/', skip: 1, times: 1 },
+          answer: 403,
+        },
+        {
+          ...{ at: 61_535, fault: 'kill-at-write', replica: 0, method: 'PATCH', path: '/pods/', skip: 1 },
+          ...{ for: 44_055, when: 'before' },
+        },
       ],
     },
   },
