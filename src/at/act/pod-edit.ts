@@ -48,10 +48,7 @@ export async function letGo(
   if (orphans.length === 0) return { released: [], isOvertaken: false };
   const at = await present(client, key, signal);
   const gone = orphans.filter((pod) => !isLabeledFor(at, pod));
-  return releaseAll(gone, async (pod) => {
-    const answer = await editPod(client, pod, untrackOperations(pod), { facts: undefined, signal });
-    return answer.next === 'goOn';
-  });
+  return releaseAll(gone, (pod) => release(client, pod, signal));
 }
 
 /** The same for Pods that the watch shows no more, and for those of an At that is over, too. Each is read first. */
@@ -67,19 +64,24 @@ export async function letHiddenGo(
   return releaseAll(over, async ({ metadata: { namespace = '', name, uid } }) => {
     const pod = await found(client.get(pods, { namespace, name }, { signal, timeout: readTimeoutMs }));
     if (pod?.metadata.uid !== uid || pod === undefined || !isTracked(pod)) return true;
-    const answer = await editPod(client, pod, untrackOperations(pod), { facts: undefined, signal });
-    return answer.next === 'goOn';
+    return release(client, pod, signal);
   });
+}
+
+/** Takes the finalizer off. Returns whether the Pod was still the one that was seen. */
+async function release(client: Client, pod: Pod, signal: AbortSignal): Promise<boolean> {
+  const answer = await editPod(client, pod, untrackOperations(pod), { facts: undefined, signal });
+  return answer.next === 'goOn';
 }
 
 function isLabeledFor(at: At | undefined, { metadata }: Pod): boolean {
   return at !== undefined && metadata.labels?.[podUidLabel] === at.metadata.uid;
 }
 
-async function releaseAll(all: readonly Pod[], release: (pod: Pod) => Promise<boolean>): Promise<LetGo> {
+async function releaseAll(all: readonly Pod[], one: (pod: Pod) => Promise<boolean>): Promise<LetGo> {
   const released: Pod[] = [];
   for (const pod of all) {
-    if (await release(pod)) released.push(pod);
+    if (await one(pod)) released.push(pod);
   }
   return { released, isOvertaken: released.length < all.length };
 }

@@ -5,7 +5,14 @@
 
 import type { Observed, SourceContent } from '../facts/observed.ts';
 import type { WatcherState } from '../facts/state.ts';
-import { hashScheme, isNamed, isSameHash, type SourceHash, statusName } from '../plan/config-hash.ts';
+import {
+  areComparable,
+  isNamed,
+  isSameHash,
+  recordedHash,
+  type SourceHash,
+  statusName,
+} from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 
 export interface Comparison {
@@ -23,19 +30,10 @@ export interface Comparison {
   readonly missing: readonly SourceContent[];
 }
 
-function sameIdentity(content: SourceContent, entry: SourceHash): boolean {
-  const { kind, name } = content.source;
-  return kind === entry.kind && isNamed(entry.name, name) && content.keysHash === entry.keysHash;
-}
-
-/** First sight, other keys, another hash scheme or key: nothing there to compare with. */
+/** Something is there to compare with. */
 function isComparable(content: SourceContent, entry: SourceHash): boolean {
-  return sameIdentity(content, entry) && hashScheme(content.hash) === hashScheme(entry.hash);
-}
-
-/** The content that was seen last: the one to be applied, where a change of it is pending. */
-export function recordedHash({ hash, pendingHash = hash }: SourceHash): string {
-  return pendingHash;
+  const { kind, name } = content.source;
+  return kind === entry.kind && isNamed(entry.name, name) && areComparable(entry, content);
 }
 
 /**

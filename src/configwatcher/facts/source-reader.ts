@@ -11,12 +11,13 @@ import type { Lister } from '../../runtime/cache/lister.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import type { ServerClock } from '../../runtime/server-clock.ts';
 import {
+  areComparable,
   changedKeys,
   type HashKey,
-  hashScheme,
   isNamed,
   isSameHash,
   keysHash,
+  recordedHash,
   type SourceHash,
 } from '../plan/config-hash.ts';
 import { sourceKinds } from '../plan/source-kinds.ts';
@@ -193,9 +194,7 @@ function sinceApplied(
 /** The hash that stands in status for the source; undefined where there is none that the content could be compared with. */
 function recordedOf({ applied }: ReadRequest, content: Remembered['content']): string | undefined {
   const entry = appliedOf(content.source, applied);
-  const isComparable =
-    entry?.keysHash === content.keysHash && hashScheme(entry?.hash ?? '') === hashScheme(content.hash);
-  return isComparable ? (entry?.pendingHash ?? entry?.hash) : undefined;
+  return entry && areComparable(entry, content) ? recordedHash(entry) : undefined;
 }
 
 /** Undefined once a change is recorded, by another process as well: that knows the Pods of its time. */

@@ -159,6 +159,19 @@ export function hashScheme(hash: string): string {
   return hash.slice(0, Math.max(0, hash.indexOf(':')));
 }
 
+/** Whether two hashes of one source tell if its content is the same: those of other keys, or of another scheme, do not. */
+export function areComparable(
+  one: Pick<SourceHash, 'hash' | 'keysHash'>,
+  other: { readonly hash: string; readonly keysHash?: string | undefined },
+): boolean {
+  return one.keysHash === other.keysHash && hashScheme(one.hash) === hashScheme(other.hash);
+}
+
+/** The content that was seen last: the one to be applied, where a change of it is pending. */
+export function recordedHash({ hash, pendingHash = hash }: SourceHash): string {
+  return pendingHash;
+}
+
 /** A fingerprint of the list of keys that count; undefined for all keys. Order does not matter. */
 export function keysHash(keys: readonly string[]): string | undefined {
   if (keys.length === 0) return undefined;
