@@ -105,7 +105,7 @@ function start(situation: Situation, pods: readonly PodFacts[], cutoff: number |
   const before = closeOvertaken(situation.state);
   const state = { ...before, ...(observed.restartNow !== undefined && { restartNow: observed.restartNow }) };
   const sorted = sortPods(pods, spec, { ...stalenessOf(situation.state), cutoff });
-  const trigger = triggerOf(comparison.changed, state.lastRestart);
+  const trigger = triggerOf(comparison.changed, observed.sources, state.lastRestart);
   const started: Pending = {
     ...pending,
     started: Math.max(now, pending.since),

@@ -20,19 +20,31 @@ export function summarizeKeys(keys: readonly string[]): string[] {
   return shown.length < keys.length ? [...shown, `+${keys.length - shown.length}`] : shown;
 }
 
-/** The first changed source, in the order of the spec. */
+/**
+ * The first changed source, in the order of the spec. Where the applied content is back, none differs any more: it is the
+ * one of the restart that this one overtakes, and else known where there is only one.
+ *
+ * @param before the restart before this one.
+ */
 export function triggerOf(
   changed: readonly SourceContent[],
+  sources: readonly SourceContent[],
   before: Restart | undefined,
 ): Restart['trigger'] {
   const first = changed[0];
-  // Back to the applied content during the restart: nothing differs any more, the cause is the one before.
-  if (!first) return before?.trigger;
-  const { kind, name } = first.source;
+  if (!first) {
+    const overtaken = before?.completion === undefined ? before?.trigger : undefined;
+    const [only, ...others] = sources;
+    return overtaken ?? (only && others.length === 0 ? sourceOf(only) : undefined);
+  }
   const { changedKeys, manager } = first;
   return {
-    ...{ kind, name },
+    ...sourceOf(first),
     ...(changedKeys && { changedKeys: summarizeKeys(changedKeys) }),
     ...(manager !== undefined && { manager: manager.slice(0, shownManager) }),
   };
+}
+
+function sourceOf({ source: { kind, name } }: SourceContent): NonNullable<Restart['trigger']> {
+  return { kind, name };
 }

@@ -40,6 +40,27 @@ describe('an edit', () => {
     assert.deepEqual(restarted(later), [between.uid]);
   });
 
+  it('that is taken back names its source where there is one, and no key of the restart before', () => {
+    const lastRestart = {
+      ...{ id: 'before', start: anHourAgo, completion: anHourAgo, restarted: 1 },
+      ...{ skippedFresh: 0, skippedUnmanaged: 0, failed: 0 },
+      trigger: { kind: 'ConfigMap', name: 'webapp-config', changedKeys: ['port'] },
+    } as const;
+    const triggerAfter = (kept: readonly SourceContent[]) => {
+      const state = { ...applied([oldContent, ...kept]), lastRestart };
+      const facts = { state, sources: [newContent, ...kept], pods: [pod()] };
+      const recorded = decided(facts);
+      const pods = [pod(), pod({ created: now })];
+      const back = { ...afterwards(facts, recorded, 1500), sources: [oldContent, ...kept], pods };
+      const later = decided({ ...afterwards(back, decided(back), 10_000), owners: ownedBy(2) });
+      assert.notEqual(later.state.lastRestart?.id, 'before');
+      return later.state.lastRestart?.trigger;
+    };
+    assert.deepEqual(triggerAfter([]), { kind: 'ConfigMap', name: 'webapp-config' });
+    const other = found({ message: 'one' }, { source: { ...webappConfig, name: 'other' } });
+    assert.equal(triggerAfter([other]), undefined, 'it is not recorded which of them it was');
+  });
+
   it('that was read, and taken back before it could be recorded, is owed to the Pods that were made since', () => {
     const [older, between] = [pod({ created: now - 60_000 }), pod({ created: now - 30_000 })];
     const back = (unrecorded: NonNullable<SourceContent['unrecorded']>) => {
