@@ -36,13 +36,12 @@ export async function readLive(
   }
   const { at, read } = shown;
   const { current, next } = podNames(at);
-  const cached = findAmong(observed);
-  const seen = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
   // The watch may tell later than this read that a Pod is gone, which it has shown: a run that was seen is not repeated.
   for (const pod of [observed.pod, observed.nextPod]) {
     if (pod !== undefined && isOurs(observed, pod) && isGone(pod, read)) departed.keep(pod);
   }
-  const known = { ...observed, at, ...seen, departed: departed.of(at), live: true, now: clock.now() };
+  const seen = withRead(observed, at, read);
+  const known = { ...seen, departed: departed.of(at), live: true, now: clock.now() };
   remember(memory, known);
   const ended = [known.nextPod, known.pod].find((pod) => pod && isOurs(known, pod) && endedByItself(pod));
   if (ended) departed.keep(transformPod(ended));
@@ -74,7 +73,12 @@ async function readTogether(
       read.set(podName, await found(client.get(pods, { namespace, name: podName }, options)));
     }
     const isListed = listed !== undefined && need === 'at';
-    const answer = isListed ? listed : await found(client.get(ats, { namespace, name }, options));
+    const answer = isListed
+      ? listed
+      : await found(client.get(ats, { namespace, name }, options)).catch((error) => {
+          remember(memory, withRead(observed, at, read));
+          throw error;
+        });
     const shown = answer && sanitize(answer);
     memory.read(observed.at, shown);
     if (shown === undefined || shown.metadata.uid !== uid) {
@@ -83,6 +87,13 @@ async function readTogether(
     at = shown;
   } while (need === 'pods' && !hasSameAttempt(before, at));
   return { at, read };
+}
+
+/** What is known of this version of the At, with the Pods that were read in place of those in the cache. */
+function withRead(observed: Observed, at: At, read: ReadonlyMap<string, Pod | undefined>): Observed {
+  const cached = findAmong(observed);
+  const pods = podsAt(at, (podName) => (read.has(podName) ? read.get(podName) : cached(podName)));
+  return { ...observed, at, ...pods };
 }
 
 function isGone({ metadata: { name, uid } }: Pod, read: ReadonlyMap<string, Pod | undefined>): boolean {

@@ -63,6 +63,16 @@ describe('a live read', () => {
     assert.equal(await remembered(launched(), created(launched())), undefined);
   });
 
+  it('remembers the Pod also where the At cannot be read', async () => {
+    const at = waiting();
+    const parts = partsFor(async (resource) => {
+      if (resource === ats) throw new ApiError('404 page not found', 404, {});
+      return created(at);
+    });
+    await assert.rejects(readLive(parts, 'pods', observing({ at }), signal), /page not found/);
+    assert.equal(parts.memory.recall(at).launch?.podUID, 'pod-uid-1');
+  });
+
   it('remembers how a Pod ended that may be gone before that is recorded', async () => {
     const ended = succeeded(created(launched()));
     const parts = partsFor(async (resource, { name }) => {
