@@ -123,7 +123,8 @@ export function release(o: Observed, running: Running): Draft {
   }
   return {
     actions: [{ type: 'ReleasePod', pod: view.pod }],
-    status,
+    // Of one that was refused until now the record is older.
+    status: told === undefined ? status : launchedNow(o, running, status, o.now),
     events,
     requeueAfter: podEventRequeueMs,
   };
@@ -149,19 +150,19 @@ function refusedRelease(o: Observed, { events }: Running, status: AtStatus, refu
 }
 
 /** The launch is now. What keeps the Pod from its release stays told meanwhile, and is not the operator's doing. */
-function recordLate(
-  o: Observed,
-  { launch, run, events }: Running,
-  status: AtStatus,
-  told: Cause | undefined,
-): StatusFirst {
+function recordLate(o: Observed, running: Running, status: AtStatus, told: Cause | undefined): StatusFirst {
   const since = told === undefined ? parseTime(status.launchTime ?? '') : o.now;
-  const late = launch.attempt === 1 ? latenessOf(o, run, since) : {};
-  const recorded = { ...status, launchTime: formatMilliTime(o.now), ...late };
+  const recorded = launchedNow(o, running, status, since);
   return {
     first: told === undefined ? recorded : withCause(o, recorded, told),
-    events: [...events, ...lateReleaseEvents(o, recorded)],
+    events: [...running.events, ...lateReleaseEvents(o, recorded)],
   };
+}
+
+/** @param since from when on the operator may be to blame, epoch milliseconds. */
+function launchedNow(o: Observed, { launch, run }: Running, status: AtStatus, since: number): AtStatus {
+  const late = launch.attempt === 1 ? latenessOf(o, run, since) : {};
+  return { ...status, launchTime: formatMilliTime(o.now), ...late };
 }
 
 /**

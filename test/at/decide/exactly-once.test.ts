@@ -121,7 +121,10 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
     );
     const waits = withStatus(recorded, told.status);
     const later = { at: waits, pod, live: true, now: now + 30_000 };
-    assert.deepEqual(actionTypes(decide(observing(later))), ['ReleasePod'], 'it is tried again');
+    const tried = decide(observing(later));
+    assert.deepEqual(actionTypes(tried), ['ReleasePod'], 'it is tried again');
+    const launchTime = new Date(now + 30_000).toISOString();
+    assert.equal(tried.status?.launchTime, launchTime, 'the Pod waits for its start from then on');
     const again = decide(observing({ ...later, refusal, retryDelay: 1000 }));
     assert.deepEqual([again.status, again.events], [waits.status, []]);
     const minuteLater = decide(observing({ ...later, now: now + 61_000 }));
