@@ -80,11 +80,14 @@ function startDelay(spec: WatcherSpec, state: WatcherState, pending: Pending, no
   const quietAt = debounceEnd(spec, state, pending);
   const debounces = stillAhead(quietAt, now, spec.debounce.quiet);
   // A dry run restarts nothing.
-  const { repairs = 0 } = pending;
-  const isQuick = repairs > 0 && repairs <= quickRepairs;
-  const cools = !spec.dryRun && !isQuick && stillAhead(cooldownUntil, now, max);
+  const cools = !spec.dryRun && !isQuickRepair(pending) && stillAhead(cooldownUntil, now, max);
   if (cools && !(debounces && quietAt > cooldownUntil)) return { reason: 'Cooldown', until: cooldownUntil };
   return debounces ? { reason: 'Debounce', until: quietAt } : undefined;
+}
+
+/** Whether it replaces a content that broke its Pods, and waits for the debounce only. */
+function isQuickRepair({ repairs = 0 }: Pending): boolean {
+  return repairs > 0 && repairs <= quickRepairs;
 }
 
 /**
@@ -113,9 +116,11 @@ const maxDoublings = 40;
  * A change had to wait where its first content would have been applied before the cooldown was over. Later edits do
  * not count: otherwise a series of edits would seem to wait for the debounce only, and never get a longer gap.
  */
-function waitsInARow({ debounce, cooldown }: WatcherSpec, state: WatcherState, { since }: Pending): number {
+function waitsInARow({ debounce, cooldown }: WatcherSpec, state: WatcherState, pending: Pending): number {
+  const { since } = pending;
   const { cooldownUntil, cooldownWaits = 0, lastRestart } = state;
   if (cooldownUntil === undefined || !lastRestart) return 0;
+  if (isQuickRepair(pending)) return cooldownWaits;
   if (since + debounce.quiet < cooldownUntil) return cooldownWaits + 1;
   return since - lastRestart.start >= cooldown.max ? 0 : cooldownWaits;
 }

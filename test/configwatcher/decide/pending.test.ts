@@ -215,6 +215,16 @@ describe('the cooldown', () => {
     assert.deepEqual(cooldown(state, { since: now - 5 * seconds }), [60 * seconds, 1]);
   });
 
+  it('stays as it is after a repair that did not have to wait, and grows with the first that had to', () => {
+    const state = { lastRestart: restart, cooldownUntil: now + 60 * seconds, cooldownWaits: 1 };
+    const repaired = (repairs: number) => cooldown(state, { since: now - 5 * seconds, repairs });
+    assert.deepEqual([1, 3].map(repaired), [
+      [60 * seconds, 1],
+      [60 * seconds, 1],
+    ]);
+    assert.deepEqual(repaired(4), [120 * seconds, 2]);
+  });
+
   it('is the base again after a time as long as the maximum without a change', () => {
     const start = now - 300 * seconds;
     const state = {
