@@ -17,7 +17,10 @@ const repeated = 60;
 /** Whether the same was logged a short while ago. */
 function isRepetition(outcome: PodOutcome, before: EvictionRefusal | undefined): boolean {
   if (outcome.result !== 'Refused' || !before) return false;
-  return outcome.cause === before.cause && before.attempts % repeated !== 0;
+  // The words about a budget count its Pods, and change with each of them; those of a failure are all that tells one.
+  const isSame =
+    outcome.cause === before.cause && (outcome.cause !== 'Failure' || outcome.message === before.message);
+  return isSame && before.attempts % repeated !== 0;
 }
 
 /**

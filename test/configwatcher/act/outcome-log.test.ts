@@ -55,5 +55,12 @@ describe('the log of a batch', () => {
     log('Budget', 60);
     log('Failure', 61);
     assert.deepEqual(lines, ['a disruption budget keeps a Pod', 'a restart failed']);
+    const failed = (message: string) => {
+      const before = { cause: 'Failure', attempts: 2, retryAt: 0, message } as const;
+      logOutcomes({ ...silentLogger, info }, [evict], [refused('Failure')], new Map([['u', before]]));
+      return lines.length;
+    };
+    assert.equal(failed('why'), 2);
+    assert.equal(failed('another policy'), 3, 'the words of a failure are its cause');
   });
 });
