@@ -194,6 +194,36 @@ describe('a cancel', { concurrency: true }, () => {
     assert.ok(await rig.isPodGone());
     assert.ok(Date.now() - stoppedAt >= 10_000, 'it had its time');
   });
+
+  it('deletes a Pod that still runs 10 s after a long grace period, and no sooner', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance, advanceUntil } = await timeTravel(t);
+    let deletedAt = Number.NaN;
+    await rig.watch(t, pods, (_, { metadata }) => {
+      if (metadata.deletionTimestamp === undefined || !Number.isNaN(deletedAt)) return;
+      deletedAt = options.clock.now();
+    });
+    await rig.startOperator(options);
+    const template = { spec: { terminationGracePeriodSeconds: 120, containers: [{}] } };
+    await rig.createAt({ command: 'sleep 3600', template });
+    await rig.inPhase('RUNNING');
+    await rig.bind(t);
+    await rig.start();
+    const canceledAt = options.clock.now();
+    await rig.editAt({ cancel: true });
+    await rig.stopped();
+    await advance(115_000);
+    await rig.createAt({}, 'afterwards');
+    await rig.inPhase('RUNNING', 'afterwards');
+    assert.equal((await rig.pod()).metadata.deletionTimestamp, undefined);
+    const isDeleted = () => !Number.isNaN(deletedAt);
+    await advanceUntil(isDeleted, { limitMs: 20_000, stepMs: 1000, message: 'the Pod is deleted' });
+    assert.ok(deletedAt - canceledAt >= 130_000, `deleted after ${deletedAt - canceledAt} ms`);
+    assert.equal((await rig.at()).status?.phase, 'RUNNING', 'the Pod has not ended');
+    const key = { namespace: rig.namespace, name: 'example-at-pod' };
+    await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Canceled');
+  });
 });
 
 describe('a run of an At that is being deleted and that a finalizer holds', { concurrency: true }, () => {
