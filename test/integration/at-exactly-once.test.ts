@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
+import { recordedGate, trackingFinalizer } from '../../src/at/plan/pod.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { AtRig, isGated, type Releases } from './at-rig.ts';
 import { failure, HostileProxy } from './hostile-proxy.ts';
@@ -15,14 +16,14 @@ before(() => applyCrds());
 const once = { launchGuarantee: 'ExactlyOnce' } as const;
 
 /** An At with a Pod that no status records yet, because none is taken. */
-async function unrecorded(t: TestContext) {
+async function unrecorded(t: TestContext, spec: Partial<AtSpec> = once) {
   const rig = await AtRig.create(t);
   const proxy = await HostileProxy.start(t);
   const { created, released } = await rig.watchReleases(t);
   proxy.treat = ({ method, path }) =>
     method === 'PATCH' && path.endsWith('/status') ? { code: 503, body: 'busy' } : undefined;
   await rig.startOperator({ kubeConfig: proxy.kubeConfig });
-  await rig.createAt(once);
+  await rig.createAt(spec);
   const first = await eventually(() => rig.pod(), { message: 'the first Pod' });
   const takeStatuses = () => {
     proxy.treat = () => undefined;
@@ -44,7 +45,7 @@ async function unrecorded(t: TestContext) {
     assert.notEqual(status?.podUID, first.metadata.uid);
     assert.equal(created.size, 2);
   };
-  return { rig, takeStatuses, takeLaterStatuses, assertInAnotherPod };
+  return { rig, first, released, takeStatuses, takeLaterStatuses, assertInAnotherPod };
 }
 
 describe('a run with ExactlyOnce', { concurrency: true }, () => {
@@ -64,6 +65,24 @@ describe('a run with ExactlyOnce', { concurrency: true }, () => {
     assert.ok((await rig.pod()).metadata.deletionTimestamp, 'the finalizer holds it');
     takeLaterStatuses();
     await assertInAnotherPod();
+  });
+
+  it('is what the deprecated AtMostOnce asks for: nothing is released before it is recorded', async (t) => {
+    const { rig, first, released, takeStatuses } = await unrecorded(t, { launchGuarantee: 'AtMostOnce' });
+    const { uid = '', finalizers } = first.metadata;
+    assert.deepEqual(first.spec.schedulingGates, [{ name: recordedGate }]);
+    assert.deepEqual(finalizers, [trackingFinalizer]);
+    assert.equal((await rig.at()).status?.podUID, undefined);
+    assert.deepEqual([...released.keys()], []);
+    takeStatuses();
+    const { status } = await rig.inPhase('RUNNING', undefined, 60_000);
+    assert.equal(status?.podUID, uid);
+    await eventually(() => released.has(uid), { message: 'the Pod is released' });
+    await rig.exit(0);
+    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+    await eventually(async () => (await rig.pod()).metadata.finalizers === undefined, {
+      message: 'nothing holds the Pod any more',
+    });
   });
 
   it('tells that its release is refused, and is released once it is not', async (t) => {
