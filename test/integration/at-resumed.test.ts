@@ -6,6 +6,7 @@ import { parseTime } from '../../src/kubernetes/time.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 before(() => applyCrds());
 
@@ -75,4 +76,33 @@ describe('an At that is resumed long past its time', { concurrency: true }, () =
       await assertOnTime(registry);
     });
   }
+});
+
+describe('an At that is suspended over its starting deadline', () => {
+  it('waits as any that is suspended, and is missed when it is resumed', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    const created = await rig.watchPods(t);
+    await rig.startOperator(options);
+    // Not in the past: suspended by its creation, but missed by nobody's fault.
+    const schedule = new Date(Date.now()).toISOString();
+    await rig.createAt({ schedule, suspend: true, startingDeadlineSeconds: 600 });
+    await rig.atWhen('suspended', ({ status }) => condition(status, 'Suspended') === 'True Suspended');
+    await advance(1_200_000);
+    // One that starts looks at all there is.
+    await rig.stopOperators();
+    await rig.startOperator(options);
+    await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
+    await rig.inPhase('RUNNING', 'afterwards');
+    const suspended = (await rig.at()).status;
+    assert.deepEqual([suspended?.phase, suspended?.reason], ['PENDING', 'Suspended']);
+    await rig.editAt({ suspend: false });
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason], ['Missed', 'MissedDeadline']);
+    assert.equal(condition(status, 'Suspended'), 'False MissedDeadline');
+    assert.deepEqual(await rig.eventsSoFar(), ['Suspended', 'Resumed', 'MissedDeadline (W)']);
+    await eventually(() => created.size > 0, { message: 'the Pod afterwards is seen' });
+    assert.equal(created.size, 1);
+    assert.ok(await rig.isPodGone());
+  });
 });
