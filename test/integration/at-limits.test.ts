@@ -142,6 +142,36 @@ describe('activeDeadlineSeconds', () => {
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.reason, status?.attempts], ['DeadlineExceeded', 2]);
   });
+
+  it('counts from the first start of the command, whatever of it is started again', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    await rig.createAt({ activeDeadlineSeconds: 36_000, pendingTimeoutSeconds: 0 });
+    await rig.inPhase('RUNNING');
+    const created = parseTime((await rig.pod()).metadata.creationTimestamp ?? '');
+    // What the Pod took to start does not count.
+    await advance(20_000_000);
+    const startedAt = created + 20_000_000;
+    const startTime = seconds(created);
+    const first = container('busybox', 0, running(startedAt));
+    await rig.setPod({ phase: 'Running', startTime, containerStatuses: [first] });
+    await rig.atWhen('started', ({ status }) => status?.startTime === formatted(startedAt));
+    await advance(30_000_000);
+    await assertGoesOn(rig);
+    // From the second restart on nothing in the Pod tells of the first start.
+    const failure = run(1, startedAt + 10_000_000, startedAt + 30_000_000);
+    const third = container('busybox', 2, running(startedAt + 30_000_000), failure);
+    await rig.setPod({ containerStatuses: [third] });
+    await rig.atWhen('failing', ({ status }) => status?.reason === 'CommandFailing');
+    await assertGoesOn(rig);
+    await advance(6_010_000);
+    await rig.stopped();
+    await rig.exit(143);
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'DeadlineExceeded']);
+    assert.equal(status?.startTime, formatted(startedAt));
+  });
 });
 
 /** As status has it. */
