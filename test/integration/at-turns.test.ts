@@ -1,6 +1,7 @@
 /** Ats that wait for their turn to be created, where a quota refuses all of a namespace: on a real API server. */
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
+import type { AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
@@ -17,9 +18,9 @@ const refused = 20;
 const wanted = ['at-17', 'at-18', 'at-19'];
 
 /** Resolves with the names of so many Ats once all say that their Pods are refused. */
-async function createRefused(rig: AtRig, count: number): Promise<string[]> {
+async function createRefused(rig: AtRig, count: number, spec: Partial<AtSpec> = {}): Promise<string[]> {
   const names = Array.from({ length: count }, (_, index) => `at-${index}`);
-  await Promise.all(names.map((name) => rig.createAt({}, name)));
+  await Promise.all(names.map((name) => rig.createAt(spec, name)));
   const isRefused = ({ status }: { status?: { reason?: string } }) => status?.reason === 'PodRejected';
   await Promise.all(names.map((name) => rig.atWhen('refused', isRefused, name)));
   return names;
@@ -91,6 +92,41 @@ it('Ats that a quota refuses have a try each within five minutes', async (t) => 
     names.filter((name) => !tried.has(`${name}-pod`)),
     [],
   );
+});
+
+it('Ats that a quota holds are missed as soon as their starting deadline has passed', async (t) => {
+  const rig = await AtRig.create(t);
+  const { options, advance, advanceAtRest, advanceUntil, stopClock, startClock } = await timeTravel(t);
+  const { client, namespace } = rig;
+  await imposeQuota(rig, { pods: '0' });
+  await rig.startOperator(options);
+  const due = Date.now();
+  const spec = { schedule: new Date(due).toISOString(), startingDeadlineSeconds: 600 };
+  const names = await createRefused(rig, refused, spec);
+  const missed = async () => {
+    const { items } = await client.list(ats, { namespace });
+    return items.filter(({ status }) => status?.outcome === 'Missed');
+  };
+  // Some of them would wait for a minute for their turn.
+  await advanceAtRest(due + 570_000 - options.clock.now());
+  await advanceAtRest(0);
+  stopClock();
+  try {
+    assert.deepEqual(await missed(), []);
+    await advance(due + 600_001 - options.clock.now());
+    await advanceUntil(async () => (await missed()).length === names.length, {
+      ...{ limitMs: 2000, message: 'all of them are missed' },
+    });
+  } finally {
+    startClock();
+  }
+  for (const { status } of await missed()) {
+    assert.deepEqual([status?.phase, status?.reason], ['DONE', 'MissedDeadline']);
+    const sentence =
+      /^not started: it was .+ late, and startingDeadlineSeconds is 600: .*exceeded quota: quota,/;
+    assert.match(status?.message ?? '', sentence);
+  }
+  assert.deepEqual((await client.list(pods, { namespace })).items, []);
 });
 
 for (const [what, edit] of [
