@@ -122,4 +122,21 @@ describe('the next attempt of an At with Retry', { concurrency: true }, () => {
     await eventually(() => created.size > 0, { message: 'the Pod afterwards is seen' });
     assert.equal(created.size, 1);
   });
+
+  it('follows never once the At is canceled', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    const created = await rig.watchPods(t);
+    await attempted(rig, 'example-at', 3, Date.now() + aheadMs);
+    await rig.startOperator(options);
+    await rig.atWhen('waiting', ({ status }) => status?.reason === 'PodLost');
+    await rig.editAt({ cancel: true });
+    const { status } = await rig.inPhase('DONE');
+    assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Canceled', 'Canceled', 3]);
+    await advance(2 * aheadMs);
+    await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
+    await rig.inPhase('RUNNING', 'afterwards');
+    await eventually(() => created.size > 0, { message: 'the Pod afterwards is seen' });
+    assert.equal(created.size, 1);
+  });
 });
