@@ -225,6 +225,36 @@ describe('At with Retry', { concurrency: true }, () => {
     );
   });
 
+  it('tells of an attempt that was lost in its history which Pod it was, when it ran and how it ended', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    await rig.createAt({ ...retry, pendingTimeoutSeconds: 0 });
+    const first = await rig.inPhase('RUNNING');
+    const { creationTimestamp = '', uid } = (await rig.pod()).metadata;
+    const after = (second: number) => parseTime(creationTimestamp) + second * 1000;
+    const end = (exitCode: number, from: number, to: number) => {
+      const times = { startedAt: seconds(after(from)), finishedAt: seconds(after(to)) };
+      return { terminated: { exitCode, reason: 'Error', ...times } };
+    };
+    await advance(600_000);
+    const states = { state: end(137, 40, 70), lastState: end(1, 20, 30) };
+    await rig.setPod({
+      ...{ phase: 'Failed', reason: 'Evicted', startTime: seconds(after(10)) },
+      containerStatuses: [{ ...main, restartCount: 1, ...states }],
+    });
+    const { status } = await rig.atWhen('in its second attempt', (at) => at.status?.attempts === 2);
+    assert.deepEqual(status?.history, [
+      {
+        ...{ attempt: 1, podName: 'example-at-pod', podUID: uid },
+        launchTime: first.status?.launchTime,
+        startTime: new Date(after(20)).toISOString(),
+        completionTime: new Date(after(70)).toISOString(),
+        ...{ reason: 'Evicted', exitCode: 137, restarts: 1 },
+      },
+    ]);
+  });
+
   for (const { reason, spec, status } of stops) {
     /** Its Pod is on a node, and was told to stop. */
     const stopping = async (t: TestContext) => {

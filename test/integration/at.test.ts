@@ -59,6 +59,7 @@ describe('At, the life of the book', () => {
     const { metadata, status } = await rig.inPhase('DONE');
     assert.equal(status?.outcome, 'Succeeded');
     assert.equal(status?.exitCode, 0);
+    assert.equal(status?.history, undefined);
     assert.deepEqual(await eventually(async () => (await rig.events()).length === 2 && rig.events()), [
       'Launched',
       'Completed',
