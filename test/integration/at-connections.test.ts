@@ -5,6 +5,8 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
+import { ApiError } from '../../src/runtime/client/api-error.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import {
@@ -92,6 +94,54 @@ describe('an answer that is lost after the API server has stored the Pod', { con
         adoptsAfter(t, loss, { launchGuarantee }));
     }
   }
+});
+
+/** For `onConnect` of an operator: the codes of all answers to creates of Pods that are meant. */
+function noteAnswers(answers: number[]): (client: Client) => void {
+  const note = (code: number) => void answers.push(code);
+  return (client) => {
+    const create = client.create.bind(client);
+    client.create = (resource, object, options) => {
+      const answer = create(resource, object, options);
+      if (resource.plural === 'pods' && options?.dryRun !== true) {
+        answer.then(
+          () => note(201),
+          (error) => note(error instanceof ApiError ? error.code : 0),
+        );
+      }
+      return answer;
+    };
+  };
+}
+
+describe('a Pod of the At that the operator has not seen yet', () => {
+  it('is adopted by the one create that finds its name taken', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, proxy, advance } = await timeTravel(t);
+    const created = await rig.watchPods(t);
+    const watch = new Hold();
+    proxy.treat = ({ path, query }) =>
+      path.endsWith('/pods') && query.has('watch') ? { through: watch.through() } : undefined;
+    const answers: number[] = [];
+    await rig.startOperator({ ...options, onConnect: noteAnswers(answers) });
+    // Nearer than a watch may be silent, and further than a slow machine takes to come there.
+    const leadMs = 25_000;
+    await rig.createAt({ schedule: new Date(Date.now() + leadMs).toISOString() });
+    const isTried = () => proxy.asked.some((one) => isCreate(one) && one.query.has('dryRun'));
+    await eventually(isTried, { message: 'its Pod is tried' });
+    await rig.atWhen('accepted', ({ status }) => condition(status, 'Accepted') === 'True Armed');
+    watch.begin();
+    const { metadata } = await rig.createPodOf();
+    assert.deepEqual(answers, []);
+    await advance(leadMs);
+    const { status } = await rig.inPhase('RUNNING');
+    assert.deepEqual([status?.podUID, status?.attempts], [metadata.uid, 1]);
+    assert.equal(parseTime(status?.launchTime ?? ''), parseTime(metadata.creationTimestamp ?? ''));
+    watch.end();
+    assert.deepEqual(await rig.eventsSoFar(), ['Launched']);
+    assert.deepEqual(answers, [409]);
+    assert.equal(created.size, 1);
+  });
 });
 
 describe('an API server that refuses connections for a while', () => {
