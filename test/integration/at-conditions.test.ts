@@ -1,9 +1,10 @@
-/** The conditions of an At that has ended, as the API server holds them. The kubelet's part is the test's. */
+/** The conditions of Ats, as the API server holds them. The kubelet's part is the test's. */
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
+import { imposeQuota } from './quota.ts';
 import { applyCrds } from './support.ts';
 
 before(() => applyCrds());
@@ -101,4 +102,27 @@ it('an At that has ended is stalled and not ready exactly where it failed, was m
     return [name, { outcome: status?.outcome, ...Object.fromEntries(shown) }];
   });
   assert.deepEqual(Object.fromEntries(await Promise.all(rows)), expected);
+});
+
+it('an At that is due and held, or that is suspended, is ready and not stalled', async (t) => {
+  const rig = await AtRig.create(t);
+  await imposeQuota(rig, { pods: '0' });
+  await rig.startOperator();
+  const waiting: Readonly<Record<string, readonly [Partial<AtSpec>, string]>> = {
+    held: [{}, 'PodRejected'],
+    'suspended-and-due': [{ suspend: true }, 'Suspended'],
+    'suspended-before-it-is-due': [{ ...far, suspend: true }, 'Suspended'],
+  };
+  const rows = Object.entries(waiting).map(async ([name, [spec, reason]]) => {
+    await rig.createAt(spec, name);
+    const { status } = await rig.atWhen(reason, ({ status }) => status?.reason === reason, name);
+    const shown = ['Ready', 'Stalled', 'Launched'].map((type) => [type, condition(status, type)]);
+    return [name, { phase: status?.phase, ...Object.fromEntries(shown) }];
+  });
+  const ready = (reason: string) => ({ phase: 'PENDING', Ready: `True ${reason}`, Stalled: undefined });
+  assert.deepEqual(Object.fromEntries(await Promise.all(rows)), {
+    held: { ...ready('Armed'), Launched: 'False PodRejected' },
+    'suspended-and-due': { ...ready('Suspended'), Launched: undefined },
+    'suspended-before-it-is-due': { ...ready('Suspended'), Launched: undefined },
+  });
 });
