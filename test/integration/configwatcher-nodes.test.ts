@@ -317,21 +317,23 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [6, 12]);
   });
 
-  it('repairs three broken contents in a row at once, and has the next one wait for the cooldown', {
+  it('repairs three broken contents in a row at once, by a cooldown that stays, which the next one waits for', {
     timeout,
   }, async (t) => {
     const shop = await opened(t);
     await shop.deploy(2);
-    await watched(shop, { cooldown: { base: '10m' } });
+    await watched(shop, { cooldown: { base: '10m', max: '2h' } });
     shop.crashesPods = true;
     const broken: (string | undefined)[] = [];
     for (const message of ['bad', 'bad-1', 'bad-2', 'bad-3']) {
       await shop.patchConfigMap({ data: { message } });
-      const { lastRestart, conditions } = await shop.until(`${message} is told`, (status) => {
+      const { lastRestart, conditions, ...told } = await shop.until(`${message} is told`, (status) => {
         const isNext = status.lastRestart?.id !== undefined && !broken.includes(status.lastRestart.id);
         return isNext && findCondition(status.conditions, 'Stalled')?.reason === 'NewPodsNotAvailable';
       });
       broken.push(lastRestart?.id);
+      const gap = Date.parse(told.cooldownUntil ?? '') - Date.parse(lastRestart?.startTime ?? '');
+      assert.deepEqual([gap, told.cooldownWaits], [600_000, undefined], `the cooldown after ${message}`);
       assert.match(
         findCondition(conditions, 'Stalled')?.message ?? '',
         message === 'bad-3' ? /the next one waits for the cooldown/ : /the next edit is applied at once/,
