@@ -93,4 +93,35 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       if (edited === 'extra') assert.equal(hashOf(after, 'webapp-config'), hashOf(before, 'webapp-config'));
     });
   }
+
+  it('takes other keys of one source for no change, and restarts for the edit of another that it sees at the same time', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first', color: 'red' });
+    await shop.createConfigMap({ message: 'more' }, 'extra');
+    await shop.deploy(2);
+    await shop.startOperator();
+    const sources = [{ kind: 'ConfigMap' as const, name: 'extra' }];
+    await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, keys: ['message'], sources });
+    const before = await shop.baselined();
+    await shop.stopOperator();
+    await shop.edit({ keys: ['message', 'color'] });
+    await shop.patchConfigMap({ data: { message: 'second', color: 'blue' } });
+    await shop.patchConfigMap({ data: { message: 'second' } }, 'extra');
+    await shop.startOperator();
+    const { lastRestart, history, ...after } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, history?.length, shop.seen.length], [2, 1, 4]);
+    assert.equal(lastRestart?.trigger?.name, 'extra');
+    for (const name of ['webapp-config', 'extra']) {
+      assert.notEqual(hashOf(after, name), hashOf(before, name), `${name} is seen as it is now`);
+    }
+    // The first source is compared by its new keys from now on.
+    await shop.patchConfigMap({ data: { color: 'green' } });
+    const { lastRestart: next } = await shop.restarted(2);
+    await shop.allReady(2);
+    assert.deepEqual([next?.trigger?.name, next?.trigger?.changedKeys], ['webapp-config', ['color']]);
+    assert.equal(shop.seen.length, 6);
+  });
 });
