@@ -223,6 +223,43 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     assert.deepEqual([evicted.sort(), await shop.generation('Deployment')], [ofRollout.sort(), 3]);
   });
 
+  it('is Stalled where its own rollout is paused in the middle, and goes on with that when it is resumed', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    const evicted: string[] = [];
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
+    await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
+    await shop.baselined();
+    const pause = (paused: boolean) =>
+      client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body: { spec: { paused } } });
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 4, { timeout: 40_000, message: 'a new Pod is made' });
+    await pause(true);
+    const stalled = await shop.until('it is Stalled', ({ conditions }) =>
+      Boolean(conditions?.some(({ type, reason }) => type === 'Stalled' && reason === 'Paused')),
+    );
+    assert.equal(stalled.pending?.reason, 'Stalled');
+    await shop.untilEvent('RestartStalled');
+    shop.isKubeletSlow = false;
+    await shop.quiet();
+    assert.deepEqual([evicted, shop.seen.length], [[], 4], 'nothing is replaced meanwhile');
+    await pause(false);
+    const { lastRestart, conditions } = await shop.restarted(1);
+    await shop.allReady(3);
+    await shop.quiet();
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6], 'each Pod was replaced once');
+    assert.deepEqual([evicted, await shop.generation('Deployment')], [[], 4], 'by one rollout');
+  });
+
   it('takes the Pods of two ReplicaSets of one Deployment together', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
