@@ -36,6 +36,21 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.ok(second - first >= 20_000, `after ${second - first} ms`);
   });
 
+  it("waits by its own minReadySeconds where that is 0, and not by the owner's", { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await patchWebapp(shop, { minReadySeconds: 600, progressDeadlineSeconds: 900 });
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { minReadySeconds: 0 } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const isDone = ({ restartCount, pending }: ConfigWatcherStatus) => restartCount === 1 && !pending;
+    const { lastRestart } = await shop.until('it is done', isDone, { timeout: 60_000 });
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+  });
+
   it('is not Stalled by a Pod that takes its grace period to end, but is where it takes longer', {
     timeout,
   }, async (t) => {
