@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
+import { type ContainerStatus, type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { forbidEvictions, noteEvictions } from './configwatcher-evictions.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
-import { isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { events, isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -22,6 +22,55 @@ async function shopOf(t: Parameters<typeof Shop.open>[0], names: readonly string
   await shop.startOperator();
   return shop;
 }
+
+/** Resolves with the new Pod of a node, which its kubelet has not started. */
+function unstarted(shop: Shop): Promise<Pod> {
+  return eventually(
+    async () => {
+      const pod = (await shop.pods()).find((one) => !isReady(one) && one.spec.nodeName !== undefined);
+      return pod?.metadata.deletionTimestamp === undefined && pod;
+    },
+    { timeout: 40_000, message: 'the first Pod goes' },
+  );
+}
+
+/** With three Deployments: the canary is the one whose Pod has a node, and an init container. */
+async function shopWithInitContainer(t: Parameters<typeof Shop.open>[0]): Promise<Shop> {
+  const shop = await Shop.open(t);
+  const { client, namespace } = shop;
+  await shop.createConfigMap({ message: 'first' });
+  await shop.deploy(0, 'Deployment', 'api', { nodes: 1 });
+  const initContainers = [{ name: 'migrate', image: 'mini-http-server' }];
+  const body = { spec: { replicas: 1, template: { spec: { initContainers } } } };
+  await client.patch(deployments, { namespace, name: 'api' }, { type: 'merge', body });
+  await shop.allReady(1);
+  for (const name of ['web-0', 'web-1']) await shop.deploy(1, 'Deployment', name);
+  await shop.startOperator();
+  await shop.watch({ ...atOnce, cooldown: { base: '10m' } });
+  await shop.baselined();
+  return shop;
+}
+
+const crashed = { exitCode: 7, reason: 'Error', message: 'no such table' };
+const unconfigured = { reason: 'CreateContainerConfigError', message: 'no such key' };
+const failingInitContainers: readonly (Pick<ContainerStatus, 'restartCount' | 'state' | 'lastState'> & {
+  readonly what: string;
+  readonly told: RegExp;
+})[] = [
+  {
+    what: 'crashes',
+    restartCount: 2,
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+    lastState: { terminated: crashed },
+    told: /container migrate: .*exit code 7 after 2 restarts: no such table$/,
+  },
+  {
+    what: 'cannot be configured',
+    restartCount: 0,
+    state: { waiting: unconfigured },
+    told: /container migrate: CreateContainerConfigError/,
+  },
+];
 
 describe('a ConfigWatcher', { concurrency: 3 }, () => {
   it('takes a Pod that nothing brings back only once a new one of a Deployment works', {
@@ -144,13 +193,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.baselined();
     shop.isKubeletSlow = true;
     await shop.patchConfigMap({ data: { message: null } });
-    const unready = await eventually(
-      async () => {
-        const pod = (await shop.pods()).find((one) => !isReady(one) && one.spec.nodeName !== undefined);
-        return pod?.metadata.deletionTimestamp === undefined && pod;
-      },
-      { timeout: 40_000, message: 'the first Pod goes' },
-    );
+    const unready = await unstarted(shop);
     const waiting = {
       reason: 'CreateContainerConfigError',
       message: `couldn't find key message in ConfigMap ${namespace}/webapp-config`,
@@ -317,6 +360,68 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.equal(
       note,
       'ConfigWatcher webapp-config-watcher restarts its Pods: ConfigMap webapp-config (message) changed',
+    );
+  });
+});
+
+describe('a ConfigWatcher whose canary has an init container', { concurrency: 3 }, () => {
+  for (const { what, told, ...state } of failingInitContainers) {
+    it(`takes down one owner where that ${what} in a new Pod, and is mended by the next edit`, {
+      timeout,
+    }, async (t) => {
+      const shop = await shopWithInitContainer(t);
+      const { client, namespace } = shop;
+      shop.isKubeletSlow = true;
+      await shop.patchConfigMap({ data: { message: 'bad' } });
+      const key = { namespace, name: (await unstarted(shop)).metadata.name };
+      const migrate = { name: 'migrate', image: 'mini-http-server', imageID: '', ready: false, ...state };
+      const body = { status: { phase: 'Pending' as const, initContainerStatuses: [migrate] } };
+      await client.patchStatus(pods, key, { type: 'merge', body });
+      const { conditions, lastRestart } = await shop.until('the broken Pod is told', (status) =>
+        Boolean(status.conditions?.some(({ reason }) => reason === 'NewPodsNotAvailable')),
+      );
+      const stalled = conditions?.find(({ type }) => type === 'Stalled');
+      assert.match(stalled?.message ?? '', told);
+      assert.equal(stalled?.message.includes(key.name), true, 'it names the Pod');
+      assert.deepEqual([lastRestart?.unavailable, lastRestart?.restarted], [1, 1]);
+      await shop.quiet();
+      assert.equal(shop.seen.length, 4, 'one Deployment was touched');
+      shop.isKubeletSlow = false;
+      await shop.patchConfigMap({ data: { message: 'good' } });
+      await shop.until('the good content is applied', ({ pending }) => pending === undefined);
+      await shop.allReady(3);
+      assert.equal(shop.seen.length, 7);
+    });
+  }
+
+  it('is not Stalled by a new Pod whose container is restarted once before it works', {
+    timeout,
+  }, async (t) => {
+    const shop = await shopWithInitContainer(t);
+    const { client, namespace } = shop;
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const key = { namespace, name: (await unstarted(shop)).metadata.name };
+    const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: false, restartCount: 1 };
+    const lastState = { terminated: crashed };
+    const state = { waiting: { reason: 'CrashLoopBackOff' } };
+    const status = { phase: 'Running' as const, containerStatuses: [{ ...app, state, lastState }] };
+    await client.patchStatus(pods, key, { type: 'merge', body: { status } });
+    await shop.quiet();
+    assert.equal(shop.seen.length, 4, 'the others wait for it');
+    shop.isKubeletSlow = false;
+    const { lastRestart, conditions } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [3, 0, 6]);
+    await shop.untilEvent('RestartCompleted');
+    const { items } = await client.list(events, { namespace });
+    assert.equal(
+      items.some(({ reason }) => reason === 'RestartStalled'),
+      false,
     );
   });
 });
