@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, pods } from '../../src/kubernetes/objects.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { events, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { HostileProxy, page, page404 } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
@@ -297,6 +298,44 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.allReady(2);
     assert.deepEqual([(await shop.status()).restartCount, shop.seen.length], [1, 4]);
   });
+});
+
+it('a ConfigWatcher waits for a required Secret that is deleted, and compares it when it is back', {
+  timeout,
+}, async (t) => {
+  const shop = await Shop.open(t);
+  const { client, namespace } = shop;
+  const key = { namespace, name: 'login' };
+  const create = (password: string) => client.create(secrets, { metadata: key, stringData: { password } });
+  const isState = (wanted: string) => (status: ConfigWatcherStatus) =>
+    status.conditions?.some(({ type, reason }) => type === 'Progressing' && reason === wanted) === true;
+  const remove = async () => {
+    await client.delete(secrets, key);
+    const missing = await shop.until('STATE says that it is gone', isState('SourceMissing'));
+    for (const type of ['SourceAvailable', 'Ready']) assert.ok(isCondition(missing, type, 'False'), type);
+    await shop.quiet();
+    const { restartCount, pending } = await shop.status();
+    assert.deepEqual([restartCount, pending, shop.seen.length], [0, undefined, 2], 'nothing is restarted');
+  };
+  await shop.createConfigMap({ message: 'first' });
+  await create('first');
+  await shop.deploy(2);
+  await shop.startOperator({ secretAccess: true });
+  await shop.watch({ ...atOnce, sources: [{ kind: 'Secret', name: key.name }] });
+  const { appliedHash } = await shop.baselined();
+  await remove();
+  assert.match((await shop.untilEvent('SourceMissing')).note ?? '', /Secret login/);
+  await create('first');
+  const back = await shop.until('it is as it was', isState('UpToDate'));
+  await shop.untilEvent('SourceRestored');
+  assert.equal(back.appliedHash, appliedHash);
+  await remove();
+  await create('second');
+  const { lastRestart, history, ...after } = await shop.restarted(1);
+  await shop.allReady(2);
+  assert.deepEqual([lastRestart?.restarted, history?.length, shop.seen.length], [2, 1, 4]);
+  assert.deepEqual([lastRestart?.trigger?.kind, lastRestart?.trigger?.name], ['Secret', 'login']);
+  assert.ok(isCondition(after, 'SourceAvailable', 'True'));
 });
 
 describe('a ConfigWatcher whose source is read as', { concurrency: 3 }, () => {
