@@ -246,6 +246,24 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.deepEqual([done.appliedHash, shop.seen.length], [after.pending?.hash, 4]);
   });
 
+  it('with maxUnavailable 50% takes two Pods of a DaemonSet of four at a time', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(4, 'DaemonSet', 'agent');
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { maxUnavailable: '50%' } });
+    await shop.baselined();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length >= 6, { timeout: 40_000, message: 'the first batch goes' });
+    await shop.quiet();
+    assert.deepEqual([shop.seen.length, (await shop.pods()).filter(isReady).length], [6, 2]);
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(4);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 8]);
+  });
+
   for (const maxUnavailable of ['25%', '37%']) {
     it(`with maxUnavailable ${maxUnavailable} takes two of eight Pods at a time`, { timeout }, async (t) => {
       const shop = await Shop.watched(t, 8, { strategy: { maxUnavailable } });
