@@ -328,6 +328,27 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
   });
 });
 
+describe('a ConfigWatcher that waits', { concurrency: 2 }, () => {
+  it('keeps to the cooldown of a restart that another process has made', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 1, { cooldown: { base: '40s', max: '10m' } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const first = (await shop.restarted(1)).lastRestart;
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.until('it waits', ({ pending }) => pending?.reason === 'Cooldown');
+    await shop.stopOperator();
+    await shop.startOperator();
+    await shop.quiet();
+    const { pending, restartCount } = await shop.status();
+    assert.deepEqual([pending?.reason, restartCount, shop.seen.length], ['Cooldown', 1, 2]);
+    const { lastRestart, cooldownWaits } = await shop.restarted(2);
+    const gap = Date.parse(lastRestart?.startTime ?? '') - Date.parse(first?.startTime ?? '');
+    assert.ok(gap >= 40_000, `after ${gap} ms`);
+    assert.equal(cooldownWaits, 1, 'the wait of both processes counts as one');
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3);
+  });
+});
+
 it('forty ConfigWatchers of one ConfigMap are in the middle of their restarts at the same time', {
   timeout,
 }, async (t) => {
