@@ -347,6 +347,20 @@ describe('a ConfigWatcher that waits', { concurrency: 2 }, () => {
     await shop.allReady(1);
     assert.equal(shop.seen.length, 3);
   });
+
+  it('begins while one of its windows is open, whatever another one says', { timeout }, async (t) => {
+    const open = { schedule: '* * * * *', duration: '2m' };
+    const shop = await Shop.watched(t, 1, { windows: closed });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it waits', ({ pending }) => pending?.reason === 'Window');
+    await shop.edit({ windows: [...closed, open] });
+    await shop.restarted(1);
+    await shop.edit({ windows: [open, ...closed] });
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    await shop.restarted(2);
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 3);
+  });
 });
 
 it('forty ConfigWatchers of one ConfigMap are in the middle of their restarts at the same time', {
