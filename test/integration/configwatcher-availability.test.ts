@@ -23,17 +23,6 @@ async function shopOf(t: Parameters<typeof Shop.open>[0], names: readonly string
   return shop;
 }
 
-/** Resolves with the new Pod of a node, which its kubelet has not started. */
-function unstarted(shop: Shop): Promise<Pod> {
-  return eventually(
-    async () => {
-      const pod = (await shop.pods()).find((one) => !isReady(one) && one.spec.nodeName !== undefined);
-      return pod?.metadata.deletionTimestamp === undefined && pod;
-    },
-    { timeout: 40_000, message: 'the first Pod goes' },
-  );
-}
-
 /** With three Deployments: the canary is the one whose Pod has a node, and an init container. */
 async function shopWithInitContainer(t: Parameters<typeof Shop.open>[0]): Promise<Shop> {
   const shop = await Shop.open(t);
@@ -49,6 +38,23 @@ async function shopWithInitContainer(t: Parameters<typeof Shop.open>[0]): Promis
   await shop.watch({ ...atOnce, cooldown: { base: '10m' } });
   await shop.baselined();
   return shop;
+}
+
+/** Edits the content; the new Pod of the canary gets as far as its kubelet says. Resolves with the name of that Pod. */
+async function editsAndShows(shop: Shop, message: string | null, status: NonNullable<Pod['status']>) {
+  const { client, namespace } = shop;
+  shop.isKubeletSlow = true;
+  await shop.patchConfigMap({ data: { message } });
+  const { metadata } = await eventually(
+    async () => {
+      const pod = (await shop.pods()).find((one) => !isReady(one) && one.spec.nodeName !== undefined);
+      return pod?.metadata.deletionTimestamp === undefined && pod;
+    },
+    { timeout: 40_000, message: 'the first Pod goes' },
+  );
+  const { name } = metadata;
+  await client.patchStatus(pods, { namespace, name }, { type: 'merge', body: { status } });
+  return name;
 }
 
 const crashed = { exitCode: 7, reason: 'Error', message: 'no such table' };
@@ -183,7 +189,6 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     timeout,
   }, async (t) => {
     const shop = await Shop.open(t);
-    const { client, namespace } = shop;
     await shop.createConfigMap({ message: 'first', other: 'first' });
     // By name the canary. Its Pod has a node, as one whose containers a kubelet cannot make.
     await shop.deploy(1, 'Deployment', 'api', { nodes: 1 });
@@ -191,17 +196,13 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.startOperator();
     await shop.watch({ ...atOnce, cooldown: { base: '10m' } });
     await shop.baselined();
-    shop.isKubeletSlow = true;
-    await shop.patchConfigMap({ data: { message: null } });
-    const unready = await unstarted(shop);
     const waiting = {
       reason: 'CreateContainerConfigError',
-      message: `couldn't find key message in ConfigMap ${namespace}/webapp-config`,
+      message: `couldn't find key message in ConfigMap ${shop.namespace}/webapp-config`,
     };
     const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: false, restartCount: 0 };
-    const status = { phase: 'Pending' as const, containerStatuses: [{ ...app, state: { waiting } }] };
-    const key = { namespace, name: unready.metadata.name };
-    await client.patchStatus(pods, key, { type: 'merge', body: { status } });
+    const containerStatuses = [{ ...app, state: { waiting } }];
+    const name = await editsAndShows(shop, null, { phase: 'Pending', containerStatuses });
     const { conditions, lastRestart } = await shop.until('the broken Pod is told', (now) =>
       Boolean(
         now.conditions?.some(({ type, reason }) => type === 'Stalled' && reason === 'NewPodsNotAvailable'),
@@ -209,7 +210,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     );
     const stalled = conditions?.find(({ type }) => type === 'Stalled');
     assert.match(stalled?.message ?? '', /^Deployment api: .*CreateContainerConfigError/);
-    assert.equal(stalled?.message.includes(key.name), true, 'it names the Pod');
+    assert.equal(stalled?.message.includes(name), true, 'it names the Pod');
     assert.deepEqual([lastRestart?.unavailable, lastRestart?.restarted], [1, 1]);
     await shop.quiet();
     assert.equal(shop.seen.length, 4, 'one Deployment was touched');
@@ -370,19 +371,14 @@ describe('a ConfigWatcher whose canary has an init container', { concurrency: 3 
       timeout,
     }, async (t) => {
       const shop = await shopWithInitContainer(t);
-      const { client, namespace } = shop;
-      shop.isKubeletSlow = true;
-      await shop.patchConfigMap({ data: { message: 'bad' } });
-      const key = { namespace, name: (await unstarted(shop)).metadata.name };
       const migrate = { name: 'migrate', image: 'mini-http-server', imageID: '', ready: false, ...state };
-      const body = { status: { phase: 'Pending' as const, initContainerStatuses: [migrate] } };
-      await client.patchStatus(pods, key, { type: 'merge', body });
+      const name = await editsAndShows(shop, 'bad', { phase: 'Pending', initContainerStatuses: [migrate] });
       const { conditions, lastRestart } = await shop.until('the broken Pod is told', (status) =>
         Boolean(status.conditions?.some(({ reason }) => reason === 'NewPodsNotAvailable')),
       );
       const stalled = conditions?.find(({ type }) => type === 'Stalled');
       assert.match(stalled?.message ?? '', told);
-      assert.equal(stalled?.message.includes(key.name), true, 'it names the Pod');
+      assert.equal(stalled?.message.includes(name), true, 'it names the Pod');
       assert.deepEqual([lastRestart?.unavailable, lastRestart?.restarted], [1, 1]);
       await shop.quiet();
       assert.equal(shop.seen.length, 4, 'one Deployment was touched');
@@ -399,14 +395,11 @@ describe('a ConfigWatcher whose canary has an init container', { concurrency: 3 
   }, async (t) => {
     const shop = await shopWithInitContainer(t);
     const { client, namespace } = shop;
-    shop.isKubeletSlow = true;
-    await shop.patchConfigMap({ data: { message: 'second' } });
-    const key = { namespace, name: (await unstarted(shop)).metadata.name };
     const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: false, restartCount: 1 };
     const lastState = { terminated: crashed };
     const state = { waiting: { reason: 'CrashLoopBackOff' } };
-    const status = { phase: 'Running' as const, containerStatuses: [{ ...app, state, lastState }] };
-    await client.patchStatus(pods, key, { type: 'merge', body: { status } });
+    const containerStatuses = [{ ...app, state, lastState }];
+    await editsAndShows(shop, 'second', { phase: 'Running', containerStatuses });
     await shop.quiet();
     assert.equal(shop.seen.length, 4, 'the others wait for it');
     shop.isKubeletSlow = false;
