@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
+import { setPaused } from './configwatcher-owner.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 
 const timeout = 240_000;
@@ -31,13 +32,11 @@ describe('a ConfigWatcher by RolloutRestart of one owner at a time', { concurren
       await shop.deploy(1, 'Deployment', 'api');
       await shop.deploy(1, kind, 'db');
       await shop.deploy(2, 'Deployment', 'web');
-      const pause = (paused: boolean) =>
-        client.patch(deployments, { namespace, name: 'api' }, { type: 'merge', body: { spec: { paused } } });
       const updateBy = (type: string) => {
         const body = { spec: { updateStrategy: { type, rollingUpdate: null } } };
         return client.patch(resources[kind], { namespace, name: 'db' }, { type: 'merge', body });
       };
-      await pause(true);
+      await setPaused(shop, true, 'api');
       await updateBy('OnDelete');
       await shop.startOperator();
       await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart', maxOwners: 1 } });
@@ -67,7 +66,7 @@ describe('a ConfigWatcher by RolloutRestart of one owner at a time', { concurren
         'what is held is not said to be restarted',
       );
 
-      await pause(false);
+      await setPaused(shop, false, 'api');
       const second = await shop.until('the one that was paused is done', isAvailable('Deployment/api'));
       assert.deepEqual(
         [

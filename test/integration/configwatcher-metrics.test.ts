@@ -4,8 +4,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import { configWatchers } from '../../src/api/resources.ts';
-import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { configMaps } from '../../src/kubernetes/objects.ts';
+import { setPaused } from './configwatcher-owner.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -44,7 +44,7 @@ async function measured(t: TestContext, spec: Partial<ConfigWatcher['spec']>) {
   await shop.watch({ ...atOnce, ...spec });
   await shop.baselined();
   await metrics.tell({});
-  return { shop, metrics, key: { namespace: shop.namespace, name: 'webapp' } };
+  return { shop, metrics };
 }
 
 describe('the metrics of ConfigWatchers', { concurrency: 3 }, () => {
@@ -73,13 +73,11 @@ describe('the metrics of ConfigWatchers', { concurrency: 3 }, () => {
   });
 
   it('tell a restart that is stuck for another reason, until it goes on', { timeout }, async (t) => {
-    const { shop, metrics, key } = await measured(t, { strategy: { type: 'RolloutRestart' } });
-    const pause = (paused: boolean) =>
-      shop.client.patch(deployments, key, { type: 'merge', body: { spec: { paused } } });
-    await pause(true);
+    const { shop, metrics } = await measured(t, { strategy: { type: 'RolloutRestart' } });
+    await setPaused(shop, true);
     await shop.patchConfigMap({ data: { message: 'second' } });
     await metrics.tell({ pending: 1, stale_pods: 2, stalled: 1 });
-    await pause(false);
+    await setPaused(shop, false);
     await metrics.tell({});
     const completed = 'restarts_total{strategy="RolloutRestart",result="completed"}';
     assert.deepEqual([await metrics.value(completed), await metrics.value('pods_restarted_total')], [1, 2]);

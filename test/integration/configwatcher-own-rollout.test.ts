@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
+import { setPaused } from './configwatcher-owner.ts';
 import { isReady, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -227,19 +228,16 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     timeout,
   }, async (t) => {
     const shop = await Shop.open(t);
-    const { client, namespace } = shop;
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(3);
     const evicted: string[] = [];
     await shop.startOperator({ onConnect: noteEvictions(evicted) });
     await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
     await shop.baselined();
-    const pause = (paused: boolean) =>
-      client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body: { spec: { paused } } });
     shop.isKubeletSlow = true;
     await shop.patchConfigMap({ data: { message: 'second' } });
     await eventually(() => shop.seen.length === 4, { timeout: 40_000, message: 'a new Pod is made' });
-    await pause(true);
+    await setPaused(shop, true);
     const stalled = await shop.until('it is Stalled', ({ conditions }) =>
       Boolean(conditions?.some(({ type, reason }) => type === 'Stalled' && reason === 'Paused')),
     );
@@ -248,7 +246,7 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     shop.isKubeletSlow = false;
     await shop.quiet();
     assert.deepEqual([evicted, shop.seen.length], [[], 4], 'nothing is replaced meanwhile');
-    await pause(false);
+    await setPaused(shop, false);
     const { lastRestart, conditions } = await shop.restarted(1);
     await shop.allReady(3);
     await shop.quiet();
@@ -262,12 +260,10 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
 
   it('takes the Pods of two ReplicaSets of one Deployment together', { timeout }, async (t) => {
     const shop = await Shop.open(t);
-    const { client, namespace } = shop;
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(4);
     await upgradeUntil(shop, 2);
-    const pause = { spec: { paused: true } };
-    await client.patch(deployments, { namespace, name: 'webapp' }, { type: 'merge', body: pause });
+    await setPaused(shop, true);
     shop.isKubeletSlow = false;
     const both = await shop.allReady(4);
     const templates = new Set(both.map(({ metadata }) => metadata.labels?.['pod-template-hash']));

@@ -1,5 +1,5 @@
-/** An owner of Pods of a shop whose kind, or whose Pod template, the shop itself does not offer. */
-import type { Workload } from '../../src/configwatcher/facts/workload.ts';
+/** Owners of Pods of a shop: a kind or a Pod template that the shop itself does not offer, and the pause of a rollout. */
+import { deployments, type Workload } from '../../src/configwatcher/facts/workload.ts';
 import type { Resource } from '../../src/kubernetes/objects.ts';
 import type { Shop } from './configwatcher-shop.ts';
 
@@ -18,4 +18,13 @@ export async function createOwner(
   const template = { metadata: { labels }, spec: { containers: [plainContainer], ...podSpec } };
   const spec = { selector: { matchLabels: labels }, replicas, template };
   await client.create(resource, { metadata: { namespace, name }, spec });
+}
+
+/** As `kubectl rollout pause` and `resume` do. */
+export async function setPaused(
+  { client, namespace }: Shop,
+  paused: boolean,
+  name = 'webapp',
+): Promise<void> {
+  await client.patch(deployments, { namespace, name }, { type: 'merge', body: { spec: { paused } } });
 }

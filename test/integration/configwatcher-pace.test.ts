@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
-import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { inParallel } from '../fixtures/in-parallel.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
+import { setPaused } from './configwatcher-owner.ts';
 import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -293,16 +293,13 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
 
   it('whose restart a paused rollout holds up opens no window by another edit', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 1, { strategy: { type: 'RolloutRestart' } });
-    const key = { namespace: shop.namespace, name: 'webapp' };
-    const pause = (paused: boolean) =>
-      shop.client.patch(deployments, key, { type: 'merge', body: { spec: { paused } } });
-    await pause(true);
+    await setPaused(shop, true);
     await shop.patchConfigMap({ data: { message: 'second' } });
     await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
     await shop.edit({ windows: closed });
     await shop.patchConfigMap({ data: { message: 'third' } });
     await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
-    await pause(false);
+    await setPaused(shop, false);
     await shop.quiet();
     assert.equal(shop.seen.length, 1);
     await shop.edit({ windows: [] });

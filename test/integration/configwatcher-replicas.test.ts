@@ -1,7 +1,8 @@
 /** Several operators that all act, with no election between them, on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { setPaused } from './configwatcher-owner.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -58,8 +59,7 @@ describe('three operators without an election', () => {
     await shop.deploy(2, 'StatefulSet', 'db');
     await shop.deploy(1, 'StatefulSet', 'by-hand');
     await shop.deploy(2, 'DaemonSet', 'agent');
-    const held = { type: 'merge', body: { spec: { paused: true } } } as const;
-    await client.patch(deployments, { namespace, name: 'held' }, held);
+    await setPaused(shop, true, 'held');
     const onDelete = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
     const byHand = { type: 'merge', body: onDelete } as const;
     await client.patch(statefulSets, { namespace, name: 'by-hand' }, byHand);

@@ -7,6 +7,7 @@ import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
+import { setPaused } from './configwatcher-owner.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { books, events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -176,14 +177,12 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await shop.watch({ strategy: { type: 'RolloutRestart' } });
     await shop.baselined();
     const key = { namespace: shop.namespace, name: 'webapp' };
-    const paused = (value: boolean) =>
-      shop.client.patch(deployments, key, { type: 'merge', body: { spec: { paused: value } } });
-    await paused(true);
+    await setPaused(shop, true);
     await shop.patchConfigMap({ data: { message: 'second' } });
     const held = await shop.until('the pause is told', ({ pending }) => pending?.reason === 'Stalled');
     assert.equal(held.conditions?.find(({ type }) => type === 'Stalled')?.reason, 'Paused');
     assert.equal(shop.seen.length, 2);
-    await paused(false);
+    await setPaused(shop, false);
     const status = await shop.restarted(1);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 4);
