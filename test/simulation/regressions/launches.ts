@@ -464,4 +464,22 @@ export const launches: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'what came after the error that ended a watch counted as shown, so that an At seemed to run after it was seen to be gone',
+    promise: 'S3',
+    plan: {
+      seed: 'row',
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:00:40Z' }),
+        { at: 21_000, do: 'delete', resource: 'ats', name: 'at-0' },
+        at('at-0', { schedule: '2024-01-01T00:00:40Z' }, 22_000),
+      ],
+      faults: [
+        { at: 20_000, fault: 'watch-meets', resource: 'ats', what: 'in-stream-410', times: 8 },
+        { at: 20_000, fault: 'partition', replica: 0, for: 8000, direction: 'both' },
+        { at: 20_500, fault: 'close-watches' },
+      ],
+    },
+  },
 ];

@@ -220,7 +220,7 @@ class ObservedExchange implements Dispatcher.DispatchHandler {
   readonly #listener: ExchangeListener;
   #code = 0;
   #text = '';
-  #isUnreadable = false;
+  #isGivenUp = false;
 
   constructor(handler: Dispatcher.DispatchHandler, listener: ExchangeListener) {
     this.#handler = handler;
@@ -256,16 +256,16 @@ class ObservedExchange implements Dispatcher.DispatchHandler {
     const lines = this.#text.split('\n');
     this.#text = lines.pop() ?? '';
     for (const line of lines) {
-      // A reader gives a watch up at a line that is none.
-      this.#isUnreadable ||= line !== '' && !line.endsWith('}');
-      if (this.#isUnreadable) return;
+      // A reader gives a watch up at a line that is none, and at an error.
+      this.#isGivenUp ||= line !== '' && (!line.endsWith('}') || line.startsWith('{"type":"ERROR"'));
+      if (this.#isGivenUp) return;
       // A bookmark shows nothing.
       if (line !== '' && !line.startsWith('{"type":"BOOKMARK"')) shown(line, line.startsWith('{"type":'));
     }
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController, trailers: never): void {
-    if (this.#text !== '' && !this.#isUnreadable)
+    if (this.#text !== '' && !this.#isGivenUp)
       this.#listener.shown?.(this.#text, this.#text.startsWith('{"type":'));
     this.#handler.onResponseEnd?.(controller, trailers);
     this.#listener.replied();
