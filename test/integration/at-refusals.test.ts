@@ -1,0 +1,138 @@
+/** When a due At that the API server does not take is tried again. */
+import assert from 'node:assert/strict';
+import { before, describe, it, type TestContext } from 'node:test';
+import { pods } from '../../src/kubernetes/objects.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { namespaces } from '../fixtures/cluster-resources.ts';
+import { AtRig } from './at-rig.ts';
+import { type Asked, failure, type HostileProxy, lostAnswer, type Treatment } from './hostile-proxy.ts';
+import { admitPodsBy } from './pod-policy.ts';
+import { imposeQuota } from './quota.ts';
+import { applyCrds, eventually } from './support.ts';
+import { timeTravel } from './time-travel.ts';
+
+before(() => applyCrds());
+
+const isCreate = ({ method, path, query }: Asked) =>
+  method === 'POST' && path.endsWith('/pods') && !query.has('dryRun');
+
+const plainPod = { containers: [{ name: 'a', image: 'a' }] };
+
+/** Resolves once admission says so of a Pod. */
+async function isDenied({ client, namespace }: AtRig, sentence: RegExp): Promise<void> {
+  const probe = { metadata: { namespace, name: 'probe' }, spec: plainPod };
+  const answer = () => client.create(pods, probe, { dryRun: true }).then(() => '', String);
+  await eventually(async () => sentence.test(await answer()), { message: `Pods meet ${sentence}` });
+}
+
+async function enforceRestricted(rig: AtRig): Promise<void> {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  const body = { metadata: { labels } };
+  await rig.client.patch(namespaces, { name: rig.namespace }, { type: 'merge', body });
+  await isDenied(rig, /violates PodSecurity/);
+}
+
+async function denyByPolicy(t: TestContext, rig: AtRig): Promise<void> {
+  const policy = { validations: [{ expression: 'false', message: 'no Pods here' }] };
+  await admitPodsBy(t, rig, { verb: 'Validating', policy, binding: { validationActions: ['Deny'] } });
+  await isDenied(rig, /no Pods here/);
+}
+
+/** The Pod of a stranger has the name of the first one. */
+function takeName({ client, namespace }: AtRig): Promise<unknown> {
+  return client.create(pods, { metadata: { namespace, name: 'example-at-pod' }, spec: plainPod });
+}
+
+function treatCreates(proxy: HostileProxy, treat: HostileProxy['treat']): void {
+  proxy.treat = (asked) => (isCreate(asked) ? treat(asked) : undefined);
+}
+
+/** Nothing comes of it: the API server is asked for a dry run instead, and its answer is lost. */
+function breakConnection({ query }: Asked): Treatment {
+  query.set('dryRun', 'All');
+  return lostAnswer;
+}
+
+/** For `onConnect` of an operator: the times at which creates of Pods are sent. */
+function noteTries(tries: number[], now: () => number): (client: Client) => void {
+  return (client) => {
+    const create = client.create.bind(client);
+    client.create = (resource, object, options) => {
+      if (resource.plural === 'pods' && options?.dryRun !== true) tries.push(now());
+      return create(resource, object, options);
+    };
+  };
+}
+
+interface Refusal {
+  readonly refuse: (t: TestContext, rig: AtRig, proxy: HostileProxy) => unknown;
+  /** Of the At that is due at once. */
+  readonly spec?: Parameters<AtRig['createAt']>[0];
+  /** Between two tries. */
+  readonly mostSeconds: number;
+}
+
+/** So that Pod Security forbids it. */
+const onHostNetwork = { command: 'true', template: { spec: { hostNetwork: true, containers: [{}] } } };
+
+const refusals: Readonly<Record<string, Refusal>> = {
+  'a full quota refuses': {
+    refuse: (_, rig) => imposeQuota(rig, { pods: '0' }),
+    mostSeconds: 10,
+  },
+  'Pod Security forbids': {
+    refuse: (_, rig) => enforceRestricted(rig),
+    spec: onHostNetwork,
+    mostSeconds: 10,
+  },
+  'a policy denies': {
+    refuse: denyByPolicy,
+    mostSeconds: 10,
+  },
+  'the Pod of a stranger keeps from its name': {
+    refuse: (_, rig) => takeName(rig),
+    mostSeconds: 10,
+  },
+  'a failing API server answers with 500': {
+    refuse: (_, __, proxy) => treatCreates(proxy, () => failure(500, 'InternalError')),
+    mostSeconds: 10,
+  },
+  'meets connections that break': {
+    refuse: (_, __, proxy) => treatCreates(proxy, breakConnection),
+    mostSeconds: 2,
+  },
+};
+
+const stepMs = 250;
+/** What a timer has begun may be sent some steps later. */
+const slackMs = 4 * stepMs;
+
+describe('a due At', { concurrency: true }, () => {
+  for (const [what, { refuse, spec = {}, mostSeconds }] of Object.entries(refusals)) {
+    it(`that ${what} is tried again every ${mostSeconds} s in the end`, async (t) => {
+      const rig = await AtRig.create(t);
+      const { options, proxy, advanceAtRest, stopClock, startClock } = await timeTravel(t);
+      await refuse(t, rig, proxy);
+      const tries: number[] = [];
+      const now = () => options.clock.monotonic();
+      await rig.startOperator({ ...options, onConnect: noteTries(tries, now) });
+      // Requests take none of this time.
+      stopClock();
+      try {
+        const end = now() + 80_000;
+        await rig.createAt(spec);
+        await eventually(() => tries.length > 0, { message: 'its first create' });
+        while (now() < end) await advanceAtRest(stepMs);
+      } finally {
+        startClock();
+      }
+      const gaps = tries.slice(1).map((time, index) => Math.round(time - (tries[index] ?? 0)));
+      t.diagnostic(`tried again after ${gaps.join(', ')} ms`);
+      const mostMs = mostSeconds * 1000;
+      assert.ok(Math.max(...gaps, now() - (tries.at(-1) ?? 0)) <= mostMs + slackMs, gaps.join());
+      const last = gaps.slice(-3);
+      assert.ok(last.length === 3 && Math.min(...last) >= mostMs - slackMs, gaps.join());
+      assert.equal((await rig.at()).status?.phase, 'PENDING');
+    });
+  }
+});
