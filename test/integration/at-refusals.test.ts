@@ -1,11 +1,19 @@
-/** When a due At that the API server does not take is tried again. */
+/** When a due At that the API server does not take is tried again, and what is told of it meanwhile. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { pods } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
+import { condition } from '../fixtures/at.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
-import { type Asked, failure, type HostileProxy, lostAnswer, type Treatment } from './hostile-proxy.ts';
+import {
+  type Asked,
+  failure,
+  type HostileProxy,
+  lostAnswer,
+  noAnswer,
+  type Treatment,
+} from './hostile-proxy.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -68,8 +76,11 @@ interface Refusal {
   readonly refuse: (t: TestContext, rig: AtRig, proxy: HostileProxy) => unknown;
   /** Of the At that is due at once. */
   readonly spec?: Parameters<AtRig['createAt']>[0];
-  /** Between two tries. */
-  readonly mostSeconds: number;
+  /** What status says of it. */
+  readonly reason: string;
+  readonly says: RegExp;
+  /** Between two tries; absent where the time limit of a request counts as well. */
+  readonly mostSeconds?: number;
 }
 
 /** So that Pod Security forbids it. */
@@ -78,37 +89,44 @@ const onHostNetwork = { command: 'true', template: { spec: { hostNetwork: true, 
 const refusals: Readonly<Record<string, Refusal>> = {
   'a full quota refuses': {
     refuse: (_, rig) => imposeQuota(rig, { pods: '0' }),
-    mostSeconds: 10,
+    ...{ reason: 'PodRejected', says: /exceeded quota: quota/, mostSeconds: 10 },
   },
   'Pod Security forbids': {
     refuse: (_, rig) => enforceRestricted(rig),
     spec: onHostNetwork,
-    mostSeconds: 10,
+    ...{ reason: 'PodRejected', says: /violates PodSecurity "restricted/, mostSeconds: 10 },
   },
   'a policy denies': {
     refuse: denyByPolicy,
-    mostSeconds: 10,
+    ...{ reason: 'PodRejected', says: /denied request: no Pods here/, mostSeconds: 10 },
   },
   'the Pod of a stranger keeps from its name': {
     refuse: (_, rig) => takeName(rig),
-    mostSeconds: 10,
+    ...{ reason: 'PodNameConflict', says: /does not belong to this At exists/, mostSeconds: 10 },
   },
   'a failing API server answers with 500': {
     refuse: (_, __, proxy) => treatCreates(proxy, () => failure(500, 'InternalError')),
-    mostSeconds: 10,
+    ...{ reason: 'CreateFailed', says: /InternalError/, mostSeconds: 10 },
   },
   'meets connections that break': {
     refuse: (_, __, proxy) => treatCreates(proxy, breakConnection),
-    mostSeconds: 2,
+    ...{ reason: 'CreateFailed', says: /did not answer the create of Pod example-at-pod/, mostSeconds: 2 },
+  },
+  'gets no answer at all': {
+    refuse: (_, __, proxy) => treatCreates(proxy, () => noAnswer),
+    ...{ reason: 'CreateFailed', says: /did not answer the create of Pod example-at-pod/ },
   },
 };
 
 const stepMs = 250;
 /** What a timer has begun may be sent some steps later. */
 const slackMs = 4 * stepMs;
+/** For the first 100 of a namespace and cause. */
+const toldWithinMs = 7000;
 
 describe('a due At', { concurrency: true }, () => {
   for (const [what, { refuse, spec = {}, mostSeconds }] of Object.entries(refusals)) {
+    if (mostSeconds === undefined) continue;
     it(`that ${what} is tried again every ${mostSeconds} s in the end`, async (t) => {
       const rig = await AtRig.create(t);
       const { options, proxy, advanceAtRest, stopClock, startClock } = await timeTravel(t);
@@ -133,6 +151,28 @@ describe('a due At', { concurrency: true }, () => {
       const last = gaps.slice(-3);
       assert.ok(last.length === 3 && Math.min(...last) >= mostMs - slackMs, gaps.join());
       assert.equal((await rig.at()).status?.phase, 'PENDING');
+    });
+  }
+
+  for (const [what, { refuse, spec = {}, reason, says }] of Object.entries(refusals)) {
+    it(`that ${what} says ${reason} within 7 s`, async (t) => {
+      const rig = await AtRig.create(t);
+      const { options, proxy, advanceUntil, stopClock, startClock } = await timeTravel(t);
+      await refuse(t, rig, proxy);
+      await rig.startOperator(options);
+      const isTold = async () => condition((await rig.at()).status, 'Launched') === `False ${reason}`;
+      stopClock();
+      try {
+        await rig.createAt(spec);
+        await advanceUntil(isTold, { limitMs: toldWithinMs, message: `status says ${reason}` });
+      } finally {
+        startClock();
+      }
+      const { status } = await rig.at();
+      assert.deepEqual([status?.phase, status?.reason], ['PENDING', reason]);
+      assert.match(status?.message ?? '', says);
+      const told = async () => (await rig.events()).includes(`${reason} (W)`);
+      await eventually(told, { message: 'the Event' });
     });
   }
 });
