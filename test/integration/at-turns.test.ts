@@ -75,6 +75,87 @@ it('Ats that a quota kept back are created one, two, four at a time once there i
   assert.ok(Math.max(...since.map(({ underWay }) => underWay)) >= 4, JSON.stringify(since));
 });
 
+/** Creates of Pods that wait until a test lets them through. */
+class Turnstile {
+  isOpen = true;
+  readonly waiting: (() => void)[] = [];
+
+  /** For `onConnect` of an operator. */
+  readonly onConnect = (client: Client): void => {
+    const create = client.create.bind(client);
+    client.create = async (resource, object, options) => {
+      const isHeld = !this.isOpen && resource.plural === 'pods' && options?.dryRun !== true;
+      if (isHeld) await new Promise<void>((resolve) => this.waiting.push(resolve));
+      return await create(resource, object, options);
+    };
+  };
+
+  /** Lets so many through, the first ones first. */
+  letThrough(count: number): void {
+    for (const pass of this.waiting.splice(0, count)) pass();
+  }
+}
+
+/** What admission says of a Pod; empty: nothing against it. */
+function objection({ client, namespace }: AtRig): Promise<string> {
+  const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'a' }] } };
+  return client.create(pods, probe, { dryRun: true }).then(() => '', String);
+}
+
+/** Resolves once the quota of the namespace has room for all Pods, or for none. */
+async function setRoom(rig: AtRig, hasRoom: boolean): Promise<void> {
+  const body = { spec: { hard: { pods: hasRoom ? '500' : '0' } } };
+  const key = { namespace: rig.namespace, name: 'quota' };
+  await rig.client.patch(resourceQuotas, key, { type: 'merge', body });
+  await eventually(async () => ((await objection(rig)) === '') === hasRoom, {
+    message: hasRoom ? 'there is room' : 'there is none',
+  });
+}
+
+it('a success lets one At more try at once each time, and a refusal halves how many do', async (t) => {
+  const rig = await AtRig.create(t);
+  const { options, advanceAtRest, advanceUntil, stopClock, startClock } = await timeTravel(t);
+  await imposeQuota(rig, { pods: '0' });
+  const turnstile = new Turnstile();
+  await rig.startOperator({ ...options, onConnect: turnstile.onConnect });
+  await createRefused(rig, 60);
+  // From here on no turn comes because an interval is over, but for the first one.
+  stopClock();
+  turnstile.isOpen = false;
+  const tries = async (count: number, after: string) => {
+    const { waiting } = turnstile;
+    await eventually(() => waiting.length >= count, { message: `${count} try at once after ${after}` });
+    await advanceAtRest(0);
+    assert.equal(waiting.length, count, after);
+  };
+  try {
+    await setRoom(rig, true);
+    const message = 'one of them tries again';
+    await advanceUntil(() => turnstile.waiting.length > 0, { limitMs: 11_000, stepMs: 500, message });
+    await tries(1, 'refusals alone');
+    for (const [passed, count] of [
+      [1, 1],
+      [1, 2],
+      [2, 4],
+      [4, 8],
+    ] as const) {
+      turnstile.letThrough(passed);
+      await tries(count, `${passed} successes`);
+    }
+    await setRoom(rig, false);
+    turnstile.letThrough(1);
+    await tries(7, 'one refusal');
+    // One more for each of these, which makes as many more as four: half of those before.
+    await setRoom(rig, true);
+    turnstile.letThrough(7);
+    await tries(4 + 7, 'one refusal and seven successes');
+  } finally {
+    turnstile.isOpen = true;
+    turnstile.letThrough(turnstile.waiting.length);
+    startClock();
+  }
+});
+
 it('Ats that a quota refuses have a try each within five minutes', async (t) => {
   const rig = await AtRig.create(t);
   const { options, advanceAtRest } = await timeTravel(t);
