@@ -1,15 +1,16 @@
 /** Ats that wait for their turn to be created, where a quota refuses all of a namespace: on a real API server. */
 import assert from 'node:assert/strict';
-import { before, it } from 'node:test';
+import { before, it, type TestContext } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
+import { startWebhook, webhookConfigurations } from './webhook.ts';
 
 before(() => applyCrds());
 
@@ -154,6 +155,72 @@ it('a success lets one At more try at once each time, and a refusal halves how m
     turnstile.letThrough(turnstile.waiting.length);
     startClock();
   }
+});
+
+/** By the beginning of the names of some Ats: why their Pods are refused. */
+const causes: Readonly<Record<string, { readonly spec: object; readonly says: RegExp }>> = {
+  quota: { spec: {}, says: /exceeded quota: quota/ },
+  security: { spec: { hostNetwork: true }, says: /violates PodSecurity "baseline/ },
+  webhook: { spec: {}, says: /webhook "test.webhook.example.com" denied the request/ },
+};
+/** More than it takes to presume that another At of the namespace is refused for the same cause. */
+const ofEach = 10;
+
+/** A namespace that has all of these causes. Resolves with what removes the webhook. */
+async function refuseForAllCauses(t: TestContext, rig: AtRig): Promise<() => Promise<void>> {
+  const { client, namespace } = rig;
+  const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
+  await client.patch(namespaces, { name: namespace }, { type: 'merge', body: { metadata: { labels } } });
+  // Of CPU, so that there is room for the Pods of the others.
+  await imposeQuota(rig, { 'requests.cpu': '1' });
+  const denied = { allowed: false, status: { code: 403, message: 'not now' } };
+  const webhook = await startWebhook(t, client, namespace, async () => denied, 'pods');
+  const conditions = [{ name: 'name', expression: "object.metadata.name.startsWith('webhook')" }];
+  const operations = [{ op: 'add', path: '/webhooks/0/matchConditions', value: conditions }] as const;
+  await client.patch(webhookConfigurations, { name: namespace }, { type: 'json', operations });
+  return () => webhook.remove();
+}
+
+it('Ats of a namespace that refuses them for three causes are tried for each as if there were no other', async (t) => {
+  const rig = await AtRig.create(t);
+  const { options, advanceAtRest, advanceUntil } = await timeTravel(t);
+  const { client, namespace } = rig;
+  const removeWebhook = await refuseForAllCauses(t, rig);
+  const noted: Noted[] = [];
+  await rig.startOperator({ ...options, onConnect: noteCreates(noted) });
+  const kinds = Object.keys(causes);
+  for (const kind of kinds) {
+    const requests = { cpu: kind === 'quota' ? '100' : '10m' };
+    const template = { spec: { ...causes[kind]?.spec, containers: [{ resources: { requests } }] } };
+    const names = Array.from({ length: ofEach }, (_, index) => `${kind}-${index}`);
+    await Promise.all(names.map((name) => rig.createAt({ command: 'true', template }, name)));
+  }
+  const kindOf = (name: string) => name.split('-')[0] ?? '';
+  const found = async () => (await client.list(ats, { namespace })).items;
+  const areTold = async () =>
+    (await found()).every(({ metadata: { name }, status }) =>
+      causes[kindOf(name)]?.says.test(status?.message ?? ''),
+    );
+  await advanceUntil(areTold, { limitMs: 300_000, stepMs: 1000, message: 'each says its own cause' });
+  const pass = async (seconds: number) => {
+    for (let step = 0; step < seconds; step += 1) await advanceAtRest(1000);
+  };
+  // Until each probe comes every 10 s.
+  await pass(60);
+  const before = noted.length;
+  await pass(60);
+  const tries = noted.slice(before).map(({ name }) => kindOf(name));
+  for (const kind of kinds) {
+    const count = tries.filter((one) => one === kind).length;
+    assert.ok(count >= 5 && count <= 8, `${count} tries of ${kind} in a minute`);
+  }
+  await removeWebhook();
+  const run = async () =>
+    (await found()).filter(({ status }) => status?.phase === 'RUNNING').map(({ metadata }) => metadata.name);
+  await advanceUntil(async () => (await run()).length >= ofEach, {
+    ...{ limitMs: 15_000, stepMs: 500, message: 'those that the webhook denied run' },
+  });
+  assert.deepEqual([...new Set((await run()).map(kindOf))], ['webhook']);
 });
 
 it('Ats that a quota refuses have a try each within five minutes', async (t) => {
