@@ -1,8 +1,8 @@
 /** The times of a run that status shows, and what counts from them, on a real API server. The kubelet's part is the test's. */
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
-import type { ContainerState, PodStatus } from '../../src/kubernetes/objects.ts';
+import { type ContainerState, type PodStatus, pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { AtRig, seconds } from './at-rig.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
@@ -109,6 +109,82 @@ describe('startTime', { concurrency: true }, () => {
     assert.equal((await rig.inPhase('DONE', 'written')).status?.startTime, asShown(start));
     const taken = (await creationOf(rig, 'forgotten-pod')) + 2000;
     assert.equal((await rig.inPhase('DONE', 'forgotten')).status?.startTime, asShown(taken));
+  });
+});
+
+/** How a command ends, and what runs beside it. */
+interface End {
+  readonly exitCode: number;
+  readonly helper?: 'ends sooner' | 'ends later';
+  readonly isCanceled?: true;
+}
+
+const ends: Readonly<Record<string, End>> = {
+  'that succeeds': { exitCode: 0 },
+  'that fails': { exitCode: 3 },
+  'that is canceled': { exitCode: 143, isCanceled: true },
+  'beside a helper that ends sooner': { exitCode: 0, helper: 'ends sooner' },
+  'beside a helper that ends later': { exitCode: 3, helper: 'ends later' },
+};
+
+/** An At whose Pod was created five minutes ago, and was stopped a moment ago where it is canceled. */
+async function launchedBefore(t: TestContext, { helper, isCanceled }: End): Promise<AtRig> {
+  const rig = await AtRig.create(t);
+  const { options, advance } = await timeTravel(t);
+  await rig.startOperator(options);
+  const containers = [{}, ...(helper === undefined ? [] : [{ name: 'helper', image: 'busybox' }])];
+  const spec = { pendingTimeoutSeconds: 0, backoffLimit: 0, command: 'true' };
+  await rig.createAt({ ...spec, template: { spec: { containers } } });
+  await rig.inPhase('RUNNING');
+  await advance(300_000);
+  if (isCanceled) {
+    await rig.start();
+    await rig.editAt({ cancel: true });
+    await rig.stopped();
+  }
+  return rig;
+}
+
+/** When helpers end, in milliseconds from the creation of the Pod. */
+const helperEnds = { 'ends sooner': 30_000, 'ends later': 120_000 };
+const commandEnds = 50_000;
+
+describe('completionTime', { concurrency: true }, () => {
+  for (const [what, end] of Object.entries(ends)) {
+    it(`is when the container of a command ${what} finished, however much later that is seen`, async (t) => {
+      const rig = await launchedBefore(t, end);
+      const created = await creationOf(rig, 'example-at-pod');
+      const endedAfter = (exitCode: number, ms: number) => {
+        const times = { startedAt: seconds(created + 20_000), finishedAt: seconds(created + ms) };
+        return { restartCount: 0, state: { terminated: { exitCode, reason: 'Error', ...times } } };
+      };
+      const { exitCode, helper } = end;
+      const beside = helper && { ...main, name: 'helper', ...endedAfter(0, helperEnds[helper]) };
+      await rig.setPod({
+        ...{ phase: exitCode === 0 ? 'Succeeded' : 'Failed', startTime: seconds(created + 2000) },
+        containerStatuses: [
+          { ...main, ...endedAfter(exitCode, commandEnds) },
+          ...(beside === undefined ? [] : [beside]),
+        ],
+      });
+      assert.equal((await rig.inPhase('DONE')).status?.completionTime, asShown(created + commandEnds));
+    });
+  }
+
+  it('is when the end was decided where no container finished', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advance } = await timeTravel(t);
+    await rig.startOperator(options);
+    await rig.createAt({ pendingTimeoutSeconds: 0 });
+    await rig.inPhase('RUNNING');
+    await advance(300_000);
+    const from = options.clock.now();
+    await rig.client.delete(pods, { namespace: rig.namespace, name: 'example-at-pod' });
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.reason, 'PodLost');
+    const completed = parseTime(status?.completionTime ?? '');
+    // By the time of the API server, which is known to the second.
+    assert.ok(completed >= from - 1000 && completed <= options.clock.now() + 1000, status?.completionTime);
   });
 });
 
