@@ -31,6 +31,21 @@ const running: readonly (Row & { readonly words: readonly string[] })[] = [
     words: ['echo', 'one', 'two\nthree'],
   },
   {
+    name: 'single-quotes',
+    spec: () => ({ command: `sh -c 'echo "a  b" \\ $HOME' '' it''s` }),
+    words: ['sh', '-c', 'echo "a  b" \\ $HOME', '', 'its'],
+  },
+  {
+    name: 'double-quotes',
+    spec: () => ({ command: `echo "it's" "a \\"b\\" \\\\ \\n" "" x"y z"` }),
+    words: ['echo', "it's", 'a "b" \\ \\n', '', 'xy z'],
+  },
+  {
+    name: 'backslashes',
+    spec: () => ({ command: `echo a\\ b \\"c\\" \\'d \\\\ e\\n C:\\\\Users` }),
+    words: ['echo', 'a b', '"c"', "'d", '\\', 'en', 'C:\\Users'],
+  },
+  {
     name: 'ansi',
     spec: () => ({ command: 'echo \u001b[31mred\u202e\u0007' }),
     words: ['echo', '\u001b[31mred\u202e\u0007'],
