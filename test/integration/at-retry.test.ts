@@ -362,3 +362,38 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.ok(await rig.isPodGone('example-at-pod-2'));
   });
 });
+
+describe('At with Retry whose Pod was evicted', { concurrency: true }, () => {
+  for (const [how, finish] of Object.entries({
+    'has ended as it was told': (rig: AtRig) =>
+      rig.setPod({ phase: 'Failed', containerStatuses: [ended(0)] }),
+    'is gone without an end': () => {},
+  })) {
+    it(`is canceled for good while its evicted Pod is still there, which ${how}`, async (t) => {
+      const rig = await AtRig.create(t);
+      const { options, advance } = await timeTravel(t);
+      const created = await rig.watchPods(t);
+      await rig.startOperator(options);
+      await rig.createAt({ ...retry, pendingTimeoutSeconds: 0 });
+      await rig.inPhase('RUNNING');
+      await rig.bind(t);
+      await rig.start();
+      const key = { namespace: rig.namespace, name: 'example-at-pod' };
+      await rig.client.evict(key, {});
+      await rig.atWhen('evicted', ({ status }) => status?.reason === 'Evicted');
+      await rig.editAt({ cancel: true });
+      const leaving = await rig.atWhen('canceled', ({ status }) => status?.reason === 'Canceled');
+      assert.equal(leaving.status?.phase, 'RUNNING', 'its Pod is still there');
+      await finish(rig);
+      await rig.client.delete(pods, key, { gracePeriodSeconds: 0 });
+      const { status } = await rig.inPhase('DONE');
+      assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Canceled', 'Canceled', 1]);
+      // Longer than any attempt waits for its turn.
+      await advance(600_000);
+      await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
+      await rig.inPhase('RUNNING', 'afterwards');
+      await eventually(() => created.size >= 2, { message: 'the Pod afterwards is seen' });
+      assert.equal(created.size, 2, 'its own, and that of the At afterwards');
+    });
+  }
+});
