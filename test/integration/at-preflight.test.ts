@@ -210,3 +210,33 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
     assert.deepEqual(warnings, ['PodRejected (W)']);
   });
 });
+
+describe('dry runs of many Pods that are refused', () => {
+  it('are repeated hourly, ten of a namespace in half a minute', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, dryRuns, goTo } = await dryRunTime(t);
+    await fillQuota(rig);
+    await rig.startOperator(options);
+    const names = Array.from({ length: 25 }, (_, index) => `at-${index}`);
+    for (const name of names) await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, name);
+    for (const name of names) {
+      await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected', name);
+    }
+    assert.equal(dryRuns(), names.length);
+    let [first, last] = [0, 0];
+    for (const round of [1, 2]) {
+      await goTo(first + beforeRepeated);
+      assert.equal(dryRuns(), round * names.length, `nothing is repeated sooner in hour ${round}`);
+      // By then an hour has passed for each of them, whatever chance adds to it.
+      first = last + afterRepeated;
+      for (const [half, most] of [10, 10, 5, 0, 0].entries()) {
+        const before = dryRuns();
+        await goTo(first + half / 2);
+        await eventually(() => dryRuns() >= before + most, { message: `${most} are repeated` });
+        await goTo(first + half / 2);
+        assert.equal(dryRuns(), before + most, `half a minute ${half} of hour ${round}`);
+      }
+      last = first + 2;
+    }
+  });
+});
