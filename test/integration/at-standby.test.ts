@@ -274,3 +274,31 @@ describe('a standby that has not seen what became of Ats', () => {
     });
   }
 });
+
+describe('the delay after which a standby launches', { concurrency: true }, () => {
+  for (const [delayMs, what] of [
+    [1000, '1 s'],
+    [3000, '3 s'],
+  ] as const) {
+    it(`is ${what} of its own time at least, and a fifth more at most`, async (t) => {
+      const standby = await standbyBeside(t, { failoverLaunchDelay: delayMs }, 4);
+      const { options, creates, advanceAtRest, stopClock, startClock } = standby;
+      stopClock();
+      try {
+        await advanceAtRest(0);
+        assert.equal(creates(), 0, 'this machine was too slow to prepare the Ats in time');
+        // From here on all are due. Less than after which it would not rely on what it knows.
+        await advanceAtRest(65_000);
+        const from = options.clock.monotonic();
+        const waitedMs = () => options.clock.monotonic() - from;
+        while (creates() === 0 && waitedMs() < 20_000) await advanceAtRest(20);
+        t.diagnostic(`launched after ${waitedMs()} ms`);
+        assert.ok(waitedMs() >= delayMs, `launched after ${waitedMs()} ms`);
+        // Looks are 100 ms apart, and what the last step has begun may show in the next ones.
+        assert.ok(waitedMs() <= 1.2 * delayMs + 300, `launched after ${waitedMs()} ms`);
+      } finally {
+        startClock();
+      }
+    });
+  }
+});
