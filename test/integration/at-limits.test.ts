@@ -1,11 +1,12 @@
 /** What counts against the limits of a run, on a real API server. The kubelet's part is the test's. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import type { AtSpec } from '../../src/api/at.generated.ts';
 import { atAnnotation } from '../../src/api/at-constants.ts';
 import type { ContainerState, ContainerStatus } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
-import { AtRig, seconds } from './at-rig.ts';
-import { applyCrds } from './support.ts';
+import { AtRig, isGated, seconds } from './at-rig.ts';
+import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 
 before(() => applyCrds());
@@ -110,6 +111,42 @@ describe('backoffLimit', { concurrency: true }, () => {
 });
 
 // Spans of time are so long that a slow machine adds nothing to them that counts.
+/** What may stand beside it: in the template, and elsewhere in the spec. */
+const besideZero: Readonly<Record<string, readonly [template: object, spec: Partial<AtSpec>]>> = {
+  alone: [{}, {}],
+  'beside a template that says OnFailure': [{ restartPolicy: 'OnFailure' }, {}],
+  'beside a template that says Never': [{ restartPolicy: 'Never' }, {}],
+  'with Retry': [{}, { disruptionPolicy: 'Retry' }],
+  'with ExactlyOnce': [{}, { launchGuarantee: 'ExactlyOnce' }],
+};
+
+describe('backoffLimit 0', { concurrency: true }, () => {
+  for (const [what, [inTemplate, more]] of Object.entries(besideZero)) {
+    it(`lets the kubelet start the command once, and is over at its failure, ${what}`, async (t) => {
+      const rig = await AtRig.create(t);
+      const released = await rig.watchReleases(t);
+      await rig.startOperator();
+      const template = { spec: { ...inTemplate, containers: [{}] } };
+      await rig.createAt({ ...more, command: 'false', backoffLimit: 0, template });
+      await rig.inPhase('RUNNING');
+      // No kubelet starts the containers of such a Pod again, whatever becomes of the operator.
+      assert.equal((await rig.pod()).spec.restartPolicy, 'Never');
+      await eventually(async () => !isGated(await rig.pod()), { message: 'the Pod is released' });
+      await rig.start();
+      await rig.exit(3);
+      const { status } = await rig.inPhase('DONE');
+      assert.deepEqual(
+        [status?.outcome, status?.reason, status?.exitCode, status?.restarts, status?.attempts],
+        ['Failed', 'CommandFailed', 3, 0, 1],
+      );
+      await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
+      await rig.inPhase('RUNNING', 'afterwards');
+      await eventually(() => released.created.size >= 2, { message: 'the Pod afterwards is seen' });
+      assert.equal(released.created.size, 2, 'its own, and that of the At afterwards');
+    });
+  }
+});
+
 describe('activeDeadlineSeconds', () => {
   it('is there in full for each attempt', async (t) => {
     const rig = await AtRig.create(t);
