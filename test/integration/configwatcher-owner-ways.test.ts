@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
+import { noteEvictions } from './configwatcher-evictions.ts';
 import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { HostileProxy } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
@@ -216,4 +218,52 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
       assert.deepEqual(rest, { restarted: 1, available: 1, reason: 'Available' });
     }
   });
+});
+
+it('a ConfigWatcher by Auto holds the next owner back until a new Pod that flaps has stayed Ready for long enough', {
+  timeout,
+}, async (t) => {
+  const shop = await Shop.open(t);
+  const { client, namespace } = shop;
+  await shop.createConfigMap({ message: 'first' });
+  for (const name of ['api', 'web']) await shop.createWorkload(1, 'Deployment', name);
+  await shop.allReady(2);
+  const evicted: string[] = [];
+  await shop.startOperator({ onConnect: noteEvictions(evicted) });
+  await shop.watch({ ...atOnce, strategy: { type: 'Auto', minReadySeconds: 20 } });
+  await shop.baselined();
+  shop.isKubeletSlow = true;
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  const newPodOf = (owner: string) =>
+    eventually(
+      async () => {
+        const found = await shop.pods();
+        return found.find((pod) => !isReady(pod) && pod.metadata.labels?.deployment === owner);
+      },
+      { timeout: 60_000, message: `${owner} has a new Pod` },
+    );
+  const { name } = (await newPodOf('api')).metadata;
+  /** As a kubelet writes it; resolves with the second of the transition. */
+  const becomes = async (status: 'True' | 'False') => {
+    const second = Math.floor(Date.now() / 1000) * 1000;
+    const lastTransitionTime = new Date(second).toISOString();
+    const conditions = ['ContainersReady', 'Ready'].map((type) => ({ type, status, lastTransitionTime }));
+    const body = { status: { phase: 'Running' as const, conditions } };
+    await client.patchStatus(pods, { namespace, name }, { type: 'merge', body });
+    return second;
+  };
+  await becomes('True');
+  await eventually(async () => (await shop.pods()).length === 2, { message: 'the old Pod goes' });
+  await shop.quiet();
+  await becomes('False');
+  await shop.quiet();
+  assert.equal(shop.seen.length, 3, 'the next owner waits');
+  const backAt = await becomes('True');
+  const began = Date.parse((await newPodOf('web')).metadata.creationTimestamp ?? '');
+  assert.ok(began - backAt >= 20_000, `after ${began - backAt} ms`);
+  shop.isKubeletSlow = false;
+  const { lastRestart } = await shop.restarted(1);
+  await shop.allReady(2);
+  assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [2, 0, 4]);
+  assert.deepEqual(evicted, [], 'by the rollouts of both');
 });
