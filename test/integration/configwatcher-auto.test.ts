@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
-import { evictingRights } from './configwatcher-evictions.ts';
+import { evictingRights, noteEvictions } from './configwatcher-evictions.ts';
 import { setPaused } from './configwatcher-owner.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { grant, isAllowed, kubeConfigOf, type Rule } from './rights.ts';
@@ -19,6 +19,20 @@ const patching: Rule = { apiGroups: ['apps'], resources: ['deployments'], verbs:
 async function opened(...args: Parameters<typeof Shop.open>): Promise<Shop> {
   const shop = await Shop.open(...args);
   await shop.createConfigMap({ message: 'first' });
+  return shop;
+}
+
+/** A shop whose rollout has made the first of three new Pods, which does not start, when a user pauses it. */
+async function pausedInTheMiddle(t: Parameters<typeof Shop.open>[0], evicted: string[]): Promise<Shop> {
+  const shop = await opened(t);
+  await shop.deploy(3);
+  await shop.startOperator({ onConnect: noteEvictions(evicted) });
+  await shop.watch(auto);
+  await shop.baselined();
+  shop.isKubeletSlow = true;
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  await eventually(() => shop.seen.length === 4, { timeout: 40_000, message: 'the rollout makes a Pod' });
+  await setPaused(shop, true);
   return shop;
 }
 
@@ -139,6 +153,56 @@ describe('strategy Auto', { concurrency: 4 }, () => {
     const started = Date.parse(lastRestart?.startTime ?? '');
     assert.ok(left.every((pod) => Date.parse(pod.metadata.creationTimestamp ?? '') >= started - 1000));
     assert.equal(lastRestart?.restarted, 2);
+  });
+
+  it('evicts the Pods of an owner whose rollout is paused in the middle, and lets that go on once it is resumed', {
+    timeout,
+  }, async (t) => {
+    const evicted: string[] = [];
+    const shop = await pausedInTheMiddle(t, evicted);
+    const { client, namespace } = shop;
+    await eventually(() => shop.seen.length === 5, { timeout: 60_000, message: 'a Pod is evicted' });
+    await shop.quiet();
+    const { pending, conditions } = await shop.status();
+    assert.deepEqual([pending?.reason, evicted.length, shop.seen.length], ['InProgress', 1, 5]);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
+    await setPaused(shop, false);
+    const isResumed = async () => {
+      const { metadata, status } = await client.get(deployments, { namespace, name: 'webapp' });
+      return status?.observedGeneration === metadata.generation;
+    };
+    await eventually(isResumed, { message: 'its controller knows that it is resumed' });
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [3, 0, 7]);
+    assert.deepEqual(
+      [evicted.length, await shop.generation('Deployment')],
+      [1, 4],
+      'the rollout did the rest',
+    );
+    assert.equal(await restartedFor(shop), lastRestart?.id);
+  });
+
+  it('evicts all Pods of an owner whose rollout stays paused in the middle, and none when it is resumed later', {
+    timeout,
+  }, async (t) => {
+    const evicted: string[] = [];
+    const shop = await pausedInTheMiddle(t, evicted);
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(4);
+    assert.deepEqual([lastRestart?.restarted, evicted.length, shop.seen.length], [3, 3, 7]);
+    await setPaused(shop, false);
+    await eventually(() => shop.seen.length === 9, { timeout: 40_000, message: 'the rollout goes on' });
+    await shop.allReady(3);
+    await shop.quiet();
+    const { restartCount, pending } = await shop.status();
+    assert.deepEqual([restartCount, pending, evicted.length, shop.seen.length], [1, undefined, 3, 9]);
+    assert.equal(await shop.generation('Deployment'), 4);
   });
 
   it('evicts while no policy keeps the right in bounds', { timeout }, async (t) => {
