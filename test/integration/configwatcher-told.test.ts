@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configMaps, type Pod, pods } from '../../src/kubernetes/objects.ts';
+import { leases } from '../../src/runtime/leader/lease.ts';
 import { plainContainer } from './configwatcher-owner.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, isReady, Shop } from './configwatcher-shop.ts';
@@ -256,4 +257,50 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedUnmanaged], [2, 0]);
     assert.deepEqual(await shop.pods(), []);
   });
+});
+
+it('a ConfigWatcher tells each owner of a kind that it knows nothing of by an Event that its Pods are restarted', {
+  timeout,
+}, async (t) => {
+  const shop = await Shop.open(t);
+  const { client, namespace } = shop;
+  // Controllers of such kinds; a ConfigMap and a Lease stand in for them.
+  const objects = [
+    { apiVersion: 'v1', kind: 'ConfigMap', object: await shop.createConfigMap({ message: 'first' }) },
+    {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      object: await client.create(leases, { metadata: { namespace, name: 'fleet' }, spec: {} }),
+    },
+  ];
+  const owners = objects.map(({ apiVersion, kind, object: { metadata } }) => {
+    return { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' };
+  });
+  for (const owner of owners) await createPods(shop, [`of-${owner.name}`], [{ ...owner, controller: true }]);
+  await shop.allReady(2);
+  await shop.startOperator();
+  await shop.watch(atOnce);
+  await shop.baselined();
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  const { lastRestart } = await shop.restarted(1);
+  assert.deepEqual([lastRestart?.restarted, await shop.pods()], [2, []]);
+  const told = await eventually(
+    async () => {
+      const { items } = await client.list(events, { namespace });
+      const restarts = items.filter(({ reason }) => reason === 'ConfigRestart');
+      return restarts.length >= owners.length && restarts;
+    },
+    { timeout: 40_000, message: 'each owner has its Event' },
+  );
+  const byKind = told.sort((left, right) =>
+    (left.regarding?.kind ?? '').localeCompare(right.regarding?.kind ?? ''),
+  );
+  assert.deepEqual(
+    byKind.map(({ regarding }) => regarding),
+    owners.map((owner) => ({ ...owner, namespace })),
+  );
+  for (const { type, note = '', series } of told) {
+    assert.deepEqual([type, series], ['Normal', undefined]);
+    assert.match(note, /^ConfigWatcher webapp-config-watcher restarts its Pods: .*webapp-config/);
+  }
 });
