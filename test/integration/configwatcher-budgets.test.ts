@@ -1,6 +1,7 @@
 /** Evictions that budgets refuse, on a real API server: what they keep back, and how often they are tried. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Registry } from '@prometheus-io/client';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import type { Pod } from '../../src/kubernetes/objects.ts';
 import type { Logger } from '../../src/runtime/logger.ts';
@@ -267,4 +268,42 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     await eventually(() => logged(bySeveral) === 1, { message: 'the other refusal is logged' });
     assert.deepEqual([logged(byBudget), shop.seen.length], [2, 1]);
   });
+});
+
+it('evictions of a ConfigWatcher that budgets refuse are not counted as errors', { timeout }, async (t) => {
+  const shop = await Shop.open(t);
+  const { client, namespace } = shop;
+  await shop.createConfigMap({ message: 'first' });
+  await shop.deploy(3);
+  await shop.deploy(1, 'Deployment', 'twofold');
+  await forbidEvictions(shop, 3, { deployment: 'webapp' });
+  // The eviction API answers that it cannot choose between them, with the code of an internal error.
+  for (const name of ['one', 'two']) {
+    const spec = { maxUnavailable: 1, selector: { matchLabels: { deployment: 'twofold' } } };
+    await client.create(podDisruptionBudgets, { metadata: { namespace, name }, spec });
+  }
+  const [registry, tries] = [new Registry(), [] as string[]];
+  await shop.startOperator({ registry, onConnect: noteEvictions(tries) });
+  const value = async (series: string) => {
+    const [, text] = (await registry.metrics()).split(`\ncontroller_runtime_${series} `);
+    return Number.parseInt(text ?? '', 10);
+  };
+  const ofController = 'controller="configwatcher"';
+  const errors = () => value(`reconcile_errors_total{${ofController}}`);
+  const failures = () => value(`reconcile_total{${ofController},result="error"}`);
+  await shop.watch(atOnce);
+  await shop.baselined();
+  const before = [await errors(), await failures()];
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  const triesOf = (owner: string) => tries.filter((name) => name.startsWith(owner)).length;
+  await eventually(() => triesOf('webapp') >= 3 && triesOf('twofold') >= 2, {
+    timeout: 90_000,
+    message: 'evictions are refused and tried again',
+  });
+  const { pending, conditions, lastRestart } = await shop.until('they are told', ({ pending: now }) => {
+    return now?.reason === 'EvictionBlocked';
+  });
+  assert.deepEqual([pending?.reason, lastRestart?.failed], ['EvictionBlocked', 0]);
+  assert.equal(conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
+  assert.deepEqual([before, await errors(), await failures(), shop.seen.length], [[0, 0], 0, 0, 4]);
 });
