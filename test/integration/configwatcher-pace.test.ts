@@ -345,6 +345,30 @@ describe('a ConfigWatcher that waits', { concurrency: 2 }, () => {
     assert.equal(shop.seen.length, 3);
   });
 
+  it('applies an edit after the debounce that another process has begun, and not a whole one later', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(1);
+    await shop.startOperator();
+    await shop.watch({ debounce: { quiet: '40s', max: '5m' }, cooldown: { base: '0s' } });
+    await shop.baselined();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const waits = await shop.until('it waits', ({ pending }) => pending?.reason === 'Debounce');
+    await shop.stopOperator();
+    const seenAt = Date.parse(waits.lastChangeTime ?? '');
+    const halfOver = { timeout: 40_000, message: 'more than half of the debounce is over' };
+    await eventually(() => Date.now() >= seenAt + 25_000, halfOver);
+    await shop.startOperator();
+    const { lastRestart, lastChangeTime } = await shop.restarted(1);
+    const waited = Date.parse(lastRestart?.startTime ?? '') - seenAt;
+    assert.ok(waited >= 40_000 && waited < 60_000, `after ${waited} ms`);
+    assert.equal(lastChangeTime, waits.lastChangeTime, 'it is no other edit');
+    await shop.allReady(1);
+    assert.equal(shop.seen.length, 2);
+  });
+
   it('begins while one of its windows is open, whatever another one says', { timeout }, async (t) => {
     const open = { schedule: '* * * * *', duration: '2m' };
     const shop = await Shop.watched(t, 1, { windows: closed });
