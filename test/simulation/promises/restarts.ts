@@ -259,16 +259,17 @@ function annotationsOf(workload: KubernetesObject | undefined): Readonly<Record<
 /** Among the Pods that there are, and those that went so lately that a replica may not know. */
 function hasStalePods(
   history: History,
-  { watcher, raises }: WatcherRun,
+  { specs, raises }: WatcherRun,
   owner: KubernetesObject,
   gone: readonly Pod[],
 ): boolean {
   const { namespace = '', uid = '' } = owner.metadata;
   const raised = raises.at(-1)?.time ?? 0;
   const present = history.objects.in<Pod>('pods', namespace).filter((pod) => !hasLeft(history, pod));
+  const known = specs.filter(({ until }) => history.time - until <= editUnseenFor);
   return [...present, ...gone.filter(({ metadata }) => metadata.namespace === namespace)].some(
     (pod) =>
-      selects(watcher.spec, pod) &&
+      known.some(({ spec }) => selects(spec, pod)) &&
       isOwnedBy(history, pod, uid) &&
       Date.parse(pod.metadata.creationTimestamp ?? '') <= raised,
   );

@@ -60,6 +60,33 @@ describe('S7, once per change', () => {
     const made = edited('S7').change('pods', webPod('new')).request('create', 'pods', 'new', eviction);
     assert.deepEqual(made.broken, ['S7 fresh']);
   });
+  it('is kept by a change of a template where the selector was edited on its way, and broken long after', () => {
+    const stateful = {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      name: 'web',
+      uid: 'web-uid',
+      controller: true,
+    };
+    const pod = {
+      ...webPod('web-0'),
+      metadata: { ...webPod('web-0').metadata, ownerReferences: [stateful] },
+    };
+    const annotations = { 'k8spatterns.io/restarted-for.w': 'one' };
+    const brokenAfter = (ms: number) => {
+      const made = watched('S7').change('statefulsets', { metadata: { name: 'web' } }, 'ADDED', 'alice');
+      made.change('pods', pod).change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
+      const pending = pendingAt(602_000);
+      made.change('configwatchers', watcher('w', pending), 'MODIFIED', 'replica-0').pass(5 * second);
+      const moved = watcher('w', pending, { podSelector: { app: 'other' } });
+      const metadata = { name: 'w', generation: 2 };
+      made.change('configwatchers', { ...moved, metadata }, 'MODIFIED', 'alice').pass(ms);
+      const spec = { template: { metadata: { annotations } } };
+      return made.change('statefulsets', { metadata: { name: 'web' }, spec }, 'MODIFIED', 'replica-0').broken;
+    };
+    assert.deepEqual(brokenAfter(10 * second), []);
+    assert.deepEqual(brokenAfter(110 * second), ['S7 rollout for nothing']);
+  });
   it('is broken by a start before the debounce is over', () => {
     const started = { ...pendingAt(600_000).pending, started: new Date(begin + 601_000).toISOString() };
     const made = watched('S7').change('configmaps', config('two'), 'MODIFIED', 'alice').pass(700);

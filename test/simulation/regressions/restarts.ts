@@ -252,4 +252,23 @@ export const restarts: readonly Regression[] = [
       faults: [{ at: 59_000, fault: 'send-meets', method: 'PUT', path: '/status', skip: 0, late: 30_000 }],
     },
   },
+  {
+    sentence:
+      'a change of a template that was on its way while the selector was edited counted as one for nothing',
+    promise: 'S7',
+    plan: {
+      duration: 2 * minute,
+      deeds: [
+        ...app({ strategy: { type: 'RolloutRestart' } }),
+        edit(20_000, { message: 'two' }),
+        {
+          ...{ at: 25_000, do: 'patch', resource: 'configwatchers', name: 'app' },
+          body: { spec: { podSelector: { app: 'other' } } },
+        },
+      ],
+      faults: [
+        { at: 19_000, fault: 'send-meets', method: 'PATCH', path: '/daemonsets/', skip: 0, late: 10_000 },
+      ],
+    },
+  },
 ];
