@@ -1,4 +1,4 @@
-/** Leadership: what simulations have found about replicas that lead, stand by, or no longer lead. */
+/** Leadership: what simulations have found about replicas that lead, stand by, no longer lead, or work side by side. */
 import { at, minute, podMeets, type Regression } from './parts.ts';
 
 export const leadership: readonly Regression[] = [
@@ -91,6 +91,27 @@ export const leadership: readonly Regression[] = [
       faults: [
         { at: 91_811, fault: 'suspend', replica: 0, for: 28_189 },
         { at: 110_858, fault: 'clock-step', replica: 0, by: -3_600_000 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a replica that met the Pod of another one could not read the At after it, and forgot the Pod: once both were deleted, it ran again',
+    promise: 'S1',
+    plan: {
+      ...{ seed: 'a', duration: 1.5 * minute, replicas: 2 },
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:00:30Z', command: 'job --for=0' }),
+        { at: 38_000, do: 'delete', resource: 'ats', name: 'at-0' },
+      ],
+      faults: [
+        { at: 23_900, fault: 'watch-meets', resource: 'pods', what: 'mute', times: 1 },
+        {
+          ...{ at: 23_900, fault: 'refuse', method: 'GET', path: '/ats', code: 403, for: 20_000 },
+          message: 'the operator cannot do that',
+        },
+        { at: 24_000, fault: 'close-watches' },
+        { at: 29_900, fault: 'sigstop', replica: 0, for: 1500 },
       ],
     },
   },
