@@ -1,11 +1,12 @@
 /** Crashes, failovers and storms of edits: one restart per change on a real API server, whatever happens. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { contentHash } from '../../src/configwatcher/plan/config-hash.ts';
 import { configMaps } from '../../src/kubernetes/objects.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
-import { events, Shop } from './configwatcher-shop.ts';
+import { events, isReady, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -117,6 +118,67 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     const { length } = shop.seen;
     assert.ok(length >= 3 + 1 + 3 && length <= 3 + 3 + 3, `${length} Pods in all`);
     assert.equal((await shop.status()).restartCount, 2, 'and no more');
+  });
+
+  it('that other processes take over is done with an owner once as many of its Pods serve as before', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const notReady = async () => (await shop.pods()).filter((pod) => !isReady(pod));
+    const places = async () => {
+      const { pending, stalePods, restartCount } = await shop.status();
+      const owners = pending?.owners?.map(({ wanted, available }) => ({ wanted, available }));
+      return { reason: pending?.reason, owners, stalePods, restartCount };
+    };
+    const asBefore = { reason: 'InProgress', owners: [{ wanted: 3, available: 2 }], restartCount: 0 };
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    shop.breaksPods = true;
+    const scaled = { type: 'merge', body: { spec: { replicas: 3 } } } as const;
+    await client.patch(deployments, { namespace, name: 'webapp' }, scaled);
+    // A Pod that has not started would get the new content by itself.
+    await eventually(async () => (await notReady()).some(({ status }) => status?.phase === 'Running'), {
+      timeout: 40_000,
+      message: 'the third Pod has started, and does not get Ready',
+    });
+    shop.breaksPods = false;
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { maxUnavailable: 2 } });
+    await shop.baselined();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => shop.seen.length === 5, {
+      timeout: 60_000,
+      message: 'the Pod that does not serve goes, and one that does',
+    });
+    await shop.until('one old Pod is left', ({ stalePods }) => stalePods === 1);
+    await shop.stopOperator();
+    assert.deepEqual(await places(), { ...asBefore, stalePods: 1 });
+
+    await shop.startOperator();
+    const [first] = await notReady();
+    await shop.getsReady(first?.metadata.name ?? '');
+    await eventually(() => shop.seen.length === 6, { timeout: 60_000, message: 'the last old Pod goes' });
+    await shop.until('no old Pod is left', ({ stalePods }) => stalePods === 0);
+    await shop.stopOperator();
+    assert.deepEqual(await places(), { ...asBefore, stalePods: 0 });
+
+    await shop.startOperator();
+    await shop.quiet();
+    assert.deepEqual(await places(), { ...asBefore, stalePods: 0 }, 'one Pod that serves is not enough');
+    const [second] = await notReady();
+    await shop.getsReady(second?.metadata.name ?? '');
+    const { lastRestart, conditions } = await shop.restarted(1);
+    assert.equal((await notReady()).length, 1, 'the third one is not awaited');
+    assert.deepEqual(lastRestart?.owners, [
+      { name: 'Deployment/webapp', restarted: 3, available: 2, reason: 'Available' },
+    ]);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [3, 0, 6]);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'Stalled'),
+      false,
+    );
   });
 
   it('folds edits, and counts contents and not objects', { timeout }, async (t) => {
