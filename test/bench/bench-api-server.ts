@@ -21,6 +21,8 @@ export class BenchApiServer {
   private constructor(plane: ControlPlane, options: { readonly maxRequests?: number }) {
     this.plane = plane;
     this.#connection = connect({
+      // A load may send hundreds of writes at once, which wait for each other on a slow machine.
+      requestTimeouts: { write: 60_000 },
       kubeConfig: loadKubeConfig({ env: { KUBECONFIG: plane.kubeconfig } }),
       ...{ gate: openGate, clock: systemClock, log: silentLogger },
       ...{ userAgent: 'bench', fieldManager: 'bench' },
