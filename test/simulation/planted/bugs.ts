@@ -210,6 +210,11 @@ const ofAt: readonly PlantedBug[] = [
     file: 'src/at/facts/own-pod.ts',
     find: 'const pod = withUid(o.pod, podUID);',
     replace: 'const pod = o.pod;',
+    also: {
+      file: 'src/at/decide/surplus-pods.ts',
+      find: 'return isGated(pod) ? { first: discard(o, pod) } : stopFor(o, view);',
+      replace: 'return isGated(pod) ? {} : stopFor(o, view);',
+    },
     promise: 'S16',
   },
   {
