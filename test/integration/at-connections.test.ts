@@ -6,7 +6,6 @@ import { Registry } from '@prometheus-io/client';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import {
@@ -18,6 +17,7 @@ import {
   noAnswer,
   type Treatment,
 } from './hostile-proxy.ts';
+import { aroundPodCreates } from './pod-creates.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 
@@ -97,21 +97,15 @@ describe('an answer that is lost after the API server has stored the Pod', { con
 });
 
 /** For `onConnect` of an operator: the codes of all answers to creates of Pods that are meant. */
-function noteAnswers(answers: number[]): (client: Client) => void {
-  const note = (code: number) => void answers.push(code);
-  return (client) => {
-    const create = client.create.bind(client);
-    client.create = (resource, object, options) => {
-      const answer = create(resource, object, options);
-      if (resource.plural === 'pods' && options?.dryRun !== true) {
-        answer.then(
-          () => note(201),
-          (error) => note(error instanceof ApiError ? error.code : 0),
-        );
-      }
-      return answer;
-    };
-  };
+function noteAnswers(answers: number[]) {
+  return aroundPodCreates((send) => {
+    const answer = send();
+    answer.then(
+      () => answers.push(201),
+      (error) => answers.push(error instanceof ApiError ? error.code : 0),
+    );
+    return answer;
+  });
 }
 
 describe('a Pod of the At that the operator has not seen yet', () => {

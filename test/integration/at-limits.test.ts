@@ -110,7 +110,6 @@ describe('backoffLimit', { concurrency: true }, () => {
   });
 });
 
-// Spans of time are so long that a slow machine adds nothing to them that counts.
 /** What may stand beside it: in the template, and elsewhere in the spec. */
 const besideZero: Readonly<Record<string, readonly [template: object, spec: Partial<AtSpec>]>> = {
   alone: [{}, {}],
@@ -147,6 +146,7 @@ describe('backoffLimit 0', { concurrency: true }, () => {
   }
 });
 
+// Spans of time are so long that a slow machine adds nothing to them that counts.
 describe('activeDeadlineSeconds', () => {
   it('is there in full for each attempt', async (t) => {
     const rig = await AtRig.create(t);

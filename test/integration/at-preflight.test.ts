@@ -4,11 +4,11 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { At } from '../../src/api/at.generated.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
 import { condition } from '../fixtures/at.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { type Asked, failure, lostAnswer } from './hostile-proxy.ts';
+import { objection } from './pod-admission.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -26,13 +26,7 @@ const admitted = ({ status }: At) => {
 const isDryRun = ({ query }: Asked) => query.get('dryRun') === 'All';
 
 /** Whether admission refuses Pods of the namespace, of which it has a memory of its own. */
-function isRefused({ client, namespace }: AtRig): Promise<boolean> {
-  const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'a' }] } };
-  return client.create(pods, probe, { dryRun: true }).then(
-    () => false,
-    () => true,
-  );
-}
+const isRefused = async (rig: AtRig) => (await objection(rig)) !== '';
 
 /** No Pod fits from now on. Returns what removes the quota. */
 async function fillQuota(rig: AtRig): Promise<() => Promise<unknown>> {

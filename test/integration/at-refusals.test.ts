@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { pods } from '../../src/kubernetes/objects.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
 import { condition } from '../fixtures/at.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
@@ -14,6 +13,8 @@ import {
   noAnswer,
   type Treatment,
 } from './hostile-proxy.ts';
+import { objection } from './pod-admission.ts';
+import { aroundPodCreates } from './pod-creates.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -27,10 +28,8 @@ const isCreate = ({ method, path, query }: Asked) =>
 const plainPod = { containers: [{ name: 'a', image: 'a' }] };
 
 /** Resolves once admission says so of a Pod. */
-async function isDenied({ client, namespace }: AtRig, sentence: RegExp): Promise<void> {
-  const probe = { metadata: { namespace, name: 'probe' }, spec: plainPod };
-  const answer = () => client.create(pods, probe, { dryRun: true }).then(() => '', String);
-  await eventually(async () => sentence.test(await answer()), { message: `Pods meet ${sentence}` });
+async function isDenied(rig: AtRig, sentence: RegExp): Promise<void> {
+  await eventually(async () => sentence.test(await objection(rig)), { message: `Pods meet ${sentence}` });
 }
 
 async function enforceRestricted(rig: AtRig): Promise<void> {
@@ -62,14 +61,11 @@ function breakConnection({ query }: Asked): Treatment {
 }
 
 /** For `onConnect` of an operator: the times at which creates of Pods are sent. */
-function noteTries(tries: number[], now: () => number): (client: Client) => void {
-  return (client) => {
-    const create = client.create.bind(client);
-    client.create = (resource, object, options) => {
-      if (resource.plural === 'pods' && options?.dryRun !== true) tries.push(now());
-      return create(resource, object, options);
-    };
-  };
+function noteTries(tries: number[], now: () => number) {
+  return aroundPodCreates((send) => {
+    tries.push(now());
+    return send();
+  });
 }
 
 interface Refusal {

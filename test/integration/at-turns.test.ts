@@ -4,9 +4,10 @@ import { before, it, type TestContext } from 'node:test';
 import type { AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
-import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
+import { objection } from './pod-admission.ts';
+import { aroundPodCreates } from './pod-creates.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
@@ -35,24 +36,19 @@ interface Noted {
 }
 
 /** For `onConnect` of an operator. */
-function noteCreates(noted: Noted[]): (client: Client) => void {
-  return (client) => {
-    const create = client.create.bind(client);
-    let [underWay, admitted] = [0, 0];
-    client.create = async (resource, object, options) => {
-      if (resource.plural !== 'pods' || options?.dryRun) return await create(resource, object, options);
-      underWay += 1;
-      const name = 'name' in object.metadata ? object.metadata.name : '';
-      noted.push({ name, underWay, admitted });
-      try {
-        const made = await create(resource, object, options);
-        admitted += 1;
-        return made;
-      } finally {
-        underWay -= 1;
-      }
-    };
-  };
+function noteCreates(noted: Noted[]) {
+  let [underWay, admitted] = [0, 0];
+  return aroundPodCreates(async (send, name) => {
+    underWay += 1;
+    noted.push({ name, underWay, admitted });
+    try {
+      const made = await send();
+      admitted += 1;
+      return made;
+    } finally {
+      underWay -= 1;
+    }
+  });
 }
 
 it('Ats that a quota kept back are created one, two, four at a time once there is room', async (t) => {
@@ -82,25 +78,15 @@ class Turnstile {
   readonly waiting: (() => void)[] = [];
 
   /** For `onConnect` of an operator. */
-  readonly onConnect = (client: Client): void => {
-    const create = client.create.bind(client);
-    client.create = async (resource, object, options) => {
-      const isHeld = !this.isOpen && resource.plural === 'pods' && options?.dryRun !== true;
-      if (isHeld) await new Promise<void>((resolve) => this.waiting.push(resolve));
-      return await create(resource, object, options);
-    };
-  };
+  readonly onConnect = aroundPodCreates(async (send) => {
+    if (!this.isOpen) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    return await send();
+  });
 
   /** Lets so many through, the first ones first. */
   letThrough(count: number): void {
     for (const pass of this.waiting.splice(0, count)) pass();
   }
-}
-
-/** What admission says of a Pod; empty: nothing against it. */
-function objection({ client, namespace }: AtRig): Promise<string> {
-  const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'a' }] } };
-  return client.create(pods, probe, { dryRun: true }).then(() => '', String);
 }
 
 /** Resolves once the quota of the namespace has room for all Pods, or for none. */

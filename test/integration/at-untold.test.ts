@@ -9,6 +9,7 @@ import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
+import { objection } from './pod-admission.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -75,17 +76,9 @@ describe('a webhook that is down', () => {
   it('is told of every due At, once, and does not make the operator late', async (t) => {
     const rig = await AtRig.create(t);
     const remove = await installDeadWebhook(t, rig);
-    const probe = {
-      metadata: { namespace: rig.namespace, name: 'probe' },
-      spec: { containers: [{ name: 'c', image: 'i' }] },
-    };
-    await eventually(
-      async () => {
-        const error = await rig.client.create(pods, probe, { dryRun: true }).catch((caught: Error) => caught);
-        return /webhook/.test('message' in error ? String(error.message) : '');
-      },
-      { message: 'the webhook is in force' },
-    );
+    await eventually(async () => /webhook/.test(await objection(rig)), {
+      message: 'the webhook is in force',
+    });
     await rig.startOperator();
     const names = Array.from({ length: 40 }, (_, index) => `at-${index}`);
     await Promise.all(names.map((name) => rig.createAt({}, name)));

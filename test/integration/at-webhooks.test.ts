@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { ats } from '../../src/api/resources.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
 import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { BenchApiServer } from '../bench/bench-api-server.ts';
 import { condition } from '../fixtures/at.ts';
 import { AtRig } from './at-rig.ts';
 import { base64, etcd } from './etcd.ts';
 import type { Asked } from './hostile-proxy.ts';
+import { objection } from './pod-admission.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 import { startWebhook, type Verdict, webhookConfigurations } from './webhook.ts';
@@ -17,17 +17,6 @@ import { startWebhook, type Verdict, webhookConfigurations } from './webhook.ts'
 const minute = 60_000;
 
 before(() => applyCrds());
-
-/** What admission says against Pods of the namespace; empty: nothing. */
-async function objection({ client, namespace }: AtRig): Promise<string> {
-  const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'a' }] } };
-  try {
-    await client.create(pods, probe, { dryRun: true });
-    return '';
-  } catch (error) {
-    return String(error);
-  }
-}
 
 /** Resolves once so many creates of Pods, dry runs among them, were answered to the operator with the code. */
 function answered(registry: Registry, code: number, count: number): Promise<boolean> {

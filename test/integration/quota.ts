@@ -1,8 +1,8 @@
 /** Quota: what a namespace of the tests may hold at most, in force. */
-import { pods } from '../../src/kubernetes/objects.ts';
 import type { ObjectKey } from '../../src/runtime/client/client.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import type { AtRig } from './at-rig.ts';
+import { objection } from './pod-admission.ts';
 import { eventually } from './support.ts';
 
 /** Resolves once the quota controller has counted, and the API server, which follows it a moment later, refuses by that. */
@@ -16,10 +16,8 @@ export async function imposeQuota(
   await eventually(async () => 'hard' in ((await client.get(resourceQuotas, key)).status ?? {}), {
     message: `the quota ${name} is in force`,
   });
-  const probe = { metadata: { namespace, name: 'probe' }, spec: { containers: [{ name: 'a', image: 'a' }] } };
-  const answer = () => client.create(pods, probe, { dryRun: true }).then(() => '', String);
   // Of a quota that nothing has counted it says that its status is unknown.
-  await eventually(async () => /(exceeded|failed) quota: /.test(await answer()), {
+  await eventually(async () => /(exceeded|failed) quota: /.test(await objection({ client, namespace })), {
     message: `Pods are refused by the quota ${name}`,
   });
   return key;
