@@ -90,7 +90,7 @@ export class Watchers {
     return [...this.byUid.values()].filter(({ watcher, goneAt, specs }) => {
       if (watcher.metadata.namespace !== pod.metadata.namespace) return false;
       if (goneAt !== undefined && now - goneAt > within) return false;
-      return specs.some(({ spec, until }) => now - until <= within && selects(spec, pod));
+      return specsWithin(specs, now, within).some((spec) => selects(spec, pod));
     });
   }
 
@@ -329,4 +329,13 @@ function recordStatus(
   run.raises.push({ time, hash: pending.hash ?? '', cutoff });
   run.raiseCount += 1;
   if (run.raises.length > keptChanges) run.raises.shift();
+}
+
+/** Those that are in force, or were within the last `within` milliseconds: a sender may know of none that is newer. */
+export function specsWithin(
+  specs: WatcherRun['specs'],
+  now: number,
+  within: number,
+): ConfigWatcher['spec'][] {
+  return specs.filter(({ until }) => now - until <= within).map(({ spec }) => spec);
 }

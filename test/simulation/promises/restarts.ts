@@ -5,7 +5,7 @@ import type { ChangeEntry } from '../entry.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { selects } from '../selector.ts';
-import type { WatcherRun } from '../watchers.ts';
+import { specsWithin, type WatcherRun } from '../watchers.ts';
 import { blindFor } from './liveness.ts';
 
 /**
@@ -153,7 +153,7 @@ export const budgetsHold: NamedPromise = {
         return undefined;
       const { pod } = removal;
       const mayDelete = watchersOf(history, pod).some(({ specs }) =>
-        specs.some(({ spec, until }) => history.time - until <= editUnseenFor && deletes(spec.strategy, pod)),
+        specsWithin(specs, history.time, editUnseenFor).some(({ strategy }) => deletes(strategy, pod)),
       );
       return mayDelete
         ? kept
@@ -266,10 +266,10 @@ function hasStalePods(
   const { namespace = '', uid = '' } = owner.metadata;
   const raised = raises.at(-1)?.time ?? 0;
   const present = history.objects.in<Pod>('pods', namespace).filter((pod) => !hasLeft(history, pod));
-  const known = specs.filter(({ until }) => history.time - until <= editUnseenFor);
+  const known = specsWithin(specs, history.time, editUnseenFor);
   return [...present, ...gone.filter(({ metadata }) => metadata.namespace === namespace)].some(
     (pod) =>
-      known.some(({ spec }) => selects(spec, pod)) &&
+      known.some((spec) => selects(spec, pod)) &&
       isOwnedBy(history, pod, uid) &&
       Date.parse(pod.metadata.creationTimestamp ?? '') <= raised,
   );
