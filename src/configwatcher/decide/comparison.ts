@@ -51,8 +51,9 @@ function effectiveHash(
 }
 
 /**
- * What status says of the source. Where its keys or the hash key were changed while a change of it waits, that change
- * is still owed: it is unknown whether the Pods have what counts now. Data written since is another edit.
+ * What status says of the source. Where its keys or the hash key were changed while a change of it waits, or one that
+ * was seen is not recorded yet, that change is still owed: it is unknown whether the Pods have what counts now. Data
+ * written since is another edit.
  */
 function entryFor(
   content: SourceContent,
@@ -62,7 +63,8 @@ function entryFor(
   if (comparable) return whole(content, comparable);
   const { kind, name } = content.source;
   const owed = entries.find((entry) => entry.kind === kind && isNamed(entry.name, name));
-  if (owed?.pendingHash === undefined) return undefined;
+  if (!owed) return undefined;
+  if (owed.pendingHash === undefined) return content.unrecorded ? entryOf(content, owed.hash) : undefined;
   const isSame = content.present && (content.written ?? 0) <= lastChange;
   return { ...entryOf(content, owed.hash), pendingHash: isSame ? content.hash : owed.pendingHash };
 }

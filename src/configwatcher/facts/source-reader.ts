@@ -77,8 +77,13 @@ export class SourceReader {
     const reads = await Promise.allSettled(
       request.sources.map(async (source) => {
         const known = before?.get(keyOf(source));
-        if (known) after.set(keyOf(source), known);
-        const { remembered, confirmed } = await this.#readOne(request, source, known);
+        const former = known ? undefined : formerOf(before, request, source);
+        const kept = known ?? former;
+        if (kept) after.set(keyOf(kept.content.source), kept);
+        const { remembered, confirmed } = await this.#readOne(request, source, known, former?.unrecorded);
+        if (former && after.get(keyOf(former.content.source)) === former) {
+          after.delete(keyOf(former.content.source));
+        }
         after.set(keyOf(source), remembered);
         const { content } = remembered;
         return {
@@ -106,6 +111,7 @@ export class SourceReader {
     request: ReadRequest,
     source: WatchedSource,
     known: Remembered | undefined,
+    owed: Remembered['unrecorded'],
   ): Promise<{ remembered: Remembered; confirmed: boolean }> {
     const { kind, name } = source;
     const { metadata, hashKey } = this.#accessTo(kind);
@@ -124,9 +130,9 @@ export class SourceReader {
       source,
       keysHash: keysHash(source.keys),
       present: version !== undefined,
-      isFirstLook: known === undefined || (known.content.isFirstLook === true && !request.isRecorded),
+      isFirstLook: isFirstLook(request, known, owed),
     };
-    const unrecorded = this.#unrecordedAfter(request, known, content);
+    const unrecorded = this.#unrecordedAfter(request, known, content, owed);
     const seen = new Map([...kept, [hash, { immutable, digests }] as const]);
     return {
       confirmed: true,
@@ -139,11 +145,13 @@ export class SourceReader {
     request: ReadRequest,
     known: Remembered | undefined,
     content: Remembered['content'],
+    owed: Remembered['unrecorded'],
   ): Remembered['unrecorded'] {
     const { lastChange, restartOnDelete } = request;
-    const before = known && unrecordedOf(request, known.content, known.unrecorded);
+    const before = known ? unrecordedOf(request, known.content, known.unrecorded) : owed;
     const recorded = recordedOf(request, content);
-    if (recorded === undefined || lastChange === undefined) return undefined;
+    // Of a content that cannot be compared with the recorded one it is not known whether that is back.
+    if (recorded === undefined || lastChange === undefined) return before && { ...before, backAt: undefined };
     const readAt = Math.floor(this.#options.clock.earliest());
     const { hash, written, isFirstLook } = content;
     const { backAt, ...rest } = before ?? { hash, written, isFirstLook, readAt, lastChange };
@@ -197,15 +205,42 @@ function recordedOf({ applied }: ReadRequest, content: Remembered['content']): s
   return entry && areComparable(entry, content) ? recordedHash(entry) : undefined;
 }
 
-/** Undefined once a change is recorded, by another process as well: that knows the Pods of its time. */
+/** Whether this process has not seen it before, with other keys either, or has not recorded what it saw. */
+function isFirstLook(
+  { isRecorded }: ReadRequest,
+  known: Remembered | undefined,
+  owed: Remembered['unrecorded'],
+): boolean {
+  if (!known && !owed) return true;
+  return (known?.content.isFirstLook ?? owed?.isFirstLook) === true && !isRecorded;
+}
+
+/** What was read of this object with the keys of before, where an edit of it is not recorded yet: that is still owed. */
+function formerOf(
+  before: ReadonlyMap<string, Remembered> | undefined,
+  request: ReadRequest,
+  { kind, name }: WatchedSource,
+): Remembered | undefined {
+  return [...(before?.values() ?? [])].find(
+    ({ content, unrecorded }) =>
+      content.source.kind === kind &&
+      content.source.name === name &&
+      unrecordedOf(request, content, unrecorded) !== undefined,
+  );
+}
+
+/**
+ * Undefined once a change is recorded, by another process as well: that knows the Pods of its time. Where what is
+ * recorded cannot be compared any more, because the keys or the hash key are others, it is still owed.
+ */
 function unrecordedOf(
   request: ReadRequest,
   content: Remembered['content'],
   unrecorded: Remembered['unrecorded'],
 ): Remembered['unrecorded'] {
+  if (!unrecorded || unrecorded.lastChange !== request.lastChange) return undefined;
   const recorded = recordedOf(request, content);
-  if (!unrecorded || recorded === undefined || unrecorded.lastChange !== request.lastChange) return undefined;
-  return isSameHash(unrecorded.hash, recorded) ? undefined : unrecorded;
+  return recorded !== undefined && isSameHash(unrecorded.hash, recorded) ? undefined : unrecorded;
 }
 
 function sinceRecord(request: ReadRequest, remembered: Remembered): Pick<SourceContent, 'unrecorded'> {

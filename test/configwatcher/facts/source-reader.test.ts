@@ -61,6 +61,8 @@ async function read({
   /** 0: not told. */
   lastChange = 1000,
   restartOnDelete = false,
+  /** Only these count. */
+  keys = undefined as readonly string[] | undefined,
 } = {}): Promise<SourceContent> {
   const pendingHash = pending === '' ? {} : { pendingHash: pending };
   const entries = applied
@@ -70,7 +72,7 @@ async function read({
     namespace: 'shop',
     watcher: `shop/${watcher}`,
     uid,
-    sources: [webappConfig],
+    sources: [{ ...webappConfig, ...(keys && { keys }) }],
     applied: entries,
     afresh,
     knownSince,
@@ -83,14 +85,14 @@ async function read({
   return content;
 }
 
-describe('SourceReader', () => {
-  beforeEach(() => {
-    store('1', { message: 'first' });
-    gets = 0;
-    failure = undefined;
-    reader = newReader();
-  });
+beforeEach(() => {
+  store('1', { message: 'first' });
+  gets = 0;
+  failure = undefined;
+  reader = newReader();
+});
 
+describe('SourceReader', () => {
   it('takes no page of a proxy for the absence of an object', async () => {
     store('1', { message: 'old' });
     assert.equal((await read()).present, true);
@@ -263,98 +265,6 @@ describe('SourceReader', () => {
     assert.ok(!JSON.stringify(await read()).includes('canary'));
   });
 
-  describe('what was read and not recorded', () => {
-    const hashOf = (message: string) => contentHash(webappConfig, { data: { message } });
-    const applied = hashOf('first');
-    const managedFields = [{ time: '1970-01-01T00:00:04Z', fieldsV1: { 'f:data': {} } }];
-    const unrecorded = { written: 4000, isFirstLook: false, readAt: 5000 };
-    const look = async (message: string, at: number, options: Parameters<typeof read>[0] = {}) => {
-      time = at;
-      store(String(at), { message }, message === 'second' ? { managedFields } : {});
-      return (await read({ applied, ...options })).unrecorded;
-    };
-    beforeEach(async () => {
-      await read({ applied });
-      assert.deepEqual(await look('second', 5000), unrecorded);
-    });
-
-    it('is told with whatever follows, until a change is recorded', async () => {
-      assert.deepEqual(await look('third', 9000), unrecorded);
-      assert.deepEqual(await look('second', 12_000), unrecorded);
-      assert.deepEqual((await read({ applied })).unrecorded, unrecorded, 'also when nothing is read');
-      const recorded = { lastChange: 12_500, pending: hashOf('third') };
-      assert.equal(await look('third', 13_000, recorded), undefined);
-      assert.equal((await look('first', 14_000, recorded))?.readAt, 14_000);
-    });
-
-    it('is told with the time at which the recorded content was back', async () => {
-      assert.deepEqual(await look('first', 9000), { ...unrecorded, backAt: 9000 });
-      assert.deepEqual(await look('first', 10_000), { ...unrecorded, backAt: 9000 });
-      assert.deepEqual(await look('third', 11_000), unrecorded);
-      assert.deepEqual(await look('first', 12_000), { ...unrecorded, backAt: 12_000 });
-    });
-
-    it('is forgotten once a change is recorded, and once it is what is recorded', async () => {
-      assert.equal(await look('first', 9000, { lastChange: 8500 }), undefined);
-      assert.equal(await look('first', 9500), undefined);
-      await look('second', 10_000);
-      assert.equal((await read({ applied, pending: hashOf('second') })).unrecorded, undefined);
-    });
-
-    it('is told also where another source could not be read in that pass', async () => {
-      const other = { ...webappConfig, name: 'other' };
-      const request = {
-        ...{ namespace: 'shop', watcher: 'shop/b', uid: 'uid-b', sources: [webappConfig, other] },
-        applied: [webappConfig, other].map((source) => {
-          const hash = contentHash(source, { data: { message: 'first' } });
-          return { kind: 'ConfigMap' as const, name: source.name, hash };
-        }),
-        ...{
-          afresh: true,
-          knownSince: 1e9,
-          isRecorded: true,
-          lastChange: 1000,
-          restartOnDelete: false,
-          signal,
-        },
-      };
-      store('1', { message: 'first' });
-      await reader.read(request);
-      store('2', { message: 'second' });
-      failures = [undefined, new Error('timeout')];
-      await assert.rejects(reader.read(request), /timeout/);
-      store('3', { message: 'first' });
-      const [first, second] = await reader.read(request);
-      assert.deepEqual([first?.unrecorded?.readAt, second?.unrecorded], [time, undefined]);
-    });
-
-    it('is an absence only where that counts', async () => {
-      for (const restartOnDelete of [true, false]) {
-        await look('first', 9000, { lastChange: 9000, restartOnDelete });
-        [stored, seenVersion] = [undefined, undefined];
-        await read({ applied, lastChange: 9000, restartOnDelete });
-        const after = await look('first', 11_000, { lastChange: 9000, restartOnDelete });
-        assert.equal(after !== undefined, restartOnDelete);
-        reader = newReader();
-      }
-    });
-
-    it('is nothing that is remembered only: what is recorded may be newer', async () => {
-      reader = newReader();
-      await look('first', 9000);
-      const recordedByAnother = { applied: hashOf('second'), lastChange: 9500 };
-      const { confirmed, unrecorded: told } = await read(recordedByAnother);
-      assert.deepEqual([confirmed, told], [false, undefined]);
-      assert.equal(await look('second', 10_000, recordedByAnother), undefined);
-    });
-
-    it('is nothing where status does not tell when a change was recorded', async () => {
-      reader = newReader();
-      await look('first', 9000, { lastChange: 0 });
-      assert.equal(await look('second', 10_000, { lastChange: 0 }), undefined);
-    });
-  });
-
   it('hashes a Secret with the key of the installation', async () => {
     const secret = { ...webappConfig, kind: 'Secret' as const };
     const request = {
@@ -390,5 +300,113 @@ describe('SourceReader', () => {
     await read();
     assert.equal((await read({ uid: 'uid-of-the-second' })).isFirstLook, true);
     assert.equal(gets, 2);
+  });
+});
+
+describe('what was read and not recorded', () => {
+  const hashOf = (message: string) => contentHash(webappConfig, { data: { message } });
+  const applied = hashOf('first');
+  const managedFields = [{ time: '1970-01-01T00:00:04Z', fieldsV1: { 'f:data': {} } }];
+  const unrecorded = { written: 4000, isFirstLook: false, readAt: 5000 };
+  const look = async (message: string, at: number, options: Parameters<typeof read>[0] = {}) => {
+    time = at;
+    store(String(at), { message }, message === 'second' ? { managedFields } : {});
+    return (await read({ applied, ...options })).unrecorded;
+  };
+  beforeEach(async () => {
+    await read({ applied });
+    assert.deepEqual(await look('second', 5000), unrecorded);
+  });
+
+  it('is told with whatever follows, until a change is recorded', async () => {
+    assert.deepEqual(await look('third', 9000), unrecorded);
+    assert.deepEqual(await look('second', 12_000), unrecorded);
+    assert.deepEqual((await read({ applied })).unrecorded, unrecorded, 'also when nothing is read');
+    const recorded = { lastChange: 12_500, pending: hashOf('third') };
+    assert.equal(await look('third', 13_000, recorded), undefined);
+    assert.equal((await look('first', 14_000, recorded))?.readAt, 14_000);
+  });
+
+  it('is told with the time at which the recorded content was back', async () => {
+    assert.deepEqual(await look('first', 9000), { ...unrecorded, backAt: 9000 });
+    assert.deepEqual(await look('first', 10_000), { ...unrecorded, backAt: 9000 });
+    assert.deepEqual(await look('third', 11_000), unrecorded);
+    assert.deepEqual(await look('first', 12_000), { ...unrecorded, backAt: 12_000 });
+  });
+
+  it('is forgotten once a change is recorded, and once it is what is recorded', async () => {
+    assert.equal(await look('first', 9000, { lastChange: 8500 }), undefined);
+    assert.equal(await look('first', 9500), undefined);
+    await look('second', 10_000);
+    assert.equal((await read({ applied, pending: hashOf('second') })).unrecorded, undefined);
+  });
+
+  it('is told also where another source could not be read in that pass', async () => {
+    const other = { ...webappConfig, name: 'other' };
+    const request = {
+      ...{ namespace: 'shop', watcher: 'shop/b', uid: 'uid-b', sources: [webappConfig, other] },
+      applied: [webappConfig, other].map((source) => {
+        const hash = contentHash(source, { data: { message: 'first' } });
+        return { kind: 'ConfigMap' as const, name: source.name, hash };
+      }),
+      ...{
+        afresh: true,
+        knownSince: 1e9,
+        isRecorded: true,
+        lastChange: 1000,
+        restartOnDelete: false,
+        signal,
+      },
+    };
+    store('1', { message: 'first' });
+    await reader.read(request);
+    store('2', { message: 'second' });
+    failures = [undefined, new Error('timeout')];
+    await assert.rejects(reader.read(request), /timeout/);
+    store('3', { message: 'first' });
+    const [first, second] = await reader.read(request);
+    assert.deepEqual([first?.unrecorded?.readAt, second?.unrecorded], [time, undefined]);
+  });
+
+  it('is told also with other keys, until a change is recorded', async () => {
+    const keys = ['message'];
+    failure = new Error('timeout');
+    time = 9000;
+    await assert.rejects(read({ applied, keys, afresh: true }), /timeout/);
+    failure = undefined;
+    // Nothing says whether what is recorded by the keys of before is back.
+    const owed = { ...unrecorded, backAt: undefined };
+    assert.deepEqual(await look('first', 10_000, { keys }), owed);
+    const { isFirstLook, unrecorded: told } = await read({ applied, keys });
+    assert.deepEqual([isFirstLook, told], [false, owed], 'also when nothing is read');
+    assert.equal(await look('third', 12_000, { keys, lastChange: 11_000 }), undefined);
+    const later = await look('second', 13_000, { lastChange: 11_000 });
+    assert.equal(later?.readAt, 13_000, 'what was read with those of before is forgotten');
+  });
+
+  it('is an absence only where that counts', async () => {
+    for (const restartOnDelete of [true, false]) {
+      await look('first', 9000, { lastChange: 9000, restartOnDelete });
+      [stored, seenVersion] = [undefined, undefined];
+      await read({ applied, lastChange: 9000, restartOnDelete });
+      const after = await look('first', 11_000, { lastChange: 9000, restartOnDelete });
+      assert.equal(after !== undefined, restartOnDelete);
+      reader = newReader();
+    }
+  });
+
+  it('is nothing that is remembered only: what is recorded may be newer', async () => {
+    reader = newReader();
+    await look('first', 9000);
+    const recordedByAnother = { applied: hashOf('second'), lastChange: 9500 };
+    const { confirmed, unrecorded: told } = await read(recordedByAnother);
+    assert.deepEqual([confirmed, told], [false, undefined]);
+    assert.equal(await look('second', 10_000, recordedByAnother), undefined);
+  });
+
+  it('is nothing where status does not tell when a change was recorded', async () => {
+    reader = newReader();
+    await look('first', 9000, { lastChange: 0 });
+    assert.equal(await look('second', 10_000, { lastChange: 0 }), undefined);
   });
 });
