@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
+import { configMaps } from '../../src/kubernetes/objects.ts';
 import { forbidEvictions } from './configwatcher-evictions.ts';
 import { events, isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
@@ -237,6 +238,10 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
       });
     }
     await shop.patchConfigMap({ metadata: { labels: { touched: 'yes' } } });
+    await client.delete(configMaps, { namespace, name: 'webapp-config' });
+    await shop.until('its absence is seen', ({ pending }) => pending?.reason === 'SourceMissing');
+    await shop.createConfigMap({ message: 'third' });
+    await shop.until('it is back', ({ pending }) => pending?.reason === 'DryRun');
     await shop.quiet();
     const after = await shop.status();
     assert.deepEqual([await told(), after.appliedHash, shop.seen.length], [2, appliedHash, 2]);

@@ -78,6 +78,7 @@ function hold(situation: Situation, { reason, until }: Wait): Step {
       // While a restart is held up no owner is late.
       progress: new Map(),
       ...(reason === 'Cooldown' && cooldownUntil !== undefined && { toldCooldown: cooldownUntil }),
+      ...(reason === 'DryRun' && { toldDryRun: changeId(pending.hash, pending.since) }),
     },
     actions: [],
     ...(until !== undefined && { until, requeueAfter: delay(until - observed.now) }),

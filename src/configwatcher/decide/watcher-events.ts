@@ -9,6 +9,7 @@ import { formatDuration } from '../../kubernetes/duration.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Observed, SourceContent } from '../facts/observed.ts';
 import type { Pending, Restart, WatcherState } from '../facts/state.ts';
+import { changeId } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { strategies } from '../plan/strategies.ts';
 import { replacesImmutable } from './comparison.ts';
@@ -59,6 +60,9 @@ function reasonEvent(
 ): EventRecord | undefined {
   switch (reason) {
     case 'DryRun':
+      // It may have been interrupted: a source was away, or the watcher suspended.
+      if (state.pending && observed.memory.toldDryRun === changeId(state.pending.hash, state.pending.since))
+        return undefined;
       return normal(
         watcherEvent.changeDetected,
         'DryRun',

@@ -50,6 +50,8 @@ export interface RestartMemory {
   readonly announced: ReadonlySet<string>;
   /** The cooldown that has got its Event, by its end in epoch ms. */
   readonly toldCooldown?: number;
+  /** The change whose dry run has got its Event, by its id. */
+  readonly toldDryRun?: string;
 }
 
 export const emptyMemory: RestartMemory = {

@@ -10,6 +10,7 @@ import {
   now,
   oldContent,
   several,
+  specOf,
 } from '../../fixtures/configwatcher.ts';
 
 describe('an edit of a source that is immutable now', () => {
@@ -42,5 +43,30 @@ describe('a cooldown', () => {
       facts = afterwards(facts, decision, 3000);
     }
     assert.deepEqual(told, ['ChangeDetected', 'CooldownActive', 'ChangeDetected', 'ChangeDetected']);
+  });
+});
+
+describe('a dry run', () => {
+  const dryRun = specOf({ dryRun: true, debounce: { quiet: '0s' } });
+  const missing = { ...newContent, present: false, hash: 'gone' };
+  const told = (between: readonly Partial<Parameters<typeof afterwards>[0]>[]) => {
+    let facts: Parameters<typeof afterwards>[0] = { state: applied(), pods: several(1) };
+    const notes: string[] = [];
+    for (const change of between) {
+      const decision = decided({ spec: dryRun, sources: [newContent], ...facts, ...change });
+      notes.push(...decision.events.flatMap(({ note }) => (note.startsWith('dry run') ? [note] : [])));
+      facts = afterwards(facts, decision, 3000);
+    }
+    return notes.length;
+  };
+  it('is told once for a change, also when its source was away, or the watcher suspended, in between', () => {
+    assert.equal(told([{}, {}]), 1);
+    assert.equal(told([{}, { sources: [missing] }, {}]), 1);
+    assert.equal(told([{}, { spec: specOf({ dryRun: true, suspend: true }) }, {}]), 1);
+  });
+
+  it('is told again for the next content, and for one that is back', () => {
+    assert.equal(told([{}, { sources: [newestContent] }]), 2);
+    assert.equal(told([{}, { sources: [oldContent] }, {}]), 2);
   });
 });
