@@ -136,14 +136,22 @@ export const batchesAreBounded: NamedPromise = {
   },
 };
 
-/** Whether some Pod that it selects has started with the content of now, and is Ready. */
-function isTried(history: History, { watcher: { metadata, spec, status } }: WatcherRun): boolean {
+/**
+ * Whether some Pod has started with the content of now, and is Ready: one that the watcher selects, or one of an owner that
+ * it has restarted for it. An edit of the selector does not take back what that one has shown.
+ */
+function isTried(
+  history: History,
+  { watcher: { metadata, spec, status } }: WatcherRun,
+  restarted: ReadonlyMap<string, Touched>,
+): boolean {
   const cutoff = Date.parse(status?.pending?.cutoff ?? '') || 0;
+  const isOfRestart = (pod: Pod) =>
+    selects(spec, pod) || restarted.has(ownerOf(history, pod)?.metadata.uid ?? '');
   return history.objects
     .in<Pod>('pods', metadata.namespace ?? '')
     .some(
-      (pod) =>
-        selects(spec, pod) && isReady(pod) && Date.parse(pod.metadata.creationTimestamp ?? '') > cutoff,
+      (pod) => isReady(pod) && Date.parse(pod.metadata.creationTimestamp ?? '') > cutoff && isOfRestart(pod),
     );
 }
 
@@ -244,7 +252,7 @@ export const oneOwnerFirst: NamedPromise = {
         const ready = readyBeside(history, owner, pod) + Number(isReady(pod));
         touched.set(id, owners.set(uid, { pod, since: history.time, ready }));
         if (!isCalm(history)) return undefined;
-        return others.length > 0 && !isTried(history, run)
+        return others.length > 0 && !isTried(history, run, owners)
           ? { text: `${pod.metadata.name} was taken away for a content that no Pod runs yet`, clue: 'canary' }
           : kept;
       },

@@ -54,6 +54,28 @@ export function app(spec: object): Deed[] {
   ];
 }
 
+/** Two Pods that read the app's ConfigMap. */
+export function owner(
+  resource: 'deployments' | 'statefulsets',
+  name: string,
+  label: string,
+  rest: object = {},
+): Deed {
+  const kind = resource === 'deployments' ? 'Deployment' : 'StatefulSet';
+  const labels = { app: label, part: name };
+  const container = {
+    ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500'], readinessProbe: {} },
+    envFrom: [{ configMapRef: { name: 'app' } }],
+  };
+  const template = {
+    metadata: { labels },
+    spec: { containers: [container], terminationGracePeriodSeconds: 1 },
+  };
+  const spec = { selector: { matchLabels: labels }, template, replicas: 2, ...rest };
+  const object = { apiVersion: 'apps/v1', kind, metadata: metadata(name), spec };
+  return { at: 0, do: 'create', resource, name, object };
+}
+
 /** Another watcher of the app's ConfigMap, with no Pods. */
 export function watcher(name: string, when: number): Deed {
   const spec = { configMap: 'app', podSelector: { app: name } };

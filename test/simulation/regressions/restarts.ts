@@ -1,5 +1,5 @@
 /** Restarts: what simulations have found about changes of contents, and the Pods that they concern. */
-import { annotatedApp, app, budget, configMap, edit, minute, type Regression } from './parts.ts';
+import { annotatedApp, app, budget, configMap, edit, minute, owner, type Regression } from './parts.ts';
 
 export const restarts: readonly Regression[] = [
   {
@@ -268,6 +268,31 @@ export const restarts: readonly Regression[] = [
       ],
       faults: [
         { at: 19_000, fault: 'send-meets', method: 'PATCH', path: '/daemonsets/', skip: 0, late: 10_000 },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a content that works was to be tried again with one owner alone, because the selector was edited since',
+    promise: 'R3',
+    plan: {
+      duration: 5 * minute,
+      deeds: [
+        ...app({
+          podSelector: { app: 'shop' },
+          strategy: { type: 'RolloutRestart' },
+          debounce: { quiet: '1s' },
+        }),
+        owner('statefulsets', 'first', 'shop'),
+        // Its restart is not done before the edit of the selector.
+        owner('statefulsets', 'second', 'shop', { updateStrategy: { type: 'OnDelete' } }),
+        owner('deployments', 'third', 'other'),
+        owner('deployments', 'fourth', 'other'),
+        edit(2 * minute, { message: 'two' }),
+        {
+          ...{ at: 4 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
+          body: { spec: { podSelector: { app: 'other' } } },
+        },
       ],
     },
   },
