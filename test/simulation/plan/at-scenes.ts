@@ -1,13 +1,5 @@
 /** Scenes with Ats: how one gets into each of the states that few of them come to, or that do not last. */
-import {
-  absentImage,
-  commandCanary,
-  createAt,
-  longJob,
-  startsAt,
-  strangerOf,
-  tapeDrive,
-} from './draw-ats.ts';
+import { absentImage, commandCanary, createAt, longJob, strangerOf, tapeDrive } from './draw-ats.ts';
 import type { Deed, FaultPlan } from './plan.ts';
 import type { SceneDraw, Scenes, Write } from './scene.ts';
 
@@ -41,23 +33,6 @@ function refused({ random, begin, end }: SceneDraw, code: 403 | 500, message: st
     : { ...request, fault: 'write-meets', skip: 0, times: 8, answer: code };
 }
 
-/** So many that they wait in line, and most of them are wanted no more while they do. */
-function crowdThatLeaves({ name, begin, end, random }: SceneDraw): Deed[] {
-  const names = Array.from({ length: 14 }, (_, index) => `${name}-${index}`);
-  const leave = () => begin + 5000 + random.integer(Math.max(1, end - begin));
-  return [
-    ...names.map((one) => at(one, begin, begin, {})),
-    ...names.slice(3).map((one) => {
-      const schedule = new Date(startsAt + begin + 7_200_000).toISOString();
-      return edit(
-        one,
-        leave(),
-        random.pick([{ schedule }, { schedule }, { suspend: true }, { cancel: true }]),
-      );
-    }),
-  ];
-}
-
 /** A command that ends so at once. */
 function ended(draw: SceneDraw, exit: number) {
   return {
@@ -79,10 +54,7 @@ export const atScenes: Scenes = {
   }),
   // By the dry run, or when it is due.
   'At PENDING PodRejected': (draw) => ({
-    deeds: [
-      at(draw.name, draw.begin, draw.random.chance(0.5) ? draw.end : draw.begin, {}),
-      ...(draw.random.chance(0.3) ? crowdThatLeaves(draw) : []),
-    ],
+    deeds: [at(draw.name, draw.begin, draw.random.chance(0.5) ? draw.end : draw.begin, {})],
     faults: [refused(draw, 403, 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7')],
     from: 1000,
     writes: createsPods,

@@ -15,13 +15,47 @@ const servers = 2;
 export function drawBrief(seed: string): Plan {
   const random = new Random(`brief ${seed}`);
   const replicas = 1 + random.integer(3);
-  const deeds = random.chance(0.5) ? drawAts(random) : drawWatcher(random);
-  const faults = Array.from({ length: 2 + random.integer(4) }, () => drawFault(random, replicas));
+  const { deeds, faults, count } = random.chance(0.06) ? drawLine(random) : drawMeeting(random);
+  const others = Array.from({ length: count }, () => drawFault(random, replicas));
   return {
     ...{ seed, duration: 180_000, replicas, servers, election: random.chance(0.5), features: [] },
     clocks: Array.from({ length: replicas }, () => ({ skew: 0, drift: 0 })),
     deeds: deeds.sort((one, other) => one.at - other.at),
-    faults: faults.sort((one, other) => one.at - other.at),
+    faults: [...faults, ...others].sort((one, other) => one.at - other.at),
+  };
+}
+
+interface Brief {
+  readonly deeds: Deed[];
+  readonly faults: readonly FaultPlan[];
+  /** How many faults of any kind come besides. */
+  readonly count: number;
+}
+
+function drawMeeting(random: Random): Brief {
+  const deeds = random.chance(0.5) ? drawAts(random) : drawWatcher(random);
+  return { deeds, faults: [], count: 2 + random.integer(4) };
+}
+
+/** So many Ats that they wait in line for a quota, and most of them are wanted no more while they do. */
+function drawLine(random: Random): Brief {
+  const names = Array.from({ length: 14 }, (_, index) => `at-${index}`);
+  const length = 20_000 + random.integer(50_000);
+  const message = 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7';
+  const quota = { method: 'POST', path: '/pods', code: 403, message } as const;
+  const later = { schedule: '2024-01-01T05:00:00Z' };
+  const leave = (name: string): Deed => {
+    const when = dueAt + 5000 + random.integer(length);
+    const spec = random.pick([later, later, later, { suspend: true }, { cancel: true }]);
+    return { at: when, do: 'patch', resource: 'ats', name, body: { spec } };
+  };
+  return {
+    deeds: [
+      ...names.map((name) => at(name, { schedule, command: 'job --for=400000' })),
+      ...names.slice(3).map(leave),
+    ],
+    faults: [{ at: dueAt - 1000, fault: 'refuse', ...quota, for: length }],
+    count: random.integer(2),
   };
 }
 
@@ -89,6 +123,17 @@ function editOf(random: Random): Deed {
   ]);
 }
 
+/** Of one kind of write, for a while. */
+function drawRefusal(random: Random) {
+  const write = random.pick([
+    { method: 'POST', path: '/pods' },
+    { method: 'PATCH', path: '/pods/' },
+    { method: 'PATCH', path: '/status' },
+    { method: 'PUT', path: '/status' },
+  ]);
+  return { ...write, code: random.pick([403, 429, 500] as const) };
+}
+
 function drawFault(random: Random, replicas: number): FaultPlan {
   const when = crowdFrom + random.integer(crowdFor);
   const [replica, server] = [random.integer(replicas), random.integer(servers)];
@@ -108,5 +153,6 @@ function drawFault(random: Random, replicas: number): FaultPlan {
     { at: when, fault: 'sigstop', replica, for: length },
     { at: when, fault: random.pick(['half-open', 'reset']), replica },
     { at: when, fault: random.pick(['close-watches', 'compact']) },
+    { at: when, fault: 'refuse', ...drawRefusal(random), message: 'not now', for: Math.min(length, 20_000) },
   ]);
 }
