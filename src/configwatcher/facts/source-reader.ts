@@ -70,35 +70,30 @@ export class SourceReader {
    *   never taken for an absent source.
    */
   async read(request: ReadRequest): Promise<SourceContent[]> {
-    const { watcher, uid } = request;
+    const { watcher, uid, sources } = request;
     const memory = this.#memory.get(watcher);
     const before = memory?.uid === uid ? memory.sources : undefined;
-    const after = new Map<string, Remembered>();
+    const kept = sources.map((source) => before?.get(keyOf(source)) ?? formerOf(before, source));
     const reads = await Promise.allSettled(
-      request.sources.map(async (source) => {
-        const known = before?.get(keyOf(source));
-        const former = known ? undefined : formerOf(before, request, source);
-        const kept = known ?? former;
-        if (kept) after.set(keyOf(kept.content.source), kept);
-        const { remembered, confirmed } = await this.#readOne(request, source, known, former?.unrecorded);
-        if (former && after.get(keyOf(former.content.source)) === former) {
-          after.delete(keyOf(former.content.source));
-        }
-        after.set(keyOf(source), remembered);
-        const { content } = remembered;
-        return {
-          ...content,
-          ...sinceApplied(request, remembered),
-          ...sinceRecord(request, remembered),
-          confirmed,
-        };
-      }),
+      sources.map((source, index) => this.#readOne(request, source, kept[index])),
     );
     // Also where another source cannot be read: what was seen of this one may be taken back by the next look.
-    this.#memory.set(watcher, { uid, sources: after });
+    const after = reads.flatMap((one, index) => {
+      return (one.status === 'fulfilled' ? one.value.remembered : kept[index]) ?? [];
+    });
+    this.#memory.set(watcher, {
+      uid,
+      sources: new Map(after.map((one) => [keyOf(one.content.source), one])),
+    });
     return reads.map((one) => {
       if (one.status === 'rejected') throw one.reason;
-      return one.value;
+      const { remembered, confirmed } = one.value;
+      return {
+        ...remembered.content,
+        ...sinceApplied(request, remembered),
+        ...sinceRecord(request, remembered),
+        confirmed,
+      };
     });
   }
 
@@ -107,13 +102,14 @@ export class SourceReader {
     this.#memory.delete(watcher);
   }
 
+  /** @param kept what was read of the object before, with these keys or those of before. */
   async #readOne(
     request: ReadRequest,
     source: WatchedSource,
-    known: Remembered | undefined,
-    owed: Remembered['unrecorded'],
+    kept: Remembered | undefined,
   ): Promise<{ remembered: Remembered; confirmed: boolean }> {
     const { kind, name } = source;
+    const known = kept && keyOf(kept.content.source) === keyOf(source) ? kept : undefined;
     const { metadata, hashKey } = this.#accessTo(kind);
     const seenVersion = metadata.get(request.namespace, name)?.metadata.resourceVersion;
     if (known && !request.afresh && !hasMoved(seenVersion, known)) {
@@ -122,18 +118,20 @@ export class SourceReader {
     const { digests, ...found } = await this.#reads.find(request, source, seenVersion, hashKey);
     const { hash, immutable, version } = found;
     const appliedHash = appliedOf(source, request.applied)?.hash;
-    const kept = [...(known?.seen ?? [])].filter(
+    const applied = [...(known?.seen ?? [])].filter(
       ([contentOf]) => appliedHash !== undefined && isSameHash(contentOf, appliedHash),
     );
+    const owed = kept && unrecordedOf(request, kept.content, kept.unrecorded);
+    const lastLook = known?.content ?? owed;
     const content = {
       ...found,
       source,
       keysHash: keysHash(source.keys),
       present: version !== undefined,
-      isFirstLook: isFirstLook(request, known, owed),
+      isFirstLook: lastLook === undefined || (lastLook.isFirstLook === true && !request.isRecorded),
     };
-    const unrecorded = this.#unrecordedAfter(request, known, content, owed);
-    const seen = new Map([...kept, [hash, { immutable, digests }] as const]);
+    const unrecorded = this.#unrecordedAfter(request, owed, content);
+    const seen = new Map([...applied, [hash, { immutable, digests }] as const]);
     return {
       confirmed: true,
       remembered: { seenVersion, content, seen, ...(unrecorded && { unrecorded }) },
@@ -143,12 +141,10 @@ export class SourceReader {
   /** What is not recorded of a source, now that this content was read: it may be newer than what is recorded. */
   #unrecordedAfter(
     request: ReadRequest,
-    known: Remembered | undefined,
+    before: Remembered['unrecorded'],
     content: Remembered['content'],
-    owed: Remembered['unrecorded'],
   ): Remembered['unrecorded'] {
     const { lastChange, restartOnDelete } = request;
-    const before = known ? unrecordedOf(request, known.content, known.unrecorded) : owed;
     const recorded = recordedOf(request, content);
     // Of a content that cannot be compared with the recorded one it is not known whether that is back.
     if (recorded === undefined || lastChange === undefined) return before && { ...before, backAt: undefined };
@@ -205,27 +201,13 @@ function recordedOf({ applied }: ReadRequest, content: Remembered['content']): s
   return entry && areComparable(entry, content) ? recordedHash(entry) : undefined;
 }
 
-/** Whether this process has not seen it before, with other keys either, or has not recorded what it saw. */
-function isFirstLook(
-  { isRecorded }: ReadRequest,
-  known: Remembered | undefined,
-  owed: Remembered['unrecorded'],
-): boolean {
-  if (!known && !owed) return true;
-  return (known?.content.isFirstLook ?? owed?.isFirstLook) === true && !isRecorded;
-}
-
-/** What was read of this object with the keys of before, where an edit of it is not recorded yet: that is still owed. */
+/** What was read of this object with the keys of before: an edit of it that is not recorded yet is still owed. */
 function formerOf(
   before: ReadonlyMap<string, Remembered> | undefined,
-  request: ReadRequest,
   { kind, name }: WatchedSource,
 ): Remembered | undefined {
   return [...(before?.values() ?? [])].find(
-    ({ content, unrecorded }) =>
-      content.source.kind === kind &&
-      content.source.name === name &&
-      unrecordedOf(request, content, unrecorded) !== undefined,
+    ({ content: { source } }) => source.kind === kind && source.name === name,
   );
 }
 
