@@ -28,15 +28,17 @@ export function pod(name: string, when = 1): Deed {
   return { at: when, do: 'create', resource: 'pods', name, object };
 }
 
+/** A container that reads the app's ConfigMap. */
+const container = {
+  ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500'], readinessProbe: {} },
+  envFrom: [{ configMapRef: { name: 'app' } }],
+};
+
 /** A DaemonSet with its ConfigMap and its watcher. */
 export function app(spec: object): Deed[] {
   const create = (resource: string, apiVersion: string, kind: string, rest: object): Deed => {
     const object = { apiVersion, kind, metadata: { ...metadata('app'), labels: { app: 'app' } }, ...rest };
     return { at: 0, do: 'create', resource, name: 'app', object };
-  };
-  const container = {
-    ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500'], readinessProbe: {} },
-    envFrom: [{ configMapRef: { name: 'app' } }],
   };
   const template = {
     metadata: { labels: { app: 'app' } },
@@ -63,10 +65,6 @@ export function owner(
 ): Deed {
   const kind = resource === 'deployments' ? 'Deployment' : 'StatefulSet';
   const labels = { app: label, part: name };
-  const container = {
-    ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500'], readinessProbe: {} },
-    envFrom: [{ configMapRef: { name: 'app' } }],
-  };
   const template = {
     metadata: { labels },
     spec: { containers: [container], terminationGracePeriodSeconds: 1 },
