@@ -1,6 +1,7 @@
 /**
  * Release Pods: releases what an uninstalled operator still holds. Its finalizer keeps Pods whose end is not
- * recorded any more, and its scheduling gate Pods that have never run. It needs no CRD: a label marks the Pods of an At.
+ * recorded any more, and its scheduling gate Pods that have never run. It needs no CRD: these two mark the Pods of an
+ * At, also one that has lost its label.
  */
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import { isConflict, isProvenNotFound } from '../../runtime/client/api-error.ts';
@@ -8,7 +9,6 @@ import type { Client } from '../../runtime/client/client.ts';
 import { describeError } from '../../runtime/error-chain.ts';
 import { untrackOperations } from '../decide/exactly-once.ts';
 import { isGated, isTracked } from '../facts/own-pod.ts';
-import { podUidLabel } from '../plan/pod.ts';
 import { isTestFailed } from './create-answer.ts';
 
 export interface ReleasePodsOptions {
@@ -33,8 +33,9 @@ export async function releasePods(options: ReleasePodsOptions): Promise<number> 
   const places = namespaces.length === 0 ? [''] : namespaces;
   let [freed, failed] = [0, 0];
   for (const namespace of places) {
-    const { items } = await client.list(pods, { namespace, labelSelector: podUidLabel });
-    for (const pod of items.filter((one) => isGated(one) || isTracked(one))) {
+    const transform = (pod: Pod) => (isGated(pod) || isTracked(pod) ? pod : undefined);
+    const { items } = await client.list(pods, { namespace, transform });
+    for (const pod of items) {
       if (await isFreed(pod, options)) freed += 1;
       else failed += 1;
     }

@@ -3,12 +3,14 @@ import { test } from 'node:test';
 import { type ReleasePodsOptions, releasePods } from '../../../src/at/act/release-pods.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
+import type { ListOptions } from '../../../src/runtime/client/client.ts';
 import { accepted, created, succeeded } from '../../fixtures/at.ts';
 
 const gated = { ...created(accepted({ launchGuarantee: 'ExactlyOnce' })) };
 const { schedulingGates: _, ...released } = gated.spec;
 const running: Pod = { ...gated, metadata: { ...gated.metadata, name: 'running-pod' }, spec: released };
 const ordinary = succeeded(created(accepted()));
+const unlabelled: Pod = { ...running, metadata: { ...running.metadata, name: 'unlabelled-pod', labels: {} } };
 const going: Pod = {
   ...gated,
   metadata: { ...gated.metadata, name: 'going-pod', deletionTimestamp: '2030-01-31T09:00:00Z' },
@@ -25,9 +27,9 @@ function world(items: readonly Pod[], options: Partial<ReleasePodsOptions> = {},
   const lines: string[] = [];
   const answer = () => (error === undefined ? Promise.resolve() : Promise.reject(error));
   const client = {
-    list: (_resource: object, { namespace, labelSelector }: { namespace: string; labelSelector: string }) => {
+    list: (_resource: object, { namespace, labelSelector = '', transform }: ListOptions) => {
       requests.push(`list ${namespace} ${labelSelector}`);
-      return Promise.resolve({ items });
+      return Promise.resolve({ items: items.flatMap((pod) => transform?.(pod) ?? []) });
     },
     delete: (
       _resource: object,
@@ -51,7 +53,7 @@ function world(items: readonly Pod[], options: Partial<ReleasePodsOptions> = {},
 }
 
 const untracking = 'test /metadata/uid, test /metadata/finalizers/0, remove /metadata/finalizers/0';
-const listing = 'list  cnat.programming-kubernetes.info/controller-uid';
+const listing = 'list  ';
 
 test('a gated Pod is deleted as it was seen, and all lose the finalizer', async () => {
   const { requests, lines, options } = world([gated, running, ordinary, going]);
@@ -69,6 +71,12 @@ test('a gated Pod is deleted as it was seen, and all lose the finalizer', async 
     'default/going-pod: deleted: it was never released to a node, so that its command has not run',
     '3 Pods freed',
   ]);
+});
+
+test('a Pod that has lost its labels is found by what holds it', async () => {
+  const { requests, options } = world([ordinary, unlabelled]);
+  await releasePods(options);
+  assert.deepEqual(requests, [listing, `patch unlabelled-pod ${untracking}`]);
 });
 
 test('without a finalizer a gated Pod is deleted only', async () => {
